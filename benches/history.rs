@@ -89,7 +89,10 @@ fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut
             agent_process: None,
         };
         let outcome = PollResult::Listed(vec![report]);
-        fleet.handle(Input::Server(ServerReport { server: key.server.clone(), at, outcome }), at);
+        fleet.handle(
+            Input::Server(ServerReport { server: key.server.clone(), at, load: Default::default(), outcome }),
+            at,
+        );
         collect(&mut fleet, all);
     }
 }

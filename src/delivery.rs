@@ -254,7 +254,7 @@ mod tests {
         let now = Timestamp::from_millis(1_800_000_000_000);
         let mut follow = |outcome| {
             let server = ServerId::default();
-            fleet.handle(Input::Server(ServerReport { server, at: now, outcome }), now);
+            fleet.handle(Input::Server(ServerReport { server, at: now, load: Default::default(), outcome }), now);
             let operator = Suppression { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
             summaries.follow(&fleet.view(now), operator, &|_| true);
             summaries.poll_timeout()

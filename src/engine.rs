@@ -555,7 +555,12 @@ mod tests {
             agent_process: None,
         };
         let report = |at, panes| {
-            let report = ServerReport { server: server.clone(), at, outcome: PollResult::Listed(panes) };
+            let report = ServerReport {
+                server: server.clone(),
+                at,
+                load: Default::default(),
+                outcome: PollResult::Listed(panes),
+            };
             EngineEvent::Owner(OwnerEvent::Input(Input::Server(report)))
         };
         let role = EngineEvent::Owner(OwnerEvent::Role { server: server.clone(), role, lead: None });

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use entry::Entry;
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
 pub use view::Checkpoint;
-pub use view::{Capture, Declared, PaneReport, PollResult, ServerReport};
+pub use view::{Capture, Declared, PaneReport, PollResult, ServerLoad, ServerReport};
 pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
 pub use why::{RuleSelection, Why, answer_of_ended, no_record};
 
@@ -258,8 +258,9 @@ impl Fleet {
     }
 
     fn server(&mut self, report: ServerReport) {
-        let ServerReport { server, at, outcome } = report;
+        let ServerReport { server, at, load, outcome } = report;
         let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
+        view.load = load;
         let is_first = view.answered_at.is_none();
         match outcome {
             PollResult::Listed(panes) => {

@@ -21,13 +21,16 @@ pub use plan::Own;
 
 use crate::agent_record::AgentRecordReading;
 use crate::config::{Adopted, RecordsConfig, Rules};
-use crate::fleet::{Capture, Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
+use crate::fleet::{
+    Capture, Input, PaneReport, PollResult, ServerId, ServerLoad, ServerReport, TaskReport, TerminalKey,
+};
 use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
 /// What time it is. Everything above and below is told the time; the poller is where it comes from.
 pub use crate::history::now;
 use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, Thoroughness, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
+use crate::time::Span;
 use crate::tmux::{self, Error, KnownRows, Listing, Server};
 use keeper::Chosen;
 use keeper::TaskHooks;
@@ -202,7 +205,8 @@ pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
             looked
         }
         Err(error) => {
-            let server = ServerReport { server, at: now(), outcome: PollResult::Failed(error.problem()) };
+            let (outcome, load) = (PollResult::Failed(error.problem()), ServerLoad::default());
+            let server = ServerReport { server, at: now(), load, outcome };
             ServerPoll { known: Vec::new(), server, tasks: None }
         }
     }
@@ -292,7 +296,8 @@ impl ServerPoller {
         };
         let (server, at) = (self.server.id().clone(), now());
         let tasks = tasks.map(|(look, sessions)| TaskReport { server: server.clone(), at, look, sessions });
-        let server = ServerReport { server, at, outcome };
+        let load = ServerLoad { took: Span::from_millis(self.took.as_millis() as u64), broken: self.server.broken() };
+        let server = ServerReport { server, at, load, outcome };
         ServerPoll { known: self.recall.before(&server).await, server, tasks }
     }
 

@@ -111,6 +111,11 @@ impl Server {
         Some(host::check(&self.settings, self.id.host.as_ref()?))
     }
 
+    /// How often an answer of its host was late, torn or cut off; 0 for a server on this machine.
+    pub fn broken(&self) -> u32 {
+        self.id.host.as_ref().map_or(0, |host| host::broken(&self.settings, host))
+    }
+
     /// Lists every pane of the server and captures the given ones, in one process.
     ///
     /// A pane that is gone is in neither list; that is no error.

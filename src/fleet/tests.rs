@@ -23,7 +23,8 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
 /// The names after a look, by pane and process.
 fn names(fleet: &mut Fleet, second: i64, panes: Vec<PaneReport>) -> Vec<(u32, u32, String)> {
     let at = Timestamp::from_millis(1_700_000_000_000 + second * 1000);
-    let report = ServerReport { server: ServerId::default(), at, outcome: PollResult::Listed(panes) };
+    let report =
+        ServerReport { server: ServerId::default(), at, load: Default::default(), outcome: PollResult::Listed(panes) };
     fleet.handle(Input::Server(report), at);
     while fleet.poll_effect().is_some() {}
     fleet.entries.iter().map(|(key, entry)| (key.pane.0, key.pid, entry.terminal().state.terminal.id.clone())).collect()

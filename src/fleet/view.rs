@@ -16,7 +16,7 @@ use crate::screen::{PaneFacts, Screen};
 use crate::state::{Note, Problem, State, Transition, unfit_name};
 use crate::status::{Hindrance, Status};
 use crate::task::{Task, TaskEvent};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// One watched terminal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -99,12 +99,14 @@ pub struct ServerView {
     pub answered_at: Option<Timestamp>,
     /// Watched terminals on it.
     pub terminals: usize,
+    #[serde(default)]
+    pub load: ServerLoad,
 }
 
 impl ServerView {
     /// A server that has not answered yet.
     pub(super) fn waiting(id: ServerId) -> Self {
-        Self { id, health: ServerHealth::Waiting, answered_at: None, terminals: 0 }
+        Self { id, health: ServerHealth::Waiting, answered_at: None, terminals: 0, load: ServerLoad::default() }
     }
 }
 
@@ -192,7 +194,18 @@ pub struct ServerReport {
     pub server: ServerId,
     /// When tmux answered.
     pub at: Timestamp,
+    #[serde(default)]
+    pub load: ServerLoad,
     pub outcome: PollResult,
+}
+
+/// What it takes to ask a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ServerLoad {
+    /// How long the last look took.
+    pub took: Span,
+    /// How often an answer was late, torn or cut off since its host was first asked.
+    pub broken: u32,
 }
 
 /// What came of a look at a server.

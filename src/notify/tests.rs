@@ -64,7 +64,10 @@ impl Scene {
         };
         let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
         let outcome = PollResult::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());
-        fleet.handle(Input::Server(ServerReport { server: ServerId::default(), at: now, outcome }), now);
+        fleet.handle(
+            Input::Server(ServerReport { server: ServerId::default(), at: now, load: Default::default(), outcome }),
+            now,
+        );
         let mut terminals: Vec<Terminal> = fleet.view(now).terminals.into_iter().cloned().collect();
         terminals.iter_mut().for_each(|terminal| terminal.state.turn.phase = Phase::Ready);
         let notifier = Notifier::new(rules, TimeZone::UTC);
@@ -121,7 +124,8 @@ fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
     let terminals = std::mem::take(&mut scene.terminals);
     scene.fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
     let at = scene.now;
-    let report = |outcome| Input::Server(ServerReport { server: ServerId::default(), at, outcome });
+    let report =
+        |outcome| Input::Server(ServerReport { server: ServerId::default(), at, load: Default::default(), outcome });
     let problem = crate::state::Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
     scene.fleet.handle(report(PollResult::Failed(problem)), scene.now);
     scene.pass(3.0);

@@ -155,7 +155,7 @@ struct Last {
 /// What the fleet is told of a message.
 fn input(told: OwnerMessage, last: &mut Last, server: &ServerId) -> Option<Input> {
     match told {
-        OwnerMessage::Looked { at, outcome } => Some(Input::Server(last.panes.report(server, at, outcome))),
+        OwnerMessage::Looked { at, load, outcome } => Some(Input::Server(last.panes.report(server, at, load, outcome))),
         OwnerMessage::Tasks { report: Some(report), .. } => Some(Input::Tasks(last.tasks.insert(*report).clone())),
         OwnerMessage::Tasks { at, report: None } => {
             let report = last.tasks.clone()?;

@@ -11,13 +11,13 @@ use tokio::net::unix::OwnedReadHalf;
 
 use super::Rank;
 use crate::fleet::{
-    Capture, Checkpoint, Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey,
+    Capture, Checkpoint, Input, PaneReport, PollResult, ServerId, ServerLoad, ServerReport, TaskReport, TerminalKey,
 };
 use crate::notify::NoticeId;
 use crate::time::Timestamp;
 
 /// Changes with the meaning of a message.
-pub(super) const PROTOCOL: u32 = 5;
+pub(super) const PROTOCOL: u32 = 6;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
@@ -84,7 +84,7 @@ pub(super) enum OwnerMessage {
         rank: Rank,
     },
     /// A look, by what is new in it.
-    Looked { at: Timestamp, outcome: Delta },
+    Looked { at: Timestamp, load: ServerLoad, outcome: Delta },
     /// What the same look showed of tasks; `None` when that is what the last one did.
     Tasks { at: Timestamp, report: Option<Box<TaskReport>> },
     /// A poll that began after this process asked for it has been told.
@@ -140,11 +140,11 @@ impl LastPanes {
             }
             other => Delta::Other(other.clone()),
         };
-        OwnerMessage::Looked { at: report.at, outcome }
+        OwnerMessage::Looked { at: report.at, load: report.load, outcome }
     }
 
     /// The report that a delta was made of.
-    pub(super) fn report(&mut self, server: &ServerId, at: Timestamp, delta: Delta) -> ServerReport {
+    pub(super) fn report(&mut self, server: &ServerId, at: Timestamp, load: ServerLoad, delta: Delta) -> ServerReport {
         let outcome = match delta {
             Delta::Listed { changed, gone } => {
                 gone.iter().for_each(|key| drop(self.0.remove(key)));
@@ -161,7 +161,7 @@ impl LastPanes {
             }
             Delta::Other(outcome) => outcome,
         };
-        ServerReport { server: server.clone(), at, outcome }
+        ServerReport { server: server.clone(), at, load, outcome }
     }
 }
 
@@ -260,14 +260,15 @@ mod tests {
         let mut told = Vec::new();
         for panes in looks {
             let at = Timestamp::from_millis(1);
-            let report = ServerReport { server: server.clone(), at, outcome: PollResult::Listed(panes.clone()) };
+            let load = ServerLoad::default();
+            let report = ServerReport { server: server.clone(), at, load, outcome: PollResult::Listed(panes.clone()) };
             let message = line(&owner.delta(&report)).unwrap();
-            let OwnerMessage::Looked { at, outcome } = serde_json::from_slice(&message).unwrap() else {
+            let OwnerMessage::Looked { at, load, outcome } = serde_json::from_slice(&message).unwrap() else {
                 panic!("no look")
             };
             let Delta::Listed { changed, gone } = &outcome else { panic!("no list") };
             told.push((changed.len(), gone.len()));
-            let PollResult::Listed(back) = client.report(&server, at, outcome).outcome else { panic!("no list") };
+            let PollResult::Listed(back) = client.report(&server, at, load, outcome).outcome else { panic!("no list") };
             assert_eq!(back, panes);
         }
         assert_eq!(told, [(2, 0), (1, 0), (1, 0), (1, 1), (0, 2)]);

@@ -57,6 +57,8 @@ struct Host {
 struct HostFacts {
     /// Its name for itself, and the number of its installation.
     machine: Option<String>,
+    /// How often an answer was late, torn or cut off.
+    broken: u32,
     /// By which connection it was last reached.
     way: Way,
 }
@@ -80,8 +82,12 @@ pub(super) async fn call(
         Some(session) => session,
         None => host.connect(settings, id, name).await?,
     };
-    // A session whose request is given up in the midst of it is not put back: dropping it ends its `ssh`.
-    match timeout(settings.host_deadline, session.ask(words, &stdin)).await {
+    // A session whose request is given up in the midst of it is not put back: dropping it ends its process.
+    let answer = timeout(settings.host_deadline, session.ask(words, &stdin)).await;
+    if !matches!(answer, Ok(Ok(_))) {
+        host.known().broken += 1;
+    }
+    match answer {
         Ok(Ok(output)) => {
             host.put_back(session);
             Ok(output)
@@ -102,6 +108,11 @@ pub(super) fn connection(settings: &Settings, name: &str) -> String {
 /// What must work on the command line for a host to be reached.
 pub(super) fn check(settings: &Settings, name: &str) -> String {
     host(settings, name).transport.check()
+}
+
+/// How often an answer of a host was late, torn or cut off.
+pub(super) fn broken(settings: &Settings, name: &str) -> u32 {
+    host(settings, name).known().broken
 }
 
 /// A program of the host for the operator's terminal, which it is told to be `term` where that is given.

@@ -71,6 +71,7 @@ actions! {
     PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question";
     KillAllTasks = "kill-all-tasks", "kill all tasks, after a question";
     TaskSessions = "task-sessions", "choose which sessions are tasks";
+    Servers = "servers", "list the servers and hosts, slowest first, to filter by one";
     FollowUps = "follow-ups", "messages to agents: resend or dismiss";
     MuteAll = "mute-all", "mute or unmute all notices";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];

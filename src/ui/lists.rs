@@ -1,13 +1,18 @@
 //! Lists of which one entry is taken: every action of the table with its key, what can be copied, which sessions are
-//! tasks, and the messages to agents that wait or of which it is not known whether they arrived.
+//! tasks, how servers answer, and the messages to agents that wait or of which it is not known whether they arrived.
+
+use std::cmp::Reverse;
+
+use jiff::tz::TimeZone;
 
 use super::action::Action;
+use super::filter::Filter;
 use super::keymap::{Binding, Context, Keymap, show};
 use super::overlay::{Flow, OverlayContext};
 use super::picker::{MenuEntry, Picker};
 use super::question::Confirm;
 use super::{Copied, Request, text, times};
-use crate::fleet::{DeclaredBy, SessionView, TerminalKey, View};
+use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, TerminalKey, View};
 use crate::history::{Intent, IntentId, IntentState};
 use crate::time::Timestamp;
 
@@ -37,6 +42,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Layout, "panes view split zoom grid tiles wall tall"),
     (Action::Columns, "table fields hide show order widths"),
     (Action::TaskSessions, "adopt windows"),
+    (Action::Servers, "hosts machines ssh latency connection"),
     (Action::KillTask, "stop end terminate"),
     (Action::RerunTask, "restart again"),
     (Action::PruneTasks, "clean clear"),
@@ -112,6 +118,42 @@ pub fn task_sessions(view: &View<'_>) -> Picker {
     };
     let entries = sessions.iter().map(entry).collect();
     Picker::new("sessions of tasks", "change it", entries, move |index, cx| ask_about(&sessions[index], cx))
+}
+
+/// The servers, those first that do not answer, then the slowest; the one that is taken is what is shown of all.
+pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
+    let mut servers: Vec<&ServerView> = view.servers.clone();
+    servers.sort_by_key(|server| (server.health == ServerHealth::Up, Reverse(server.load.took)));
+    let name = |server: &ServerView| server.id.to_string();
+    let widest = servers.iter().map(|server| text::width(&name(server))).max().unwrap_or(0).min(WIDEST / 2);
+    let entry = |server: &&ServerView| {
+        let answers = match &server.health {
+            ServerHealth::Up => format!("{} ms", server.load.took.as_millis()),
+            ServerHealth::Waiting => "no answer yet".to_owned(),
+            ServerHealth::NoServer(_) => "no server".to_owned(),
+            ServerHealth::Failed(problem) => problem.kind.replace('_', " "),
+        };
+        let broken = match server.load.broken {
+            0 => String::new(),
+            1 => ", broke once".to_owned(),
+            times => format!(", broke {times} times"),
+        };
+        // The list stands still while it is open, so that it tells a time and no age.
+        let at =
+            server.answered_at.map(|at| format!(", data of {}", times::to_the_second(at, zone))).unwrap_or_default();
+        let name = text::padded(&name(server), widest);
+        MenuEntry::new(
+            format!("{name}  {}", text::counted(server.terminals, "terminal")),
+            format!("{answers}{broken}{at}"),
+        )
+    };
+    let entries = servers.iter().map(entry).collect();
+    let hosts: Vec<String> =
+        servers.iter().map(|server| server.id.host.clone().unwrap_or_else(|| "local".to_owned())).collect();
+    Picker::new("servers", "show its terminals", entries, move |index, cx| {
+        cx.memory.arrangement.filter = Filter::new(&format!("host:{}", hosts[index]));
+        Flow::Close
+    })
 }
 
 /// Asks whether a session becomes one of tasks, or is one no longer.

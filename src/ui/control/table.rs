@@ -17,7 +17,7 @@ use crate::ui::interrupt::Interrupt;
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::layout::{Below, Divider, Layout};
-use crate::ui::lists::{follow_ups, needs_decision, palette, task_sessions};
+use crate::ui::lists::{follow_ups, needs_decision, palette, servers, task_sessions};
 use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
 use crate::ui::today::Today;
@@ -156,6 +156,7 @@ impl Ui {
                 self.say("there are no sessions".to_owned(), view);
             }
             Action::TaskSessions => self.open(task_sessions(view)),
+            Action::Servers => self.open(servers(view, &self.options.zone)),
             _ => self.rearrange(action, view),
         }
         Vec::new()

@@ -46,6 +46,11 @@ pub fn wall(moment: Timestamp, zone: &TimeZone) -> String {
     }
 }
 
+/// The time of day to the second: `14:02:11`.
+pub fn to_the_second(moment: Timestamp, zone: &TimeZone) -> String {
+    wall(moment, zone).chars().take(8).collect()
+}
+
 /// The time of day to the minute: `14:02`.
 pub fn clock(moment: Timestamp, zone: &TimeZone) -> String {
     wall(moment, zone).chars().take(5).collect()

@@ -397,7 +397,12 @@ impl<'a> Telling<'a> {
             _ => PollResult::Listed(vec![world.report(&self.key)]),
         };
         let at = BEGINNING + self.now;
-        self.handle(Input::Server(ServerReport { server: self.key.server.clone(), at, outcome }));
+        self.handle(Input::Server(ServerReport {
+            server: self.key.server.clone(),
+            at,
+            load: Default::default(),
+            outcome,
+        }));
     }
 
     fn handle(&mut self, input: Input) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use fleetwatch::dialog::Dialog;
 use fleetwatch::fleet::{
-    Declared, PaneId, PaneLocation, ServerHealth, ServerId, ServerView, SessionView, Socket, Terminal, TerminalKey,
-    TerminalTransition, View,
+    Declared, PaneId, PaneLocation, ServerHealth, ServerId, ServerLoad, ServerView, SessionView, Socket, Terminal,
+    TerminalKey, TerminalTransition, View,
 };
 use fleetwatch::screen::{PaneFacts, Screen};
 use fleetwatch::state::*;
@@ -109,7 +109,8 @@ impl SampleFleet {
 }
 
 pub fn server(id: ServerId, health: ServerHealth, ms_ago: u64, terminals: usize) -> ServerView {
-    ServerView { id, health, answered_at: Some(NOW - Span::from_millis(ms_ago)), terminals }
+    let load = ServerLoad { took: Span::from_millis(4 + ms_ago / 10), broken: 0 };
+    ServerView { id, health, answered_at: Some(NOW - Span::from_millis(ms_ago)), terminals, load }
 }
 
 fn ago(seconds: u64) -> Timestamp {

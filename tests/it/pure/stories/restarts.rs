@@ -56,7 +56,12 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
         };
         frame.printed = false;
         let outcome = PollResult::Listed(vec![report]);
-        inputs.push(Input::Server(ServerReport { server: key.server.clone(), at: now, outcome }));
+        inputs.push(Input::Server(ServerReport {
+            server: key.server.clone(),
+            at: now,
+            load: Default::default(),
+            outcome,
+        }));
         inputs.into_iter().for_each(|input| hand(&mut watching, &mut kept, input, now));
         said.extend(watching.state(&key, now));
     }

@@ -97,6 +97,8 @@ views! {
     task_sessions_ask   BOTH, with_sessions, [Keys("Tshop<enter>")];
     task_sessions_undo  NARROW, with_sessions, [Keys("Tlogs<enter>")];
     task_sessions_no    NARROW, with_sessions, [Keys("Tbuilds<enter>")];
+    servers             BOTH, SampleFleet::usual, [Happens(break_down), Keys("H")];
+    servers_chosen      NARROW, SampleFleet::usual, [Keys("Hbox<enter>")];
     follow_ups          BOTH, SampleFleet::usual, [Happens(open_messages), Keys("F")];
     follow_ups_choice   NARROW, SampleFleet::usual, [Happens(open_messages), Keys("F<enter>")];
     follow_ups_ask      BOTH, SampleFleet::usual, [Happens(open_messages), Keys("F<enter><enter>")];
