@@ -6,7 +6,7 @@
 mod carrier;
 mod outbox;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
@@ -27,6 +27,8 @@ use outbox::{Outbox, OutboxSettings};
 
 /// How often a summary is written again although nothing has changed; well within the time that it holds.
 const AGAIN: Span = Span::from_secs(5);
+/// How soon it is compared with what there is again.
+const PAUSE: Span = Span::from_millis(200);
 
 /// What is told of the telling itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,11 +184,14 @@ struct Summaries {
     history: History,
     /// What was written last.
     last: HashMap<ServerId, ServerSummary>,
+    /// When that was compared with what there is, and whether something may have changed since.
+    looked_at: Option<Timestamp>,
+    is_behind: bool,
 }
 
 impl Summaries {
     fn new(history: History) -> Self {
-        Self { history, last: HashMap::new() }
+        Self { history, last: HashMap::new(), looked_at: None, is_behind: false }
     }
 
     /// Writes what has changed since, and what was not written for a while, of the servers that this process leads.
@@ -194,11 +199,19 @@ impl Summaries {
         if self.history.path().is_none() {
             return;
         }
+        // Of a hundred servers there is news all the time.
+        self.is_behind = self.looked_at.is_some_and(|at| view.now.since(at) < PAUSE);
+        if self.is_behind {
+            return;
+        }
+        self.looked_at = Some(view.now);
         let answers = |server: &&&ServerView| matches!(server.health, ServerHealth::Up | ServerHealth::NoServer(_));
-        let answering = || view.servers.iter().filter(answers).filter(|server| leads(&server.id));
+        let answering = view.servers.iter().filter(answers).filter(|server| leads(&server.id));
+        let answering: Vec<&&ServerView> = answering.collect();
         // What nobody writes again must not be waited for.
-        self.last.retain(|id, _| answering().any(|server| server.id == *id));
-        for server in answering() {
+        let ids: HashSet<&ServerId> = answering.iter().map(|server| &server.id).collect();
+        self.last.retain(|id, _| ids.contains(id));
+        for server in answering {
             let summary = ServerSummary::of(view, &server.id, operator.is_muted, operator.is_task_muted);
             let is_written = self.last.get(&server.id).is_some_and(|last| {
                 ServerSummary { at: last.at, ..summary.clone() } == *last && view.now.since(last.at) < AGAIN
@@ -212,7 +225,8 @@ impl Summaries {
 
     /// When something has to be written again at the latest.
     fn poll_timeout(&self) -> Option<Timestamp> {
-        self.last.values().map(|last| last.at + AGAIN).min()
+        let behind = self.looked_at.filter(|_| self.is_behind).map(|at| at + PAUSE);
+        self.last.values().map(|last| last.at + AGAIN).chain(behind).min()
     }
 }
 
@@ -251,16 +265,18 @@ mod tests {
         let history = History::start(&history::Settings { path, ..history::Settings::default() });
         let mut summaries = Summaries::new(history);
         let mut fleet = Fleet::new(Settings::default(), ProfileSet::builtin().into());
-        let now = Timestamp::from_millis(1_800_000_000_000);
-        let mut follow = |outcome| {
+        let begin = Timestamp::from_millis(1_800_000_000_000);
+        let mut follow = |outcome, now| {
             let server = ServerId::default();
             fleet.handle(Input::Server(ServerReport { server, at: now, load: Default::default(), outcome }), now);
             let operator = Suppression { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
             summaries.follow(&fleet.view(now), operator, &|_| true);
             summaries.poll_timeout()
         };
-        assert_eq!(follow(PollResult::Listed(Vec::new())), Some(now + AGAIN));
+        assert_eq!(follow(PollResult::Listed(Vec::new()), begin), Some(begin + AGAIN));
         let problem = Problem { kind: "failed".to_owned(), message: "no route".to_owned() };
-        assert_eq!(follow(PollResult::Failed(problem)), None);
+        let soon = begin + Span::from_millis(1);
+        assert_eq!(follow(PollResult::Failed(problem.clone()), soon), Some(begin + PAUSE), "it is looked at again");
+        assert_eq!(follow(PollResult::Failed(problem), begin + PAUSE), None);
     }
 }

@@ -270,10 +270,9 @@ impl Engine {
 
     /// Whether a server has not been polled yet.
     pub fn is_waiting(&self) -> bool {
-        let view = self.fleet.view(Timestamp::default());
         // A server that has not reported yet is not known to the fleet at all.
-        view.servers.len() < self.watchers.len()
-            || view.servers.iter().any(|server| server.health == ServerHealth::Waiting)
+        self.fleet.servers().count() < self.watchers.len()
+            || self.fleet.servers().any(|server| server.health == ServerHealth::Waiting)
     }
 
     /// Delivers what is due of what the fleet shows now, for the servers for which this process acts. What is returned is to be

@@ -20,6 +20,7 @@ pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, Term
 pub use why::{RuleSelection, Why, answer_of_ended, no_record};
 
 use crate::agent_record::RecordedTurn;
+use crate::ids::ServerInstance;
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;
 use crate::state::{
@@ -123,6 +124,9 @@ pub struct Fleet {
     notes: Vec<KeptNote>,
     recent: VecDeque<TerminalTransition>,
     tasks: Tasks,
+    /// What names were given by last, and the names.
+    named: BTreeMap<TerminalKey, Naming>,
+    names: BTreeSet<String>,
     effects: VecDeque<Effect>,
     now: Timestamp,
 }
@@ -139,6 +143,8 @@ impl Fleet {
             notes: Vec::new(),
             recent: VecDeque::new(),
             tasks: Tasks::default(),
+            named: BTreeMap::new(),
+            names: BTreeSet::new(),
             effects: VecDeque::new(),
             now: Timestamp::default(),
         }
@@ -241,6 +247,11 @@ impl Fleet {
         self.entries.get(key).map(Entry::timers).unwrap_or_default()
     }
 
+    /// The watched servers.
+    pub fn servers(&self) -> impl Iterator<Item = &ServerView> {
+        self.servers.values()
+    }
+
     /// What there is to show at a time, most urgent terminal first.
     pub fn view(&self, now: Timestamp) -> View<'_> {
         let mut terminals: Vec<&Terminal> = self.entries.values().map(Entry::terminal).collect();
@@ -278,7 +289,7 @@ impl Fleet {
                 self.probe_failed(&server, &problem);
             }
         }
-        let count = self.entries.keys().filter(|key| key.server == server).count();
+        let count = self.of_server(&server).count();
         if let Some(view) = self.servers.get_mut(&server) {
             view.terminals = count;
         }
@@ -286,17 +297,13 @@ impl Fleet {
 
     /// Tasks have other names than terminals.
     fn name_tasks(&mut self) {
-        let names: BTreeSet<&str> =
-            self.entries.values().map(|entry| entry.terminal().state.terminal.id.as_str()).collect();
-        let renamed = self.tasks.name_apart(&names, &self.notes).into_iter();
+        let renamed = self.tasks.name_apart(&self.names, &self.notes).into_iter();
         self.effects.extend(renamed.map(|(server, window)| Effect::TaskIntroduced { server, window }));
     }
 
     fn tasks(&mut self, report: TaskReport) {
-        let names: BTreeSet<&str> =
-            self.entries.values().map(|entry| entry.terminal().state.terminal.id.as_str()).collect();
         let Taken { introduced, found, batch, standings } =
-            self.tasks.take(report, self.now, (&names, &self.notes), self.settings.kept_transitions);
+            self.tasks.take(report, self.now, (&self.names, &self.notes), self.settings.kept_transitions);
         let introduced = introduced.into_iter().map(|(server, window)| Effect::TaskIntroduced { server, window });
         self.effects.extend(introduced);
         if !found.is_empty() {
@@ -311,8 +318,8 @@ impl Fleet {
 
     fn listed(&mut self, server: &ServerId, panes: Vec<PaneReport>, is_first: bool) {
         let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
-        let is_missing = |key: &&TerminalKey| key.server == *server && !listed.contains(key);
-        let missing: Vec<TerminalKey> = self.entries.keys().filter(is_missing).cloned().collect();
+        let here = self.of_server(server).map(|(key, _)| key);
+        let missing: Vec<TerminalKey> = here.filter(|key| !listed.contains(key)).cloned().collect();
         for key in missing {
             self.observe(&key, Observation::Gone);
         }
@@ -320,7 +327,18 @@ impl Fleet {
             self.pane(pane, !is_first);
         }
         self.miss(server);
-        self.name_apart();
+        // Most looks change no name, and of a thousand terminals all would be named anew.
+        let as_named = |(key, entry)| self.named.get(key) == Some(&Naming::of(entry));
+        if self.named.len() != self.entries.len() || !self.of_server(server).all(as_named) {
+            self.name_apart();
+        }
+    }
+
+    /// The terminals of a server.
+    fn of_server<'a>(&'a self, server: &'a ServerId) -> impl Iterator<Item = (&'a TerminalKey, &'a Entry)> {
+        let first =
+            TerminalKey { server: server.clone(), pane: PaneId(0), pid: 0, instance: ServerInstance::default() };
+        self.entries.range(first..).take_while(move |(key, _)| key.server == *server)
     }
 
     /// Terminals that were known and do not come into view have gone while nobody watched. A first look may not find every
@@ -381,7 +399,7 @@ impl Fleet {
     }
 
     fn probe_failed(&mut self, server: &ServerId, problem: &Problem) {
-        let keys: Vec<TerminalKey> = self.entries.keys().filter(|key| key.server == *server).cloned().collect();
+        let keys: Vec<TerminalKey> = self.of_server(server).map(|(key, _)| key.clone()).collect();
         for key in keys {
             self.observe(&key, Observation::ProbeFailed(problem.clone()));
         }
@@ -413,7 +431,7 @@ impl Fleet {
     }
 
     fn unwatch(&mut self, server: &ServerId) {
-        self.leave(self.entries.keys().filter(|key| key.server == *server).cloned().collect());
+        self.leave(self.of_server(server).map(|(key, _)| key.clone()).collect());
         self.servers.remove(server);
     }
 
@@ -423,6 +441,7 @@ impl Fleet {
             let Some(entry) = self.entries.remove(&key) else { continue };
             let (transition, state) = (entry.farewell(now), entry.terminal().state.clone());
             let id = state.terminal.id.clone();
+            self.names.remove(&id);
             if let Some(server) = self.servers.get_mut(&key.server) {
                 server.terminals = server.terminals.saturating_sub(1);
             }
@@ -486,7 +505,25 @@ impl Fleet {
                 self.effects.push_back(Effect::Introduced { key });
             }
         }
+        self.named = self.entries.iter().map(|(key, entry)| (key.clone(), Naming::of(entry))).collect();
+        let id = |entry: &Entry| entry.terminal().state.terminal.id.clone();
+        self.names = self.entries.values().map(id).collect();
         self.name_tasks();
+    }
+}
+
+/// What the name of a terminal follows from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Naming {
+    wanted: String,
+    is_given: bool,
+    is_gone: bool,
+}
+
+impl Naming {
+    fn of(entry: &Entry) -> Self {
+        let (is_given, is_gone) = (entry.has_given_name(), entry.gone_since().is_some());
+        Self { wanted: entry.wanted_name(), is_given, is_gone }
     }
 }
 

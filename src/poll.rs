@@ -223,6 +223,13 @@ struct AgentProcesses {
     proof: Option<RunningProcess>,
 }
 
+/// Whether all of these processes of a host are still there: of its whole table of processes, that is all that matters.
+async fn still_run(server: &Server, ids: &[u32]) -> bool {
+    let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+    let words: Vec<&str> = ["kill", "-0"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+    !ids.is_empty() && server.run_beside(&words).await.is_ok()
+}
+
 /// One server with what is remembered of the last looks at it.
 struct ServerPoller {
     server: Server,
@@ -343,9 +350,19 @@ impl ServerPoller {
     }
 
     async fn identify(&mut self, suspects: &[Suspect]) {
-        let still_runs = |suspect: &&Suspect| {
-            let agent = self.agents.get(&suspect.pid).filter(|_| suspect.may_be_same);
-            agent.and_then(|agent| agent.proof.as_ref()).is_some_and(RunningProcess::still_runs)
+        let local = self.server.id().host.is_none();
+        let agent = |suspect: &Suspect| self.agents.get(&suspect.pid).filter(|_| suspect.may_be_same);
+        let on_host: Vec<u32> = match local {
+            true => Vec::new(),
+            false => suspects.iter().filter_map(|suspect| agent(suspect)?.ids.first().copied()).collect(),
+        };
+        let still_run = still_run(&self.server, &on_host).await;
+        let still_runs = |suspect: &&Suspect| match agent(suspect) {
+            Some(AgentProcesses { proof: Some(proof), .. }) => proof.still_runs(),
+            Some(AgentProcesses { ids, proof: None }) => {
+                still_run && ids.first().is_some_and(|id| on_host.contains(id))
+            }
+            None => false,
         };
         let (same, suspects): (Vec<&Suspect>, Vec<&Suspect>) = suspects.iter().partition(still_runs);
         same.into_iter().for_each(|suspect| self.memory.confirmed(suspect));
@@ -357,7 +374,6 @@ impl ServerPoller {
         let thoroughness = if suspects.iter().any(has_agent) { Thoroughness::All } else { Thoroughness::Quick };
         let roots = suspects.iter().map(|suspect| suspect.pid).collect();
         let scanned = process::under(&self.server, roots, thoroughness).await;
-        let local = self.server.id().host.is_none();
         for suspect in suspects {
             let program = match &scanned {
                 Ok(found) => {
@@ -411,8 +427,12 @@ impl ServerPoller {
             let mut records = std::mem::take(&mut self.records);
             tokio::task::spawn_blocking(move || (records.read(&agents, now()), records))
         });
-        let is_patient = self.is_only_look && self.server.id().host.is_some();
-        let patience = if is_patient { RECORDS_OF_HOST } else { RECORDS };
+        // The way to a host may be long, and what its screens say is not to wait for it: records come with a later look.
+        let patience = match (self.server.id().host.is_some(), self.is_only_look) {
+            (false, _) => RECORDS,
+            (true, false) => A_MOMENT,
+            (true, true) => RECORDS_OF_HOST,
+        };
         let readings = match tokio::time::timeout(patience, &mut reading).await {
             Ok(Ok((readings, records))) => {
                 self.records = records;

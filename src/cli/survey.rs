@@ -23,6 +23,9 @@ use crate::{poll, tmux};
 /// standing still.
 const PROMPTS: Duration = Duration::from_millis(1800);
 
+/// How long a server is asked again to say what can be done: whoever asks has others to watch.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// How long another process may take to own what this one has owned, and how often that is asked.
 const HANDOVER: Duration = Duration::from_millis(500);
 const ASK: Duration = Duration::from_millis(20);
@@ -205,7 +208,10 @@ impl Watched {
         let again = match self.server(server) {
             Ok(handle) => match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | "timeout")) {
                 Some(check) => return Failure::refused(&problem.message).hint(tmux::check_hint(&check)),
-                None => handle.look(&[]).await.err(),
+                None => match tokio::time::timeout(AGAIN, handle.look(&[])).await {
+                    Ok(look) => look.err(),
+                    Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),
+                },
             },
             Err(error) => Some(error),
         };

@@ -93,7 +93,10 @@ async fn print(args: &Args, watched: &Watched, engine: &mut Engine, history: &Hi
     loop {
         let mut lines = String::new();
         tokio::select! {
-            event = engine.next() => engine.handle(event, poll::now()),
+            event = engine.next() => {
+                engine.handle(event, poll::now());
+                gather(engine).await;
+            }
             Some(input) = inputs.recv() => lines = printer.input_line(&input, engine.fleet())?,
             _ = ask.tick(), if args.background => {
                 if engine.unused_for() > idle {
@@ -127,6 +130,19 @@ async fn print(args: &Args, watched: &Watched, engine: &mut Engine, history: &Hi
     }
 }
 
+/// Takes in what else is reported within a moment: what follows costs as much for many reports as for one.
+async fn gather(engine: &mut Engine) {
+    tokio::time::sleep(GATHERED).await;
+    for _ in 0..GATHERED_REPORTS {
+        let Some(event) = engine.try_next() else { return };
+        engine.handle(event, poll::now());
+    }
+}
+
+/// How long reports are gathered, and how many at most.
+const GATHERED: Duration = Duration::from_millis(25);
+const GATHERED_REPORTS: u32 = 256;
+
 /// Nobody sits in front of `watch`; only the configuration mutes.
 const NOBODY: Suppression<'_> =
     Suppression { looks_at: None, is_muted: &|terminal| terminal.declared.muted, is_task_muted: &|_| false };
@@ -142,10 +158,9 @@ fn ring(bytes: &[u8]) {
 
 /// What is wrong with servers and was not before.
 fn new_problems(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -> Vec<(ServerId, Problem)> {
-    let view = fleet.view(Timestamp::default());
     let is_new =
-        |server: &&&ServerView| known.insert(server.id.clone(), server.health.clone()).as_ref() != Some(&server.health);
-    let changed = view.servers.iter().filter(is_new);
+        |server: &&ServerView| known.insert(server.id.clone(), server.health.clone()).as_ref() != Some(&server.health);
+    let changed = fleet.servers().filter(is_new);
     changed.filter_map(|server| Some((server.id.clone(), problem(&server.health)?.clone()))).collect()
 }
 

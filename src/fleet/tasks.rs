@@ -72,7 +72,7 @@ impl Tasks {
         &mut self,
         report: TaskReport,
         now: Timestamp,
-        (names, notes): (&BTreeSet<&str>, &[KeptNote]),
+        (names, notes): (&BTreeSet<String>, &[KeptNote]),
         keep: usize,
     ) -> Taken {
         let TaskReport { server, look, sessions, .. } = report;
@@ -186,7 +186,7 @@ impl Tasks {
 
     /// Gives tasks what the operator says of them, and their names: the operator's, else the window's, with as much of the place
     /// as tells them apart. Those with another name than before are given back.
-    pub(super) fn name_apart(&mut self, names: &BTreeSet<&str>, notes: &[KeptNote]) -> Vec<(ServerId, WindowId)> {
+    pub(super) fn name_apart(&mut self, names: &BTreeSet<String>, notes: &[KeptNote]) -> Vec<(ServerId, WindowId)> {
         self.watches.values_mut().for_each(|watch| watch.take_notes(notes));
         let wanted = self.wanted_names(names);
         if self.named.replace(wanted) == Some(wanted) {
@@ -232,7 +232,7 @@ impl Tasks {
 
 impl Tasks {
     /// A number that is another one when tasks would be named otherwise. Mostly nothing has changed since the look before.
-    fn wanted_names(&self, names: &BTreeSet<&str>) -> u64 {
+    fn wanted_names(&self, names: &BTreeSet<String>) -> u64 {
         let mut hasher = DefaultHasher::new();
         names.hash(&mut hasher);
         for (server, watch) in &self.watches {

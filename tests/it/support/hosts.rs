@@ -2,9 +2,10 @@
 //! or a setting of the user's.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Where `sshd` may be; it is in no user's PATH.
 const SSHD: [&str; 3] = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd"];
@@ -67,6 +68,17 @@ impl Hosts {
     /// How often a host was connected to.
     pub fn connections(&self, name: &str) -> usize {
         fs::read_to_string(self.path(&format!("{name}.pids"))).unwrap_or_default().lines().count()
+    }
+
+    /// Has a host listen on this machine's own addresses as well, and returns its port and its server.
+    pub fn listen(&self, name: &str) -> (u16, Child) {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+        let sshd = SSHD.iter().find(|path| Path::new(path).exists()).expect("sshd is installed");
+        let mut command = Command::new(sshd);
+        command.args(["-D", "-o", &format!("Port={port}"), "-f"]).arg(self.path(&format!("{name}.sshd")));
+        command.args(["-o", "ListenAddress=127.0.0.1", "-o", "ListenAddress=::1"]);
+        let server = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("sshd runs");
+        (port, server)
     }
 
     /// From the next connection on, a host runs every command by a shell command of its own, as a login's start-up files do.

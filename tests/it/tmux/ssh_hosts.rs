@@ -55,6 +55,25 @@ fn hosts_with_one_address_are_two_machines() {
 
 #[test]
 #[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
+fn a_host_behind_another_one_and_one_by_its_ipv6_address_are_reached() {
+    let hosts = Hosts::behind_one_address(&["box", "bastion"]);
+    hosts.tmux("box", &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
+    let (port, mut server) = hosts.listen("box");
+    hosts.configure("box", &format!("ProxyJump bastion\n  HostName 127.0.0.1\n  Port {port}"));
+    hosts.configure("::1", &format!("HostName ::1\n  Port {port}"));
+    let config =
+        "[[server]]\nhost = \"box\"\n[[server]]\nhosts = [\"::1\", \"[::1]\"]\n[[terminal]]\nsession = \"*\"\n";
+    let (told, errors, fine) = hosts.run(config, &["list"]);
+    let _ = server.kill().and_then(|()| server.wait());
+    assert!(fine, "{told}{errors}");
+    for name in ["box/work", " ::1/work", "[::1]/work"] {
+        assert!(told.contains(name), "{name}: {told}{errors}");
+    }
+    assert_eq!(hosts.connections("bastion"), 1);
+}
+
+#[test]
+#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
 fn hosts_of_the_configuration_of_ssh_are_watched_by_a_pattern() {
     let hosts = Hosts::behind_one_address(&["gpu-1", "gpu-2", "db"]);
     for machine in ["gpu-1", "gpu-2", "db"] {
