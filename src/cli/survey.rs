@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::Semaphore;
 
 use super::target::{self, Meant, Purpose};
@@ -59,7 +60,9 @@ impl Watched {
     fn of(options: &GlobalOptions) -> Result<Self, Failure> {
         let loaded = options.load()?;
         let settings = owner::Settings::new(&loaded.config, Arc::new(options.profiles()?));
-        Ok(Self { servers: options.servers(&loaded.config), loaded, settings })
+        let servers = options.servers(&loaded.config);
+        allow_files(servers.len());
+        Ok(Self { servers, loaded, settings })
     }
 
     /// Starts a process that watches in the background, where the configuration wants one and nobody watches.
@@ -220,6 +223,19 @@ impl Watched {
             Some(error) => Failure::refused(&error).hint(error.hint()),
             None => Failure::refused(&problem.message).hint("it answers now; try again"),
         }
+    }
+}
+
+/// Files that may be open whatever is watched, and for each server: its lease and its socket, and the pipes of its sessions.
+const FILES: (u64, u64) = (256, 24);
+
+/// Raises the limit of open files to what so many servers take, where it is lower: 1024 are usual, and fifty hosts need more.
+fn allow_files(servers: usize) {
+    let (limit, needed) = (getrlimit(Resource::Nofile), FILES.0 + FILES.1 * servers as u64);
+    if limit.current.is_some_and(|current| current < needed) {
+        let current = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+        // A host that cannot be reached for want of files says so itself.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
     }
 }
 
