@@ -66,7 +66,7 @@ fn a_host_behind_another_one_and_one_by_its_ipv6_address_are_reached() {
     let (told, errors, fine) = hosts.run(config, &["list"]);
     let _ = server.kill().and_then(|()| server.wait());
     assert!(fine, "{told}{errors}");
-    for name in ["box/work", " ::1/work", "[::1]/work"] {
+    for name in ["\nbox/work", "\n::1/work", "\n[::1]/work"] {
         assert!(told.contains(name), "{name}: {told}{errors}");
     }
     assert_eq!(hosts.connections("bastion"), 1);
