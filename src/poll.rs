@@ -410,7 +410,8 @@ impl ServerPoller {
 
     /// Adds what the agents' own records say now.
     async fn read_records(&mut self, panes: &mut [PaneReport]) {
-        self.agents.retain(|pid, _| panes.iter().any(|pane| pane.key.pid == *pid));
+        let there: BTreeSet<u32> = panes.iter().map(|pane| pane.key.pid).collect();
+        self.agents.retain(|pid, _| there.contains(pid));
         let agent = |pane: &PaneReport| {
             let Program::Agent { tool, .. } = &pane.program else { return None };
             let processes = self.agents.get(&pane.key.pid)?.ids.clone();
@@ -447,10 +448,12 @@ impl ServerPoller {
                 return;
             }
         };
-        for (key, reading) in readings {
-            if let Some(pane) = panes.iter_mut().find(|pane| pane.key == key) {
-                pane.record = Some(Box::new(reading));
-            }
+        if readings.is_empty() {
+            return;
+        }
+        let mut readings: BTreeMap<TerminalKey, AgentRecordReading> = readings.into_iter().collect();
+        for pane in panes {
+            pane.record = readings.remove(&pane.key).map(Box::new);
         }
     }
 
