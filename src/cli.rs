@@ -22,6 +22,7 @@ pub mod replay;
 mod run;
 pub mod score;
 mod send;
+mod serve;
 mod setup;
 mod shell;
 mod status;
@@ -65,6 +66,8 @@ enum Command {
     Keys(send::KeysArgs),
     Answer(send::AnswerArgs),
     Wait(wait::Args),
+    Serve(serve::Args),
+    Token(serve::TokenArgs),
     History(history::Args),
     Note(note::Args),
     Run(run::Args),
@@ -108,6 +111,8 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Watch(args) => wait_for(watch::run(&args, &options)),
         Command::Status(args) => status::run(&args, &options),
         Command::Wait(args) => wait_for(wait::run(&args, &options)),
+        Command::Serve(args) => wait_for(serve::run(&args, &options)),
+        Command::Token(args) => serve::token(&args),
         Command::History(args) => history::run(&args, &options),
         Command::Note(args) => wait_for(note::run(&args, &options)),
         Command::Run(args) => wait_for(run::run(&args, &options)),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::history::{find, on_servers};
 use super::survey::{Survey, Watched};
 use super::target::{Meant, Purpose};
@@ -9,11 +11,11 @@ use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Match, PaneAddress};
 use crate::fleet::{
-    PaneId, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
+    Fleet, PaneId, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
 };
 use crate::history::{Body, PublicState, Reader, Stored, StoredTransition};
 use crate::process::{self, Thoroughness};
-use crate::profile::{Classification, Explanation, ProcessInfo, Program, Selected};
+use crate::profile::{Classification, Explanation, ProcessInfo, ProfileSet, Program, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 use crate::time::Timestamp;
@@ -41,6 +43,19 @@ pub(super) struct Read<'a> {
     pub selected: Selected,
     pub reading: Classification,
     pub explanation: Explanation,
+}
+
+impl Read<'_> {
+    /// The reading with the state, the record and the timers that go with it.
+    pub(super) fn json(&self, fleet: &Fleet, key: &TerminalKey, state: &State) -> Value {
+        json!({
+            "explanation": self.explanation,
+            "reading": reading_json(self),
+            "record": fleet.recorded_turn(key),
+            "state": state,
+            "timers": fleet.timers(key),
+        })
+    }
 }
 
 /// Runs the command.
@@ -78,16 +93,9 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         }
     }
     let timers = survey.fleet.timers(&terminal.key);
-    let read = read(terminal, &watched)?;
+    let read = read(terminal, &watched.settings.profiles)?;
     if args.json {
-        let value = serde_json::json!({
-            "explanation": read.explanation,
-            "reading": reading_json(&read),
-            "record": survey.fleet.recorded_turn(&terminal.key),
-            "state": state,
-            "timers": timers,
-        });
-        return output::print(&format!("{value:#}\n"));
+        return output::print(&format!("{:#}\n", read.json(&survey.fleet, &terminal.key, &state)));
     }
     let facts = &terminal.state.terminal;
     let reads_records = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
@@ -108,8 +116,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 /// What is known of an agent that is gone.
 fn print_ended(args: &Args, state: &State, now: Timestamp) -> Done {
     if args.json {
-        let value =
-            serde_json::json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
+        let value = json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
         return output::print(&format!("{value:#}\n"));
     }
     output::print(&answer_of_ended(state, now))
@@ -210,7 +217,7 @@ fn explain_task(args: &Args, survey: &Survey) -> Done {
     };
     let why = task.why(survey.now);
     if args.json {
-        return output::print(&format!("{:#}\n", serde_json::json!({ "state": task.fields(), "why": why })));
+        return output::print(&format!("{:#}\n", json!({ "state": task.fields(), "why": why })));
     }
     let text = format!("task {} ({}, {}:{}): {why}", task.id, task.window, task.session, task.index);
     output::print(&text.lines().map(|line| harmless(line) + "\n").collect::<String>())
@@ -220,7 +227,7 @@ fn explain_task(args: &Args, survey: &Survey) -> Done {
 ///
 /// # Errors
 /// No known agent runs there, or its screen could not be had.
-pub(super) fn read<'a>(terminal: &'a Terminal, watched: &Watched) -> Result<Read<'a>, Failure> {
+pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<Read<'a>, Failure> {
     let id = &terminal.state.terminal.id;
     let Program::Agent { tool, version } = target::program(terminal) else {
         let command = &terminal.facts.command;
@@ -231,7 +238,7 @@ pub(super) fn read<'a>(terminal: &'a Terminal, watched: &Watched) -> Result<Read
         return Err(Failure::refused(format!("the screen of {id} could not be read")).hint("try again"));
     };
     let configured = terminal.declared.version.is_some();
-    let Some(selected) = watched.settings.profiles.select(&tool, version.as_deref(), configured) else {
+    let Some(selected) = profiles.select(&tool, version.as_deref(), configured) else {
         return Err(Failure::refused(format!("there is no profile for `{tool}`"))
             .hint("`fleetwatch profiles list` lists the known agents"));
     };
@@ -245,9 +252,9 @@ pub(super) fn state(survey: &Survey, terminal: &Terminal) -> State {
 }
 
 /// What the reading says beside what the state repeats.
-pub(super) fn reading_json(read: &Read<'_>) -> serde_json::Value {
+pub(super) fn reading_json(read: &Read<'_>) -> Value {
     let Read { selected, reading, .. } = read;
-    serde_json::json!({
+    json!({
         "profile": selected.profile.id(),
         "selection": selected.selection.word(),
         "recorded": selected.recorded,

@@ -339,7 +339,7 @@ fn what(record: &Stored) -> String {
 }
 
 /// Reads a point in time: how long ago, or a day or time in the zone of this machine.
-fn moment(text: &str) -> Result<Timestamp, BadValue> {
+pub(super) fn moment(text: &str) -> Result<Timestamp, BadValue> {
     let found = moment_at(text.trim(), &Zoned::now()).ok_or(BadValue {
         what: "this is no time",
         hint: "write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both \

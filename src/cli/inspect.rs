@@ -38,7 +38,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let survey = watched.survey().await?;
     let terminal = survey.meant(&args.target, Purpose::Reading)?.terminal()?;
     let state = explain::state(&survey, terminal);
-    let read = explain::read(terminal, &watched)?;
+    let read = explain::read(terminal, &watched.settings.profiles)?;
     let projector = if args.plain { Projector::Plain } else { Projector::Profile };
     let mut projection = read.selected.profile.project(read.screen, &terminal.facts, projector);
     projection.add_anomalies(&state.assessment.anomalies);

@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use super::survey::Watched;
-use super::target::nearest;
+use super::target::{Meant, nearest};
 use super::{Done, Failure, GlobalOptions, output, table};
+use crate::fleet::Fleet;
+use crate::time::Timestamp;
 use crate::ui::{COLUMNS, Column, Item};
 
 /// Print every watched terminal and task with its state, once.
@@ -26,17 +28,10 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let survey = Watched::new(options)?.survey_with_prompts().await?;
     let view = survey.fleet.view(survey.now);
     if args.json {
-        let states = view.terminals.iter().filter_map(|terminal| {
-            let state = survey.fleet.state(&terminal.key, survey.now)?;
-            Some((Item::from(*terminal), serde_json::to_value(state)))
-        });
-        let tasks = view.tasks.iter().map(|task| (Item::from(*task), serde_json::to_value(task.fields())));
-        let noted = states.chain(tasks).map(|(item, fields)| {
-            let mut fields = fields?;
-            fields["note"] = item.note().text.as_deref().into();
-            Ok(fields)
-        });
-        let all = noted.collect::<Result<Vec<Value>, serde_json::Error>>()?;
+        let terminals =
+            view.terminals.iter().map(|terminal| json(&survey.fleet, Meant::Terminal(terminal), survey.now));
+        let tasks = view.tasks.iter().map(|task| json(&survey.fleet, Meant::Task(task), survey.now));
+        let all = terminals.chain(tasks).collect::<Result<Vec<Value>, serde_json::Error>>()?;
         let text = serde_json::to_string_pretty(&all)?;
         return output::print(&format!("{text}\n"));
     }
@@ -46,6 +41,22 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         return output::print("");
     }
     output::print(&table::table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width()))
+}
+
+/// The full public state of a terminal or a task (SPEC §2, §9), with what the operator notes of it.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub(super) fn json(fleet: &Fleet, meant: Meant<'_>, now: Timestamp) -> Result<Value, serde_json::Error> {
+    let (item, mut fields) = match meant {
+        Meant::Terminal(terminal) => {
+            let state = fleet.state(&terminal.key, now).unwrap_or_else(|| terminal.state.clone());
+            (Item::from(terminal), serde_json::to_value(state)?)
+        }
+        Meant::Task(task) => (Item::from(task), serde_json::to_value(task.fields())?),
+    };
+    fields["note"] = item.note().text.as_deref().into();
+    Ok(fields)
 }
 
 fn help_of_columns() -> String {

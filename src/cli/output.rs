@@ -61,18 +61,22 @@ pub(super) fn closed() -> mpsc::Receiver<()> {
     receiver
 }
 
-/// Waits until the operator or the system wants the program to end: Ctrl-C, SIGTERM, SIGHUP.
-pub(super) async fn end_asked_for() {
+/// Waits until the operator or the system wants the program to end: Ctrl-C, SIGTERM, SIGHUP. From the call on these do not end
+/// it by themselves. Must be called within the runtime.
+pub(super) fn end_asked_for() -> impl Future<Output = ()> {
     let wanted = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let Ok(mut signals) = wanted.into_iter().map(signal).collect::<io::Result<Vec<_>>>() else {
-        // Without handlers the signals end the program by themselves.
-        return std::future::pending().await;
-    };
-    let asked = poll_fn(|context| match signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
-        true => Poll::Ready(()),
-        false => Poll::Pending,
-    });
-    asked.await;
+    let signals = wanted.into_iter().map(signal).collect::<io::Result<Vec<_>>>();
+    async move {
+        let Ok(mut signals) = signals else {
+            // Without handlers the signals end the program by themselves.
+            return std::future::pending().await;
+        };
+        let asked = poll_fn(|context| match signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        });
+        asked.await;
+    }
 }
 
 /// A value as one line of JSON.

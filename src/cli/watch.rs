@@ -144,7 +144,7 @@ const GATHERED: Duration = Duration::from_millis(25);
 const GATHERED_REPORTS: u32 = 256;
 
 /// Nobody sits in front of `watch`; only the configuration mutes.
-const NOBODY: Suppression<'_> =
+pub(super) const NOBODY: Suppression<'_> =
     Suppression { looks_at: None, is_muted: &|terminal| terminal.declared.muted, is_task_muted: &|_| false };
 
 /// Writes a bell or a notice to the operator's terminal, where standard error is one: the output may go to a program.
@@ -157,7 +157,7 @@ fn ring(bytes: &[u8]) {
 }
 
 /// What is wrong with servers and was not before.
-fn new_problems(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -> Vec<(ServerId, Problem)> {
+pub(super) fn new_problems(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -> Vec<(ServerId, Problem)> {
     let is_new =
         |server: &&ServerView| known.insert(server.id.clone(), server.health.clone()).as_ref() != Some(&server.health);
     let changed = fleet.servers().filter(is_new);
@@ -165,7 +165,7 @@ fn new_problems(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -> 
 }
 
 /// Turns updates into lines.
-struct Printer {
+pub(super) struct Printer {
     json: bool,
     zone: TimeZone,
     /// The id under which each terminal was shown.
@@ -205,7 +205,7 @@ fn json_line(
 }
 
 impl Printer {
-    fn new(json: bool) -> Self {
+    pub(super) fn new(json: bool) -> Self {
         Self { json, zone: TimeZone::system(), shown: BTreeMap::new(), told: BTreeMap::new() }
     }
 
@@ -213,7 +213,7 @@ impl Printer {
     ///
     /// # Errors
     /// A state cannot be written as JSON.
-    fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
+    pub(super) fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
         let mut lines = String::new();
         // The first line of a terminal holds all that its first look told, transitions included.
         let mut new = BTreeSet::new();
@@ -276,7 +276,7 @@ impl Printer {
     ///
     /// # Errors
     /// A state cannot be written as JSON.
-    fn facts_lines(&mut self, fleet: &Fleet, now: Timestamp) -> io::Result<String> {
+    pub(super) fn facts_lines(&mut self, fleet: &Fleet, now: Timestamp) -> io::Result<String> {
         let mut lines = String::new();
         let view = fleet.view(now);
         self.told.retain(|key, _| self.shown.contains_key(key));
@@ -300,7 +300,7 @@ impl Printer {
         Ok(lines)
     }
 
-    fn state_line(&self, state: &State) -> io::Result<String> {
+    pub(super) fn state_line(&self, state: &State) -> io::Result<String> {
         let (at, id) = (state.observed_at, &state.terminal.id);
         if self.json {
             return json_line(at, "state", id, state, None::<&Happening>);
@@ -326,7 +326,7 @@ impl Printer {
         Ok(format!("{}  {}  {}\n", self.clock(at), harmless(id), harmless(&parts.join(", "))))
     }
 
-    fn task_line(&self, task: &Task) -> io::Result<String> {
+    pub(super) fn task_line(&self, task: &Task) -> io::Result<String> {
         if self.json {
             return json_line(task.since, "state", &task.id, task.fields(), None::<&Happening>);
         }
@@ -376,7 +376,7 @@ impl Printer {
     ///
     /// # Errors
     /// It cannot be written as JSON.
-    fn input_line(&self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
+    pub(super) fn input_line(&self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
         let view = fleet.view(input.at);
         let is_here = |key: &TerminalKey| input.key.as_ref().is_some_and(|sent_to| key.may_be(sent_to));
         let is_watched = view.terminals.iter().any(|terminal| is_here(&terminal.key))

@@ -44,6 +44,7 @@ mod tmux {
     mod record;
     mod send;
     mod sender;
+    mod serve;
     mod setup;
     mod ssh_hosts;
     mod tasks;

@@ -23,8 +23,15 @@ fn fleetwatch(arguments: &[&str]) -> Command {
 /// The README and the guides for users.
 fn guides() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let guides =
-        ["README", "docs/dashboard", "docs/configuration", "docs/tasks", "docs/scripting", "docs/troubleshooting"];
+    let guides = [
+        "README",
+        "docs/dashboard",
+        "docs/configuration",
+        "docs/tasks",
+        "docs/scripting",
+        "docs/serving",
+        "docs/troubleshooting",
+    ];
     guides.map(|name| std::fs::read_to_string(root.join(name).with_extension("md")).unwrap()).concat()
 }
 

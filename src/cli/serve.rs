@@ -1,0 +1,181 @@
+//! `fleetwatch serve`: the fleet over HTTP (SPEC §17), by the engine that the dashboard runs on.
+//!
+//! The engine stays with one task. A route asks it by a closure that is run between two events ([`Served::ask`]), so that what
+//! it answers is of one moment.
+
+mod check;
+mod door;
+mod events;
+mod read;
+mod token;
+
+use std::collections::BTreeMap;
+use std::future::ready;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::history::warn_of;
+use super::output::end_asked_for;
+use super::survey::{self, Watched};
+use super::watch::{NOBODY, Printer, new_problems};
+use super::{Done, Failure, GlobalOptions, output};
+use crate::engine::{Engine, Update};
+use crate::fleet::Fleet;
+use crate::history::History;
+use crate::owner::Rank;
+use crate::poll;
+use crate::time::Timestamp;
+use check::{Access, Denial};
+use door::Door;
+use events::EventLog;
+use token::TokenFile;
+pub use token::{TokenArgs, token};
+
+/// Serve the state of every terminal over HTTP, to whoever has a token (`fleetwatch token`).
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Listen on this address and port.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7717")]
+    pub listen: SocketAddr,
+    /// Listen on a socket at this path instead, which only this user can reach.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["listen", "insecure"])]
+    pub unix: Option<PathBuf>,
+    /// Listen beyond this machine though nothing is encrypted: whoever sees the traffic has the token and reads all screens.
+    #[arg(long)]
+    pub insecure: bool,
+    /// Answer requests that are addressed to this name, beside `localhost` and addresses; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub allow_host: Vec<String>,
+}
+
+/// What a route asks the engine.
+type Inquiry = Box<dyn FnOnce(&Engine) + Send>;
+
+/// Inquiries that wait; with more than that, who asks waits.
+const INQUIRIES: usize = 64;
+
+/// What routes have.
+#[derive(Clone)]
+struct Served {
+    inquiries: mpsc::Sender<Inquiry>,
+    events: Arc<EventLog>,
+    access: Arc<Access>,
+    /// Where the history is, if one is kept.
+    history: Option<PathBuf>,
+    /// Whether `serve` ends.
+    ending: watch::Receiver<bool>,
+}
+
+impl Served {
+    /// What the engine says to something, now.
+    ///
+    /// # Errors
+    /// `serve` ends.
+    async fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&Engine) -> T + Send + 'static) -> Result<T, Denial> {
+        let (reply, answer) = oneshot::channel();
+        let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(ask(engine))));
+        let ends = || Denial::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back");
+        self.inquiries.send(inquiry).await.map_err(|_| ends())?;
+        answer.await.map_err(|_| ends())
+    }
+}
+
+/// Runs the command until Ctrl-C or SIGTERM.
+///
+/// # Errors
+/// The configuration is wrong, or nobody may listen there.
+pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+    if args.unix.is_none() && !args.listen.ip().is_loopback() && !args.insecure {
+        return Err(Failure::usage(format!(
+            "{} can be reached from other machines, and nothing is encrypted",
+            args.listen
+        ))
+        .hint("listen on 127.0.0.1 behind ssh, a VPN or a proxy with TLS; `--insecure` does it all the same")
+        .into());
+    }
+    let watched = Watched::new(options)?;
+    let access = Arc::new(Access::new(TokenFile::of_user()?, args.allow_host.clone()));
+    // Who is told to end takes the socket away.
+    let end = end_asked_for();
+    let door = match &args.unix {
+        Some(path) => Door::on_socket(path).await?,
+        None => Door::on_port(args.listen).await?,
+    };
+    if access.tokens.read().is_ok_and(|tokens| tokens.is_empty()) {
+        Failure::refused("there is no token, so nobody can ask").hint("`fleetwatch token add NAME` makes one").warn();
+    }
+    let config = &watched.loaded.config;
+    let history = History::start(&config.history);
+    let settings = watched.watching(Rank::Watch);
+    let (mut engine, _) =
+        Engine::start_acting(settings, &watched.servers, (config, &history), false).map_err(survey::unfit)?;
+    let (inquiries, asked) = mpsc::channel(INQUIRIES);
+    let (tell_end, ending) = watch::channel(false);
+    let served = Served {
+        inquiries,
+        events: Arc::new(EventLog::new()),
+        access,
+        history: history.path().map(PathBuf::from),
+        ending: ending.clone(),
+    };
+    output::print(&format!("listening on {}\n", door.place()?))?;
+    let serving = tokio::spawn(door.serve(read::routes(served.clone()), ending));
+    let done = answer(&mut engine, &history, &served.events, asked, end).await;
+    tell_end.send_replace(true);
+    let _ended = serving.await;
+    engine.leave(ready(())).await.iter().for_each(|left| eprintln!("warning: {left}"));
+    done
+}
+
+/// Watches, tells what happens, and answers what is asked, until the operator wants it to end.
+async fn answer(
+    engine: &mut Engine,
+    history: &History,
+    events: &EventLog,
+    mut asked: mpsc::Receiver<Inquiry>,
+    end: impl Future<Output = ()>,
+) -> Done {
+    let mut inputs = history.inputs();
+    let (mut printer, mut health) = (Printer::new(true), BTreeMap::new());
+    tokio::pin!(end);
+    loop {
+        let mut sent = String::new();
+        tokio::select! {
+            event = engine.next() => {
+                engine.handle(event, poll::now());
+                while let Some(event) = engine.try_next() {
+                    engine.handle(event, poll::now());
+                }
+            }
+            Some(input) = inputs.recv() => sent = printer.input_line(&input, engine.fleet())?,
+            Some(inquiry) = asked.recv() => {
+                inquiry(engine);
+                continue;
+            }
+            () = &mut end => return Ok(ExitCode::SUCCESS),
+        }
+        for (server, problem) in new_problems(engine.fleet(), &mut health) {
+            // Nobody who asks waits until it is known why.
+            let what = format!("{server}: {}", problem.message);
+            Failure::refused(what).hint("`fleetwatch doctor` asks it again and says what to do").warn();
+        }
+        warn_of(history);
+        drop(engine.deliver(NOBODY, poll::now()));
+        let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
+        events.push(&printer.lines(&updates, engine.fleet())?);
+        events.push(&sent);
+        events.push(&printer.facts_lines(engine.fleet(), poll::now())?);
+    }
+}
+
+/// The lines with which those begin who follow: one for each terminal and task.
+fn states(fleet: &Fleet) -> std::io::Result<String> {
+    let (view, printer) = (fleet.view(Timestamp::default()), Printer::new(true));
+    let terminals = view.terminals.iter().map(|terminal| printer.state_line(&terminal.state));
+    terminals.chain(view.tasks.iter().map(|task| printer.task_line(task))).collect()
+}

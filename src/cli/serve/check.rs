@@ -1,0 +1,249 @@
+//! What every request has to pass: whom it is addressed to, where it comes from, whose token it has, and how many come.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value};
+
+use super::token::{Scope, Token, TokenFile};
+use crate::cli::Failure;
+use crate::history;
+
+/// Requests that a token may make at once, and how many a second it gets back.
+const AT_ONCE: f64 = 100.0;
+const A_SECOND: f64 = 50.0;
+
+/// What is answered to a request that is not done: its status, why, and what can be done about it.
+#[derive(Clone, Debug)]
+pub(super) struct Denial {
+    pub status: StatusCode,
+    fields: Map<String, Value>,
+}
+
+impl Denial {
+    pub(super) fn new(status: StatusCode, error: impl ToString, hint: impl ToString) -> Self {
+        let fields = [("error", error.to_string()), ("hint", hint.to_string())];
+        Self { status, fields: fields.map(|(name, text)| (name.to_owned(), text.into())).into_iter().collect() }
+    }
+
+    /// What the command line would say.
+    pub(super) fn of(status: StatusCode, failure: &Failure) -> Self {
+        Self::new(status, failure, failure.remedy().unwrap_or_default())
+    }
+
+    /// What can happen to the server itself.
+    pub(super) fn broken(error: impl ToString) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, "`fleetwatch doctor` on that machine may tell more")
+    }
+}
+
+impl IntoResponse for Denial {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, axum::Json(Value::Object(self.fields))).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if self.status == StatusCode::TOO_MANY_REQUESTS {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// Who asks, as every route behind [`check`] finds it.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    pub token: Token,
+}
+
+/// What requests are checked by.
+#[derive(Debug)]
+pub(super) struct Access {
+    pub tokens: TokenFile,
+    /// Names by which requests may address this server, beside `localhost` and numbers.
+    pub names: Vec<String>,
+    budgets: Mutex<HashMap<String, Budget>>,
+}
+
+/// How many requests a token has left.
+#[derive(Debug)]
+struct Budget {
+    left: f64,
+    at: Instant,
+}
+
+impl Access {
+    pub(super) fn new(tokens: TokenFile, names: Vec<String>) -> Self {
+        Self { tokens, names, budgets: Mutex::default() }
+    }
+
+    /// Refuses a request that is addressed to another name or comes from another origin. A page whose name was made to lead here
+    /// still has its own name, and no name is a number.
+    fn check_address(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denial> {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let is_one = headers.get_all(header::HOST).iter().count() == 1;
+        let agrees = uri.authority().is_none_or(|authority| Some(authority.as_str()) == host);
+        let Some(host) = host.filter(|host| is_one && agrees && self.is_own(host)) else {
+            let hint = "ask for localhost or an address of the machine; `--allow-host NAME` allows another name";
+            return Err(Denial::new(StatusCode::MISDIRECTED_REQUEST, "this server does not go by that name", hint));
+        };
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        let is_here = |origin: &HeaderValue| {
+            let origin = origin.to_str().unwrap_or_default();
+            let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            place.is_some_and(|place| place.eq_ignore_ascii_case(host))
+        };
+        if !origins.all(is_here) {
+            let hint = "only the page of this server asks from a browser";
+            return Err(Denial::new(StatusCode::FORBIDDEN, "pages of other places may not ask", hint));
+        }
+        Ok(())
+    }
+
+    /// Whether this server goes by what stands in `Host`, whatever the port: a tunnel has its own.
+    fn is_own(&self, host: &str) -> bool {
+        let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, port)) => (address, port.strip_prefix(':').or(Some(port).filter(|port| port.is_empty()))),
+            None => host.split_once(':').map_or((host, Some("")), |(name, port)| (name, Some(port))),
+        };
+        let is_port = port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+        let known = || self.names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        is_port && (name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || known())
+    }
+
+    /// The token of a request, if it is good for `scope` now.
+    fn admit(&self, headers: &HeaderMap, scope: Scope) -> Result<Token, Denial> {
+        let refuse = |error: &str, hint: &str| Err(Denial::new(StatusCode::UNAUTHORIZED, error, hint));
+        let told = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let Some(text) = told.and_then(|told| told.split_once(' ')) else {
+            return refuse("there is no token", "send `Authorization: Bearer TOKEN`; `fleetwatch token add` makes one");
+        };
+        let token = self.tokens.find(text.1).map_err(Denial::broken)?;
+        let Some(token) = token.filter(|_| text.0.eq_ignore_ascii_case("bearer")) else {
+            return refuse("this token is not known", "`fleetwatch token list` lists the tokens that there are");
+        };
+        if !token.is_good(history::now()) {
+            return refuse("this token has ended", "`fleetwatch token add` makes another one");
+        }
+        if token.scope < scope {
+            let error = format!("the token `{}` may only read", token.name);
+            return Err(Denial::new(StatusCode::FORBIDDEN, error, "`fleetwatch token add NAME --scope act` may act"));
+        }
+        if !self.spend(&token.name) {
+            let error = format!("the token `{}` asks too often", token.name);
+            return Err(Denial::new(StatusCode::TOO_MANY_REQUESTS, error, "read `/v1/events` instead of asking again"));
+        }
+        Ok(token)
+    }
+
+    /// Whether a token may make one more request now.
+    fn spend(&self, token: &str) -> bool {
+        let mut budgets = self.budgets.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let full = || Budget { left: AT_ONCE, at: now };
+        let budget = budgets.entry(token.to_owned()).or_insert_with(full);
+        let back = now.duration_since(budget.at).as_secs_f64() * A_SECOND;
+        *budget = Budget { left: (budget.left + back).min(AT_ONCE), at: now };
+        let is_left = budget.left >= 1.0;
+        budget.left -= if is_left { 1.0 } else { 0.0 };
+        is_left
+    }
+
+    /// Whether what is told to somebody may still be told to them.
+    pub(super) fn still_admits(&self, caller: &Caller) -> bool {
+        let is_it = |token: &Token| *token == caller.token && token.is_good(history::now());
+        self.tokens.read().is_ok_and(|tokens| tokens.iter().any(is_it))
+    }
+}
+
+/// Routes that tell nothing of the fleet, and are for everybody who gets here.
+const OPEN: &[&str] = &["/healthz"];
+
+/// Lets a request through, or answers why not. Nothing of an answer is kept, framed or run by a browser.
+pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
+    let scope = Scope::Read;
+    let may_pass = access.check_address(request.uri(), request.headers()).and_then(|()| {
+        let is_open = request.method() == Method::GET && OPEN.contains(&request.uri().path());
+        if is_open { Ok(None) } else { access.admit(request.headers(), scope).map(Some) }
+    });
+    let mut response = match may_pass {
+        Err(denial) => denial.into_response(),
+        Ok(token) => {
+            if let Some(token) = token {
+                request.extensions_mut().insert(Caller { token });
+            }
+            next.run(request).await
+        }
+    };
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    ] {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// What is answered where nothing is.
+pub(super) async fn missing() -> Denial {
+    Denial::new(StatusCode::NOT_FOUND, "there is nothing here", "the routes are in docs/serving.md")
+}
+
+/// What is answered to a method that a route does not know.
+pub(super) async fn other_method() -> Denial {
+    Denial::new(StatusCode::METHOD_NOT_ALLOWED, "this route takes another method", "the routes are in docs/serving.md")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_answered() {
+        let tokens = TokenFile::at("/nonexistent/tokens.json".into());
+        let access = Access::new(tokens, vec!["fleet.example.net".to_owned()]);
+        for host in ["localhost", "LocalHost:80", "127.0.0.1:7717", "[::1]", "[::1]:1", "fleet.example.net:443"] {
+            assert!(access.is_own(host), "{host}");
+        }
+        for host in
+            ["", "evil.example", "localhost.evil.example", "localhost:80:80", "[::1", "[::1]x", "127.0.0.1.nip.io"]
+        {
+            assert!(!access.is_own(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_place_is_refused() {
+        let access = Access::new(TokenFile::at("/nonexistent/tokens.json".into()), Vec::new());
+        let ask = |host: &str, origin: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            origin.iter().for_each(|origin| drop(headers.insert(header::ORIGIN, origin.parse().unwrap())));
+            access.check_address(&Uri::from_static("/v1/terminals"), &headers).err().map(|denial| denial.status)
+        };
+        assert_eq!(ask("localhost:7717", None), None);
+        assert_eq!(ask("localhost:7717", Some("http://localhost:7717")), None);
+        for origin in ["http://localhost:3000", "http://evil.example", "null", "https://localhost:7717.evil.example"] {
+            assert_eq!(ask("localhost:7717", Some(origin)), Some(StatusCode::FORBIDDEN), "{origin}");
+        }
+        assert_eq!(ask("evil.example", Some("http://evil.example")), Some(StatusCode::MISDIRECTED_REQUEST));
+    }
+
+    #[test]
+    fn who_asks_too_often_waits() {
+        let access = Access::new(TokenFile::at("/nonexistent/tokens.json".into()), Vec::new());
+        let spent = (0..1_000).filter(|_| access.spend("page")).count();
+        assert!((100..200).contains(&spent), "{spent}");
+        assert!(access.spend("other"));
+    }
+}

@@ -1,0 +1,213 @@
+//! Where requests come in: a port or a socket, so many connections at once, and none that keeps its place by doing nothing.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Sleep;
+use tower::ServiceExt as _;
+
+use crate::cli::Failure;
+use crate::private;
+
+/// Connections at once; the next one waits in the system's queue.
+const CONNECTIONS: usize = 512;
+/// How long the head of a request may take, and how long a connection may stand idle.
+const HEAD: Duration = Duration::from_secs(10);
+/// How long somebody may not read what is sent to them.
+const UNREAD: Duration = Duration::from_secs(30);
+/// The longest head of a request, in bytes.
+const HEAD_BYTES: usize = 32 << 10;
+/// How long requests that are being answered may go on at the end.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    Address(SocketAddr),
+    /// A process of this user, through the socket.
+    Socket,
+}
+
+/// Where `serve` listens.
+pub(super) enum Door {
+    Port(TcpListener),
+    Socket(UnixListener, PathBuf),
+}
+
+impl Door {
+    /// # Errors
+    /// Nobody may listen there, or somebody does.
+    pub(super) async fn on_port(address: SocketAddr) -> Result<Self, Failure> {
+        TcpListener::bind(address).await.map(Door::Port).map_err(|error| {
+            Failure::refused(format!("{address} cannot be listened on: {error}"))
+                .hint("`--listen` takes another address or port; port 0 is any that is free")
+        })
+    }
+
+    /// A socket that only this user can reach.
+    ///
+    /// # Errors
+    /// Its directory is others', or somebody listens there.
+    pub(super) async fn on_socket(path: &Path) -> Result<Self, Failure> {
+        let refused = |error: io::Error| {
+            Failure::refused(format!("{} cannot be listened on: {error}", path.display()))
+                .hint("name a path in a directory that is yours alone")
+        };
+        private::make_directory(path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+            .map_err(refused)?;
+        // One that nobody listens on is left from a process that was killed. Nothing else is taken away.
+        if let Err(error) = tokio::net::UnixStream::connect(path).await
+            && error.kind() == io::ErrorKind::ConnectionRefused
+        {
+            std::fs::remove_file(path).map_err(refused)?;
+        }
+        let listener = UnixListener::bind(path).map_err(refused)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(refused)?;
+        Ok(Door::Socket(listener, path.to_owned()))
+    }
+
+    /// Where it is, for people: a URL, or a path.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub(super) fn place(&self) -> io::Result<String> {
+        match self {
+            Door::Port(listener) => Ok(format!("http://{}", listener.local_addr()?)),
+            Door::Socket(_, path) => Ok(path.display().to_string()),
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
+        match self {
+            Door::Port(listener) => {
+                let (stream, address) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                Ok((Box::new(stream), Peer::Address(address)))
+            }
+            Door::Socket(listener, _) => {
+                let (stream, _) = listener.accept().await?;
+                // Between its making and its mode others could have come.
+                if !private::is_own(stream.peer_cred()?.uid()) {
+                    return Err(io::ErrorKind::PermissionDenied.into());
+                }
+                Ok((Box::new(stream), Peer::Socket))
+            }
+        }
+    }
+
+    /// Answers requests until `ending` says true, and then those that have begun.
+    pub(super) async fn serve(self, router: Router, mut ending: watch::Receiver<bool>) {
+        let (places, graceful) = (Arc::new(Semaphore::new(CONNECTIONS)), GracefulShutdown::new());
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
+        loop {
+            let arrival = async {
+                let place = Arc::clone(&places).acquire_owned().await;
+                (place, self.accept().await)
+            };
+            let (place, arrived) = tokio::select! {
+                arrived = arrival => arrived,
+                _ = ending.wait_for(|ending| *ending) => break,
+            };
+            let (stream, peer) = match arrived {
+                Ok(arrived) => arrived,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection was not taken");
+                    // Without free files the next one fails as well.
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    continue;
+                }
+            };
+            let router = router.clone();
+            let service = service_fn(move |request: hyper::Request<Incoming>| {
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(peer.clone());
+                router.clone().oneshot(request)
+            });
+            let connection = http.serve_connection(TokioIo::new(Patient { stream, unread: None }), service);
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                // Whoever goes away in the midst of it is no trouble of ours.
+                let _ = connection.await;
+                drop(place);
+            });
+        }
+        let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        if let Door::Socket(_, path) = self {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// A port's or a socket's connection.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A connection that ends when nobody reads what was written to it for too long.
+struct Patient {
+    stream: Box<dyn Stream>,
+    unread: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    /// Ends what has waited for too long.
+    fn wait(&mut self, context: &mut Context<'_>, is_pending: bool) -> Poll<io::Result<()>> {
+        if !is_pending {
+            self.unread = None;
+            return Poll::Ready(Ok(()));
+        }
+        let unread = self.unread.get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
+        ready!(unread.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        ready!(self.wait(context, written.is_pending()))?;
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        ready!(self.wait(context, flushed.is_pending()))?;
+        flushed
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,221 @@
+//! What happens, for those who follow it: the lines of `watch --json`, each with a number, the newest of them kept. Whoever
+//! follows reads them at their own pace; who falls behind what is kept begins again with all that there is.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use futures_core::Stream;
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use super::Served;
+use super::check::{Caller, Denial};
+use crate::history;
+
+/// The bytes of the lines that are kept.
+const KEPT_BYTES: usize = 16 << 20;
+/// Bytes that are handed over at once.
+const CHUNK: usize = 64 << 10;
+/// How often somebody who hears nothing is told that this is all.
+const HEART_BEAT: Duration = Duration::from_secs(15);
+/// How many are told all that there is at the same time: it may be megabytes for each.
+const BEGINNERS: usize = 8;
+/// The header in which a browser tells what it heard last.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// The newest lines.
+#[derive(Debug)]
+pub(super) struct EventLog {
+    /// Which run of `serve` the numbers belong to.
+    run: i64,
+    kept: Mutex<Kept>,
+    last: watch::Sender<u64>,
+    beginners: Semaphore,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    lines: VecDeque<Arc<str>>,
+    /// The number of the newest line.
+    last: u64,
+    bytes: usize,
+}
+
+impl EventLog {
+    pub(super) fn new() -> Self {
+        let (last, _) = watch::channel(0);
+        let beginners = Semaphore::new(BEGINNERS);
+        Self { run: history::now().as_millis(), kept: Mutex::default(), last, beginners }
+    }
+
+    /// Keeps lines of JSON, and tells those who follow.
+    pub(super) fn push(&self, lines: &str) {
+        if lines.is_empty() {
+            return;
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in lines.lines() {
+            kept.bytes += line.len();
+            kept.last += 1;
+            kept.lines.push_back(line.into());
+        }
+        while kept.bytes > KEPT_BYTES
+            && let Some(oldest) = kept.lines.pop_front()
+        {
+            kept.bytes -= oldest.len();
+        }
+        self.last.send_replace(kept.last);
+    }
+
+    /// The number of the newest line.
+    pub(super) fn last(&self) -> u64 {
+        *self.last.borrow()
+    }
+
+    /// What comes next behind a number, as much as is handed over at once, and the number that it goes up to; `None` when it is
+    /// not kept any more.
+    fn behind(&self, number: u64) -> Option<(String, u64)> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = usize::try_from(kept.last.checked_sub(number)?).ok()?;
+        let first = kept.lines.len().checked_sub(missing)?;
+        let (mut text, mut at) = (String::new(), number);
+        for line in kept.lines.range(first..) {
+            at += 1;
+            push_event(&mut text, Some(&self.name(at)), line);
+            if text.len() >= CHUNK {
+                break;
+            }
+        }
+        Some((text, at))
+    }
+
+    /// A number as those who follow are told it.
+    fn name(&self, number: u64) -> String {
+        format!("{}-{number}", self.run)
+    }
+
+    /// The number behind which somebody goes on; `None` for one of another run, or none at all.
+    fn number(&self, name: &str) -> Option<u64> {
+        let (run, number) = name.split_once('-')?;
+        number.parse().ok().filter(|_| run.parse() == Ok(self.run))
+    }
+}
+
+fn push_event(text: &mut String, name: Option<&str>, line: &str) {
+    if let Some(name) = name {
+        text.extend(["id: ", name, "\n"]);
+    }
+    text.extend(["data: ", line, "\n\n"]);
+}
+
+/// `GET /v1/events`.
+pub(super) async fn events(
+    State(served): State<Served>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+) -> Result<Response, Denial> {
+    let heard = headers.get(LAST_EVENT_ID).and_then(|name| served.events.number(name.to_str().ok()?));
+    // One chunk at most waits for somebody who does not read.
+    let (chunks, body) = mpsc::channel(1);
+    tokio::spawn(async move {
+        // Whoever has gone hears nothing.
+        let _gone = follow(&served, &caller, heard, &chunks).await;
+    });
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(Chunks(body))).into_response())
+}
+
+/// Tells all that happens until there is nobody to tell it to.
+async fn follow(served: &Served, caller: &Caller, mut heard: Option<u64>, chunks: &mpsc::Sender<Bytes>) -> Option<()> {
+    let log = &served.events;
+    let (mut last, mut ending) = (log.last.subscribe(), served.ending.clone());
+    chunks.send("retry: 1000\n\n".into()).await.ok()?;
+    loop {
+        let next = heard.and_then(|heard| log.behind(heard));
+        let Some((text, at)) = next else {
+            heard = Some(begin(served, chunks).await?);
+            continue;
+        };
+        if !text.is_empty() {
+            heard = Some(at);
+            chunks.send(text.into()).await.ok()?;
+            continue;
+        }
+        tokio::select! {
+            _ = passes(&mut last, |last| *last > at) => {}
+            () = tokio::time::sleep(HEART_BEAT) => {
+                if !served.access.still_admits(caller) {
+                    return None;
+                }
+                chunks.send(":\n\n".into()).await.ok()?;
+            }
+            () = chunks.closed() => return None,
+            _ = passes(&mut ending, |ending| *ending) => return None,
+        }
+    }
+}
+
+/// Waits until what is watched satisfies a condition; whether it does, or nobody changes it any more.
+async fn passes<T>(watched: &mut watch::Receiver<T>, is_it: impl FnMut(&T) -> bool) -> bool {
+    watched.wait_for(is_it).await.is_ok()
+}
+
+/// Tells all that there is, and returns the number behind which it goes on. Only its last event has a name: whoever is cut off
+/// before begins again.
+async fn begin(served: &Served, chunks: &mpsc::Sender<Bytes>) -> Option<u64> {
+    let log = &served.events;
+    let _place = log.beginners.acquire().await.ok()?;
+    let events = Arc::clone(log);
+    let (states, at) = served.ask(move |engine| (super::states(engine.fleet()), events.last())).await.ok()?;
+    let mut text = "event: reset\ndata: {}\n\n".to_owned();
+    for line in states.ok()?.lines() {
+        push_event(&mut text, None, line);
+        if text.len() >= CHUNK {
+            chunks.send(std::mem::take(&mut text).into()).await.ok()?;
+        }
+    }
+    text.extend(["id: ", &log.name(at), "\nevent: current\ndata: {}\n\n"]);
+    chunks.send(text.into()).await.ok()?;
+    Some(at)
+}
+
+/// Chunks as the body of a response.
+struct Chunks(mpsc::Receiver<Bytes>);
+
+impl Stream for Chunks {
+    type Item = Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|chunk| chunk.map(Ok))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_falls_behind_what_is_kept_begins_again() {
+        let log = EventLog::new();
+        assert_eq!(log.behind(0), Some((String::new(), 0)));
+        log.push("{\"n\":1}\n{\"n\":2}\n");
+        let (text, at) = log.behind(1).unwrap();
+        assert_eq!((text, at), (format!("id: {}-2\ndata: {{\"n\":2}}\n\n", log.run), 2));
+        assert_eq!(log.behind(3), None, "that has not been told yet");
+        let long = "x".repeat(1 << 20);
+        (0..40).for_each(|_| log.push(&long));
+        assert_eq!(log.behind(2), None);
+        assert!(log.kept.lock().unwrap().bytes <= KEPT_BYTES);
+        assert_eq!(log.behind(log.last() - 1).map(|(_, at)| at), Some(42));
+        assert_eq!(log.number(&log.name(7)), Some(7));
+        for other in ["", "7", "1-7", &format!("{}-", log.run), &format!("{}-x", log.run)] {
+            assert_eq!(log.number(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What can be read: the JSON of `list`, `explain` and `history`, and what is on a screen.
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::check::{self, Denial};
+use super::{Served, events};
+use crate::cli::target::{self, Meant, Purpose};
+use crate::cli::{Failure, explain, history, list};
+use crate::engine::Engine;
+use crate::fleet::Terminal;
+use crate::history::{Kind, Reader, RecordFilter, Stored};
+use crate::poll;
+use crate::screen::{Color, Screen, Style};
+use crate::time::Timestamp;
+
+/// Records that are told at once, if nothing says how many, and at most.
+const USUAL_RECORDS: u32 = 100;
+const MOST_RECORDS: u32 = 1000;
+
+/// What comes of a request.
+type Answer = Result<Json<Value>, Denial>;
+
+/// All routes, with what every request has to pass.
+pub(super) fn routes(served: Served) -> Router {
+    let access = std::sync::Arc::clone(&served.access);
+    Router::new()
+        .route("/healthz", get(|| async { Json(json!({ "ok": true })) }))
+        .route("/v1/terminals", get(terminals))
+        .route("/v1/terminals/{id}", get(terminal))
+        .route("/v1/terminals/{id}/dialog", get(dialog))
+        .route("/v1/terminals/{id}/screen", get(screen))
+        .route("/v1/terminals/{id}/transitions", get(transitions))
+        .route("/v1/terminals/{id}/explain", get(explanation))
+        .route("/v1/tasks", get(tasks))
+        .route("/v1/history", get(records))
+        .route("/v1/events", get(events::events))
+        .fallback(check::missing)
+        .method_not_allowed_fallback(check::other_method)
+        .with_state(served)
+        .layer(middleware::from_fn_with_state(access, check::check))
+}
+
+impl Served {
+    /// Something of the terminal or task that a name means: its whole name, or a pane's or window's id.
+    async fn of<T: Send + 'static>(
+        &self,
+        id: String,
+        tell: impl FnOnce(&Engine, Meant<'_>, Timestamp) -> Result<T, Denial> + Send + 'static,
+    ) -> Result<T, Denial> {
+        self.ask(move |engine| {
+            let now = poll::now();
+            let view = engine.fleet().view(now);
+            let meant = target::resolve_any(&id, &view.terminals, &view.tasks, Purpose::Acting);
+            tell(engine, meant.map_err(|failure| Denial::of(StatusCode::NOT_FOUND, &failure))?, now)
+        })
+        .await?
+    }
+
+    /// The same of an agent's terminal.
+    pub(super) async fn of_terminal<T: Send + 'static>(
+        &self,
+        id: String,
+        tell: impl FnOnce(&Engine, &Terminal, Timestamp) -> Result<T, Denial> + Send + 'static,
+    ) -> Result<T, Denial> {
+        let tell = |engine: &Engine, meant: Meant<'_>, now| {
+            let terminal = meant.terminal().map_err(|failure| Denial::of(StatusCode::CONFLICT, &failure))?;
+            tell(engine, terminal, now)
+        };
+        self.of(id, tell).await
+    }
+}
+
+async fn terminals(State(served): State<Served>) -> Answer {
+    let all = served.ask(|engine| {
+        let now = poll::now();
+        let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
+        view.terminals.iter().map(|it| list::json(fleet, Meant::Terminal(it), now)).collect::<Result<Value, _>>()
+    });
+    all.await?.map(Json).map_err(Denial::broken)
+}
+
+async fn tasks(State(served): State<Served>) -> Answer {
+    let all = served.ask(|engine| {
+        let now = poll::now();
+        let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
+        view.tasks.iter().map(|it| list::json(fleet, Meant::Task(it), now)).collect::<Result<Value, _>>()
+    });
+    all.await?.map(Json).map_err(Denial::broken)
+}
+
+async fn terminal(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+    let one = served.of(id, |engine, meant, now| list::json(engine.fleet(), meant, now).map_err(Denial::broken));
+    one.await.map(Json)
+}
+
+async fn dialog(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+    served.of_terminal(id, |_, terminal, _| Ok(Json(dialog_json(terminal)))).await
+}
+
+/// The dialog that a terminal shows, with all that it says, spelled as on the dashboard; null where it shows none.
+pub(super) fn dialog_json(terminal: &Terminal) -> Value {
+    let Some(dialog) = &terminal.dialog else { return Value::Null };
+    let option = |option: &crate::dialog::Choice| {
+        json!({
+            "name": option.name,
+            "label": option.label,
+            "text": option.text,
+            "ticked": option.ticked,
+            "takes_text": option.takes_text.is_some(),
+        })
+    };
+    json!({
+        "id": dialog.id(),
+        "whole": dialog.is_whole(),
+        "above": dialog.above,
+        "text": dialog.text,
+        "options": dialog.options.iter().map(option).collect::<Vec<_>>(),
+        "since": terminal.state.since,
+        "since_exact": terminal.state.since_exact,
+    })
+}
+
+async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+    let shown = |_: &Engine, terminal: &Terminal, _| Ok((terminal.screen.clone(), terminal.state.observed_at));
+    let (screen, at) = served.of_terminal(id, shown).await?;
+    let Some(screen) = screen else {
+        let hint = "`fleetwatch doctor` says whether its server answers";
+        return Err(Denial::new(StatusCode::CONFLICT, "its screen could not be read", hint));
+    };
+    Ok(Json(screen_json(&screen, at)))
+}
+
+/// A screen as rows of stretches of one style each. What cannot be seen is spelled out.
+fn screen_json(screen: &Screen, at: Timestamp) -> Value {
+    let runs = |row: &crate::screen::Row| -> Vec<Value> {
+        row.spelled().runs().map(|(text, style)| styled(text, style).into()).collect()
+    };
+    json!({ "at": at, "columns": screen.columns(), "rows": screen.rows().iter().map(runs).collect::<Vec<_>>() })
+}
+
+/// A text with what of its style is not usual.
+fn styled(text: &str, style: Style) -> Map<String, Value> {
+    let mut fields = Map::from_iter([("text".to_owned(), text.into())]);
+    for (name, color) in [("foreground", style.foreground), ("background", style.background)] {
+        let value = match color {
+            Color::Default => continue,
+            Color::Indexed(index) => index.into(),
+            Color::Rgb(red, green, blue) => format!("#{red:02x}{green:02x}{blue:02x}").into(),
+        };
+        fields.insert(name.to_owned(), value);
+    }
+    let flags = [
+        ("bold", style.bold),
+        ("dim", style.dim),
+        ("italic", style.italic),
+        ("underline", style.underline),
+        ("inverse", style.inverse),
+    ];
+    fields.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (name.to_owned(), true.into())));
+    fields
+}
+
+async fn transitions(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+    let told = |_: &Engine, terminal: &Terminal, _| serde_json::to_value(&terminal.transitions).map_err(Denial::broken);
+    served.of_terminal(id, told).await.map(Json)
+}
+
+async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+    let told = |engine: &Engine, meant: Meant<'_>, now| match meant {
+        Meant::Task(task) => Ok(json!({ "state": task.fields(), "why": task.why(now) })),
+        Meant::Terminal(terminal) => {
+            let (fleet, profiles) = (engine.fleet(), &engine.settings().profiles);
+            let read = explain::read(terminal, profiles);
+            let read = read.map_err(|failure| Denial::of(StatusCode::CONFLICT, &failure))?;
+            let state = fleet.state(&terminal.key, now).unwrap_or_else(|| terminal.state.clone());
+            Ok(read.json(fleet, &terminal.key, &state))
+        }
+    };
+    served.of(id, told).await.map(Json)
+}
+
+/// Which records are asked for, as `history` takes them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    target: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    kind: Option<String>,
+    limit: Option<u32>,
+}
+
+/// The records, oldest first, in the JSON of `history --json`.
+async fn records(State(served): State<Served>, asked: Result<Query<Asked>, QueryRejection>) -> Answer {
+    let bad = |error: String, hint: &str| Denial::new(StatusCode::BAD_REQUEST, error, hint);
+    let takes = "it takes target, since, until, kind and limit";
+    let Query(asked) = asked.map_err(|error| bad(error.body_text(), takes))?;
+    let time = |text: &Option<String>| {
+        let read = text.as_deref().map(history::moment).transpose();
+        read.map_err(|value| bad(value.what.to_owned(), value.hint))
+    };
+    let kinds = asked.kind.as_deref().map(|kinds| {
+        let known = |word: &str| Kind::ALL.iter().find(|kind| kind.word() == word).copied();
+        let kinds = kinds
+            .split(',')
+            .map(|word| known(word).ok_or_else(|| bad(format!("there is no kind `{word}`"), &all_kinds())));
+        kinds.collect::<Result<Vec<_>, _>>()
+    });
+    let mut filter = RecordFilter {
+        since: time(&asked.since)?,
+        until: time(&asked.until)?,
+        kinds: kinds.transpose()?.unwrap_or_default(),
+        limit: Some(asked.limit.unwrap_or(USUAL_RECORDS).min(MOST_RECORDS)),
+        ..RecordFilter::default()
+    };
+    let Some(path) = served.history.clone() else {
+        return Err(Denial::new(StatusCode::CONFLICT, "no history is kept", "set `enabled = true` in [history]"));
+    };
+    let read = tokio::task::spawn_blocking(move || -> anyhow::Result<Vec<Stored>> {
+        let mut reader = Reader::open(&path)?;
+        if let Some(target) = &asked.target {
+            filter.terminals = Some(history::find(target, &reader.terminals()?, |name| reader.named(name))?);
+        }
+        Ok(reader.records(&filter)?)
+    });
+    let records = read.await.map_err(Denial::broken)?.map_err(|report| match report.downcast_ref::<Failure>() {
+        Some(failure) => Denial::of(StatusCode::NOT_FOUND, failure),
+        None => Denial::broken(report),
+    })?;
+    Ok(Json(records.iter().map(Stored::to_json).collect()))
+}
+
+fn all_kinds() -> String {
+    format!("kinds are {}", Kind::ALL.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,390 @@
+//! The fleet over HTTP (SPEC §17): raw requests to the real binary, which watches a small agent in a real tmux server.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::copy_shell;
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
+
+/// A small agent in a tmux server, and directories of their own for what watches it.
+struct Cage {
+    tmux: PrivateTmux,
+    home: TempDir,
+}
+
+/// What was answered.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Whether it says why not, in the form of all errors.
+    fn is_denial(&self, status: u16, error: &str) -> bool {
+        let body = self.json();
+        let is_said = |field: &str| body[field].as_str().is_some_and(|text| !text.is_empty());
+        self.status == status && is_said("error") && is_said("hint") && self.body.contains(error)
+    }
+}
+
+impl Cage {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        copy_shell("/bin/bash", path("parrot"));
+        fs::create_dir_all(path("fleetwatch/profiles")).unwrap();
+        fs::write(path("fleetwatch/profiles/parrot.toml"), include_str!("../support/parrot.toml")).unwrap();
+        fs::write(path("parrot.sh"), include_str!("../support/parrot.sh")).unwrap();
+        fs::create_dir(path("run")).unwrap();
+        let run = format!("exec '{}' '{}'", path("parrot").display(), path("parrot.sh").display());
+        let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile", "-c", &run]);
+        tmux.wait_for_text("main:", "❯");
+        Self { tmux, home }
+    }
+
+    fn fleetwatch(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+        for variable in ["TMUX", "TMUX_PANE", "FLEETWATCH_CONFIG"] {
+            command.env_remove(variable);
+        }
+        command.env("XDG_CONFIG_HOME", self.home.path()).env("XDG_STATE_HOME", self.home.path().join("state"));
+        command.env("XDG_RUNTIME_DIR", self.home.path().join("run")).stdin(Stdio::null());
+        command.args(["-L", self.tmux.name()]).args(arguments);
+        command
+    }
+
+    fn printed(&self, arguments: &[&str]) -> String {
+        let output = self.fleetwatch(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn token(&self, name: &str, more: &[&str]) -> String {
+        self.printed(&[&["token", "add", name], more].concat()).trim().to_owned()
+    }
+
+    /// Starts `serve`, and waits until it has seen the agent.
+    fn serve(&self, arguments: &[&str]) -> Server {
+        let token = self.token("test", &[]);
+        let mut child = self.fleetwatch(&[&["serve"], arguments].concat()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let place = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
+        let server = Server { child, address: place.trim_start_matches("http://").to_owned(), token, _out: out };
+        wait_until("the agent is served", || server.get("/v1/terminals/main").status == 200);
+        server
+    }
+
+    fn ask(&self, what: &str) {
+        self.tmux.run(&["send-keys", "-t", "main:", &format!("ask {what}"), "Enter"]);
+        self.tmux.wait_for_text("main:", &format!("Allow {what}?"));
+    }
+}
+
+/// A running `fleetwatch serve`.
+struct Server {
+    child: Child,
+    /// `ADDRESS:PORT`, or the path of a socket.
+    address: String,
+    token: String,
+    _out: BufReader<ChildStdout>,
+}
+
+/// Sends all of a request and reads all that is answered.
+fn exchange(mut stream: impl Read + Write, request: &str) -> Answer {
+    // Who is refused early may not take the rest.
+    let _ = stream.write_all(request.as_bytes());
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer to {request}: {text:?}"));
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+}
+
+impl Server {
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    fn raw(&self, request: &str) -> Answer {
+        exchange(self.connect(), request)
+    }
+
+    fn get_with(&self, path: &str, headers: &str) -> Answer {
+        self.raw(&format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n"))
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.get_with(path, &format!("Host: {}\r\nAuthorization: Bearer {}\r\n", self.address, self.token))
+    }
+
+    /// Follows what happens, behind an event or from the beginning.
+    fn follow(&self, heard: Option<&str>) -> Events {
+        let mut stream = self.connect();
+        let heard = heard.map(|heard| format!("Last-Event-ID: {heard}\r\n")).unwrap_or_default();
+        let (address, token) = (&self.address, &self.token);
+        let request =
+            format!("GET /v1/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n{heard}\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        Events { lines: BufReader::new(stream), id: String::new() }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        signal("TERM", self.child.id());
+        let _ = self.child.wait();
+    }
+}
+
+/// What a reader of events hears.
+struct Events {
+    lines: BufReader<TcpStream>,
+    /// The name of the last event.
+    id: String,
+}
+
+impl Events {
+    /// The next event that satisfies a condition, with those before it, each as its name and what it says.
+    fn until(&mut self, is_it: impl Fn(&str, &Value) -> bool) -> Vec<(String, Value)> {
+        let (mut heard, mut name, mut id) = (Vec::new(), "message".to_owned(), None);
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the events ended: {heard:?}");
+            // Lines of the chunks that the body is sent in stand between those of the events.
+            match line.trim_end().split_once(": ") {
+                Some(("id", told)) => id = Some(told.to_owned()),
+                Some(("event", told)) => name = told.to_owned(),
+                Some(("data", told)) => {
+                    let told: Value = serde_json::from_str(told).unwrap();
+                    self.id = id.take().unwrap_or(std::mem::take(&mut self.id));
+                    let is_it = is_it(&name, &told);
+                    heard.push((std::mem::replace(&mut name, "message".to_owned()), told));
+                    if is_it {
+                        return heard;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Takes out what passes with time.
+fn without_ages(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !name.ends_with("_seconds") && name != "observed_at");
+            fields.values_mut().for_each(|field| *field = without_ages(field.take()));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_ages(item.take())),
+        _ => {}
+    }
+    value
+}
+
+#[test]
+fn http_says_what_the_command_line_says() {
+    let cage = Cage::new();
+    let server = cage.serve(&["--listen", "127.0.0.1:0"]);
+    cage.ask("rm -rf build");
+    wait_until("the dialog is served", || server.get("/v1/terminals/main").json()["attention"] == "approval");
+    let listed: Value = serde_json::from_str(&cage.printed(&["list", "--json"])).unwrap();
+    let mut served = server.get("/v1/terminals").json();
+    served.as_array_mut().unwrap().extend(server.get("/v1/tasks").json().as_array().unwrap().clone());
+    assert_eq!(without_ages(served.clone()), without_ages(listed));
+    // By its name, its pane's id, and with everything in the name spelled as URLs may.
+    for id in ["main", "%250", "%6dain"] {
+        assert_eq!(without_ages(server.get(&format!("/v1/terminals/{id}")).json()), without_ages(served[0].clone()));
+    }
+    let dialog = server.get("/v1/terminals/main/dialog").json();
+    assert_eq!(dialog["id"], served[0]["assessment"]["dialog"]);
+    assert_eq!((&dialog["text"][0], &dialog["whole"]), (&Value::from("Allow rm -rf build?"), &Value::from(true)));
+    assert_eq!(dialog["options"][1]["label"], "No");
+    let screen = server.get("/v1/terminals/main/screen").json();
+    let row = |row: &Value| row.as_array().unwrap().iter().map(|run| run["text"].as_str().unwrap()).collect::<String>();
+    assert!(
+        screen["rows"].as_array().unwrap().iter().any(|it| row(it).trim_end() == "Allow rm -rf build?"),
+        "{screen}"
+    );
+    let explained: Value = serde_json::from_str(&cage.printed(&["explain", "main", "--json"])).unwrap();
+    let told = server.get("/v1/terminals/main/explain").json();
+    assert_eq!(told["reading"], explained["reading"]);
+    let transitions = server.get("/v1/terminals/main/transitions").json();
+    assert!(transitions.as_array().is_some_and(|all| !all.is_empty()), "{transitions}");
+    wait_until("the history is written", || {
+        let told = server.get("/v1/history?target=main&kind=transition").json();
+        let printed = cage.printed(&["history", "main", "--kind", "transition", "--json"]);
+        let printed: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        !printed.is_empty() && told == Value::from(printed)
+    });
+    assert_eq!(server.get("/v1/history?limit=1").json().as_array().map(Vec::len), Some(1));
+    assert!(server.get("/v1/history?kind=nonsense").is_denial(400, "nonsense"));
+    assert!(server.get("/v1/history?colour=red").is_denial(400, "colour"));
+    assert!(server.get("/v1/terminals/mai").is_denial(404, "mai"), "a beginning of a name is none");
+    assert!(server.get("/v1/nothing").is_denial(404, "nothing here"));
+}
+
+#[test]
+fn whoever_may_not_ask_is_told_so() {
+    let cage = Cage::new();
+    let server = cage.serve(&["--listen", "127.0.0.1:0"]);
+    let ended = cage.token("ended", &["--for", "1ms"]);
+    let (address, token) = (server.address.clone(), server.token.clone());
+    let port = address.rsplit(':').next().unwrap();
+    let ask = |host: &str, more: &str| {
+        server.get_with("/v1/terminals", &format!("Host: {host}\r\nAuthorization: Bearer {token}\r\n{more}"))
+    };
+    assert_eq!(ask(&address, "").status, 200);
+    assert_eq!(ask(&format!("localhost:{port}"), &format!("Origin: http://localhost:{port}\r\n")).status, 200);
+    // A page in the operator's browser, under a name that leads here or from its own place.
+    assert!(ask(&format!("evil.example:{port}"), "").is_denial(421, "name"));
+    assert!(ask(&address, "Host: localhost\r\n").is_denial(421, "name"), "two are none");
+    for origin in ["http://evil.example", "null", "http://localhost:1", "file://"] {
+        let answer = ask(&address, &format!("Origin: {origin}\r\n"));
+        assert!(answer.is_denial(403, "other places"), "{origin}: {answer:?}");
+        assert!(!answer.head.contains("access-control"), "{answer:?}");
+    }
+    // Somebody else on the machine.
+    for authorization in
+        ["", "Authorization: Bearer\r\n", "Authorization: Bearer fwt_0\r\n", "Authorization: Basic eA==\r\n"]
+    {
+        let answer = server.get_with("/v1/terminals", &format!("Host: {address}\r\n{authorization}"));
+        assert!(answer.is_denial(401, "token"), "{authorization}: {answer:?}");
+        assert!(answer.head.contains("www-authenticate: bearer"), "{answer:?}");
+    }
+    let answer = server.get_with("/v1/terminals", &format!("Host: {address}\r\nAuthorization: Bearer {ended}\r\n"));
+    assert!(answer.is_denial(401, "ended"), "{answer:?}");
+    assert!(server.get(&format!("/v1/terminals?token={token}")).status == 200);
+    let answer = server.get_with(&format!("/v1/terminals?token={token}"), &format!("Host: {address}\r\n"));
+    assert!(answer.is_denial(401, "no token"), "an address is written down in too many places");
+    let open = server.get_with("/healthz", &format!("Host: {address}\r\n"));
+    assert_eq!((open.status, open.body.as_str()), (200, "{\"ok\":true}"));
+    for header in
+        ["cache-control: no-store", "x-content-type-options: nosniff", "content-security-policy: default-src 'none'"]
+    {
+        assert!(open.head.contains(header), "{open:?}");
+    }
+    assert!(server.raw(&format!("DELETE /v1/terminals HTTP/1.1\r\nConnection: close\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n")).is_denial(405, "method"));
+    // A token that is taken back is none from then on.
+    cage.printed(&["token", "revoke", "test"]);
+    assert!(ask(&address, "").is_denial(401, "not known"));
+    let listed: Value = serde_json::from_str(&cage.printed(&["token", "list", "--json"])).unwrap();
+    let names: Vec<&Value> = listed.as_array().unwrap().iter().map(|token| &token["name"]).collect();
+    assert_eq!((names, listed[0].get("hash")), (vec![&Value::from("ended")], None));
+    let file = cage.home.path().join("state/fleetwatch/tokens.json");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn events_go_on_where_they_were_cut() {
+    let cage = Cage::new();
+    let server = cage.serve(&["--listen", "127.0.0.1:0"]);
+    let mut events = server.follow(None);
+    let begun = events.until(|name, _| name == "current");
+    assert_eq!(begun[0].0, "reset");
+    let states: Vec<&Value> = begun.iter().filter(|(name, _)| name == "message").map(|(_, told)| told).collect();
+    assert_eq!((states.len(), &states[0]["kind"], &states[0]["terminal"]), (1, &"state".into(), &"main".into()));
+    cage.ask("one");
+    let asks = |_: &str, told: &Value| told["state"]["attention"] == "approval";
+    let mut all = events.until(asks);
+    let heard = events.id.clone();
+    drop(events);
+    // What happens while nobody follows is told once, and nothing twice.
+    cage.tmux.run(&["send-keys", "-t", "main:", "1"]);
+    wait_until("the answer was seen", || server.get("/v1/terminals/main").json()["attention"] != "approval");
+    cage.ask("two");
+    let is_two = |_: &str, told: &Value| {
+        told["state"]["assessment"]["operator_excerpt"].as_str().is_some_and(|text| text.contains("Allow two?"))
+    };
+    let mut events = server.follow(Some(&heard));
+    all.extend(events.until(is_two));
+    assert!(all.iter().all(|(name, _)| name == "message"), "{all:?}");
+    let mut whole = server.follow(Some(&heard));
+    let again = whole.until(is_two);
+    assert!(all.ends_with(&again) && whole.id == events.id);
+    let changes: Vec<&Value> = all.iter().map(|(_, told)| told).filter(|told| told["kind"] == "transition").collect();
+    let of = |line: &Value| (line["at"].clone(), line["changed"].clone());
+    let changes: Vec<_> = changes.into_iter().map(of).collect();
+    assert!(changes.len() >= 3, "{all:?}");
+    wait_until("the history has each of them once", || {
+        let told = cage.printed(&["history", "main", "--kind", "transition", "--json"]);
+        let kept: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        kept.iter().map(of).collect::<Vec<_>>().ends_with(&changes)
+    });
+    // Numbers of another run, and nonsense, begin again.
+    for heard in ["1-1", "x", ""] {
+        assert_eq!(server.follow(Some(heard)).until(|_, _| true)[0].0, "reset", "{heard:?}");
+    }
+}
+
+#[test]
+fn who_is_slow_or_says_too_much_is_let_go() {
+    let cage = Cage::new();
+    let server = cage.serve(&["--listen", "127.0.0.1:0"]);
+    // Half a head, and nothing more.
+    let mut slow = server.connect();
+    slow.write_all(b"GET /healthz HTTP/1.1\r\nHost: local").unwrap();
+    let huge = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", server.address, "x".repeat(100_000));
+    assert_eq!(server.raw(&huge).status, 431);
+    // Many who follow and read nothing keep nobody from asking.
+    let deaf: Vec<Events> = (0..50).map(|_| server.follow(None)).collect();
+    assert_eq!(server.get("/v1/terminals").status, 200);
+    let mut rest = Vec::new();
+    let _ = slow.read_to_end(&mut rest);
+    assert!(!String::from_utf8_lossy(&rest).contains("200 OK"), "it was let go");
+    let too_often = (0..400).map(|_| server.get("/v1/tasks")).find(|answer| answer.status != 200);
+    assert!(
+        too_often.is_some_and(|answer| answer.is_denial(429, "too often") && answer.head.contains("retry-after: 1"))
+    );
+    drop(deaf);
+}
+
+#[test]
+fn a_socket_is_this_users_alone_and_goes_with_its_server() {
+    let cage = Cage::new();
+    let path = cage.home.path().join("run/fleet.sock");
+    let place = path.to_str().unwrap();
+    let token = cage.token("socket", &[]);
+    let mut child = cage.fleetwatch(&["serve", "--unix", place]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim(), format!("listening on {place}"));
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let ask = |more: &str| {
+        let request = format!("GET /v1/tasks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{more}\r\n");
+        exchange(UnixStream::connect(&path).unwrap(), &request)
+    };
+    assert_eq!(ask(&format!("Authorization: Bearer {token}\r\n")).body, "[]");
+    assert!(ask("").is_denial(401, "no token"));
+    let second = cage.fleetwatch(&["serve", "--unix", place]).output().unwrap();
+    assert_eq!(second.status.code(), Some(1), "somebody listens there: {second:?}");
+    // Killed, it leaves its socket behind, which the next one replaces.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(path.exists());
+    let mut child = cage.fleetwatch(&["serve", "--unix", place]).stdout(Stdio::null()).spawn().unwrap();
+    wait_until("it listens again", || UnixStream::connect(&path).is_ok());
+    signal("TERM", child.id());
+    assert!(child.wait().unwrap().success() && !path.exists());
+    let refused = cage.fleetwatch(&["serve", "--listen", "0.0.0.0:0"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("nothing is encrypted"), "{refused:?}");
+}
