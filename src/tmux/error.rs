@@ -1,5 +1,6 @@
 //! What can go wrong with a call to tmux, what kind of trouble it is, and what to do about it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::fleet::{ServerId, Socket};
@@ -87,7 +88,7 @@ impl Error {
             Error::Missing { program, .. } if program == "ssh" => {
                 "install the OpenSSH client, or watch local servers only".into()
             }
-            Error::Missing { program, .. } if program != "tmux" => {
+            Error::Missing { program, .. } if !Path::new(program).ends_with("tmux") => {
                 format!("install {program} and make sure that it is in the PATH")
             }
             Error::Missing { .. } => {
