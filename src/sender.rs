@@ -154,7 +154,7 @@ impl Sender {
 
     async fn attempt(
         &self,
-        Operation { to, act, .. }: &Operation,
+        Operation { to, act, producer, .. }: &Operation,
         gate: &mut impl Gate,
         begin: &mut (impl FnMut() + Send),
     ) -> Outcome {
@@ -163,7 +163,8 @@ impl Sender {
             Act::Answer { dialog, reply, .. } => self.answer(to, dialog, reply, begin).await,
             Act::Keys { keys, dialog, .. } | Act::Interrupt { keys, dialog } => match dialog {
                 Some(dialog) => self.press_in(to, dialog, keys, begin).await,
-                None => self.press(to, keys, begin).await,
+                // Who looks at the terminal saw no dialog there; a script means whatever it shows.
+                None => self.press(to, keys, *producer == Producer::Dashboard, begin).await,
             },
         };
         let outcome = done.unwrap_or_else(Outcome::from);
@@ -266,9 +267,15 @@ impl Sender {
         }
     }
 
-    /// Presses keys, whatever the terminal shows, as long as the program runs there that the recipient stands for; where it
-    /// stands for none, whichever runs there at the last look.
-    async fn press(&self, to: &Recipient, keys: &[Key], begin: &mut impl FnMut()) -> Result<Outcome, Refusal> {
+    /// Presses keys, whatever the terminal shows, or unless a dialog has the keyboard, as long as the program runs there that the
+    /// recipient stands for; where it stands for none, whichever runs there at the last look.
+    async fn press(
+        &self,
+        to: &Recipient,
+        keys: &[Key],
+        unless_dialog: bool,
+        begin: &mut impl FnMut(),
+    ) -> Result<Outcome, Refusal> {
         let (_turn, mut pane) = self.take_turn(to).await?;
         let mut tries = TRIES;
         loop {
@@ -276,6 +283,9 @@ impl Sender {
                 Some(_) => self.check_program(&mut pane, to).await.map(|_| pane.command.take().unwrap_or_default()),
                 None => pane.capture().await.map(|captured| captured.pane.facts.command),
             }?;
+            if unless_dialog && pane.read().await?.1.is_some_and(|reading| reading.in_dialog) {
+                return Err(Refusal::AnotherDialog);
+            }
             begin();
             let pressing = pane.press(keys, &Guard::of_program(&command)).await;
             tries -= 1;

@@ -4,8 +4,8 @@
 //! it answers is of one moment.
 
 mod check;
-mod door;
 mod events;
+mod listener;
 mod read;
 mod token;
 
@@ -31,8 +31,8 @@ use crate::owner::Rank;
 use crate::poll;
 use crate::time::Timestamp;
 use check::{Access, Denial};
-use door::Door;
 use events::EventLog;
+use listener::Listener;
 use token::TokenFile;
 pub use token::{TokenArgs, token};
 
@@ -102,9 +102,9 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let access = Arc::new(Access::new(TokenFile::of_user()?, args.allow_host.clone()));
     // Who is told to end takes the socket away.
     let end = end_asked_for();
-    let door = match &args.unix {
-        Some(path) => Door::on_socket(path).await?,
-        None => Door::on_port(args.listen).await?,
+    let listener = match &args.unix {
+        Some(path) => Listener::on_socket(path).await?,
+        None => Listener::on_port(args.listen).await?,
     };
     if access.tokens.read().is_ok_and(|tokens| tokens.is_empty()) {
         Failure::refused("there is no token, so nobody can ask").hint("`fleetwatch token add NAME` makes one").warn();
@@ -123,8 +123,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         history: history.path().map(PathBuf::from),
         ending: ending.clone(),
     };
-    output::print(&format!("listening on {}\n", door.place()?))?;
-    let serving = tokio::spawn(door.serve(read::routes(served.clone()), ending));
+    output::print(&format!("listening on {}\n", listener.place()?))?;
+    let serving = tokio::spawn(listener.serve(read::routes(served.clone()), ending));
     let done = answer(&mut engine, &history, &served.events, asked, end).await;
     tell_end.send_replace(true);
     let _ended = serving.await;

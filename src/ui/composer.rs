@@ -376,7 +376,7 @@ impl Overlay for Composer {
         Flow::Stay
     }
 
-    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 

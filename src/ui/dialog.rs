@@ -483,6 +483,8 @@ impl Overlay for DialogBox {
             Action::AnswerAnyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
             _ if self.is_deaf(cx.view.now) => {}
+            // What is typed on behind an answer is no key for the terminal.
+            Action::Raw if matches!(self.stage, Stage::Sending) => {}
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
             Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.answer_with(action, cx),
             Action::Template if self.typing.is_some() => match templates(&cx.options.templates, Some(&self.key)) {

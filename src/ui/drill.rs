@@ -492,16 +492,16 @@ impl Overlay for Drill {
         Flow::Stay
     }
 
-    fn key(&mut self, key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn key(&mut self, key: KeyEvent, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.searched_mut().type_in(|line| line.key(key));
         Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.searched_mut().type_in(|line| line.paste(text))
     }
 
-    fn click(&mut self, at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn click(&mut self, at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         if let Some((_, side)) = self.drawn.tabs.iter().find(|(place, _)| place.contains(at)).cloned() {
             (self.side, self.focus) = (side, Focus::Side);
         } else if let Some((_, index)) = self.drawn.list.rows.iter().find(|(place, _)| place.contains(at)).cloned() {
@@ -513,7 +513,7 @@ impl Overlay for Drill {
         Flow::Stay
     }
 
-    fn wheel(&mut self, direction: isize, at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn wheel(&mut self, direction: isize, at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.drawn.list_place.contains(at) {
             self.select(self.index().saturating_add_signed(direction));
         } else {

@@ -505,11 +505,11 @@ impl Overlay for FilterBar {
         Flow::Stay
     }
 
-    fn click(&mut self, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn click(&mut self, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Pass
     }
 
-    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Pass
     }
 }

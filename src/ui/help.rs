@@ -85,12 +85,12 @@ impl Overlay for Help {
         }
     }
 
-    fn key(&mut self, key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn key(&mut self, key: KeyEvent, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.reader.type_in(|line| line.key(key));
         Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.reader.type_in(|line| line.paste(text))
     }
 }
@@ -258,7 +258,7 @@ impl Overlay for ExplanationView {
         HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.view.perform(action)
     }
 }

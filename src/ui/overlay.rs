@@ -210,22 +210,22 @@ pub trait Overlay: Debug {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow;
 
     /// Takes in a key that its list of keys does not have.
-    fn key(&mut self, _key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn key(&mut self, _key: KeyEvent, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 
     /// Takes in a pasted text.
-    fn paste(&mut self, _text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn paste(&mut self, _text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Pass
     }
 
     /// Takes in what an overlay was opened for that lay over it.
-    fn take_reply(&mut self, _reply: OverlayReply, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn take_reply(&mut self, _reply: OverlayReply, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 
     /// Takes in a click that is on no button.
-    fn click(&mut self, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn click(&mut self, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 
@@ -235,10 +235,10 @@ pub trait Overlay: Debug {
     }
 
     /// Follows the fleet and the time.
-    fn update(&mut self, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn update(&mut self, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 
     /// Takes note of what came of something that was asked for, by whomever.
-    fn on_event(&mut self, _news: OverlayEvent<'_>, _desk: &mut OverlayContext<'_, '_>) {}
+    fn on_event(&mut self, _news: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {}
 }

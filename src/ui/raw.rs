@@ -212,7 +212,7 @@ impl Overlay for Raw {
         HitMap::at(outer)
     }
 
-    fn perform(&mut self, action: Action, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Close => Flow::Close,
             _ => Flow::Pass,
@@ -256,7 +256,7 @@ impl Overlay for Raw {
         Flow::Stay
     }
 
-    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 

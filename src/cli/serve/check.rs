@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
 
-use super::token::{Scope, Token, TokenFile};
+use super::token::{Token, TokenFile};
 use crate::cli::Failure;
 use crate::history;
 
@@ -118,8 +118,8 @@ impl Access {
         is_port && (name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || known())
     }
 
-    /// The token of a request, if it is good for `scope` now.
-    fn admit(&self, headers: &HeaderMap, scope: Scope) -> Result<Token, Denial> {
+    /// The token of a request, if it is good now.
+    fn admit(&self, headers: &HeaderMap) -> Result<Token, Denial> {
         let refuse = |error: &str, hint: &str| Err(Denial::new(StatusCode::UNAUTHORIZED, error, hint));
         let told = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let Some(text) = told.and_then(|told| told.split_once(' ')) else {
@@ -131,10 +131,6 @@ impl Access {
         };
         if !token.is_good(history::now()) {
             return refuse("this token has ended", "`fleetwatch token add` makes another one");
-        }
-        if token.scope < scope {
-            let error = format!("the token `{}` may only read", token.name);
-            return Err(Denial::new(StatusCode::FORBIDDEN, error, "`fleetwatch token add NAME --scope act` may act"));
         }
         if !self.spend(&token.name) {
             let error = format!("the token `{}` asks too often", token.name);
@@ -168,10 +164,9 @@ const OPEN: &[&str] = &["/healthz"];
 
 /// Lets a request through, or answers why not. Nothing of an answer is kept, framed or run by a browser.
 pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
-    let scope = Scope::Read;
     let may_pass = access.check_address(request.uri(), request.headers()).and_then(|()| {
         let is_open = request.method() == Method::GET && OPEN.contains(&request.uri().path());
-        if is_open { Ok(None) } else { access.admit(request.headers(), scope).map(Some) }
+        if is_open { Ok(None) } else { access.admit(request.headers()).map(Some) }
     });
     let mut response = match may_pass {
         Err(denial) => denial.into_response(),

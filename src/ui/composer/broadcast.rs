@@ -368,11 +368,11 @@ impl Overlay for Outcomes {
         HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.view.perform(action)
     }
 
-    fn on_event(&mut self, event: OverlayEvent<'_>, _desk: &mut OverlayContext<'_, '_>) {
+    fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
         let OverlayEvent::Ended { operation: Operation { to, act, .. }, outcome } = event else { return };
         let (key, outcome) = match (act, &self.sent) {
             (Act::Prompt { text, .. }, Sent::Prompt(sent)) if text == sent => (&to.key, outcome.clone()),

@@ -134,7 +134,7 @@ impl Overlay for Picker {
         Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         if !self.menu.by_letter {
             self.menu.paste(text);
         }

@@ -229,6 +229,11 @@ async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
     assert_eq!(seen.list(), "1 Yes, 2 No");
     let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
     assert_eq!(cage.choose(&other, "No").await, Refusal::AnotherDialog.into());
+    // What an operator types where they saw no dialog is for none.
+    let typed = Act::Keys { keys: keys(&["Enter"]), dialog: None, privacy: Privacy::Open };
+    let producer = Producer::Dashboard;
+    let typed = Operation { at: Timestamp::default(), producer, to: cage.parrot.clone(), act: typed };
+    assert_eq!(cage.sender.perform(typed, ()).await, Refusal::AnotherDialog.into());
     assert!(cage.screen().contains("Allow this?"));
     assert_eq!(cage.choose(&seen, "No").await, Outcome::Accepted(Some("ready".to_owned())));
     cage.wait_for("● answered 2");

@@ -45,16 +45,16 @@ pub(super) enum Peer {
 }
 
 /// Where `serve` listens.
-pub(super) enum Door {
+pub(super) enum Listener {
     Port(TcpListener),
     Socket(UnixListener, PathBuf),
 }
 
-impl Door {
+impl Listener {
     /// # Errors
     /// Nobody may listen there, or somebody does.
     pub(super) async fn on_port(address: SocketAddr) -> Result<Self, Failure> {
-        TcpListener::bind(address).await.map(Door::Port).map_err(|error| {
+        TcpListener::bind(address).await.map(Listener::Port).map_err(|error| {
             Failure::refused(format!("{address} cannot be listened on: {error}"))
                 .hint("`--listen` takes another address or port; port 0 is any that is free")
         })
@@ -79,7 +79,7 @@ impl Door {
         }
         let listener = UnixListener::bind(path).map_err(refused)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(refused)?;
-        Ok(Door::Socket(listener, path.to_owned()))
+        Ok(Listener::Socket(listener, path.to_owned()))
     }
 
     /// Where it is, for people: a URL, or a path.
@@ -88,19 +88,19 @@ impl Door {
     /// The system does not tell.
     pub(super) fn place(&self) -> io::Result<String> {
         match self {
-            Door::Port(listener) => Ok(format!("http://{}", listener.local_addr()?)),
-            Door::Socket(_, path) => Ok(path.display().to_string()),
+            Listener::Port(listener) => Ok(format!("http://{}", listener.local_addr()?)),
+            Listener::Socket(_, path) => Ok(path.display().to_string()),
         }
     }
 
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
         match self {
-            Door::Port(listener) => {
+            Listener::Port(listener) => {
                 let (stream, address) = listener.accept().await?;
                 stream.set_nodelay(true)?;
                 Ok((Box::new(stream), Peer::Address(address)))
             }
-            Door::Socket(listener, _) => {
+            Listener::Socket(listener, _) => {
                 let (stream, _) = listener.accept().await?;
                 // Between its making and its mode others could have come.
                 if !private::is_own(stream.peer_cred()?.uid()) {
@@ -152,9 +152,9 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for Listener {
     fn drop(&mut self) {
-        if let Door::Socket(_, path) = self {
+        if let Listener::Socket(_, path) = self {
             let _ = std::fs::remove_file(path);
         }
     }
