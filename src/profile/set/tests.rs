@@ -36,8 +36,8 @@ fn agents_that_nobody_has_recorded_are_known_by_their_processes() {
     let crush = foreground("crush", &["crush"]);
     assert_eq!(library.identify("crush", std::slice::from_ref(&crush), None), agent("crush"));
     assert_eq!((library.label("crush"), library.label("kimi")), (Some("Crush"), Some("Kimi Code")));
-    let script = foreground("node", &["node", "/usr/lib/node_modules/@kilocode/cli/index.js"]);
-    assert_eq!(library.identify("node", &[script], None), agent("kilo"));
+    let script = foreground("node", &["node", "/usr/lib/node_modules/@augmentcode/auggie/index.mjs"]);
+    assert_eq!(library.identify("node", &[script], None), agent("auggie"));
     let generic =
         |library: &ProfileSet| library.select("crush", None, false).expect("one stands in").profile.id.clone();
     assert_eq!(generic(&library), "generic/0");
