@@ -30,6 +30,7 @@ use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, changed};
 use crate::task::{Happening, Task, TaskEvent};
 use crate::time::Timestamp;
+use crate::ui::what_of_agent;
 
 /// Print a line for each terminal, then one for each transition, task event, input and follow-up.
 #[derive(Clone, Debug, clap::Args)]
@@ -306,8 +307,9 @@ impl Printer {
             return json_line(at, "state", id, state, None::<&Happening>);
         }
         let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), Status::of(state).word());
-        if let Some(activity) = &state.activity {
-            let _ = write!(line, ": {}", harmless(activity));
+        let what = what_of_agent(state, None);
+        if !what.is_empty() {
+            let _ = write!(line, ": {}", harmless(&what));
         }
         line.push('\n');
         Ok(line)

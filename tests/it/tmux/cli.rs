@@ -596,7 +596,7 @@ fn the_demo_is_listed_explained_and_answered() {
     let wrong = demo.run(&["answer", "shop-api", "maybe"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.errors.contains("has no option `maybe`") && wrong.errors.contains("1 Yes"), "{wrong:?}");
-    let other = demo.run(&["answer", "shop-api", "yes", "--expect", "rm -rf"]);
+    let other = demo.run(&["answer", "shop-api", "yes", "--expect", "git push"]);
     assert_eq!(other.code, Some(1));
     assert!(other.errors.contains("shows another dialog") && other.out.is_empty(), "{other:?}");
     let name = inspected["assessment"]["dialog"].as_str().unwrap_or_default().to_owned();
