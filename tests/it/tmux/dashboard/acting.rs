@@ -252,6 +252,8 @@ fn options_are_ticked_and_texts_typed_in_place() {
         let history = desk.history();
         history.contains(r#""choice":"2 Beta""#) && history.contains(r#""choice":"2 Type something.: qr1 is mine""#)
     });
+    // Until then the key closes the box.
+    desk.wait("i prompt");
     desk.press("q");
     desk.expect_restored();
 }

@@ -310,6 +310,8 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     desk.press("Enter");
     desk.wait_for_rows("label", &["aviary"]);
     desk.press("Escape");
+    // Right behind it, another key is one with Alt.
+    desk.wait_for_rows("name", &["aviary", "birds", "grinder"]);
     // It survives the dashboard.
     desk.press("q");
     desk.expect_restored();
