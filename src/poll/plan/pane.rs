@@ -32,6 +32,8 @@ pub(super) const IDENTIFY_ACTIVE: i64 = 2;
 const IDENTIFY_IDLE: i64 = 60;
 /// The same for all processes of an agent's pane where the agent's own still runs in the foreground.
 const IDENTIFY_AGENT: i64 = 30;
+/// Seconds in which an agent starts all of its own processes, such as the one that writes Codex's record.
+const AGENT_STARTS: i64 = 20;
 
 /// Looks for which the exit status of a task is awaited.
 const TASK_ENDING: u8 = 4;
@@ -94,7 +96,8 @@ struct Identified {
     program: Program,
     /// `pane_current_command` at that time.
     command: String,
-    /// When all its processes were looked at, by the server's clock.
+    /// When the agent was found first, and when all its processes were looked at, by the server's clock.
+    first_at: i64,
     whole_at: i64,
     /// The server's clock and the pane's activity when it was last found to be so.
     at: i64,
@@ -141,7 +144,10 @@ impl Pane {
     pub(super) fn identified(&mut self, suspect: &Suspect, program: Program) {
         self.had_agent |= matches!(program, Program::Agent { .. });
         let Suspect { at, activity, .. } = *suspect;
-        self.program = Some(Identified { program, command: suspect.command.clone(), whole_at: at, at, activity });
+        let before = self.program.as_ref().filter(|known| known.program == program);
+        let first_at = before.map_or(at, |known| known.first_at);
+        let command = suspect.command.clone();
+        self.program = Some(Identified { program, command, first_at, whole_at: at, at, activity });
     }
 
     /// Takes in that the same agent runs in it.
@@ -194,7 +200,9 @@ impl Pane {
         let command = listed.facts.command.clone();
         let may_be_same = self.program.as_ref().is_some_and(|known| {
             let is_agent = matches!(known.program, Program::Agent { .. });
-            is_agent && known.command == command && (0..IDENTIFY_AGENT).contains(&clock.saturating_sub(known.whole_at))
+            let is_settled = clock.saturating_sub(known.first_at) >= AGENT_STARTS;
+            let is_same = is_agent && is_settled && known.command == command;
+            is_same && (0..IDENTIFY_AGENT).contains(&clock.saturating_sub(known.whole_at))
         });
         Suspect { pane: listed.id, pid: listed.pid, command, tool, may_be_same, at: clock, activity: listed.activity }
     }
