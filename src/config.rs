@@ -24,6 +24,7 @@ use crate::tmux::CommandTransport;
 use crate::{history, notify, tracker};
 
 pub use adopted::{Adopted, AdoptedError, AdoptedSession};
+pub use host_names::{WILD_IN_PATH, files_named};
 pub use rules::{Field, Match, PaneAddress, Rules, Template, TerminalRule};
 pub use validate::THEMES;
 

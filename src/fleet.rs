@@ -200,6 +200,11 @@ impl Fleet {
         self.entries.get(key).map(Entry::terminal)
     }
 
+    /// The public state of a terminal of a view with its times as of `now`, or as the view has it when it is known no more.
+    pub fn state_of(&self, terminal: &Terminal, now: Timestamp) -> State {
+        self.state(&terminal.key, now).unwrap_or_else(|| terminal.state.clone())
+    }
+
     /// The public state of a terminal with its times as of `now`.
     pub fn state(&self, key: &TerminalKey, now: Timestamp) -> Option<State> {
         self.entries.get(key).map(|entry| entry.state(now))

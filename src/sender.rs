@@ -195,7 +195,8 @@ impl Sender {
         let pasted = PasteText::new(input.padded(text)).map_err(Refusal::Text)?;
         let (_turn, mut pane) = self.take_turn(to).await?;
         let elapsed = stopwatch();
-        let tool = self.check_program(&mut pane, to).await?;
+        let facts = pane.capture().await?.pane.facts;
+        let tool = self.check_program(&mut pane, to, &facts).await?;
         let prompt = Prompt { text: pasted.as_str(), ends: self.profiles().ends(&tool, pasted.as_str()) };
         let mut steps = Steps::new(prompt, when, self.limits);
         let mut step = Step::Look { after: Span::ZERO };
@@ -240,7 +241,8 @@ impl Sender {
     ) -> Result<Outcome, Refusal> {
         let (_turn, mut pane) = self.take_turn(to).await?;
         let elapsed = stopwatch();
-        self.check_program(&mut pane, to).await?;
+        let facts = pane.capture().await?.pane.facts;
+        self.check_program(&mut pane, to, &facts).await?;
         let mut answering = Answering::new(seen, reply, self.limits);
         let mut step = answering::AnswerStep::Look { after: Span::ZERO };
         loop {
@@ -279,13 +281,14 @@ impl Sender {
         let (_turn, mut pane) = self.take_turn(to).await?;
         let mut tries = TRIES;
         loop {
-            let command = match to.tool {
-                Some(_) => self.check_program(&mut pane, to).await.map(|_| pane.command.take().unwrap_or_default()),
-                None => pane.capture().await.map(|captured| captured.pane.facts.command),
-            }?;
-            if unless_dialog && pane.read().await?.1.is_some_and(|reading| reading.in_dialog) {
+            let captured = pane.capture().await?;
+            if to.tool.is_some() {
+                self.check_program(&mut pane, to, &captured.pane.facts).await?;
+            }
+            if unless_dialog && pane.read(&captured)?.is_some_and(|reading| reading.in_dialog) {
                 return Err(Refusal::AnotherDialog);
             }
+            let command = captured.pane.facts.command;
             begin();
             let pressing = pane.press(keys, &Guard::of_program(&command)).await;
             tries -= 1;
@@ -317,26 +320,25 @@ impl Sender {
 
     /// Refuses when the agent that the recipient stands for does not run there, or no agent at all, whoever insists: a
     /// shell would run the text. Says which agent it is.
-    async fn check_program(&self, pane: &mut Pane, to: &Recipient) -> Result<String, Refusal> {
-        let captured = pane.capture().await?;
-        if captured.pane.facts.dead {
+    async fn check_program(&self, pane: &mut Pane, to: &Recipient, facts: &PaneFacts) -> Result<String, Refusal> {
+        if facts.dead {
             return Err(Refusal::Obstacle(Obstacle::Dead));
         }
         // What tmux calls it by the name of the agent is not looked into.
         if let (false, Some(tool), Program::Agent { tool: found, .. }) =
-            (to.configured, &to.tool, self.profiles().identify(&captured.pane.facts.command, &[], None))
+            (to.configured, &to.tool, self.profiles().identify(&facts.command, &[], None))
             && found == *tool
         {
-            pane.command = Some(captured.pane.facts.command);
+            pane.command = Some(facts.command.clone());
             return Ok(found);
         }
         let scanned = process::under(&pane.server, vec![to.key.pid], Thoroughness::All).await;
         let processes = scanned.as_ref().ok().and_then(|found| found.get(&to.key.pid)).map(Vec::as_slice);
         let failure = scanned.as_ref().err().cloned();
         let pinned = to.tool.as_deref().filter(|_| to.configured);
-        match self.profiles().identify(&captured.pane.facts.command, processes.unwrap_or_default(), pinned) {
+        match self.profiles().identify(&facts.command, processes.unwrap_or_default(), pinned) {
             Program::Agent { tool: found, .. } if to.tool.as_ref().is_none_or(|tool| found == *tool) => {
-                pane.command = Some(captured.pane.facts.command);
+                pane.command = Some(facts.command.clone());
                 Ok(found)
             }
             Program::Agent { tool: command, .. } | Program::Other { command } => {
@@ -354,7 +356,7 @@ impl Sender {
     async fn look(&self, pane: &mut Pane, to: &Recipient) -> Result<PromptFrame, Refusal> {
         let (seen, facts) = pane.look().await?;
         if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
-            self.check_program(pane, to).await?;
+            self.check_program(pane, to, &facts).await?;
         }
         Ok(seen)
     }
@@ -405,12 +407,15 @@ impl Pane {
     }
 
     async fn look(&mut self) -> Result<(PromptFrame, PaneFacts), Refusal> {
-        let (CapturedPane { pane, screen }, reading) = self.read().await?;
+        let captured = self.capture().await?;
+        let reading = self.read(&captured)?;
+        let CapturedPane { pane, screen } = captured;
         Ok((PromptFrame::new(&screen.unwrap_or_default(), &pane.facts, reading.as_ref()), pane.facts))
     }
 
     async fn look_at_dialog(&mut self) -> Result<DialogFrame, Refusal> {
-        let (captured, reading) = self.read().await?;
+        let captured = self.capture().await?;
+        let reading = self.read(&captured)?;
         let after = match reading.as_ref().map(|reading| (reading.dialog.is_some(), reading.phase)) {
             _ if captured.pane.facts.dead => After::Gone,
             Some((true, _)) => After::AnotherDialog,
@@ -421,8 +426,8 @@ impl Pane {
         Ok(DialogFrame { dialog: reading.and_then(|reading| reading.dialog), after })
     }
 
-    async fn read(&mut self) -> Result<(CapturedPane, Option<Classification>), Refusal> {
-        let captured = self.capture().await?;
+    /// Reads what was captured, which is what must still be so when something is sent.
+    fn read(&mut self, captured: &CapturedPane) -> Result<Option<Classification>, Refusal> {
         let no_screen = || Refusal::Other("tmux printed no screen for the pane".to_owned());
         let screen = captured.screen.as_ref().ok_or_else(no_screen)?;
         let reading = self.profile.as_ref().map(|profile| profile.read(screen, &captured.pane.facts));
@@ -432,7 +437,7 @@ impl Pane {
             Some(failed) => seen.steadied(failed),
             None => seen,
         };
-        Ok((captured, reading))
+        Ok(reading)
     }
 
     async fn paste(&mut self, text: &PasteText) -> Result<(), Refusal> {

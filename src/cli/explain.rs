@@ -84,7 +84,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         // What only looks like a question is one when another look shows it as well.
         Meant::Task(_) => return explain_task(args, &watched.survey_with_prompts().await?),
     };
-    let state = state(&survey, terminal);
+    let state = survey.fleet.state_of(terminal, survey.now);
     if state.has_ended() {
         let is_its = |key: &TerminalKey| (key.pane, key.pid) == (terminal.key.pane, terminal.key.pid);
         let known = Some(state.clone()).filter(|state| state.stale.is_some() || state.last_turn.at.is_some());
@@ -244,11 +244,6 @@ pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<
     };
     let (reading, explanation) = selected.profile.explain(screen, &terminal.facts);
     Ok(Read { screen, selected, reading, explanation })
-}
-
-/// A terminal's public state as of the survey.
-pub(super) fn state(survey: &Survey, terminal: &Terminal) -> State {
-    survey.fleet.state(&terminal.key, survey.now).unwrap_or_else(|| terminal.state.clone())
 }
 
 /// What the reading says beside what the state repeats.

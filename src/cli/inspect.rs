@@ -37,7 +37,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
     let terminal = survey.meant(&args.target, Purpose::Reading)?.terminal()?;
-    let state = explain::state(&survey, terminal);
+    let state = survey.fleet.state_of(terminal, survey.now);
     let read = explain::read(terminal, &watched.settings.profiles)?;
     let projector = if args.plain { Projector::Plain } else { Projector::Profile };
     let mut projection = read.selected.profile.project(read.screen, &terminal.facts, projector);

@@ -49,10 +49,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 /// It cannot be written as JSON.
 pub(super) fn json(fleet: &Fleet, meant: Meant<'_>, now: Timestamp) -> Result<Value, serde_json::Error> {
     let (item, mut fields) = match meant {
-        Meant::Terminal(terminal) => {
-            let state = fleet.state(&terminal.key, now).unwrap_or_else(|| terminal.state.clone());
-            (Item::from(terminal), serde_json::to_value(state)?)
-        }
+        Meant::Terminal(terminal) => (Item::from(terminal), serde_json::to_value(fleet.state_of(terminal, now))?),
         Meant::Task(task) => (Item::from(task), serde_json::to_value(task.fields())?),
     };
     fields["note"] = item.note().text.as_deref().into();

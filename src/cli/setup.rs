@@ -14,8 +14,7 @@ use anyhow::Context as _;
 
 use self::plan::{Notices, TmuxSettings};
 use super::{Done, Failure, GlobalOptions, output};
-use crate::config::Config;
-use crate::pattern::Pattern;
+use crate::config::{Config, WILD_IN_PATH, files_named};
 use crate::private::Revision;
 use crate::screen::harmless;
 
@@ -219,20 +218,8 @@ fn read(settings: &mut TmuxSettings, path: &Path, home: &Path, deep: usize) {
 
 /// The files that tmux reads by a path, in which the last name may be a pattern. `None` where that hangs on more than the path.
 fn meant(path: &Path) -> Option<Vec<PathBuf>> {
-    const PATTERNS: [char; 3] = ['*', '?', '['];
-    let (directory, name) = (path.parent()?, path.file_name()?.to_str()?);
-    if !path.is_absolute() || directory.to_str()?.contains(PATTERNS) || path.to_str()?.contains(['#', '$', '\\']) {
-        return None;
-    }
-    if !name.contains(PATTERNS) {
-        return Some(vec![path.to_owned()]);
-    }
-    let pattern = Pattern::new(name).ok()?;
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| pattern.matches(name)));
-    let mut files: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
-    files.sort();
-    Some(files)
+    let is_plain = path.is_absolute() && !path.to_str()?.contains(['#', '$', '\\']);
+    (is_plain && !path.parent()?.to_str()?.contains(WILD_IN_PATH)).then(|| files_named(path))
 }
 
 /// What is proposed for fleetwatch's own configuration.

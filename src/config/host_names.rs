@@ -13,6 +13,9 @@ const DEPTH: u32 = 16;
 /// What a pattern of names is written with; in ssh's configuration also what is no name.
 const WILD: [char; 5] = ['*', '?', '!', '[', '{'];
 
+/// What a pattern of files is written with.
+pub const WILD_IN_PATH: [char; 3] = ['*', '?', '['];
+
 /// Whether a text stands for several names.
 pub(super) fn is_pattern(text: &str) -> bool {
     // `[fe80::1]` is an address.
@@ -70,7 +73,7 @@ impl SshHosts {
                             Some(below) => home.join(below),
                             None => directory.join(&word),
                         };
-                        for file in files(&included) {
+                        for file in files_named(&included) {
                             self.read(&file, directory, home, depth - 1);
                         }
                     }
@@ -96,10 +99,10 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The files that a path means whose last part may be a pattern, by name.
-fn files(path: &Path) -> Vec<PathBuf> {
+/// The files that a path means whose last part may be a pattern, by name: none that begins with a dot, as in glob(3).
+pub fn files_named(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let (Some(above), true) = (path.parent(), name.contains(WILD)) else { return vec![path.to_owned()] };
+    let (Some(above), true) = (path.parent(), name.contains(WILD_IN_PATH)) else { return vec![path.to_owned()] };
     let (Ok(pattern), Ok(entries)) = (Pattern::new(name), above.read_dir()) else { return Vec::new() };
     let fits = |name: &OsStr| name.to_str().is_some_and(|name| !name.starts_with('.') && pattern.matches(name));
     let found: BTreeSet<PathBuf> =

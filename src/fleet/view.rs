@@ -305,7 +305,7 @@ impl Fleet {
     pub(super) fn restore(&mut self, server: &ServerId, checkpoint: Checkpoint) {
         let Checkpoint { server: view, entries, tasks, recent } = checkpoint;
         let mut before: BTreeMap<TerminalKey, Entry> = BTreeMap::new();
-        let keys: Vec<TerminalKey> = self.entries.keys().filter(|key| key.server == *server).cloned().collect();
+        let keys: Vec<TerminalKey> = self.of_server(server).map(|(key, _)| key.clone()).collect();
         for key in keys {
             before.extend(self.entries.remove(&key).map(|entry| (key, entry)));
         }

@@ -137,7 +137,10 @@ impl Transport {
 
     /// By which connection the host is reached, in words.
     pub(super) fn connection(&self, way: Way) -> String {
-        let Transport::Ssh { host, .. } = self else { return format!("by `{}`", self.typed()) };
+        let host = match self {
+            Transport::Ssh { host, .. } => host,
+            Transport::Command { words, .. } => return format!("by `{}`", words.join(" ")),
+        };
         match (way, control_path(host)) {
             (Way::Operators, _) => "over the connection that you opened".to_owned(),
             (Way::Own, path) if path == "none" => {
@@ -151,14 +154,7 @@ impl Transport {
     pub(super) fn check(&self) -> String {
         match self {
             Transport::Ssh { host, .. } => format!("ssh -o BatchMode=yes {host} true"),
-            Transport::Command { .. } => format!("{} true", self.typed()),
-        }
-    }
-
-    fn typed(&self) -> String {
-        match self {
-            Transport::Ssh { host, .. } => format!("ssh {host}"),
-            Transport::Command { words, .. } => words.join(" "),
+            Transport::Command { words, .. } => format!("{} true", words.join(" ")),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{Served, events};
 use crate::cli::target::{self, Meant, Purpose};
 use crate::cli::{Failure, explain, history, list};
 use crate::engine::Engine;
-use crate::fleet::Terminal;
+use crate::fleet::{Terminal, View};
 use crate::history::{Kind, Reader, RecordFilter, Stored};
 use crate::poll;
 use crate::screen::{Color, Screen, Style};
@@ -77,19 +77,19 @@ impl Served {
 }
 
 async fn terminals(State(served): State<Served>) -> Answer {
-    let all = served.ask(|engine| {
-        let now = poll::now();
-        let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
-        view.terminals.iter().map(|it| list::json(fleet, Meant::Terminal(it), now)).collect::<Result<Value, _>>()
-    });
-    all.await?.map(Json).map_err(Denial::broken)
+    listed(&served, |view| view.terminals.iter().copied().map(Meant::Terminal).collect()).await
 }
 
 async fn tasks(State(served): State<Served>) -> Answer {
-    let all = served.ask(|engine| {
+    listed(&served, |view| view.tasks.iter().copied().map(Meant::Task).collect()).await
+}
+
+/// The states of a part of what is watched.
+async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Meant<'a>>) -> Answer {
+    let all = served.ask(move |engine| {
         let now = poll::now();
         let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
-        view.tasks.iter().map(|it| list::json(fleet, Meant::Task(it), now)).collect::<Result<Value, _>>()
+        of(&view).into_iter().map(|meant| list::json(fleet, meant, now)).collect::<Result<Value, _>>()
     });
     all.await?.map(Json).map_err(Denial::broken)
 }
@@ -178,8 +178,7 @@ async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> An
             let (fleet, profiles) = (engine.fleet(), &engine.settings().profiles);
             let read = explain::read(terminal, profiles);
             let read = read.map_err(|failure| Denial::of(StatusCode::CONFLICT, &failure))?;
-            let state = fleet.state(&terminal.key, now).unwrap_or_else(|| terminal.state.clone());
-            Ok(read.json(fleet, &terminal.key, &state))
+            Ok(read.json(fleet, &terminal.key, &fleet.state_of(terminal, now)))
         }
     };
     served.of(id, told).await.map(Json)
