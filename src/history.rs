@@ -18,6 +18,7 @@ mod questions;
 mod reader;
 mod recall;
 mod record;
+mod requests;
 mod sentence;
 mod store;
 mod summary;
@@ -58,6 +59,7 @@ pub use record::{
     Body, FollowUpRecord, Kind, NamedEvent, OperatorAction, PublicState, Record, RecordId, ScreenId, Sent, Stored,
     StoredInput, StoredTransition, TaskRecord, TransitionRecord, What,
 };
+pub use requests::{HttpRequest, HttpRequests, RequestProgress};
 pub use sentence::{Actor, Sentence, of_task, of_transition};
 pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};

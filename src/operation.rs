@@ -64,14 +64,29 @@ pub enum When {
 }
 
 /// Who asked for an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Producer {
     Dashboard,
     CommandLine,
+    /// Somebody with a token, over HTTP: the token's name, and where they are.
+    Token {
+        name: String,
+        address: String,
+    },
     /// A queued prompt, by its number in the outbox.
     Queue(i64),
     /// A follow-up, by its number in the outbox.
     FollowUp(i64),
+}
+
+/// What stands before the name of a token where it is said who asked.
+pub const TOKEN: &str = "token ";
+
+impl Producer {
+    /// Whether they press keys for what they see of a terminal; a script means whatever it shows.
+    pub const fn has_looked(&self) -> bool {
+        matches!(self, Producer::Dashboard | Producer::Token { .. })
+    }
 }
 
 impl fmt::Display for Producer {
@@ -80,6 +95,7 @@ impl fmt::Display for Producer {
         match self {
             Producer::Dashboard => f.write_str("dashboard"),
             Producer::CommandLine => f.write_str("command line"),
+            Producer::Token { name, address } => write!(f, "{TOKEN}{name} at {address}"),
             Producer::Queue(number) => write!(f, "queue {number}"),
             Producer::FollowUp(number) => write!(f, "follow-up {number}"),
         }

@@ -121,7 +121,7 @@ impl Sender {
             self.tell(OperationEvent::Ended(operation, outcome.clone()));
             return outcome;
         }
-        let ticket = match (&operation.act, operation.producer) {
+        let ticket = match (&operation.act, &operation.producer) {
             // Whoever types waits for no disk.
             (Act::Keys { .. }, Producer::Dashboard) => self.history.begin_input(&operation),
             _ => self.history.begin_input_durably(&operation).await,
@@ -164,7 +164,7 @@ impl Sender {
             Act::Keys { keys, dialog, .. } | Act::Interrupt { keys, dialog } => match dialog {
                 Some(dialog) => self.press_in(to, dialog, keys, begin).await,
                 // Who looks at the terminal saw no dialog there; a script means whatever it shows.
-                None => self.press(to, keys, *producer == Producer::Dashboard, begin).await,
+                None => self.press(to, keys, producer.has_looked(), begin).await,
             },
         };
         let outcome = done.unwrap_or_else(Outcome::from);

@@ -356,7 +356,7 @@ impl App {
         let Operation { to: Recipient { key, name, .. }, act, .. } = prompt.clone();
         let Act::Prompt { text, .. } = act else { return };
         self.in_outbox(
-            move |outbox, now| outbox.post(&key, &name, &text, now).map(drop),
+            move |outbox, now| outbox.post((&key, &name), (&text, None), now).map(drop),
             move |app, posted| {
                 if let Err(why) = posted {
                     app.ui.ended(&prompt, &Refusal::Other(why).into(), &app.engine.fleet().view(poll::now()));

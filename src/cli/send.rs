@@ -118,8 +118,8 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
             .into());
     };
     let name = &terminal.state.terminal.id;
-    let (reply, prompt) = meant(args, &dialog)?;
-    let is_no = matches!(reply, Reply::Option(option) if prompt.is_none() && dialog.refuses(option));
+    let (reply, prompt) = meant(&args.choice, args.text.as_deref(), &dialog)?;
+    let is_no = is_no(&dialog, &reply, prompt.as_deref());
     match &args.expect {
         Some(expected) if !is_expected(&dialog, expected) => {
             return Err(Failure::refused(format!("refused: {name} shows another dialog, {}", dialog.id()))
@@ -140,8 +140,7 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     let answer = operation(to.clone(), Act::Answer { dialog, asked, reply });
     match (sender.perform(answer, ()).await, prompt) {
         (Outcome::Accepted(_), Some(text)) => {
-            let deadline = Instant::now() + PROMPT_AFTER_ANSWER;
-            perform(&sender, to, Act::Prompt { text, when: When::Now }, Until(deadline)).await
+            perform(&sender, to, Act::Prompt { text, when: When::Now }, PromptBack::awaited()).await
         }
         (outcome, _) => tell(outcome, &sender),
     }
@@ -151,12 +150,24 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
 const PROMPT_AFTER_ANSWER: Duration = Duration::from_secs(10);
 
 /// Tries again until a time: the prompt comes back when the agent has drawn the end of the turn.
-struct Until(Instant);
+pub(super) struct PromptBack(Instant);
 
-impl Gate for Until {
+impl PromptBack {
+    /// As long as an agent may take for it, from now on.
+    pub(super) fn awaited() -> Self {
+        Self(Instant::now() + PROMPT_AFTER_ANSWER)
+    }
+}
+
+impl Gate for PromptBack {
     async fn may_retry(&mut self) -> bool {
         Instant::now() < self.0
     }
+}
+
+/// Whether an answer says no and nothing else, for which nobody has to have read the whole dialog.
+pub(super) fn is_no(dialog: &Dialog, reply: &Reply, prompt: Option<&str>) -> bool {
+    matches!(reply, Reply::Option(option) if prompt.is_none() && dialog.refuses(*option))
 }
 
 /// Whether a dialog is the one that was asked for, by its name or by something that it says.
@@ -169,12 +180,15 @@ fn is_expected(dialog: &Dialog, expected: &str) -> bool {
     words(&dialog.text.join(" ")).contains(&words(expected))
 }
 
-/// What the arguments answer, and the prompt that is to follow it.
-fn meant(args: &AnswerArgs, dialog: &Dialog) -> Result<(Reply, Option<String>), Failure> {
-    let reply = Reply::meant(&args.choice, dialog).map_err(|no_choice| unmeant(&no_choice, dialog))?;
-    let (Some(text), Reply::Option(option)) = (&args.text, &reply) else {
-        return match args.text {
-            Some(_) => Err(Failure::usage("--text goes with one option that takes a text")
+/// What a choice and a text of one's own answer, and the prompt that is to follow it.
+///
+/// # Errors
+/// No option is meant, or it takes no text.
+pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result<(Reply, Option<String>), Failure> {
+    let reply = Reply::meant(choice, dialog).map_err(|no_choice| unmeant(&no_choice, dialog))?;
+    let (Some(text), Reply::Option(option)) = (text, &reply) else {
+        return match text {
+            Some(_) => Err(Failure::usage("a text goes with one option that takes one")
                 .hint(format!("its options: {}", dialog.list()))),
             None => Ok((reply, None)),
         };
@@ -185,9 +199,11 @@ fn meant(args: &AnswerArgs, dialog: &Dialog) -> Result<(Reply, Option<String>), 
     let option = *option;
     match dialog.options.get(option).and_then(|option| option.takes_text) {
         Some(TextEntry::Inline) => Ok((Reply::Text { option, text: fit }, None)),
-        Some(TextEntry::Prompt) => Ok((reply, Some(text.clone()))),
-        None => Err(Failure::usage(format!("option `{}` takes no text", args.choice))
-            .hint(format!("its options: {}", dialog.list()))),
+        Some(TextEntry::Prompt) => Ok((reply, Some(text.to_owned()))),
+        None => {
+            Err(Failure::usage(format!("option `{choice}` takes no text"))
+                .hint(format!("its options: {}", dialog.list())))
+        }
     }
 }
 

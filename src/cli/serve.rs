@@ -3,6 +3,7 @@
 //! The engine stays with one task. A route asks it by a closure that is run between two events ([`Served::ask`]), so that what
 //! it answers is of one moment.
 
+mod act;
 mod check;
 mod events;
 mod listener;
@@ -10,14 +11,13 @@ mod read;
 mod token;
 
 use std::collections::BTreeMap;
-use std::future::ready;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::history::warn_of;
 use super::output::end_asked_for;
@@ -26,9 +26,10 @@ use super::watch::{NOBODY, Printer, new_problems};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::engine::{Engine, Update};
 use crate::fleet::Fleet;
-use crate::history::History;
+use crate::history::{History, Owner};
 use crate::owner::Rank;
 use crate::poll;
+use crate::sender::Sender;
 use crate::time::Timestamp;
 use check::{Access, Denial};
 use events::EventLog;
@@ -36,7 +37,7 @@ use listener::Listener;
 use token::TokenFile;
 pub use token::{TokenArgs, token};
 
-/// Serve the state of every terminal over HTTP, to whoever has a token (`fleetwatch token`).
+/// Serve over HTTP what every terminal shows and what can be done to it, to whoever has a token (`fleetwatch token`).
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Listen on this address and port.
@@ -45,7 +46,7 @@ pub struct Args {
     /// Listen on a socket at this path instead, which only this user can reach.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["listen", "insecure"])]
     pub unix: Option<PathBuf>,
-    /// Listen beyond this machine though nothing is encrypted: whoever sees the traffic has the token and reads all screens.
+    /// Listen beyond this machine though nothing is encrypted: whoever sees the traffic has the token, with all that it is good for.
     #[arg(long)]
     pub insecure: bool,
     /// Answer requests that are addressed to this name, beside `localhost` and addresses; may be repeated.
@@ -65,8 +66,11 @@ struct Served {
     inquiries: mpsc::Sender<Inquiry>,
     events: Arc<EventLog>,
     access: Arc<Access>,
-    /// Where the history is, if one is kept.
-    history: Option<PathBuf>,
+    sender: Sender,
+    /// Places for what is done at the same time; at the end all of them are waited for.
+    acts: Arc<Semaphore>,
+    /// Where the history is, if one is kept, and as whom this process signs what it writes there.
+    history: Option<(PathBuf, Owner)>,
     /// Whether `serve` ends.
     ending: watch::Receiver<bool>,
 }
@@ -79,7 +83,6 @@ impl Served {
     async fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&Engine) -> T + Send + 'static) -> Result<T, Denial> {
         let (reply, answer) = oneshot::channel();
         let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(ask(engine))));
-        let ends = || Denial::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back");
         self.inquiries.send(inquiry).await.map_err(|_| ends())?;
         answer.await.map_err(|_| ends())
     }
@@ -112,7 +115,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let config = &watched.loaded.config;
     let history = History::start(&config.history);
     let settings = watched.watching(Rank::Watch);
-    let (mut engine, _) =
+    let (mut engine, sender) =
         Engine::start_acting(settings, &watched.servers, (config, &history), false).map_err(survey::unfit)?;
     let (inquiries, asked) = mpsc::channel(INQUIRIES);
     let (tell_end, ending) = watch::channel(false);
@@ -120,7 +123,9 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         inquiries,
         events: Arc::new(EventLog::new()),
         access,
-        history: history.path().map(PathBuf::from),
+        sender,
+        acts: Arc::new(Semaphore::new(act::MOST as usize)),
+        history: history.path().map(PathBuf::from).zip(history.owner().cloned()),
         ending: ending.clone(),
     };
     output::print(&format!("listening on {}\n", listener.place()?))?;
@@ -128,7 +133,9 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let done = answer(&mut engine, &history, &served.events, asked, end).await;
     tell_end.send_replace(true);
     let _ended = serving.await;
-    engine.leave(ready(())).await.iter().for_each(|left| eprintln!("warning: {left}"));
+    // What was begun is done, and kept.
+    let acts = async { drop(served.acts.acquire_many(act::MOST).await) };
+    engine.leave(acts).await.iter().for_each(|left| eprintln!("warning: {left}"));
     done
 }
 
@@ -171,6 +178,11 @@ async fn answer(
         events.push(&sent);
         events.push(&printer.facts_lines(engine.fleet(), poll::now())?);
     }
+}
+
+/// What is answered when `serve` ends.
+fn ends() -> Denial {
+    Denial::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back")
 }
 
 /// The lines with which those begin who follow: one for each terminal and task.

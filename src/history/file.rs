@@ -334,6 +334,15 @@ pub(super) const STEPS: &[&str] = &[
     "ALTER TABLE notes ADD COLUMN process INTEGER;
      ALTER TABLE notes ADD COLUMN name TEXT;
      ALTER TABLE notes ADD COLUMN label TEXT;",
+    // 11: what was asked for over HTTP under a key, and what was answered.
+    "CREATE TABLE requests (
+         id INTEGER PRIMARY KEY AUTOINCREMENT,
+         token TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL,
+         at INTEGER NOT NULL,
+         owner TEXT NOT NULL,
+         status INTEGER, body TEXT,
+         UNIQUE (token, key)
+     ) STRICT;",
 ];
 
 /// The version that this program writes.
@@ -444,11 +453,12 @@ fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Removes watches that ended before a time, terminals of which nothing is left, and intents that are long done.
+/// Removes watches that ended before a time, terminals of which nothing is left, and intents and requests that are long done.
 fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), Trouble> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest.as_millis()])?;
+    transaction.execute("DELETE FROM requests WHERE at < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM usage WHERE (hour + 1) * 3600000 < ?1", [oldest.as_millis()])?;
     transaction.execute(
         "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)

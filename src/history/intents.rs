@@ -273,18 +273,24 @@ impl Intents {
         Ok(expired)
     }
 
-    /// Has a prompt wait for a terminal, behind those that wait there already.
+    /// Has a prompt wait for a terminal, behind those that wait there already; with who wants that, if it is not one of
+    /// fleetwatch's own programs.
     ///
     /// # Errors
     /// The file cannot be written; nothing waits.
-    pub fn post(&mut self, to: &TerminalKey, name: &str, text: &str, now: Timestamp) -> Result<IntentId, Trouble> {
+    pub fn post(
+        &mut self,
+        (to, name): (&TerminalKey, &str),
+        (text, by): (&str, Option<&str>),
+        now: Timestamp,
+    ) -> Result<IntentId, Trouble> {
         let recipient = serde_json::to_string(&Columns::of(to)).map_err(|error| Trouble::Other(error.to_string()))?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let sql = "INSERT INTO outbox (target, recipient, producer, text, created, state)
                    VALUES (?1, ?2, 'queue', ?3, ?4, 'pending')";
         transaction.execute(sql, params![name, recipient, text, now.as_millis()])?;
         let id = IntentId(transaction.last_insert_rowid());
-        let action = OperatorAction::Queued { text: text.to_owned() };
+        let action = OperatorAction::Queued { text: text.to_owned(), by: by.map(str::to_owned) };
         keep_action(&transaction, &mut self.codec, (to, name), &action, now)?;
         transaction.commit()?;
         Ok(id)

@@ -132,7 +132,12 @@ pub enum OperatorAction {
     /// Started a task, perhaps in the window of one that had ended.
     Run { window: String, command: Vec<String>, again: bool },
     /// Had a prompt wait until its agent is ready.
-    Queued { text: String },
+    Queued {
+        text: String,
+        /// Who it was, if not one of fleetwatch's own programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// Took such a prompt back.
     TookBack { text: String },
     /// Anything else, by its word: `pinned`, `notices muted`.
@@ -440,7 +445,8 @@ impl Body {
                 OperatorAction::Seen => "seen".to_owned(),
                 OperatorAction::Kill { reason } => format!("kill: {reason}"),
                 OperatorAction::Run { command, .. } => format!("run: {}", command.join(" ")),
-                OperatorAction::Queued { text } => format!("queued: {text}"),
+                OperatorAction::Queued { text, by: None } => format!("queued: {text}"),
+                OperatorAction::Queued { text, by: Some(by) } => format!("queued: {text}  (by {by})"),
                 OperatorAction::TookBack { text } => format!("took back: {text}"),
                 OperatorAction::Other { action, detail: Value::String(detail) } => format!("{action}: {detail}"),
                 OperatorAction::Other { action, .. } => action.clone(),

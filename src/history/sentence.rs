@@ -5,7 +5,7 @@
 use super::record::{Body, FollowUpRecord, OperatorAction, Sent, StoredInput, StoredTransition, What};
 use super::{IntentState, PublicState};
 use crate::dialog::{ApprovalSubject, approval, asked, bare};
-use crate::operation::Outcome;
+use crate::operation::{Outcome, TOKEN};
 use crate::screen::harmless;
 use crate::state::{
     Availability, Change, Completion, LEFT_UNWATCHED, RETRACTION_UNDONE, State, TaskStatus, Transition, TurnResult,
@@ -23,7 +23,7 @@ const LONGEST_CHOICE: usize = 24;
 pub enum Actor {
     /// The agent or the task itself.
     Terminal,
-    /// The operator, in whichever process of fleetwatch.
+    /// The operator, in whichever process of fleetwatch, or whoever has a token of theirs.
     You,
     /// A rule of the configuration.
     Fleetwatch,
@@ -37,13 +37,20 @@ pub struct Sentence {
     pub text: String,
     /// What it says of a terminal, or of how an act of the operator's went wrong; `None` of one that was taken.
     pub status: Option<Status>,
+    /// The token by which it was done, and from where.
+    token: Option<String>,
 }
 
 impl Sentence {
     fn new(actor: Actor, status: Option<Status>, verb: &str, what: &str) -> Self {
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = harmless(&if what.is_empty() { verb.to_owned() } else { format!("{verb}: {what}") });
-        Self { actor, text: cut(&text, LONGEST), status }
+        Self { actor, text: cut(&text, LONGEST), status, token: None }
+    }
+
+    /// The same, done by whoever the history says.
+    fn by(self, sender: Option<&str>) -> Self {
+        Self { token: sender.filter(|sender| sender.starts_with(TOKEN)).map(harmless), ..self }
     }
 
     fn of(status: Status, verb: &str, what: &str) -> Self {
@@ -51,10 +58,10 @@ impl Sentence {
     }
 
     /// The name that stands before it in a list of many terminals.
-    pub fn subject<'a>(&self, terminal: &'a str) -> &'a str {
+    pub fn subject<'a>(&'a self, terminal: &'a str) -> &'a str {
         match self.actor {
             Actor::Terminal => terminal,
-            Actor::You => "you",
+            Actor::You => self.token.as_deref().unwrap_or("you"),
             Actor::Fleetwatch => "fleetwatch",
         }
     }
@@ -78,7 +85,7 @@ impl Body {
                 Some(PublicState::Other(_)) | None => of_transition(transition, None),
             },
             Body::TaskEvent(event) => Some(of_task(&event.happening)),
-            Body::Input(input) => of_input(input, name),
+            Body::Input(input) => of_input(input, name).map(|told| told.by(Some(&input.sender))),
             Body::FollowUp(message) => of_message(message, name),
             Body::Action(action) => of_action(action, name),
             Body::Other { .. } => None,
@@ -252,7 +259,10 @@ fn of_action(action: &OperatorAction, name: &str) -> Option<Sentence> {
             let verb = if *again { "ran again" } else { "ran" };
             return Some(Sentence::new(Actor::You, None, &format!("{verb} {name}"), &command.join(" ")));
         }
-        OperatorAction::Queued { text } => (format!("queued for {name}"), text.as_str()),
+        OperatorAction::Queued { text, by } => {
+            let told = Sentence::new(Actor::You, None, &format!("queued for {name}"), text);
+            return Some(told.by(by.as_deref()));
+        }
         OperatorAction::TookBack { text } => (format!("took back from {name}"), text.as_str()),
         // What only this dashboard shows otherwise now is seen there.
         OperatorAction::Seen | OperatorAction::Other { .. } => return None,
@@ -374,7 +384,7 @@ mod tests {
         assert_eq!(told(prompt(), None, None), "you prompted docs, outcome not known");
         assert_eq!(input("follow-up 3", prompt(), accepted, None), None, "the message is told");
         let action = |action: OperatorAction| Body::Action(action).sentence("docs").map(|sentence| sentence.text);
-        let queued = OperatorAction::Queued { text: "go on".to_owned() };
+        let queued = OperatorAction::Queued { text: "go on".to_owned(), by: None };
         assert_eq!(action(queued).as_deref(), Some("queued for docs: go on"));
         assert_eq!(action(OperatorAction::of_word("pinned")), None);
     }

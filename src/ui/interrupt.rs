@@ -117,10 +117,15 @@ impl Interrupt {
         }
     }
 
+    /// The usual key for what a terminal shows.
+    pub fn usual(terminal: &Terminal) -> Act {
+        let keys = choices(terminal).into_iter().next().map(|(keys, _)| keys);
+        Act::Interrupt { keys: keys.unwrap_or_default(), dialog: Shown::of(terminal).dialog }
+    }
+
     /// What is asked for without a question, where the operator has configured it so.
     pub fn at_once(terminal: &Terminal, now: Timestamp) -> Request {
-        let keys = choices(terminal).into_iter().next().map(|(keys, _)| keys);
-        let act = Act::Interrupt { keys: keys.unwrap_or_default(), dialog: Shown::of(terminal).dialog };
+        let act = Interrupt::usual(terminal);
         Request::Perform(Operation { at: now, producer: Producer::Dashboard, to: Recipient::as_shown(terminal), act })
     }
 

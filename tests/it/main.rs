@@ -45,6 +45,7 @@ mod tmux {
     mod send;
     mod sender;
     mod serve;
+    mod serve_acts;
     mod setup;
     mod ssh_hosts;
     mod tasks;

@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
 
+use super::listener::Peer;
 use super::token::{Token, TokenFile};
 use crate::cli::Failure;
 use crate::history;
@@ -24,13 +25,19 @@ const A_SECOND: f64 = 50.0;
 #[derive(Clone, Debug)]
 pub(super) struct Denial {
     pub status: StatusCode,
-    fields: Map<String, Value>,
+    pub fields: Map<String, Value>,
 }
 
 impl Denial {
     pub(super) fn new(status: StatusCode, error: impl ToString, hint: impl ToString) -> Self {
         let fields = [("error", error.to_string()), ("hint", hint.to_string())];
         Self { status, fields: fields.map(|(name, text)| (name.to_owned(), text.into())).into_iter().collect() }
+    }
+
+    /// The same, and something that whoever asks goes on with.
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
     }
 
     /// What the command line would say.
@@ -61,6 +68,7 @@ impl IntoResponse for Denial {
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     pub token: Token,
+    pub peer: Peer,
 }
 
 /// What requests are checked by.
@@ -172,7 +180,8 @@ pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Reques
         Err(denial) => denial.into_response(),
         Ok(token) => {
             if let Some(token) = token {
-                request.extensions_mut().insert(Caller { token });
+                let peer = request.extensions().get::<Peer>().cloned().unwrap_or(Peer::Socket);
+                request.extensions_mut().insert(Caller { token, peer });
             }
             next.run(request).await
         }

@@ -1,5 +1,6 @@
 //! Where requests come in: a port or a socket, so many connections at once, and none that keeps its place by doing nothing.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -42,6 +43,16 @@ pub(super) enum Peer {
     Address(SocketAddr),
     /// A process of this user, through the socket.
     Socket,
+}
+
+impl fmt::Display for Peer {
+    /// Where they are, for people; which port they have there says nothing.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Peer::Address(address) => address.ip().fmt(f),
+            Peer::Socket => f.write_str("the socket"),
+        }
+    }
 }
 
 /// Where `serve` listens.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::check::{self, Denial};
-use super::{Served, events};
+use super::{Served, act, events};
 use crate::cli::target::{self, Meant, Purpose};
 use crate::cli::{Failure, explain, history, list};
 use crate::engine::Engine;
@@ -40,6 +40,7 @@ pub(super) fn routes(served: Served) -> Router {
         .route("/v1/tasks", get(tasks))
         .route("/v1/history", get(records))
         .route("/v1/events", get(events::events))
+        .merge(act::routes())
         .fallback(check::missing)
         .method_not_allowed_fallback(check::other_method)
         .with_state(served)
@@ -48,7 +49,7 @@ pub(super) fn routes(served: Served) -> Router {
 
 impl Served {
     /// Something of the terminal or task that a name means: its whole name, or a pane's or window's id.
-    async fn of<T: Send + 'static>(
+    pub(super) async fn of<T: Send + 'static>(
         &self,
         id: String,
         tell: impl FnOnce(&Engine, Meant<'_>, Timestamp) -> Result<T, Denial> + Send + 'static,
@@ -218,7 +219,7 @@ async fn records(State(served): State<Served>, asked: Result<Query<Asked>, Query
         limit: Some(asked.limit.unwrap_or(USUAL_RECORDS).min(MOST_RECORDS)),
         ..RecordFilter::default()
     };
-    let Some(path) = served.history.clone() else {
+    let Some((path, _)) = served.history.clone() else {
         return Err(Denial::new(StatusCode::CONFLICT, "no history is kept", "set `enabled = true` in [history]"));
     };
     let read = tokio::task::spawn_blocking(move || -> anyhow::Result<Vec<Stored>> {

@@ -37,6 +37,9 @@ enum TokenCommand {
         /// Who it is for: letters, digits, `.`, `-` and `_`.
         #[arg(value_name = "NAME", value_parser = name)]
         name: String,
+        /// What it is good for.
+        #[arg(long, default_value = "read")]
+        scope: Scope,
         /// How long it is good for: 12h, 30d, 1y.
         #[arg(long = "for", value_name = "TIME", default_value = "30d", value_parser = span)]
         good_for: jiff::Span,
@@ -61,6 +64,8 @@ enum TokenCommand {
 pub(super) enum Scope {
     /// To see what there is to see.
     Read,
+    /// To answer, prompt, interrupt and press keys as well.
+    Act,
 }
 
 /// A token as the file has it.
@@ -165,7 +170,7 @@ fn hash(text: &str) -> String {
     hexadecimal(&Sha256::digest(text.as_bytes()))
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -176,7 +181,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 pub fn token(args: &TokenArgs) -> Done {
     let file = TokenFile::of_user()?;
     match &args.command {
-        TokenCommand::Add { name, good_for } => add(&file, name, Scope::Read, *good_for),
+        TokenCommand::Add { name, scope, good_for } => add(&file, name, *scope, *good_for),
         TokenCommand::List { json } => list(&file, *json),
         TokenCommand::Revoke { name } => {
             file.change(|tokens| {

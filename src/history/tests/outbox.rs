@@ -231,9 +231,9 @@ fn a_prompt_waits_for_its_terminal_beside_messages_and_is_taken_back_whole() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
     let to = terminal(1);
-    let first = a.post(&to, "t1", "first\nline two", at(1)).unwrap();
-    let second = a.post(&to, "t1", "second", at(2)).unwrap();
-    let other = a.post(&terminal(2), "t1", "another one", at(2)).unwrap();
+    let first = a.post((&to, "t1"), ("first\nline two", None), at(1)).unwrap();
+    let second = a.post((&to, "t1"), ("second", None), at(2)).unwrap();
+    let other = a.post((&terminal(2), "t1"), ("another one", None), at(2)).unwrap();
     let message = queue(&mut a, "t1", "e", HOLD);
     let pending = b.pending(at(4)).unwrap();
     assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [first, second, other, message]);

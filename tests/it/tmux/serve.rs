@@ -14,26 +14,26 @@ use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
 
 /// A small agent in a tmux server, and directories of their own for what watches it.
-struct Cage {
-    tmux: PrivateTmux,
+pub struct Cage {
+    pub tmux: PrivateTmux,
     home: TempDir,
 }
 
 /// What was answered.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// Whether it says why not, in the form of all errors.
-    fn is_denial(&self, status: u16, error: &str) -> bool {
+    pub fn is_denial(&self, status: u16, error: &str) -> bool {
         let body = self.json();
         let is_said = |field: &str| body[field].as_str().is_some_and(|text| !text.is_empty());
         self.status == status && is_said("error") && is_said("hint") && self.body.contains(error)
@@ -41,7 +41,7 @@ impl Answer {
 }
 
 impl Cage {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let path = |name: &str| home.path().join(name);
         copy_shell("/bin/bash", path("parrot"));
@@ -55,7 +55,7 @@ impl Cage {
         Self { tmux, home }
     }
 
-    fn fleetwatch(&self, arguments: &[&str]) -> Command {
+    pub fn fleetwatch(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
         for variable in ["TMUX", "TMUX_PANE", "FLEETWATCH_CONFIG"] {
             command.env_remove(variable);
@@ -66,19 +66,24 @@ impl Cage {
         command
     }
 
-    fn printed(&self, arguments: &[&str]) -> String {
+    pub fn printed(&self, arguments: &[&str]) -> String {
         let output = self.fleetwatch(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn token(&self, name: &str, more: &[&str]) -> String {
+    pub fn token(&self, name: &str, more: &[&str]) -> String {
         self.printed(&[&["token", "add", name], more].concat()).trim().to_owned()
     }
 
     /// Starts `serve`, and waits until it has seen the agent.
-    fn serve(&self, arguments: &[&str]) -> Server {
+    pub fn serve(&self, arguments: &[&str]) -> Server {
         let token = self.token("test", &[]);
+        self.serve_to(token, arguments)
+    }
+
+    /// The same, to whoever has a token.
+    pub fn serve_to(&self, token: String, arguments: &[&str]) -> Server {
         let mut child = self.fleetwatch(&[&["serve"], arguments].concat()).stdout(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
@@ -89,18 +94,23 @@ impl Cage {
         server
     }
 
-    fn ask(&self, what: &str) {
+    /// Lets the agent end what it holds on to.
+    pub fn let_go(&self) {
+        fs::write(self.home.path().join("go"), "").unwrap();
+    }
+
+    pub fn ask(&self, what: &str) {
         self.tmux.run(&["send-keys", "-t", "main:", &format!("ask {what}"), "Enter"]);
         self.tmux.wait_for_text("main:", &format!("Allow {what}?"));
     }
 }
 
 /// A running `fleetwatch serve`.
-struct Server {
+pub struct Server {
     child: Child,
     /// `ADDRESS:PORT`, or the path of a socket.
-    address: String,
-    token: String,
+    pub address: String,
+    pub token: String,
     _out: BufReader<ChildStdout>,
 }
 
@@ -123,7 +133,7 @@ impl Server {
         stream
     }
 
-    fn raw(&self, request: &str) -> Answer {
+    pub fn raw(&self, request: &str) -> Answer {
         exchange(self.connect(), request)
     }
 
@@ -131,8 +141,18 @@ impl Server {
         self.raw(&format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n"))
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Answer {
         self.get_with(path, &format!("Host: {}\r\nAuthorization: Bearer {}\r\n", self.address, self.token))
+    }
+
+    /// Asks for something to be done, under a key.
+    pub fn post(&self, path: &str, key: &str, body: &str) -> Answer {
+        let (address, token) = (&self.address, &self.token);
+        self.raw(&format!(
+            "POST {path} HTTP/1.1\r\nConnection: close\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+             Idempotency-Key: {key}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ))
     }
 
     /// Follows what happens, behind an event or from the beginning.

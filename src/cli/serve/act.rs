@@ -1,0 +1,485 @@
+//! What can be done: prompts, answers and keys, by the way that every operation goes (SPEC §11), each request once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{FromRequest, Path, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, RequestExt, Router};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::Served;
+use super::check::{Caller, Denial};
+use super::read::dialog_json;
+use super::token::{Scope, hexadecimal};
+use crate::cli::send::{self, PromptBack};
+use crate::cli::target::Meant;
+use crate::dialog::Dialog;
+use crate::engine::Engine;
+use crate::fleet::Terminal;
+use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress, Trouble};
+use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, When};
+use crate::poll;
+use crate::sender::Gate;
+use crate::status::Hindrance;
+use crate::time::Timestamp;
+use crate::tmux::{Key, PasteText};
+use crate::ui::Interrupt;
+
+/// The longest body of a request, in bytes: the longest prompt, with every byte of it escaped.
+const BODY_BYTES: usize = 512 << 10;
+/// How long a body may take to arrive.
+const BODY: Duration = Duration::from_secs(10);
+/// Keys that are pressed at once, at most.
+const MOST_KEYS: usize = 64;
+/// Characters of an idempotency key at most.
+const LONGEST_KEY: usize = 128;
+/// Operations that are performed at once; with more than that, who asks waits.
+pub(super) const MOST: u32 = 32;
+/// How long it is waited for what another dialog says that stands in the place of the one that was answered.
+const ANOTHER_DIALOG: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// The header that makes a request one act, however often it is sent, and the one that says that it was done before.
+const KEY: &str = "idempotency-key";
+const REPEATED: &str = "idempotent-replayed";
+
+pub(super) fn routes() -> Router<Served> {
+    Router::new()
+        .route("/v1/terminals/{id}/input", post(input))
+        .route("/v1/terminals/{id}/answer", post(answer))
+        .route("/v1/terminals/{id}/keys", post(keys))
+        .route("/v1/terminals/{id}/interrupt", post(interrupt))
+}
+
+/// A prompt.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    text: String,
+    #[serde(default)]
+    when: Moment,
+}
+
+/// When it is sent, as [`When`] says.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Moment {
+    /// Now, or not at all.
+    #[default]
+    Now,
+    /// Once the agent is ready; until then it is queued.
+    Ready,
+    /// Now, whatever the agent does but for dialogs and menus.
+    Anyway,
+}
+
+/// An answer to a dialog.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerBody {
+    /// The `id` of the dialog that was read.
+    dialog: String,
+    /// What is chosen, as `fleetwatch answer` takes it.
+    choice: String,
+    /// A text of one's own, for an option that takes one.
+    text: Option<String>,
+}
+
+/// Keys for whatever a terminal shows, or for a dialog.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeysBody {
+    keys: Vec<String>,
+    /// The `id` of the dialog that they are for, where one is open.
+    dialog: Option<String>,
+}
+
+/// What stops the agent's turn.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InterruptBody {
+    /// The `id` of the dialog that is open, where one is.
+    dialog: Option<String>,
+}
+
+/// A request to do something.
+struct Ask<B> {
+    id: String,
+    by: Producer,
+    key: String,
+    /// The token, and a hash of what is asked for.
+    token: String,
+    digest: String,
+    body: B,
+}
+
+impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
+    type Rejection = Denial;
+
+    async fn from_request(mut request: Request, _served: &Served) -> Result<Self, Denial> {
+        let bad = |error: &dyn ToString, hint: &str| Denial::new(StatusCode::BAD_REQUEST, error.to_string(), hint);
+        let Path(id) = request
+            .extract_parts::<Path<String>>()
+            .await
+            .map_err(|error| bad(&error, "the terminal stands in the address, `/` in its name as `%2F`"))?;
+        let Some(caller) = request.extensions().get::<Caller>().cloned() else {
+            return Err(Denial::broken("nobody asks"));
+        };
+        if caller.token.scope < Scope::Act {
+            let error = format!("the token `{}` may only read", caller.token.name);
+            let hint = "`fleetwatch token add NAME --scope act` makes one that may act";
+            return Err(Denial::new(StatusCode::FORBIDDEN, error, hint));
+        }
+        let headers = request.headers();
+        let key = headers.get(KEY).and_then(|key| key.to_str().ok()).unwrap_or_default().to_owned();
+        if key.is_empty() || key.len() > LONGEST_KEY {
+            let hint = format!("send a new one of up to {LONGEST_KEY} characters for each act, such as a UUID");
+            return Err(bad(&"there is no `Idempotency-Key`", &hint));
+        }
+        let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if kind.split(';').next().map(str::trim) != Some("application/json") {
+            let hint = "send it with `Content-Type: application/json`";
+            return Err(Denial::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is no JSON", hint));
+        }
+        let path = request.uri().path().to_owned();
+        let reading = axum::body::to_bytes(request.into_body(), BODY_BYTES);
+        let body = tokio::time::timeout(BODY, reading).await.map_err(|_| {
+            let hint = format!("a body has {} seconds", BODY.as_secs());
+            Denial::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive", hint)
+        })?;
+        let body = body.map_err(|_| {
+            let hint = format!("a body has at most {} KiB", BODY_BYTES >> 10);
+            Denial::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long, or was cut off", hint)
+        })?;
+        let digest = Sha256::new().chain_update(path.as_bytes()).chain_update([0]).chain_update(&body).finalize();
+        let body = serde_json::from_slice(&body).map_err(|error| bad(&error, "docs/serving.md has what it takes"))?;
+        let by = Producer::Token { name: caller.token.name.clone(), address: caller.peer.to_string() };
+        Ok(Self { id, by, key, token: caller.token.name, digest: hexadecimal(&digest), body })
+    }
+}
+
+/// What is answered to an act. It is kept for whoever asks for it again.
+struct Told {
+    status: StatusCode,
+    fields: Map<String, Value>,
+}
+
+impl Told {
+    /// What came of an operation.
+    fn of(outcome: &Outcome) -> Self {
+        let status = match outcome {
+            Outcome::Accepted(_) => StatusCode::OK,
+            Outcome::Refused(Refusal::Text(_)) => StatusCode::BAD_REQUEST,
+            Outcome::Refused(_) => StatusCode::CONFLICT,
+            Outcome::NotTaken { .. } => StatusCode::BAD_GATEWAY,
+            Outcome::Unverified { .. } => StatusCode::GATEWAY_TIMEOUT,
+        };
+        let fields = match outcome {
+            Outcome::Accepted(_) => Map::new(),
+            Outcome::Refused(refusal) => {
+                let hint = refusal.hint();
+                let hint = hint.as_deref().unwrap_or("look at the terminal again");
+                Denial::new(status, outcome, hint).fields
+            }
+            _ => Denial::new(status, outcome, "look at the terminal before you send anything again").fields,
+        };
+        Self { status, fields }.with("outcome", outcome.word()).with("detail", outcome.detail())
+    }
+
+    fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+impl From<Denial> for Told {
+    /// What was refused before anything was tried.
+    fn from(denial: Denial) -> Self {
+        let Denial { status, fields } = denial;
+        Self { status, fields }.with("outcome", "refused")
+    }
+}
+
+impl IntoResponse for Told {
+    fn into_response(self) -> Response {
+        (self.status, Json(Value::Object(self.fields))).into_response()
+    }
+}
+
+impl Served {
+    /// Does what is asked for, once, however often it is asked for; who asked need not stay to hear of it.
+    async fn once<B, F>(
+        self,
+        ask: Ask<B>,
+        act: impl FnOnce(Self, String, Producer, B) -> F + Send + 'static,
+    ) -> Result<Response, Denial>
+    where
+        B: Send + 'static,
+        F: Future<Output = Result<Told, Denial>> + Send + 'static,
+    {
+        let place = Arc::clone(&self.acts).acquire_owned().await.map_err(|_| super::ends())?;
+        let done = tokio::spawn(async move {
+            let _place = place;
+            let Ask { id, by, key, token, digest, body } = ask;
+            let request = HttpRequest { token, key, digest };
+            let begun = request.clone();
+            match self
+                .in_store(move |path, owner, now| HttpRequests::open(path, owner, now)?.begin(&begun, now))
+                .await?
+            {
+                RequestProgress::New => {}
+                RequestProgress::Answered { status, body } => return replayed(status, &body),
+                before => return Err(not_again(&before)),
+            }
+            let told = act(self.clone(), id, by, body).await.unwrap_or_else(Told::from);
+            let (status, body) = (told.status.as_u16(), Value::Object(told.fields.clone()).to_string());
+            let keep =
+                move |path: &_, owner, now| HttpRequests::open(path, owner, now)?.answered(&request, status, &body);
+            if let Err(denial) = self.in_store(keep).await {
+                // It is done, and asked again it is said that its outcome is not known.
+                tracing::warn!(?denial, "what was answered to an act is not kept");
+            }
+            Ok(told.into_response())
+        });
+        done.await.map_err(Denial::broken)?
+    }
+
+    /// Does something in the history's file, which takes time.
+    async fn in_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&std::path::Path, Owner, Timestamp) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Denial> {
+        let Some((path, owner)) = self.history.clone() else {
+            let hint = "set `enabled = true` in [history]";
+            return Err(Denial::new(StatusCode::CONFLICT, "nothing is done without a history, which keeps it", hint));
+        };
+        let done =
+            tokio::task::spawn_blocking(move || work(&path, owner, poll::now())).await.map_err(Denial::broken)?;
+        done.map_err(|trouble| {
+            let error = format!("nothing was done, as the history cannot be written: {trouble}");
+            Denial::new(StatusCode::SERVICE_UNAVAILABLE, error, trouble.hint())
+        })
+    }
+
+    async fn perform(&self, to: Recipient, by: Producer, act: Act, gate: impl Gate) -> Outcome {
+        let server = to.key.server.clone();
+        let outcome = self.sender.perform(Operation { at: poll::now(), producer: by, to, act }, gate).await;
+        // What it changed is to be seen at once; at the end nobody looks any more.
+        let _ends = self.ask(move |engine| engine.wake(&server)).await;
+        outcome
+    }
+
+    /// Has a prompt wait until its agent is ready.
+    async fn queue(&self, to: Recipient, by: &Producer, text: String) -> Result<Told, Denial> {
+        let by = by.to_string();
+        let post = move |path: &_, owner, now| {
+            Intents::open(path, owner, now)?.post((&to.key, &to.name), (&text, Some(&by)), now)
+        };
+        let number = self.in_store(post).await?;
+        Ok(Told { status: StatusCode::ACCEPTED, fields: Map::new() }
+            .with("outcome", "queued")
+            .with("detail", Value::Null)
+            .with("intent", number.0))
+    }
+
+    /// The dialog that a terminal shows in place of another one, as soon as it is known.
+    async fn dialog_after(&self, id: &str, before: &str) -> Value {
+        let until = Instant::now() + ANOTHER_DIALOG;
+        loop {
+            let shown = |_: &Engine, terminal: &Terminal, _| Ok(dialog_json(terminal));
+            match self.of_terminal(id.to_owned(), shown).await {
+                Ok(dialog) if dialog["id"] != before || Instant::now() >= until => return dialog,
+                Ok(_) => tokio::time::sleep(LOOK_AGAIN).await,
+                Err(_) => return Value::Null,
+            }
+        }
+    }
+}
+
+/// What was answered before.
+fn replayed(status: u16, body: &str) -> Result<Response, Denial> {
+    let status = StatusCode::from_u16(status).map_err(Denial::broken)?;
+    let fields = serde_json::from_str(body).map_err(Denial::broken)?;
+    let mut response = Told { status, fields }.into_response();
+    response.headers_mut().insert(REPEATED, HeaderValue::from_static("true"));
+    Ok(response)
+}
+
+/// Why nothing is done under a key that was used before.
+fn not_again(before: &RequestProgress) -> Denial {
+    match before {
+        RequestProgress::UnderWay => {
+            let hint = "ask again with the same key, which does nothing again";
+            Denial::new(StatusCode::CONFLICT, "this is being done", hint).with("outcome", "under_way")
+        }
+        RequestProgress::Other => Denial::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "this key was used for something else",
+            "send a new `Idempotency-Key` for each act",
+        ),
+        _ => Denial::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "unverified: the server ended before the outcome was known",
+            "look at the terminal and at `/v1/history?kind=input` before you send it under another key",
+        )
+        .with("outcome", "unverified"),
+    }
+}
+
+async fn input(State(served): State<Served>, ask: Ask<Input>) -> Result<Response, Denial> {
+    let act = |served: Served, id, by: Producer, Input { text, when }| async move {
+        let told = |_: &Engine, terminal: &Terminal, _| Ok((Recipient::of(terminal), terminal.prompt_hindrance()));
+        let (to, hindrance) = served.of_terminal(id, told).await?;
+        let may_wait = matches!(when, Moment::Ready);
+        if may_wait && hindrance.is_some_and(Hindrance::may_pass) {
+            if let Err(unfit) = PasteText::new(&text) {
+                return Ok(Told::of(&Refusal::Text(unfit).into()));
+            }
+            return served.queue(to, &by, text).await;
+        }
+        let when = if matches!(when, Moment::Anyway) { When::Anyway } else { When::Now };
+        let prompt = Act::Prompt { text: text.clone(), when };
+        match served.perform(to.clone(), by.clone(), prompt, ()).await {
+            // It began to work in between.
+            Outcome::Refused(refusal) if may_wait && refusal.may_pass() => served.queue(to, &by, text).await,
+            outcome => Ok(Told::of(&outcome)),
+        }
+    };
+    served.once(ask, act).await
+}
+
+async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Response, Denial> {
+    let act = |served: Served, id: String, by: Producer, AnswerBody { dialog: name, choice, text }| async move {
+        let read = name.clone();
+        let named = move |_: &Engine, terminal: &Terminal, _| {
+            let dialog = dialog_named(terminal, &read)?;
+            let (reply, prompt) = send::meant(&choice, text.as_deref(), &dialog)
+                .map_err(|failure| Denial::of(StatusCode::BAD_REQUEST, &failure))?;
+            if !dialog.is_whole() && !send::is_no(&dialog, &reply, prompt.as_deref()) {
+                return Err(unread(terminal));
+            }
+            let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
+            let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
+            Ok((Recipient::of(terminal), Act::Answer { dialog, asked, reply }, prompt))
+        };
+        let (to, act, prompt) = served.of_terminal(id.clone(), named).await?;
+        let told = match (served.perform(to.clone(), by.clone(), act, ()).await, prompt) {
+            (Outcome::Accepted(_), Some(text)) => {
+                let prompt = Act::Prompt { text, when: When::Now };
+                let outcome = served.perform(to, by, prompt, PromptBack::awaited()).await;
+                return Ok(Told::of(&outcome).with("dialog_outcome", Outcome::Accepted(None).word()));
+            }
+            (outcome, _) => (Told::of(&outcome), outcome),
+        };
+        Ok(match told {
+            (told, Outcome::Refused(Refusal::NoDialog | Refusal::AnotherDialog)) => {
+                told.with("dialog", served.dialog_after(&id, &name).await)
+            }
+            (told, _) => told,
+        })
+    };
+    served.once(ask, act).await
+}
+
+async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Response, Denial> {
+    let act = |served: Served, id: String, by: Producer, KeysBody { keys, dialog: name }| async move {
+        let bad = |error: String, hint: &str| Denial::new(StatusCode::BAD_REQUEST, error, hint);
+        let named = "keys have tmux's names, such as Escape, C-c, Up, Enter, y";
+        let keys = keys.iter().map(|key| key.parse::<Key>().map_err(|error| bad(error.to_string(), named)));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        if !(1..=MOST_KEYS).contains(&keys.len()) {
+            return Err(bad(
+                format!("{} keys are none or too many", keys.len()),
+                "send 1 to 64; a text goes to `input`",
+            ));
+        }
+        let press = move |_: &Engine, meant: Meant<'_>, _| match meant {
+            Meant::Terminal(terminal) => {
+                let dialog = open_dialog(terminal, terminal.dialog.as_ref(), name.as_deref())?;
+                if dialog.as_ref().is_some_and(|dialog| !dialog.is_whole()) {
+                    return Err(unread(terminal));
+                }
+                Ok((Recipient::as_shown(terminal), Act::Keys { keys, dialog, privacy: Privacy::of(terminal) }))
+            }
+            Meant::Task(task) => {
+                Ok((Recipient::of_task(task), Act::Keys { keys, dialog: None, privacy: Privacy::Secret }))
+            }
+        };
+        let (to, act) = served.of(id, press).await?;
+        Ok(Told::of(&served.perform(to, by, act, ()).await))
+    };
+    served.once(ask, act).await
+}
+
+async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Result<Response, Denial> {
+    let act = |served: Served, id: String, by: Producer, InterruptBody { dialog: name }| async move {
+        let press = move |_: &Engine, terminal: &Terminal, _| {
+            if let Some(why) = Interrupt::needless(terminal) {
+                return Err(Denial::new(StatusCode::CONFLICT, why, "`keys` presses keys all the same"));
+            }
+            let waits = terminal.dialog.as_ref().filter(|_| terminal.state.waits());
+            open_dialog(terminal, waits, name.as_deref())?;
+            Ok((Recipient::as_shown(terminal), Interrupt::usual(terminal)))
+        };
+        let (to, act) = served.of_terminal(id, press).await?;
+        Ok(Told::of(&served.perform(to, by, act, ()).await))
+    };
+    served.once(ask, act).await
+}
+
+/// The dialog that is open in a terminal, if it is the one that was read.
+///
+/// # Errors
+/// Another one is open, or none.
+fn dialog_named(terminal: &Terminal, name: &str) -> Result<Arc<Dialog>, Denial> {
+    if !Dialog::is_id(name) {
+        let hint = "name the `id` that `/v1/terminals/ID/dialog` tells";
+        return Err(Denial::new(StatusCode::BAD_REQUEST, "`dialog` is no name of a dialog", hint));
+    }
+    match &terminal.dialog {
+        Some(dialog) if dialog.id() == name => Ok(Arc::clone(dialog)),
+        Some(_) => {
+            Err(refused(terminal, "shows another dialog; nothing was sent", "read it, and answer it by its own `id`"))
+        }
+        None => {
+            Err(refused(terminal, "shows no dialog; nothing was sent", "`/v1/terminals` tells which terminals wait"))
+        }
+    }
+}
+
+/// The dialog that keys are for: who presses them must have read it.
+///
+/// # Errors
+/// As [`dialog_named`], or none is named and one is open.
+fn open_dialog(
+    terminal: &Terminal,
+    open: Option<&Arc<Dialog>>,
+    name: Option<&str>,
+) -> Result<Option<Arc<Dialog>>, Denial> {
+    match (open, name) {
+        (None, None) => Ok(None),
+        (_, Some(name)) => dialog_named(terminal, name).map(Some),
+        (Some(_), None) => {
+            Err(refused(terminal, "shows a dialog; nothing was sent", "name it by its `id` as `dialog`"))
+        }
+    }
+}
+
+fn unread(terminal: &Terminal) -> Denial {
+    refused(
+        terminal,
+        "does not show the whole dialog; nothing was sent",
+        "answer it there; only a plain no is taken unread",
+    )
+}
+
+/// Why nothing is sent to a terminal, with the dialog that it shows.
+fn refused(terminal: &Terminal, why: &str, hint: &str) -> Denial {
+    let error = format!("refused: {} {why}", terminal.state.terminal.id);
+    Denial::new(StatusCode::CONFLICT, error, hint).with("dialog", dialog_json(terminal))
+}

@@ -1,0 +1,137 @@
+//! What was asked for over HTTP, each under a key: whoever asks again is answered again, and nothing is done again (SPEC §17).
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::Trouble;
+use super::file::{self, HistoryOptions, Synchronous};
+use super::identity::Owner;
+use crate::time::{Span, Timestamp};
+
+/// How long a key is remembered, and how many of them are.
+const KEPT: Span = Span::from_secs(24 * 3600);
+const MOST: i64 = 2000;
+/// How long an act may take; the process that did it is not able to tell any more then.
+const LONGEST: Span = Span::from_secs(180);
+
+/// Something that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// The name of the token; others may use the same keys.
+    pub token: String,
+    pub key: String,
+    /// A hash of all that is asked for.
+    pub digest: String,
+}
+
+/// How far something has come when it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestProgress {
+    /// Nobody has asked for it before: it is to be done now.
+    New,
+    /// It was done, and this was answered: an HTTP status and a body.
+    Answered { status: u16, body: String },
+    /// Somebody else does it now.
+    UnderWay,
+    /// It was begun, and nobody knows what came of it.
+    Lost,
+    /// The key was used for something else.
+    Other,
+}
+
+/// What was asked for, in a history. Its commits reach the disk before they count.
+pub struct HttpRequests {
+    connection: Connection,
+    owner: Owner,
+}
+
+impl HttpRequests {
+    /// Opens them in a history file, for a process.
+    ///
+    /// # Errors
+    /// The file cannot be opened, locked or written.
+    pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
+        let options = HistoryOptions { synchronous: Synchronous::Power, ..HistoryOptions::default() };
+        Ok(Self { connection: file::open(path, &options, now)?.connection, owner })
+    }
+
+    /// Writes down that something is asked for, unless it was before. Only if it is new, it may be done.
+    ///
+    /// # Errors
+    /// The file cannot be written; nothing may be done.
+    pub fn begin(&mut self, request: &HttpRequest, now: Timestamp) -> Result<RequestProgress, Trouble> {
+        let HttpRequest { token, key, digest } = request;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let sql = "DELETE FROM requests WHERE at < ?1 OR id <= (SELECT max(id) FROM requests) - ?2";
+        transaction.execute(sql, params![(now - KEPT).as_millis(), MOST])?;
+        let sql =
+            "INSERT INTO requests (token, key, digest, at, owner) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
+        let is_new = transaction.execute(sql, params![token, key, digest, now.as_millis(), self.owner.as_str()])? > 0;
+        let begun = if is_new {
+            RequestProgress::New
+        } else {
+            let sql = "SELECT digest, at, owner, status, body FROM requests WHERE token = ?1 AND key = ?2";
+            transaction.query_row(sql, [token, key], |row| {
+                let (at, owner) = (Timestamp::from_millis(row.get(1)?), row.get::<_, String>(2)?);
+                Ok(match row.get::<_, Option<u16>>(3)? {
+                    _ if row.get::<_, String>(0)? != *digest => RequestProgress::Other,
+                    Some(status) => RequestProgress::Answered { status, body: row.get(4)? },
+                    None if Owner::has_ended(&owner) || now.since(at) > LONGEST => RequestProgress::Lost,
+                    None => RequestProgress::UnderWay,
+                })
+            })?
+        };
+        transaction.commit()?;
+        Ok(begun)
+    }
+
+    /// Keeps what is answered.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn answered(&mut self, request: &HttpRequest, status: u16, body: &str) -> Result<(), Trouble> {
+        let sql = "UPDATE requests SET status = ?1, body = ?2 WHERE token = ?3 AND key = ?4 AND digest = ?5";
+        self.connection.execute(sql, params![status, body, request.token, request.key, request.digest])?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::tests::{at, place};
+
+    #[test]
+    fn a_key_is_one_act_for_every_process_and_for_a_day() {
+        let (_directory, path) = place();
+        let open = |owner: &str| HttpRequests::open(&path, Owner::named(owner), at(0)).unwrap();
+        let (mut a, mut b) = (open(&format!("{}-0-0", std::process::id())), open("4194304-0-0"));
+        let request = |token: &str, key: &str, digest: &str| HttpRequest {
+            token: token.to_owned(),
+            key: key.to_owned(),
+            digest: digest.to_owned(),
+        };
+        let one = request("phone", "k", "one");
+        assert_eq!(a.begin(&one, at(1)).unwrap(), RequestProgress::New);
+        assert_eq!(b.begin(&one, at(2)).unwrap(), RequestProgress::UnderWay);
+        assert_eq!(b.begin(&request("phone", "k", "two"), at(2)).unwrap(), RequestProgress::Other);
+        assert_eq!(b.begin(&request("tablet", "k", "two"), at(2)).unwrap(), RequestProgress::New);
+        assert_eq!(
+            a.begin(&request("tablet", "k", "two"), at(3)).unwrap(),
+            RequestProgress::Lost,
+            "its process is gone"
+        );
+        assert_eq!(b.begin(&one, at(400)).unwrap(), RequestProgress::Lost, "nothing takes that long");
+        a.answered(&one, 200, "{}").unwrap();
+        let answered = RequestProgress::Answered { status: 200, body: "{}".to_owned() };
+        assert_eq!(b.begin(&one, at(500)).unwrap(), answered);
+        assert_eq!(b.begin(&one, at(24 * 3600)).unwrap(), answered);
+        assert_eq!(b.begin(&one, at(24 * 3600 + 2)).unwrap(), RequestProgress::New, "a day is over");
+        for number in 0..MOST {
+            b.begin(&request("phone", &number.to_string(), "x"), at(90_000)).unwrap();
+        }
+        let kept: i64 = b.connection.query_row("SELECT count(*) FROM requests", [], |row| row.get(0)).unwrap();
+        assert!(kept <= MOST + 1, "{kept}");
+    }
+}
