@@ -13,6 +13,7 @@ const KEPT_LINE: usize = 2000;
 
 /// What is known of the repository around a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GitFacts {
     /// The top-level directory of its working tree.
     pub root: String,

@@ -18,6 +18,7 @@ macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         pub enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant),+ }
 
         impl $name {
@@ -171,6 +172,7 @@ words! {
 
 /// A failure to look at a terminal or to read what it shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Problem {
     /// A short, stable name such as `timeout` or `empty_capture`.
     pub kind: String,
@@ -180,6 +182,7 @@ pub struct Problem {
 
 /// Who and where a terminal is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TerminalFacts {
     /// The configured or derived unique name.
     pub id: String,
@@ -210,6 +213,7 @@ pub struct TerminalFacts {
 
 /// How watching itself is going.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Diagnostics {
     pub availability: Availability,
     pub transport_state: TransportState,
@@ -221,6 +225,7 @@ pub struct Diagnostics {
 
 /// What the prompt would do with a key (SPEC §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Surface {
     pub accepting_input: Tri,
     pub editing_input: Tri,
@@ -240,6 +245,7 @@ impl Surface {
 
 /// The turn in flight, or the lack of one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Turn {
     pub phase: Phase,
     pub background_work: Tri,
@@ -268,6 +274,7 @@ pub struct Since {
 
 /// How the last turn that ended did end. It stays through the next turn until that one ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LastTurn {
     pub result: TurnResult,
     pub source: TurnSource,
@@ -307,6 +314,7 @@ impl LastTurn {
 
 /// What one screen says by itself: the SurfaceAssessment of SPEC §6; `inspect` shows it with the parser's metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Assessment {
     pub availability: AssessedAvailability,
     pub business_state: BusinessState,
@@ -321,6 +329,7 @@ pub struct Assessment {
 
 /// What the operator may expect (SPEC §7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Operator {
     pub status: OperatorStatus,
     pub readiness: Readiness,
@@ -331,6 +340,7 @@ pub struct Operator {
 
 /// The running timers and the windows that they run in, in seconds (SPEC §7).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LifecycleTiming {
     pub readiness_unknown_elapsed_seconds: Option<f64>,
     pub completion_unknown_elapsed_seconds: Option<f64>,
@@ -343,6 +353,7 @@ pub struct LifecycleTiming {
 
 /// What a completion would rest on (SPEC §7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LifecycleAuthority {
     pub completion_authority: CompletionAuthority,
     pub turn_anchor_state: AnchorState,
@@ -354,6 +365,7 @@ pub struct LifecycleAuthority {
 
 /// How long the published state has stood (SPEC §8).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stability {
     /// A stable hash over diagnostics, assessment, surface, turn without times, and last turn, in hexadecimal.
     pub signature: String,
@@ -364,6 +376,7 @@ pub struct Stability {
 
 /// A rule of the profile that fired, and where on the screen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
     pub rule: String,
     /// The screen row, from 0; `None` for the title and other pane facts.
@@ -374,6 +387,7 @@ pub struct Evidence {
 
 /// The last good surface of a terminal that cannot be read now (SPEC §3).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stale {
     /// When it was read.
     pub at: Timestamp,
@@ -383,6 +397,7 @@ pub struct Stale {
 
 /// The public state of an agent terminal (SPEC §2). Every key is always there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct State {
     pub terminal: TerminalFacts,
     pub diagnostics: Diagnostics,
@@ -476,6 +491,7 @@ impl State {
 
 /// One field that changed, by its public name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Change {
     pub field: Cow<'static, str>,
     pub from: serde_json::Value,
@@ -484,6 +500,7 @@ pub struct Change {
 
 /// The whole public state in short, as a transition keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
     pub availability: Availability,
     pub phase: Phase,
@@ -526,6 +543,7 @@ impl TaskStatus {
 
 /// A record of what changed in one terminal at one observation (SPEC §2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transition {
     /// The time of the observation that showed it.
     pub at: Timestamp,

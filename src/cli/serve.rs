@@ -7,6 +7,9 @@ mod act;
 mod check;
 mod events;
 mod listener;
+mod metrics;
+mod openapi;
+mod page;
 mod read;
 mod token;
 
@@ -14,7 +17,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::StatusCode;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -34,6 +37,7 @@ use crate::time::Timestamp;
 use check::{Access, Denial};
 use events::EventLog;
 use listener::Listener;
+use metrics::Metrics;
 use token::TokenFile;
 pub use token::{TokenArgs, token};
 
@@ -66,6 +70,7 @@ struct Served {
     inquiries: mpsc::Sender<Inquiry>,
     events: Arc<EventLog>,
     access: Arc<Access>,
+    metrics: Arc<Mutex<Metrics>>,
     sender: Sender,
     /// Places for what is done at the same time; at the end all of them are waited for.
     acts: Arc<Semaphore>,
@@ -123,6 +128,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         inquiries,
         events: Arc::new(EventLog::new()),
         access,
+        metrics: Arc::new(Mutex::new(Metrics::new())),
         sender,
         acts: Arc::new(Semaphore::new(act::MOST as usize)),
         history: history.path().map(PathBuf::from).zip(history.owner().cloned()),
@@ -130,7 +136,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     };
     output::print(&format!("listening on {}\n", listener.place()?))?;
     let serving = tokio::spawn(listener.serve(read::routes(served.clone()), ending));
-    let done = answer(&mut engine, &history, &served.events, asked, end).await;
+    let done = answer(&mut engine, &history, &served, asked, end).await;
     tell_end.send_replace(true);
     let _ended = serving.await;
     // What was begun is done, and kept.
@@ -143,7 +149,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 async fn answer(
     engine: &mut Engine,
     history: &History,
-    events: &EventLog,
+    Served { events, metrics, .. }: &Served,
     mut asked: mpsc::Receiver<Inquiry>,
     end: impl Future<Output = ()>,
 ) -> Done {
@@ -159,7 +165,12 @@ async fn answer(
                     engine.handle(event, poll::now());
                 }
             }
-            Some(input) = inputs.recv() => sent = printer.input_line(&input, engine.fleet())?,
+            Some(input) = inputs.recv() => {
+                sent = printer.input_line(&input, engine.fleet())?;
+                if !sent.is_empty() {
+                    locked(metrics).sent(&input);
+                }
+            }
             Some(inquiry) = asked.recv() => {
                 inquiry(engine);
                 continue;
@@ -174,10 +185,16 @@ async fn answer(
         warn_of(history);
         drop(engine.deliver(NOBODY, poll::now()));
         let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
+        locked(metrics).update(&updates, engine.fleet());
         events.push(&printer.lines(&updates, engine.fleet())?);
         events.push(&sent);
         events.push(&printer.facts_lines(engine.fleet(), poll::now())?);
     }
+}
+
+/// The numbers, which nobody holds for long.
+fn locked(metrics: &Mutex<Metrics>) -> MutexGuard<'_, Metrics> {
+    metrics.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is answered when `serve` ends.

@@ -82,6 +82,7 @@ words! {
 /// How far an agent is with the list of what it set out to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanProgress {
     pub done: u64,
     pub of: u64,
@@ -92,6 +93,7 @@ pub struct PlanProgress {
 /// The value of a fact: a count, an amount, a plan or a text, as its name says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum FactValue {
     Count(u64),
     Amount(f64),
@@ -171,6 +173,7 @@ impl fmt::Display for FactValue {
 
 /// One thing that is known of an agent, from where and since when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Fact {
     pub value: FactValue,
     pub source: FactSource,
@@ -321,6 +324,21 @@ impl AgentFacts {
 /// Whether no word stands for it.
 fn is_empty(fact: &Fact) -> bool {
     matches!(&fact.value, FactValue::Text(text) if text.is_empty())
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for AgentFacts {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AgentFacts".into()
+    }
+
+    fn json_schema(made: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let fact = made.subschema_for::<Option<Fact>>();
+        let names: serde_json::Map<_, _> =
+            FactName::ALL.iter().map(|name| (name.word().to_owned(), fact.clone().to_value())).collect();
+        let required: Vec<&str> = FactName::ALL.iter().map(|name| name.word()).collect();
+        schemars::json_schema!({ "type": "object", "properties": names, "required": required })
+    }
 }
 
 impl Serialize for AgentFacts {

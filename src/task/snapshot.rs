@@ -167,6 +167,7 @@ const fn task() -> &'static str {
 
 /// The public fields of a task, as `list --json` and `watch --json` show them. Fields may be added, never renamed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskFields {
     /// What it is; agent terminals have no such field.
     #[serde(skip_deserializing, default = "task")]

@@ -46,6 +46,7 @@ mod tmux {
     mod sender;
     mod serve;
     mod serve_acts;
+    mod serve_page;
     mod setup;
     mod ssh_hosts;
     mod tasks;

@@ -10,12 +10,12 @@ use axum::routing::post;
 use axum::{Json, RequestExt, Router};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Served;
 use super::check::{Caller, Denial};
-use super::read::dialog_json;
+use super::read::DialogShown;
 use super::token::{Scope, hexadecimal};
 use crate::cli::send::{self, PromptBack};
 use crate::cli::target::Meant;
@@ -59,7 +59,8 @@ pub(super) fn routes() -> Router<Served> {
 /// A prompt.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Input {
     text: String,
     #[serde(default)]
     when: Moment,
@@ -68,7 +69,8 @@ struct Input {
 /// When it is sent, as [`When`] says.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Moment {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) enum Moment {
     /// Now, or not at all.
     #[default]
     Now,
@@ -81,7 +83,8 @@ enum Moment {
 /// An answer to a dialog.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AnswerBody {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct AnswerBody {
     /// The `id` of the dialog that was read.
     dialog: String,
     /// What is chosen, as `fleetwatch answer` takes it.
@@ -93,7 +96,8 @@ struct AnswerBody {
 /// Keys for whatever a terminal shows, or for a dialog.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KeysBody {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct KeysBody {
     keys: Vec<String>,
     /// The `id` of the dialog that they are for, where one is open.
     dialog: Option<String>,
@@ -102,7 +106,8 @@ struct KeysBody {
 /// What stops the agent's turn.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct InterruptBody {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct InterruptBody {
     /// The `id` of the dialog that is open, where one is.
     dialog: Option<String>,
 }
@@ -291,7 +296,7 @@ impl Served {
     async fn dialog_after(&self, id: &str, before: &str) -> Value {
         let until = Instant::now() + ANOTHER_DIALOG;
         loop {
-            let shown = |_: &Engine, terminal: &Terminal, _| Ok(dialog_json(terminal));
+            let shown = |_: &Engine, terminal: &Terminal, _| Ok(json!(DialogShown::of(terminal)));
             match self.of_terminal(id.to_owned(), shown).await {
                 Ok(dialog) if dialog["id"] != before || Instant::now() >= until => return dialog,
                 Ok(_) => tokio::time::sleep(LOOK_AGAIN).await,
@@ -481,5 +486,5 @@ fn unread(terminal: &Terminal) -> Denial {
 /// Why nothing is sent to a terminal, with the dialog that it shows.
 fn refused(terminal: &Terminal, why: &str, hint: &str) -> Denial {
     let error = format!("refused: {} {why}", terminal.state.terminal.id);
-    Denial::new(StatusCode::CONFLICT, error, hint).with("dialog", dialog_json(terminal))
+    Denial::new(StatusCode::CONFLICT, error, hint).with("dialog", json!(DialogShown::of(terminal)))
 }

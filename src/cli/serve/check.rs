@@ -168,7 +168,7 @@ impl Access {
 }
 
 /// Routes that tell nothing of the fleet, and are for everybody who gets here.
-const OPEN: &[&str] = &["/healthz"];
+const OPEN: &[&str] = &["/", "/healthz", "/openapi.json"];
 
 /// Lets a request through, or answers why not. Nothing of an answer is kept, framed or run by a browser.
 pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {

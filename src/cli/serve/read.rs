@@ -5,11 +5,11 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router, middleware};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::check::{self, Denial};
-use super::{Served, act, events};
+use super::{Served, act, events, metrics, openapi, page};
 use crate::cli::target::{self, Meant, Purpose};
 use crate::cli::{Failure, explain, history, list};
 use crate::engine::Engine;
@@ -30,6 +30,9 @@ type Answer = Result<Json<Value>, Denial>;
 pub(super) fn routes(served: Served) -> Router {
     let access = std::sync::Arc::clone(&served.access);
     Router::new()
+        .route("/", get(page::page))
+        .route("/openapi.json", get(openapi::openapi))
+        .route("/metrics", get(metrics::metrics))
         .route("/healthz", get(|| async { Json(json!({ "ok": true })) }))
         .route("/v1/terminals", get(terminals))
         .route("/v1/terminals/{id}", get(terminal))
@@ -100,71 +103,137 @@ async fn terminal(State(served): State<Served>, Path(id): Path<String>) -> Answe
     one.await.map(Json)
 }
 
-async fn dialog(State(served): State<Served>, Path(id): Path<String>) -> Answer {
-    served.of_terminal(id, |_, terminal, _| Ok(Json(dialog_json(terminal)))).await
+async fn dialog(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<Option<DialogShown>>, Denial> {
+    served.of_terminal(id, |_, terminal, _| Ok(Json(DialogShown::of(terminal)))).await
 }
 
-/// The dialog that a terminal shows, with all that it says, spelled as on the dashboard; null where it shows none.
-pub(super) fn dialog_json(terminal: &Terminal) -> Value {
-    let Some(dialog) = &terminal.dialog else { return Value::Null };
-    let option = |option: &crate::dialog::Choice| {
-        json!({
-            "name": option.name,
-            "label": option.label,
-            "text": option.text,
-            "ticked": option.ticked,
-            "takes_text": option.takes_text.is_some(),
+/// The dialog that a terminal shows, with all that it says, spelled as on the dashboard.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct DialogShown {
+    /// Its name: a hash over what it asks and all that its options say.
+    id: String,
+    /// Whether the pane shows all of it.
+    whole: bool,
+    /// Where its beginning is not shown: some of it, or what was there before.
+    above: Vec<String>,
+    text: Vec<String>,
+    options: Vec<OptionShown>,
+    since: Timestamp,
+    /// Whether its beginning was seen; if not, it is as old at least.
+    since_exact: bool,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct OptionShown {
+    /// What it is chosen by.
+    name: String,
+    label: String,
+    text: Vec<String>,
+    ticked: Option<bool>,
+    takes_text: bool,
+}
+
+impl DialogShown {
+    /// `None` where a terminal shows none.
+    pub(super) fn of(terminal: &Terminal) -> Option<Self> {
+        let dialog = terminal.dialog.as_ref()?;
+        let option = |option: &crate::dialog::Choice| OptionShown {
+            name: option.name.clone(),
+            label: option.label.clone(),
+            text: option.text.clone(),
+            ticked: option.ticked,
+            takes_text: option.takes_text.is_some(),
+        };
+        Some(Self {
+            id: dialog.id(),
+            whole: dialog.is_whole(),
+            above: dialog.above.clone(),
+            text: dialog.text.clone(),
+            options: dialog.options.iter().map(option).collect(),
+            since: terminal.state.since,
+            since_exact: terminal.state.since_exact,
         })
-    };
-    json!({
-        "id": dialog.id(),
-        "whole": dialog.is_whole(),
-        "above": dialog.above,
-        "text": dialog.text,
-        "options": dialog.options.iter().map(option).collect::<Vec<_>>(),
-        "since": terminal.state.since,
-        "since_exact": terminal.state.since_exact,
-    })
+    }
 }
 
-async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<ScreenShown>, Denial> {
     let shown = |_: &Engine, terminal: &Terminal, _| Ok((terminal.screen.clone(), terminal.state.observed_at));
     let (screen, at) = served.of_terminal(id, shown).await?;
     let Some(screen) = screen else {
         let hint = "`fleetwatch doctor` says whether its server answers";
         return Err(Denial::new(StatusCode::CONFLICT, "its screen could not be read", hint));
     };
-    Ok(Json(screen_json(&screen, at)))
+    Ok(Json(ScreenShown::of(&screen, at)))
 }
 
-/// A screen as rows of stretches of one style each. What cannot be seen is spelled out.
-fn screen_json(screen: &Screen, at: Timestamp) -> Value {
-    let runs = |row: &crate::screen::Row| -> Vec<Value> {
-        row.spelled().runs().map(|(text, style)| styled(text, style).into()).collect()
-    };
-    json!({ "at": at, "columns": screen.columns(), "rows": screen.rows().iter().map(runs).collect::<Vec<_>>() })
+/// A screen. What cannot be seen is spelled out.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct ScreenShown {
+    at: Timestamp,
+    columns: u16,
+    /// Each as stretches of one style.
+    rows: Vec<Vec<Stretch>>,
 }
 
 /// A text with what of its style is not usual.
-fn styled(text: &str, style: Style) -> Map<String, Value> {
-    let mut fields = Map::from_iter([("text".to_owned(), text.into())]);
-    for (name, color) in [("foreground", style.foreground), ("background", style.background)] {
-        let value = match color {
-            Color::Default => continue,
-            Color::Indexed(index) => index.into(),
-            Color::Rgb(red, green, blue) => format!("#{red:02x}{green:02x}{blue:02x}").into(),
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Stretch {
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    foreground: Option<ColorShown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background: Option<ColorShown>,
+    #[serde(skip_serializing_if = "is_not")]
+    bold: bool,
+    #[serde(skip_serializing_if = "is_not")]
+    dim: bool,
+    #[serde(skip_serializing_if = "is_not")]
+    italic: bool,
+    #[serde(skip_serializing_if = "is_not")]
+    underline: bool,
+    #[serde(skip_serializing_if = "is_not")]
+    inverse: bool,
+}
+
+/// A colour of the terminal's 256, or `#rrggbb`.
+#[derive(Serialize)]
+#[serde(untagged)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+enum ColorShown {
+    Indexed(u8),
+    Rgb(String),
+}
+
+impl ScreenShown {
+    fn of(screen: &Screen, at: Timestamp) -> Self {
+        let stretches = |row: &crate::screen::Row| -> Vec<Stretch> {
+            row.spelled().runs().map(|(text, style)| Stretch::of(text, style)).collect()
         };
-        fields.insert(name.to_owned(), value);
+        Self { at, columns: screen.columns(), rows: screen.rows().iter().map(stretches).collect() }
     }
-    let flags = [
-        ("bold", style.bold),
-        ("dim", style.dim),
-        ("italic", style.italic),
-        ("underline", style.underline),
-        ("inverse", style.inverse),
-    ];
-    fields.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (name.to_owned(), true.into())));
-    fields
+}
+
+impl Stretch {
+    fn of(text: &str, style: Style) -> Self {
+        let color = |color| match color {
+            Color::Default => None,
+            Color::Indexed(index) => Some(ColorShown::Indexed(index)),
+            Color::Rgb(red, green, blue) => Some(ColorShown::Rgb(format!("#{red:02x}{green:02x}{blue:02x}"))),
+        };
+        let Style { bold, dim, italic, underline, inverse, .. } = style;
+        let (foreground, background) = (color(style.foreground), color(style.background));
+        Self { text: text.to_owned(), foreground, background, bold, dim, italic, underline, inverse }
+    }
+}
+
+/// What serde asks of a flag.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_not(flag: &bool) -> bool {
+    !*flag
 }
 
 async fn transitions(State(served): State<Served>, Path(id): Path<String>) -> Answer {

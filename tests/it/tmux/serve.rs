@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::copy_shell;
-use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_or_tell, wait_until};
 
 /// A small agent in a tmux server, and directories of their own for what watches it.
 pub struct Cage {
@@ -260,6 +260,60 @@ fn http_says_what_the_command_line_says() {
     assert!(server.get("/v1/history?colour=red").is_denial(400, "colour"));
     assert!(server.get("/v1/terminals/mai").is_denial(404, "mai"), "a beginning of a name is none");
     assert!(server.get("/v1/nothing").is_denial(404, "nothing here"));
+}
+
+#[test]
+fn what_is_served_is_written_down_as_openapi_and_counted() {
+    let cage = Cage::new();
+    let server = cage.serve_to(cage.token("phone", &["--scope", "act"]), &["--listen", "127.0.0.1:0"]);
+    cage.ask("one");
+    let dialog = || server.get("/v1/terminals/main/dialog").json();
+    wait_until("the dialog is served", || !dialog().is_null());
+    let body = serde_json::json!({ "dialog": dialog()["id"], "choice": "yes" }).to_string();
+    assert_eq!(server.post("/v1/terminals/main/answer", "a", &body).status, 200);
+    let numbers = || server.get("/metrics");
+    let counted = [
+        "fleetwatch_terminals{state=\"finished\",agent=\"parrot\",host=\"\"} 1\n",
+        "fleetwatch_wait_seconds_count{state=\"approval\",agent=\"parrot\",host=\"\"} 1\n",
+        "fleetwatch_longest_wait_seconds{host=\"\"} 0.0\n",
+        "fleetwatch_inputs_total{input=\"answer\",outcome=\"accepted\",sender=\"token\"} 1\n",
+        "fleetwatch_turn_seconds_count{result=\"success\",agent=\"parrot\",host=\"\"} ",
+        "fleetwatch_turns_total{result=\"success\",agent=\"parrot\",host=\"\"} ",
+        "fleetwatch_server_up{server=",
+        "fleetwatch_server_look_seconds{server=",
+        "# EOF\n",
+    ];
+    cage.tmux.wait_for_text("main:", "● answered");
+    cage.tmux.run(&["send-keys", "-t", "main:", "hello", "Enter"]);
+    let is_counted = || {
+        let told = numbers().body;
+        counted.iter().all(|line| told.contains(line))
+    };
+    wait_or_tell("all is counted", is_counted, || numbers().body);
+    assert!(numbers().head.contains("content-type: application/openmetrics-text; version=1.0.0"), "{}", numbers().head);
+    let open = |path: &str| server.get_with(path, &format!("Host: {}\r\n", server.address));
+    assert!(open("/metrics").is_denial(401, "no token"));
+    let page = open("/");
+    assert!(page.status == 200 && page.head.contains("script-src 'sha256-") && page.body.contains("<title>fleetwatch"));
+    // Every route that is written down is there, with its method, and the other way round.
+    let api = open("/openapi.json").json();
+    let paths = api["paths"].as_object().unwrap();
+    assert!(paths.len() > 12, "{paths:?}");
+    for (path, methods) in paths {
+        let path = path.replace("{id}", "main");
+        for method in methods.as_object().unwrap().keys() {
+            let answer = match method.as_str() {
+                "get" if path == "/v1/events" => continue,
+                "get" => server.get(&path),
+                _ => server.post(&path, "b", "{}"),
+            };
+            assert!(!matches!(answer.status, 404 | 405), "{method} {path}: {answer:?}");
+        }
+    }
+    let described = include_str!("../../../docs/serving.md");
+    for path in paths.keys() {
+        assert!(described.contains(&path.replace("{id}", "ID")), "docs/serving.md does not tell of {path}");
+    }
 }
 
 #[test]

@@ -1,0 +1,234 @@
+//! What Prometheus reads, in OpenMetrics: how many terminals stand how, how long operators are waited for and turns take, what
+//! was sent, and how watching goes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::Served;
+use super::check::Denial;
+use crate::engine::Update;
+use crate::fleet::{Effect, Fleet, ServerHealth, TerminalKey};
+use crate::history::{Body, Stored};
+use crate::poll;
+use crate::state::{Since, State as AgentState, TurnResult};
+use crate::status::Status;
+use crate::time::Timestamp;
+
+/// What a number is of.
+type Labels = Vec<(&'static str, String)>;
+type Seconds = Gauge<f64, AtomicU64>;
+type Durations = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// The ends of the classes of waits and turns, in seconds: from what is answered at once to what is left over night.
+const CLASSES: [f64; 13] =
+    [2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14_400.0, 43_200.0];
+
+/// All numbers. Those that only count up are kept, the others are made when they are asked for.
+pub(super) struct Metrics {
+    registry: Registry,
+    terminals: Family<Labels, Gauge>,
+    tasks: Family<Labels, Gauge>,
+    longest_wait: Family<Labels, Seconds>,
+    waits: Durations,
+    turns: Durations,
+    turns_ended: Family<Labels, Counter>,
+    inputs: Family<Labels, Counter>,
+    up: Family<Labels, Gauge>,
+    answer_age: Family<Labels, Seconds>,
+    look: Family<Labels, Seconds>,
+    broken: Family<Labels, Gauge>,
+    known: BTreeMap<TerminalKey, Known>,
+}
+
+/// How a terminal stood when it was last told of.
+struct Known {
+    at: Timestamp,
+    status: Status,
+    since: Since,
+    /// When its last turn had ended, and when the one had begun that was counted last: a success that is withdrawn and comes again
+    /// is one turn.
+    ended: Option<Timestamp>,
+    counted: Option<Timestamp>,
+}
+
+impl Known {
+    fn of(state: &AgentState) -> Self {
+        let (ended, counted) = (state.last_turn.at, state.last_turn.began);
+        Self { at: state.observed_at, status: Status::of(state), since: state.since(), ended, counted }
+    }
+}
+
+impl Metrics {
+    pub(super) fn new() -> Self {
+        let classes: fn() -> Histogram = || Histogram::new(CLASSES);
+        let (waits, turns) = (Family::new_with_constructor(classes), Family::new_with_constructor(classes));
+        let all = Self {
+            registry: Registry::default(),
+            terminals: Family::default(),
+            tasks: Family::default(),
+            longest_wait: Family::default(),
+            waits,
+            turns,
+            turns_ended: Family::default(),
+            inputs: Family::default(),
+            up: Family::default(),
+            answer_age: Family::default(),
+            look: Family::default(),
+            broken: Family::default(),
+            known: BTreeMap::new(),
+        };
+        let mut registry = Registry::with_prefix("fleetwatch");
+        let seconds = || Unit::Seconds;
+        registry.register("terminals", "Terminals of agents by what they are now", all.terminals.clone());
+        registry.register("tasks", "Tasks by what they are now", all.tasks.clone());
+        let help = "How long the terminal has waited that waits for the operator for longest";
+        registry.register_with_unit("longest_wait", help, seconds(), all.longest_wait.clone());
+        let help = "How long terminals waited for the operator, of waits that ended and whose beginning was seen";
+        registry.register_with_unit("wait", help, seconds(), all.waits.clone());
+        let help = "How long turns took, of turns whose beginning was seen";
+        registry.register_with_unit("turn", help, seconds(), all.turns.clone());
+        registry.register("turns", "Turns that ended", all.turns_ended.clone());
+        registry.register("inputs", "What was sent into terminals, by any process of fleetwatch", all.inputs.clone());
+        registry.register("server_up", "Whether a tmux server answers", all.up.clone());
+        let help = "How long ago a tmux server last answered";
+        registry.register_with_unit("server_answer_age", help, seconds(), all.answer_age.clone());
+        registry.register_with_unit(
+            "server_look",
+            "How long the last look at a server took",
+            seconds(),
+            all.look.clone(),
+        );
+        let help = "Answers of a server that were late, torn or cut off since its host was first asked";
+        registry.register("server_broken_answers", help, all.broken.clone());
+        Self { registry, ..all }
+    }
+
+    /// Counts what has happened.
+    pub(super) fn update(&mut self, updates: &[Update], fleet: &Fleet) {
+        for update in updates {
+            match update {
+                Update::Effect(Effect::Introduced { key }) => {
+                    if let Some(terminal) = fleet.terminal(key) {
+                        self.known.entry(key.clone()).or_insert_with(|| Known::of(&terminal.state));
+                    }
+                }
+                Update::Effect(Effect::Changed(changed)) => {
+                    if let Some(state) = &changed.state {
+                        self.changed(&changed.key, state, changed.transition.at);
+                    }
+                }
+                Update::Effect(Effect::Left(left)) => drop(self.known.remove(&left.key)),
+                _ => {}
+            }
+        }
+    }
+
+    fn changed(&mut self, key: &TerminalKey, state: &AgentState, at: Timestamp) {
+        let now = Known { at, ..Known::of(state) };
+        let Some(before) = self.known.get_mut(key) else {
+            self.known.insert(key.clone(), now);
+            return;
+        };
+        // What it was found with has been told by then.
+        if at <= before.at {
+            return;
+        }
+        let of = |name, value: &str| vec![(name, value.to_owned()), agent(state), host(key)];
+        let is_over = before.status.needs_operator() && (before.status, before.since) != (now.status, now.since);
+        if is_over && before.since.exact {
+            let waited = at.since(before.since.at).as_secs();
+            self.waits.get_or_create(&of("state", &before.status.word())).observe(waited);
+        }
+        let last = &state.last_turn;
+        let is_counted = last.began.is_some() && last.began == before.counted;
+        if last.result != TurnResult::None && now.ended > before.ended && !is_counted {
+            let labels = of("result", last.result.word());
+            self.turns_ended.get_or_create(&labels).inc();
+            if let (Some(began), Some(ended)) = (last.began, last.at) {
+                self.turns.get_or_create(&labels).observe(ended.since(began).as_secs());
+            }
+        }
+        // What was withdrawn is not forgotten.
+        let counted = now.counted.max(before.counted);
+        *before = Known { counted, ..now };
+    }
+
+    /// Counts what was sent, once its outcome is known.
+    pub(super) fn sent(&mut self, sent: &Stored) {
+        let Body::Input(input) = &sent.body else { return };
+        let sender = match input.sender.split_once(' ') {
+            Some((first @ ("queue" | "follow-up" | "token"), _)) => first,
+            _ => &input.sender,
+        };
+        let outcome = input.outcome.as_deref().unwrap_or("unknown");
+        let labels = [("input", input.sent.what().word()), ("outcome", outcome), ("sender", sender)];
+        let labels = labels.map(|(name, value)| (name, value.to_owned()));
+        self.inputs.get_or_create(&labels.to_vec()).inc();
+    }
+
+    /// All of it as text, with what is so now.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn told(&self, fleet: &Fleet, now: Timestamp) -> Result<String, std::fmt::Error> {
+        self.terminals.clear();
+        self.tasks.clear();
+        self.longest_wait.clear();
+        [&self.up, &self.broken].iter().for_each(|numbers| numbers.clear());
+        [&self.answer_age, &self.look].iter().for_each(|numbers| numbers.clear());
+        let view = fleet.view(now);
+        for terminal in &view.terminals {
+            let status = Status::of(&terminal.state);
+            let labels = vec![("state", status.word().into_owned()), agent(&terminal.state), host(&terminal.key)];
+            self.terminals.get_or_create(&labels).inc();
+            let waited = if status.needs_operator() { now.since(terminal.state.since).as_secs() } else { 0.0 };
+            let longest = self.longest_wait.get_or_create(&vec![host(&terminal.key)]);
+            longest.set(longest.get().max(waited));
+        }
+        for task in &view.tasks {
+            let status = task.as_status();
+            let word = if matches!(status, Status::Exited(_)) { status.name().into() } else { status.word() };
+            self.tasks.get_or_create(&vec![("state", word.into_owned()), host(&task.key)]).inc();
+        }
+        for server in &view.servers {
+            let labels = vec![("server", server.id.to_string())];
+            self.up.get_or_create(&labels).set(i64::from(server.health == ServerHealth::Up));
+            self.broken.get_or_create(&labels).set(i64::from(server.load.broken));
+            self.look.get_or_create(&labels).set(server.load.took.as_secs());
+            if let Some(answered) = server.answered_at {
+                self.answer_age.get_or_create(&labels).set(now.since(answered).as_secs());
+            }
+        }
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+fn agent(state: &AgentState) -> (&'static str, String) {
+    ("agent", state.terminal.tool.clone())
+}
+
+/// The host, empty for this machine.
+fn host(key: &TerminalKey) -> (&'static str, String) {
+    ("host", key.server.host.as_deref().unwrap_or_default().to_owned())
+}
+
+/// `GET /metrics`.
+pub(super) async fn metrics(State(served): State<Served>) -> Result<Response, Denial> {
+    let metrics = Arc::clone(&served.metrics);
+    let told = served.ask(move |engine| super::locked(&metrics).told(engine.fleet(), poll::now()));
+    let text = told.await?.map_err(Denial::broken)?;
+    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
+}

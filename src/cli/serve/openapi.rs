@@ -1,0 +1,180 @@
+//! What the routes take and answer, in OpenAPI. It is made from the types by a test, and shipped as it is.
+
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+const OPENAPI: &str = include_str!("openapi.json");
+
+/// `GET /openapi.json`.
+pub(super) async fn openapi() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use schemars::SchemaGenerator;
+    use schemars::generate::SchemaSettings;
+    use serde_json::{Map, Value, json};
+
+    use super::OPENAPI;
+    use crate::cli::serve::{act, read};
+    use crate::state::{State, Transition};
+    use crate::task::TaskFields;
+
+    /// What a route answers, by its status.
+    fn answers(good: &[(&str, &str, Value)], bad: &[&str]) -> Value {
+        let mut all = Map::new();
+        for (status, what, schema) in good {
+            let answer = json!({ "description": what, "content": { "application/json": { "schema": schema } } });
+            all.insert((*status).to_owned(), answer);
+        }
+        for status in bad.iter().chain(&["401", "403", "421", "429"]) {
+            all.insert((*status).to_owned(), json!({ "$ref": "#/components/responses/Refused" }));
+        }
+        Value::Object(all)
+    }
+
+    fn get(id: &str, what: &str, (said, schema): (&str, Value), bad: &[&str]) -> Value {
+        json!({ "operationId": id, "summary": what, "responses": answers(&[("200", said, schema)], bad) })
+    }
+
+    fn post(id: &str, what: &str, body: &Value) -> Value {
+        let done = json!({ "$ref": "#/components/schemas/Outcome" });
+        let good = [("200", "The terminal reacted.", done.clone()), ("202", "It waits in the outbox.", done)];
+        let key = json!({
+            "name": "Idempotency-Key", "in": "header", "required": true, "schema": { "type": "string", "maxLength": 128 },
+            "description": "A new one for each act. The same one again does nothing again, and is answered as before.",
+        });
+        json!({ "operationId": id, "summary": what, "security": [{ "act": [] }], "parameters": [key],
+            "requestBody": { "required": true, "content": { "application/json": { "schema": body } } },
+            "responses": answers(&good, &["400", "404", "408", "409", "413", "415", "422", "502", "503", "504"]) })
+    }
+
+    fn of_a_terminal(mut operation: Value) -> Value {
+        let id = json!([{ "name": "id", "in": "path", "required": true, "schema": { "type": "string" },
+            "description": "A whole name, a pane's id such as `%12`, or a task's window id such as `@12`." }]);
+        let method = if operation.get("requestBody").is_some() { "post" } else { "get" };
+        let parameters = operation.as_object_mut().unwrap().remove("parameters");
+        let all = id
+            .as_array()
+            .unwrap()
+            .iter()
+            .cloned()
+            .chain(parameters.into_iter().flat_map(|it| it.as_array().cloned().unwrap()));
+        operation["parameters"] = all.collect();
+        json!({ method: operation })
+    }
+
+    fn document() -> Value {
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        let settings = settings.with(|it| {
+            it.definitions_path = "/components/schemas".into();
+            it.meta_schema = None;
+        });
+        let mut made: SchemaGenerator = settings.into_generator();
+        let terminal = made.subschema_for::<State>().to_value();
+        let task = made.subschema_for::<TaskFields>().to_value();
+        let transition = made.subschema_for::<Transition>().to_value();
+        let dialog = made.subschema_for::<read::DialogShown>().to_value();
+        let screen = made.subschema_for::<read::ScreenShown>().to_value();
+        let prompt = made.subschema_for::<act::Input>().to_value();
+        let answer = made.subschema_for::<act::AnswerBody>().to_value();
+        let keys = made.subschema_for::<act::KeysBody>().to_value();
+        let interrupt = made.subschema_for::<act::InterruptBody>().to_value();
+        let list = |of: &Value| json!({ "type": "array", "items": of });
+        let either = json!({ "anyOf": [terminal, task] });
+        let nullable = json!({ "anyOf": [dialog, { "type": "null" }] });
+        let text = json!({ "type": "string" });
+        let record = json!({ "type": "object", "required": ["at", "kind", "terminal"], "properties":
+            { "at": { "type": "string", "format": "date-time" }, "kind": text, "terminal": text } });
+        let mut schemas: Map<String, Value> = made.take_definitions(true);
+        let outcome = json!({ "type": "object", "required": ["outcome"], "properties": {
+            "outcome": { "enum": ["accepted", "queued"] }, "detail": { "type": ["string", "null"] },
+            "intent": { "type": "integer", "description": "The number in the outbox of what is queued." },
+            "dialog_outcome": { "description": "That of the answer, where a text followed it.", "const": "accepted" } } });
+        let refused = json!({ "type": "object", "required": ["error", "hint"], "properties": {
+            "error": text, "hint": text, "detail": { "type": ["string", "null"] },
+            "outcome": { "enum": ["refused", "not_taken", "unverified", "under_way"] },
+            "dialog": { "description": "The dialog that is open, where that is why.", "anyOf": nullable["anyOf"] } } });
+        schemas.extend([
+            ("Outcome".to_owned(), outcome),
+            ("Refused".to_owned(), refused),
+            ("Record".to_owned(), record),
+        ]);
+        let records = list(&json!({ "$ref": "#/components/schemas/Record" }));
+        let asked = |name: &str, what: &str, schema: &Value| json!({ "name": name, "in": "query", "description": what, "schema": schema });
+        let mut history =
+            get("history", "What happened and what was done.", ("Oldest first.", records), &["400", "404", "409"]);
+        history["parameters"] = json!([
+            asked("target", "The terminal.", &text),
+            asked("since", "A time, or how long ago: 2h.", &text),
+            asked("until", "The same.", &text),
+            asked("kind", "Several with commas.", &text),
+            asked(
+                "limit",
+                "How many at most.",
+                &json!({ "type": "integer", "minimum": 0, "maximum": 1000, "default": 100 })
+            ),
+        ]);
+        let stream = |kind: &str, what: &str| {
+            json!({ "200": { "description": what, "content": { kind: { "schema": { "type": "string" } } } },
+            "401": { "$ref": "#/components/responses/Refused" } })
+        };
+        let mut events = json!({ "operationId": "events", "summary": "What happens, as it happens: the lines of `watch --json`.",
+            "responses": stream("text/event-stream", "Server-sent events.") });
+        events["parameters"] = json!([{ "name": "Last-Event-ID", "in": "header", "schema": text, "description": "Behind which it goes on." }]);
+        let metrics = json!({ "operationId": "metrics", "summary": "Numbers for Prometheus.",
+            "responses": stream("application/openmetrics-text", "OpenMetrics.") });
+        let open = json!([]);
+        let health = json!({ "operationId": "healthz", "summary": "Whether it answers.", "security": open,
+            "responses": { "200": { "description": "It does.", "content": { "application/json": { "schema":
+                { "type": "object", "required": ["ok"], "properties": { "ok": { "const": true } } } } } } } });
+        let one = |id, what, schema| of_a_terminal(get(id, what, ("As it is now.", schema), &["404", "409"]));
+        json!({
+            "openapi": "3.1.0",
+            "info": { "title": "fleetwatch", "version": env!("CARGO_PKG_VERSION"), "license": { "name": "MIT", "identifier": "MIT" },
+                "description": "The state of every coding agent in tmux, and the ways to act on it. `docs/serving.md` has the rules." },
+            "security": [{ "read": [] }],
+            "paths": {
+                "/healthz": { "get": health },
+                "/metrics": { "get": metrics },
+                "/v1/terminals": { "get": get("terminals", "All terminals of agents.", ("Most urgent first.", list(&terminal)), &[]) },
+                "/v1/tasks": { "get": get("tasks", "All tasks.", ("Those that need somebody first.", list(&task)), &[]) },
+                "/v1/terminals/{id}": one("terminal", "One terminal or task.", either),
+                "/v1/terminals/{id}/dialog": one("dialog", "The dialog that is open, or null.", nullable),
+                "/v1/terminals/{id}/screen": one("screen", "What is on the screen.", screen),
+                "/v1/terminals/{id}/transitions": one("transitions", "The latest transitions.", list(&transition)),
+                "/v1/terminals/{id}/explain": one("explain", "Why it is said to be what it is.", json!({ "type": "object" })),
+                "/v1/history": { "get": history },
+                "/v1/events": { "get": events },
+                "/v1/terminals/{id}/answer": of_a_terminal(post("answer", "Answers the dialog that was read.", &answer)),
+                "/v1/terminals/{id}/input": of_a_terminal(post("input", "Sends a prompt.", &prompt)),
+                "/v1/terminals/{id}/keys": of_a_terminal(post("keys", "Presses keys.", &keys)),
+                "/v1/terminals/{id}/interrupt": of_a_terminal(post("interrupt", "Stops the agent's turn.", &interrupt)),
+            },
+            "components": {
+                "schemas": schemas,
+                "responses": { "Refused": { "description": "It is not done, and why.", "content": { "application/json": {
+                    "schema": { "$ref": "#/components/schemas/Refused" } } } } },
+                "securitySchemes": {
+                    "read": { "type": "http", "scheme": "bearer", "description": "A token of any scope." },
+                    "act": { "type": "http", "scheme": "bearer", "description": "A token with `--scope act`." },
+                },
+            },
+        })
+    }
+
+    /// After a change of the types, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --lib schema` writes it.
+    #[test]
+    fn the_shipped_schema_of_the_routes_is_that_of_the_types() {
+        let made = format!("{:#}\n", document());
+        if std::env::var_os("FLEETWATCH_WRITE_SCHEMA").is_some() {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/serve/openapi.json");
+            std::fs::write(path, &made).unwrap();
+        } else {
+            assert!(made == OPENAPI, "src/cli/serve/openapi.json is old; FLEETWATCH_WRITE_SCHEMA=1 writes it");
+        }
+    }
+}
