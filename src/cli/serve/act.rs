@@ -60,7 +60,7 @@ pub(super) fn routes() -> Router<Served> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Input {
+pub(super) struct PromptBody {
     text: String,
     #[serde(default)]
     when: Moment,
@@ -336,8 +336,8 @@ fn not_again(before: &RequestProgress) -> Denial {
     }
 }
 
-async fn input(State(served): State<Served>, ask: Ask<Input>) -> Result<Response, Denial> {
-    let act = |served: Served, id, by: Producer, Input { text, when }| async move {
+async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Response, Denial> {
+    let act = |served: Served, id, by: Producer, PromptBody { text, when }| async move {
         let told = |_: &Engine, terminal: &Terminal, _| Ok((Recipient::of(terminal), terminal.prompt_hindrance()));
         let (to, hindrance) = served.of_terminal(id, told).await?;
         let may_wait = matches!(when, Moment::Ready);

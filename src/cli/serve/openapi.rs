@@ -79,7 +79,7 @@ mod tests {
         let transition = made.subschema_for::<Transition>().to_value();
         let dialog = made.subschema_for::<read::DialogShown>().to_value();
         let screen = made.subschema_for::<read::ScreenShown>().to_value();
-        let prompt = made.subschema_for::<act::Input>().to_value();
+        let prompt = made.subschema_for::<act::PromptBody>().to_value();
         let answer = made.subschema_for::<act::AnswerBody>().to_value();
         let keys = made.subschema_for::<act::KeysBody>().to_value();
         let interrupt = made.subschema_for::<act::InterruptBody>().to_value();
@@ -132,7 +132,7 @@ mod tests {
             "responses": { "200": { "description": "It does.", "content": { "application/json": { "schema":
                 { "type": "object", "required": ["ok"], "properties": { "ok": { "const": true } } } } } } } });
         let one = |id, what, schema| of_a_terminal(get(id, what, ("As it is now.", schema), &["404", "409"]));
-        json!({
+        let mut all = json!({
             "openapi": "3.1.0",
             "info": { "title": "fleetwatch", "version": env!("CARGO_PKG_VERSION"), "license": { "name": "MIT", "identifier": "MIT" },
                 "description": "The state of every coding agent in tmux, and the ways to act on it. `docs/serving.md` has the rules." },
@@ -163,7 +163,21 @@ mod tests {
                     "act": { "type": "http", "scheme": "bearer", "description": "A token with `--scope act`." },
                 },
             },
-        })
+        });
+        spell_out(&mut all);
+        all
+    }
+
+    /// Generators of clients know no `true` as a schema.
+    fn spell_out(value: &mut Value) {
+        if let Some(properties) = value.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.values_mut().filter(|it| **it == true).for_each(|it| *it = json!({}));
+        }
+        match value {
+            Value::Object(fields) => fields.values_mut().for_each(spell_out),
+            Value::Array(items) => items.iter_mut().for_each(spell_out),
+            _ => {}
+        }
     }
 
     /// After a change of the types, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --lib schema` writes it.

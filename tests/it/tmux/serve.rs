@@ -145,8 +145,15 @@ impl Server {
         self.get_with(path, &format!("Host: {}\r\nAuthorization: Bearer {}\r\n", self.address, self.token))
     }
 
-    /// Asks for something to be done, under a key.
+    /// Asks for something to be done, under a key; again when the history was busy, which does nothing.
     pub fn post(&self, path: &str, key: &str, body: &str) -> Answer {
+        (0..20)
+            .map(|_| self.post_once(path, key, body))
+            .find(|answer| answer.status != 503)
+            .expect("the history is free")
+    }
+
+    fn post_once(&self, path: &str, key: &str, body: &str) -> Answer {
         let (address, token) = (&self.address, &self.token);
         self.raw(&format!(
             "POST {path} HTTP/1.1\r\nConnection: close\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\

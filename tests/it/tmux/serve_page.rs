@@ -33,7 +33,8 @@ impl Browser {
             path("to"),
             path("from")
         );
-        let child = Command::new("bash").args(["-c", &run]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let child =
+            Command::new("bash").args(["-c", &run]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let to = OpenOptions::new().write(true).open(Path::new(&path("to"))).unwrap();
         let from = BufReader::new(File::open(path("from")).unwrap());
         let mut browser = Self { child, to, from, session: None, number: 0, _home: home };
@@ -121,10 +122,13 @@ fn who_waits_is_seen_answered_and_prompted_in_a_browser() {
         browser.wait_for(&format!("{OPTION}.click(), {OPTION}.classList.contains('armed')"));
         assert!(browser.text("outcome").contains("1. Yes"), "{}", browser.text("outcome"));
         assert_eq!(cage.tmux.screen("main:").matches("● answered").count(), 0);
-        browser.wait_for(&format!("({OPTION} || document.body).click(), document.getElementById('outcome').innerText.startsWith('Accepted')"));
+        browser.wait_for(&format!(
+            "({OPTION} || document.body).click(), document.getElementById('outcome').innerText.startsWith('Accepted')"
+        ));
         cage.tmux.wait_for_text("main:", "● answered 1");
         browser.wait_for("!document.getElementById('prompt').hidden");
-        browser.says("document.getElementById('text').value = 'hello'; document.querySelector('#prompt .main').click()");
+        browser
+            .says("document.getElementById('text').value = 'hello'; document.querySelector('#prompt .main').click()");
         cage.tmux.wait_for_text("main:", "● heard hello");
         browser.wait_for("document.getElementById('screen').innerText.includes('● heard hello')");
         browser.wait_for("document.getElementById('line').innerText.includes('by token phone')");
