@@ -86,6 +86,16 @@ impl HttpRequests {
         Ok(begun)
     }
 
+    /// Forgets what was begun and came to nothing, so that it may be asked for again.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn forget(&mut self, request: &HttpRequest) -> Result<(), Trouble> {
+        let sql = "DELETE FROM requests WHERE token = ?1 AND key = ?2 AND status IS NULL";
+        self.connection.execute(sql, params![request.token, request.key])?;
+        Ok(())
+    }
+
     /// Keeps what is answered.
     ///
     /// # Errors
@@ -123,11 +133,13 @@ mod tests {
             "its process is gone"
         );
         assert_eq!(b.begin(&one, at(400)).unwrap(), RequestProgress::Lost, "nothing takes that long");
+        b.forget(&one).unwrap();
+        assert_eq!(b.begin(&one, at(401)).unwrap(), RequestProgress::New);
         a.answered(&one, 200, "{}").unwrap();
         let answered = RequestProgress::Answered { status: 200, body: "{}".to_owned() };
         assert_eq!(b.begin(&one, at(500)).unwrap(), answered);
         assert_eq!(b.begin(&one, at(24 * 3600)).unwrap(), answered);
-        assert_eq!(b.begin(&one, at(24 * 3600 + 2)).unwrap(), RequestProgress::New, "a day is over");
+        assert_eq!(b.begin(&one, at(24 * 3600 + 402)).unwrap(), RequestProgress::New, "a day is over");
         for number in 0..MOST {
             b.begin(&request("phone", &number.to_string(), "x"), at(90_000)).unwrap();
         }

@@ -242,9 +242,15 @@ impl Served {
                 before => return Err(not_again(&before)),
             }
             let told = act(self.clone(), id, by, body).await.unwrap_or_else(Told::from);
-            let (status, body) = (told.status.as_u16(), Value::Object(told.fields.clone()).to_string());
-            let keep =
-                move |path: &_, owner, now| HttpRequests::open(path, owner, now)?.answered(&request, status, &body);
+            let (status, body) = (told.status, Value::Object(told.fields.clone()).to_string());
+            let keep = move |path: &_, owner, now| {
+                let mut requests = HttpRequests::open(path, owner, now)?;
+                match status {
+                    // Nothing was done, and it may be asked for again.
+                    StatusCode::SERVICE_UNAVAILABLE => requests.forget(&request),
+                    _ => requests.answered(&request, status.as_u16(), &body),
+                }
+            };
             if let Err(denial) = self.in_store(keep).await {
                 // It is done, and asked again it is said that its outcome is not known.
                 tracing::warn!(?denial, "what was answered to an act is not kept");
