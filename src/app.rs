@@ -174,7 +174,7 @@ impl App {
     async fn run(&mut self) -> Result<(), AppError> {
         // What does not answer at once is shown as silent.
         let first_polls = async {
-            while self.engine.is_waiting() {
+            while !self.engine.has_listed() {
                 self.engine.turn().await;
             }
         };
@@ -245,10 +245,19 @@ impl App {
                 let is_own = matches!(event, EngineEvent::Update(Update::Operation(_)) | EngineEvent::Noted(_));
                 let distance = if is_own { KEY_FRAME } else { FRAME };
                 self.engine.handle(event, poll::now());
+                self.want_frame(distance);
                 while let Some(event) = self.engine.try_next() {
                     self.engine.handle(event, poll::now());
+                    tokio::select! {
+                        biased;
+                        event = next_event(&mut self.events) => {
+                            self.on_event(event).await?;
+                            self.want_frame(KEY_FRAME);
+                            break;
+                        }
+                        () = ready(()) => {}
+                    }
                 }
-                self.want_frame(distance);
             }
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
         }

@@ -205,7 +205,9 @@ impl Summaries {
             return;
         }
         self.looked_at = Some(view.now);
-        let answers = |server: &&&ServerView| matches!(server.health, ServerHealth::Up | ServerHealth::NoServer(_));
+        let answers = |server: &&&ServerView| {
+            matches!(server.health, ServerHealth::Up | ServerHealth::NoServer(_)) && !server.is_waiting()
+        };
         let answering = view.servers.iter().filter(answers).filter(|server| leads(&server.id));
         let answering: Vec<&&ServerView> = answering.collect();
         // What nobody writes again must not be waited for.

@@ -14,7 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::config::Config;
 use crate::delivery::{DeliveryEvent, Dispatcher};
-use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId};
+use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId, ServerReport, ServerView};
 use crate::history::{self, History, IntentNews, Record, Submission};
 use crate::ids::TerminalKey;
 use crate::notify::Suppression;
@@ -29,6 +29,8 @@ use crate::tmux::Error;
 
 /// Events of watchers that wait to be handled; with more than that the watchers wait themselves.
 const WAITING_EVENTS: usize = 64;
+/// New screens that are read at once: a key that comes meanwhile waits for no more.
+const AT_ONCE: usize = 8;
 /// How long the end of a process waits for prompts and messages that are being sent.
 const LAST_SENDS: Duration = Duration::from_secs(10);
 /// How long it waits until what happened is in the history.
@@ -51,6 +53,8 @@ pub enum EngineEvent {
     Noted(KeptNote),
     /// Something to show or to print.
     Update(Update),
+    /// The next part of a report that is taken in in parts.
+    Part,
     /// Nothing happened but time.
     Timeout,
 }
@@ -93,6 +97,8 @@ pub struct Engine {
     /// `None` in a process that never acts for a server.
     acting: Option<Acting>,
     updates: VecDeque<Update>,
+    /// What is left of a report that is taken in in parts. Until it is, no other one is, and time stands still.
+    parts: VecDeque<ServerReport>,
 }
 
 /// What a process has that may act for a server.
@@ -153,7 +159,8 @@ impl Engine {
         let (to_engine, owner_events) = mpsc::channel(WAITING_EVENTS);
         let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
         let (watchers, followed, updates) = (Vec::new(), BTreeSet::new(), VecDeque::new());
-        let mut engine = Self { fleet, settings, watchers, followed, to_engine, owner_events, acting, updates };
+        let parts = VecDeque::new();
+        let mut engine = Self { fleet, settings, watchers, followed, to_engine, owner_events, acting, updates, parts };
         engine.watchers = engine.watch(servers)?;
         Ok(engine)
     }
@@ -203,6 +210,9 @@ impl Engine {
         let outside = self.acting.as_ref().and_then(|acting| acting.dispatcher.poll_timeout());
         let timers = self.fleet.poll_timeout().map(|due| due + self.delay());
         let timeout = timers.into_iter().chain(outside).min();
+        if !self.parts.is_empty() {
+            return EngineEvent::Part;
+        }
         tokio::select! {
             Some(event) = self.owner_events.recv() => EngineEvent::Owner(event),
             event = next_of(&mut self.acting) => event,
@@ -212,6 +222,9 @@ impl Engine {
 
     /// What a watcher has reported already, if anything: many reports are handled before a frame is drawn.
     pub fn try_next(&mut self) -> Option<EngineEvent> {
+        if !self.parts.is_empty() {
+            return Some(EngineEvent::Part);
+        }
         self.owner_events.try_recv().ok().map(EngineEvent::Owner)
     }
 
@@ -230,6 +243,13 @@ impl Engine {
                     self.operation_event(event, now);
                 }
                 self.updates.push_back(update);
+            }
+            EngineEvent::Part => {
+                let is_watched = |part: &ServerReport| self.watchers.iter().any(|(server, _)| *server == part.server);
+                if let Some(part) = self.parts.pop_front().filter(is_watched) {
+                    let at = part.at;
+                    self.apply(Input::Server(part), at);
+                }
             }
             EngineEvent::Timeout => {}
         }
@@ -268,11 +288,16 @@ impl Engine {
         self.handle(event, poll::now());
     }
 
-    /// Whether a server has not been polled yet.
+    /// Whether a server has not been polled yet, or not all of its terminals.
     pub fn is_waiting(&self) -> bool {
+        !self.has_listed() || self.fleet.servers().any(ServerView::is_waiting)
+    }
+
+    /// Whether each server has said which terminals it has, or does not answer.
+    pub fn has_listed(&self) -> bool {
         // A server that has not reported yet is not known to the fleet at all.
-        self.fleet.servers().count() < self.watchers.len()
-            || self.fleet.servers().any(|server| server.health == ServerHealth::Waiting)
+        self.fleet.servers().count() == self.watchers.len()
+            && self.fleet.servers().all(|server| server.health != ServerHealth::Waiting)
     }
 
     /// Delivers what is due of what the fleet shows now, for the servers for which this process acts. What is returned is to be
@@ -415,7 +440,13 @@ impl Engine {
             }
             None => now,
         };
-        self.apply(input, now);
+        match input {
+            Input::Server(report) => {
+                self.parts.extend(report.in_parts(AT_ONCE));
+                self.handle(EngineEvent::Part, now);
+            }
+            input => self.apply(input, now),
+        }
     }
 
     /// How much later than its own clock says this process lets timers run.
@@ -427,6 +458,9 @@ impl Engine {
     /// timers and reports come in the same order in every process that has the same reports, however late these arrive.
     fn pass_time(&mut self, until: Timestamp, delay: Span) {
         let mut last = None;
+        if !self.parts.is_empty() {
+            return;
+        }
         while let Some(due) = self.fleet.poll_timeout().filter(|due| *due + delay <= until) {
             let due = if until.since(due) > STOPPED { until } else { due };
             // A timer that is due again at once must not stop the time.

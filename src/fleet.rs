@@ -10,7 +10,7 @@ mod view;
 mod why;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use entry::Entry;
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
@@ -124,11 +124,17 @@ pub struct Fleet {
     notes: Vec<KeptNote>,
     recent: VecDeque<TerminalTransition>,
     tasks: Tasks,
-    /// What names were given by last, and the names.
-    named: BTreeMap<TerminalKey, Naming>,
+    /// When something is due of which terminal, by [`Entry::due`].
+    due: BTreeSet<(Timestamp, TerminalKey)>,
+    /// The names, and whether they are still those that follow from the terminals.
     names: BTreeSet<String>,
+    is_named: bool,
     effects: VecDeque<Effect>,
     now: Timestamp,
+    /// Counts the inputs.
+    version: u64,
+    /// The terminals by how urgent they are, by their places in `entries`: several ask for a view between two inputs.
+    order: OnceLock<Vec<usize>>,
 }
 
 impl Fleet {
@@ -143,16 +149,21 @@ impl Fleet {
             notes: Vec::new(),
             recent: VecDeque::new(),
             tasks: Tasks::default(),
-            named: BTreeMap::new(),
+            due: BTreeSet::new(),
             names: BTreeSet::new(),
+            is_named: true,
             effects: VecDeque::new(),
             now: Timestamp::default(),
+            version: 0,
+            order: OnceLock::new(),
         }
     }
 
     /// Takes in what happened. Inputs come in the order of their times; an earlier time is read as the latest one.
     pub fn handle(&mut self, input: Input, now: Timestamp) {
         self.now = self.now.max(now);
+        self.version += 1;
+        self.order.take();
         match input {
             Input::Server(report) => self.server(report),
             Input::Tasks(report) => self.tasks(report),
@@ -182,6 +193,7 @@ impl Fleet {
     pub fn set_profiles(&mut self, profiles: Arc<ProfileSet>) {
         self.entries.values_mut().for_each(|entry| entry.set_profiles(&profiles));
         self.profiles = profiles;
+        self.version += 1;
     }
 
     /// The next thing that the fleet wants done, oldest first.
@@ -191,8 +203,7 @@ impl Fleet {
 
     /// When the fleet wants to be called with [`Input::TimePassed`] at the latest.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let leaves = |entry: &Entry| entry.gone_since().map(|since| since + self.settings.keep_gone);
-        self.entries.values().flat_map(|entry| [entry.next_timeout(), leaves(entry)]).flatten().min()
+        self.due.first().map(|(at, _)| *at)
     }
 
     /// The terminal with an identity; its times are as of the last input that concerned it.
@@ -259,12 +270,16 @@ impl Fleet {
 
     /// What there is to show at a time, most urgent terminal first.
     pub fn view(&self, now: Timestamp) -> View<'_> {
-        let mut terminals: Vec<&Terminal> = self.entries.values().map(Entry::terminal).collect();
-        // What is urgent is worked out once for each: the loop of the dashboard asks for a view several times a key.
-        terminals.sort_by_cached_key(|&terminal| view::urgency(terminal));
+        let terminals: Vec<&Terminal> = self.entries.values().map(Entry::terminal).collect();
+        let order = self.order.get_or_init(|| {
+            let mut places: Vec<usize> = (0..terminals.len()).collect();
+            places.sort_by_cached_key(|place| view::urgency(terminals[*place]));
+            places
+        });
         View {
             now,
-            terminals,
+            version: Some(self.version),
+            terminals: order.iter().map(|place| terminals[*place]).collect(),
             servers: self.servers.values().collect(),
             recent: &self.recent,
             tasks: self.tasks.all(),
@@ -281,8 +296,16 @@ impl Fleet {
         match outcome {
             PollResult::Listed(panes) => {
                 view.health = ServerHealth::Up;
-                view.answered_at = Some(at);
+                if panes.iter().all(|pane| pane.capture != Capture::Awaited) {
+                    view.answered_at = Some(at);
+                }
                 self.listed(&server, panes, is_first);
+            }
+            PollResult::Read { panes, is_last } => {
+                if is_last {
+                    view.answered_at = Some(at);
+                }
+                panes.into_iter().for_each(|pane| self.pane(pane, !is_first));
             }
             PollResult::NoServer(problem) => {
                 view.health = ServerHealth::NoServer(problem);
@@ -333,8 +356,7 @@ impl Fleet {
         }
         self.miss(server);
         // Most looks change no name, and of a thousand terminals all would be named anew.
-        let as_named = |(key, entry)| self.named.get(key) == Some(&Naming::of(entry));
-        if self.named.len() != self.entries.len() || !self.of_server(server).all(as_named) {
+        if !self.is_named {
             self.name_apart();
         }
     }
@@ -374,8 +396,13 @@ impl Fleet {
     }
 
     fn pane(&mut self, report: PaneReport, is_new: bool) {
+        let entry = self.entries.get_mut(&report.key);
+        if entry.is_some_and(|entry| entry.stands_still(&report, self.now)) {
+            return;
+        }
         let key = report.key.clone();
         let known = self.known.remove(&key).map(|(known, _)| known);
+        let named_by = self.entries.get(&key).map(Entry::naming);
         let entry = self
             .entries
             .entry(key.clone())
@@ -383,9 +410,11 @@ impl Fleet {
         let outcome = entry.look(report, &self.profiles, self.now);
         // What was said of the agent before is not said of the one that was begun in its place.
         let relabelled = entry.take_note(&self.notes);
-        if outcome.renamed || relabelled {
+        self.is_named &= named_by == Some(entry.naming());
+        if (outcome.renamed || relabelled) && !entry.is_unread() {
             self.effects.push_back(Effect::Introduced { key: key.clone() });
         }
+        self.wait_for(&key);
         if let Some(transition) = outcome.transition {
             self.record(&key, transition);
         }
@@ -396,7 +425,7 @@ impl Fleet {
         let key = noted.key.clone();
         self.notes.extend(Some(noted).filter(|noted| !noted.note.is_empty()));
         for (key, entry) in self.entries.iter_mut().filter(|(here, _)| here.may_be(&key)) {
-            if entry.take_note(&self.notes) {
+            if entry.take_note(&self.notes) && !entry.is_unread() {
                 self.effects.push_back(Effect::Introduced { key: key.clone() });
             }
         }
@@ -404,35 +433,55 @@ impl Fleet {
     }
 
     fn probe_failed(&mut self, server: &ServerId, problem: &Problem) {
-        let keys: Vec<TerminalKey> = self.of_server(server).map(|(key, _)| key.clone()).collect();
+        // What nobody has looked at yet is told as that.
+        let read = self.of_server(server).filter(|(_, entry)| !entry.is_unread());
+        let keys: Vec<TerminalKey> = read.map(|(key, _)| key.clone()).collect();
         for key in keys {
             self.observe(&key, Observation::ProbeFailed(problem.clone()));
         }
     }
 
     fn observe(&mut self, key: &TerminalKey, observation: Observation<'_>) {
-        if let Some(transition) = self.entries.get_mut(key).and_then(|entry| entry.observe(observation, self.now)) {
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        let was_gone = entry.gone_since().is_some();
+        let transition = entry.observe(observation, self.now);
+        self.is_named &= was_gone == entry.gone_since().is_some();
+        self.wait_for(key);
+        if let Some(transition) = transition {
             self.record(key, transition);
         }
     }
 
-    fn pass_time(&mut self) {
-        let due = |entry: &Entry| entry.next_timeout().is_some_and(|at| at <= self.now);
-        let keys: Vec<TerminalKey> =
-            self.entries.iter().filter(|(_, entry)| due(entry)).map(|(key, _)| key.clone()).collect();
-        for key in keys {
-            self.observe(&key, Observation::Nothing);
+    /// Notes when something is due of a terminal.
+    fn wait_for(&mut self, key: &TerminalKey) {
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        let (before, due) = entry.note_due(self.settings.keep_gone);
+        if before != due {
+            before.map(|at| self.due.remove(&(at, key.clone())));
+            self.due.extend(due.map(|at| (at, key.clone())));
         }
-        self.let_go();
     }
 
-    /// Terminals whose panes are long gone leave the fleet.
-    fn let_go(&mut self) {
+    /// Forgets when something is due of a terminal that is not among the others any more.
+    fn wait_no_more(&mut self, entry: &mut Entry) {
+        if let Some(at) = entry.due.take() {
+            self.due.remove(&(at, entry.terminal().key.clone()));
+        }
+    }
+
+    /// Lets happen what is due; terminals whose panes are long gone leave the fleet.
+    fn pass_time(&mut self) {
+        let due: Vec<TerminalKey> =
+            self.due.iter().take_while(|(at, _)| *at <= self.now).map(|(_, key)| key.clone()).collect();
         let (now, keep) = (self.now, self.settings.keep_gone);
-        let gone = |entry: &Entry| entry.gone_since().is_some_and(|since| now.since(since) >= keep);
-        let keys: Vec<TerminalKey> =
-            self.entries.iter().filter(|(_, entry)| gone(entry)).map(|(key, _)| key.clone()).collect();
-        self.leave(keys);
+        let is_gone = |key: &TerminalKey| {
+            self.entries.get(key).and_then(Entry::gone_since).is_some_and(|since| now.since(since) >= keep)
+        };
+        let (gone, mut due): (Vec<TerminalKey>, Vec<TerminalKey>) = due.into_iter().partition(is_gone);
+        // What is due at once happens in the order of the terminals.
+        due.sort();
+        due.iter().for_each(|key| self.observe(key, Observation::Nothing));
+        self.leave(gone);
     }
 
     fn unwatch(&mut self, server: &ServerId) {
@@ -443,7 +492,9 @@ impl Fleet {
     fn leave(&mut self, keys: Vec<TerminalKey>) {
         let now = self.now;
         for key in keys {
-            let Some(entry) = self.entries.remove(&key) else { continue };
+            let Some(mut entry) = self.entries.remove(&key) else { continue };
+            self.is_named = false;
+            self.wait_no_more(&mut entry);
             let (transition, state) = (entry.farewell(now), entry.terminal().state.clone());
             let id = state.terminal.id.clone();
             self.names.remove(&id);
@@ -506,29 +557,14 @@ impl Fleet {
             }
         }
         for (key, id) in named {
-            if self.entries.get_mut(&key).is_some_and(|entry| entry.rename(id)) {
+            if self.entries.get_mut(&key).is_some_and(|entry| entry.rename(id) && !entry.is_unread()) {
                 self.effects.push_back(Effect::Introduced { key });
             }
         }
-        self.named = self.entries.iter().map(|(key, entry)| (key.clone(), Naming::of(entry))).collect();
+        self.is_named = true;
         let id = |entry: &Entry| entry.terminal().state.terminal.id.clone();
         self.names = self.entries.values().map(id).collect();
         self.name_tasks();
-    }
-}
-
-/// What the name of a terminal follows from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Naming {
-    wanted: String,
-    is_given: bool,
-    is_gone: bool,
-}
-
-impl Naming {
-    fn of(entry: &Entry) -> Self {
-        let (is_given, is_gone) = (entry.has_given_name(), entry.gone_since().is_some());
-        Self { wanted: entry.wanted_name(), is_given, is_gone }
     }
 }
 

@@ -1,11 +1,14 @@
 //! Where terminals are: hosts, tmux servers, panes, and the names that people give them.
 
+use std::cmp::Ordering;
+use std::ffi::OsStr;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A tmux socket, as `-L` and `-S` name it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub enum Socket {
     /// The server that plain `tmux` talks to.
     #[default]
@@ -14,6 +17,44 @@ pub enum Socket {
     Name(String),
     /// `-S PATH`.
     Path(PathBuf),
+}
+
+impl Socket {
+    /// What tells it from the others. Paths are compared as they are spelt: part by part takes ten times as long, and each
+    /// terminal's identity has one.
+    fn spelling(&self) -> (u8, &OsStr) {
+        match self {
+            Socket::Default => (0, OsStr::new("")),
+            Socket::Name(name) => (1, name.as_ref()),
+            Socket::Path(path) => (2, path.as_os_str()),
+        }
+    }
+}
+
+impl PartialEq for Socket {
+    fn eq(&self, other: &Self) -> bool {
+        self.spelling() == other.spelling()
+    }
+}
+
+impl Eq for Socket {}
+
+impl PartialOrd for Socket {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Socket {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.spelling().cmp(&other.spelling())
+    }
+}
+
+impl Hash for Socket {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.spelling().hash(state);
+    }
 }
 
 impl fmt::Display for Socket {

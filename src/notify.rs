@@ -193,13 +193,16 @@ impl Notifier {
         let known = self.known.entry(terminal.key.clone()).or_insert_with(|| Known {
             thing: None,
             since: now,
-            told: if is_news { None } else { thing.clone() },
+            told: None,
             look: 0,
         });
         known.look = self.look;
         if known.thing != thing {
             known.thing = thing;
             known.since = now;
+            if !is_news {
+                known.told.clone_from(&known.thing);
+            }
         }
         if known.thing.is_none() && Thing::is_over(&terminal.state) {
             known.told = None;

@@ -22,7 +22,7 @@ pub use plan::Own;
 use crate::agent_record::AgentRecordReading;
 use crate::config::{Adopted, RecordsConfig, Rules};
 use crate::fleet::{
-    Capture, Input, PaneReport, PollResult, ServerId, ServerLoad, ServerReport, TaskReport, TerminalKey,
+    Capture, Input, PaneId, PaneReport, PollResult, ServerId, ServerLoad, ServerReport, TaskReport, TerminalKey,
 };
 use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
@@ -30,6 +30,7 @@ use crate::history::Recall;
 pub use crate::history::now;
 use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, Thoroughness, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
+use crate::status::Status;
 use crate::time::Span;
 use crate::tmux::{self, Error, KnownRows, Listing, Server};
 use keeper::Chosen;
@@ -230,6 +231,14 @@ async fn still_run(server: &Server, ids: &[u32]) -> bool {
     !ids.is_empty() && server.run_beside(&words).await.is_ok()
 }
 
+/// The pane of a terminal that waited for the operator when it was seen last.
+fn waits(known: &Input) -> Option<PaneId> {
+    match known {
+        Input::Known { key, known } if Status::of(&known.state).needs_operator() => Some(key.pane),
+        _ => None,
+    }
+}
+
 /// One server with what is remembered of the last looks at it.
 struct ServerPoller {
     server: Server,
@@ -305,7 +314,9 @@ impl ServerPoller {
         let tasks = tasks.map(|(look, sessions)| TaskReport { server: server.clone(), at, look, sessions });
         let load = ServerLoad { took: Span::from_millis(self.took.as_millis() as u64), broken: self.server.broken() };
         let server = ServerReport { server, at, load, outcome };
-        ServerPoll { known: self.recall.before(&server).await, server, tasks }
+        let known = self.recall.before(&server).await;
+        self.memory.hurry_for(known.iter().filter_map(waits));
+        ServerPoll { known, server, tasks }
     }
 
     /// One process in most cases: the panes that changed last time are captured along with the listing, as they
@@ -320,6 +331,9 @@ impl ServerPoller {
         let suspects = self.memory.listed(&look);
         if !suspects.is_empty() {
             self.identify(&suspects).await;
+        }
+        if !self.is_only_look {
+            self.memory.put_off(&look);
         }
         let due = self.memory.due(&look);
         let more = match due.is_empty() {
@@ -414,6 +428,9 @@ impl ServerPoller {
         self.agents.retain(|pid, _| there.contains(pid));
         let agent = |pane: &PaneReport| {
             let Program::Agent { tool, .. } = &pane.program else { return None };
+            if pane.capture == Capture::Awaited {
+                return None;
+            }
             let processes = self.agents.get(&pane.key.pid)?.ids.clone();
             // Of one that may not be read any more nothing is known either.
             let may_read = self.reads_records.allow(tool, pane.cwd.as_deref());

@@ -428,6 +428,13 @@ pub struct State {
 }
 
 impl State {
+    /// It was seen to be as it is until `now`.
+    pub fn pass(&mut self, now: Timestamp) {
+        self.observed_at = now;
+        self.turn.elapsed_seconds = now.since(self.turn.since).as_secs();
+        self.stability.stable_for_seconds = now.since(self.stability.stable_since).as_secs();
+    }
+
     /// When that began which is said of the terminal in one word.
     pub fn since(&self) -> Since {
         Since { at: self.since, exact: self.since_exact }

@@ -47,6 +47,9 @@ impl Clock {
 }
 
 impl Timestamp {
+    /// Later than any other.
+    pub const LAST: Self = Self(i64::MAX);
+
     /// The moment that lies `ms` milliseconds after the Unix epoch.
     pub const fn from_millis(ms: i64) -> Self {
         Self(ms)

@@ -161,6 +161,9 @@ pub struct Tracker {
     shown: AgentFacts,
     observed_at: Timestamp,
     now: Timestamp,
+    /// Until when looks that find nothing new change nothing; `None` where each one may.
+    #[serde(skip)]
+    rests_until: Option<Timestamp>,
 }
 
 impl Tracker {
@@ -185,6 +188,7 @@ impl Tracker {
             shown: AgentFacts::default(),
             observed_at: now,
             now,
+            rests_until: None,
             settings,
         }
     }
@@ -224,7 +228,7 @@ impl Tracker {
         self.now = now;
         let mut next = self.published.clone();
         let mut notes = Vec::new();
-        let is_look = observation.is_look();
+        let (is_look, is_unchanged) = (observation.is_look(), matches!(observation, Observation::Unchanged));
         match observation {
             Observation::Read { reading, temporal, resized } => {
                 self.observed(now);
@@ -256,7 +260,21 @@ impl Tracker {
         // What the first look after a gap finds began unseen, and so did what only time tells of it.
         let unseen = (is_look && self.turn.coverage.is_after_gap()) || self.turn.is_unwatched();
         let since = Since { at: now, exact: !unseen };
-        self.publish(next, notes, since)
+        let transition = self.publish(next, notes, since);
+        self.rests_until = if is_unchanged && transition.is_none() { self.rest() } else { None };
+        transition
+    }
+
+    /// Takes in a look that found nothing new, where that changes nothing; `false` where it is to be handed in as
+    /// [`Observation::Unchanged`].
+    pub fn passes(&mut self, now: Timestamp) -> bool {
+        let rests = self.rests_until.is_some_and(|until| (self.now..until).contains(&now));
+        let passes = rests && self.turn.coverage.goes_on(now);
+        if passes {
+            (self.now, self.observed_at) = (now, now);
+            self.turn.looked(now);
+        }
+        passes
     }
 
     /// Takes in what the agent's own records say now; the next observation shows what follows from it.

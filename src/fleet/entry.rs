@@ -12,7 +12,10 @@ use crate::agent_record::RecordedTurn;
 use crate::ids::{PaneLocation, TerminalKey};
 use crate::profile::{ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Anomaly, Availability, KeptNote, LEFT, Note, Problem, State, TerminalFacts, Transition};
+use crate::state::{
+    Anomaly, Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition,
+};
+use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
@@ -29,10 +32,16 @@ pub(super) struct Entry {
     settings: tracker::Settings,
     tracker: Tracker,
     /// What the history says of it, until its first look.
-    #[serde(skip)]
+    #[serde(default)]
     known: Option<TerminalHistory>,
+    /// Whether nobody has looked at its screen yet.
+    #[serde(default)]
+    is_unread: bool,
     agent: Option<Agent>,
     gone_since: Option<Timestamp>,
+    /// When something is due of it, as the fleet has noted it.
+    #[serde(skip)]
+    pub(super) due: Option<Timestamp>,
     /// When the text of its screen was last seen to change.
     printed_at: Option<Timestamp>,
     /// A hash of the last captured screen's normalized text.
@@ -100,8 +109,10 @@ impl Entry {
             settings,
             tracker,
             known,
+            is_unread: true,
             agent: None,
             gone_since: None,
+            due: None,
             printed_at: None,
             text_hash: 0,
             assessed: None,
@@ -111,7 +122,7 @@ impl Entry {
 
     /// The entry of another process, which goes on as that one would.
     pub(super) fn restored(self, settings: tracker::Settings, profiles: &ProfileSet, now: Timestamp) -> Self {
-        let mut entry = Self { settings, known: None, assessed: None, ..self };
+        let mut entry = Self { settings, due: None, assessed: None, ..self };
         entry.set_profiles(profiles);
         if let Some(screen) = entry.terminal.screen.take() {
             entry.show(screen);
@@ -132,8 +143,11 @@ impl Entry {
         &self.terminal
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Timestamp> {
-        self.tracker.next_timeout()
+    /// When something was due of it, and when it is now; one that is gone leaves after `keep_gone`.
+    pub(super) fn note_due(&mut self, keep_gone: Span) -> (Option<Timestamp>, Option<Timestamp>) {
+        let leaves = self.gone_since.map(|since| since + keep_gone);
+        let due = [self.tracker.next_timeout(), leaves].into_iter().flatten().min();
+        (std::mem::replace(&mut self.due, due), due)
     }
 
     /// Since when the pane is gone.
@@ -144,7 +158,30 @@ impl Entry {
     pub(super) fn state(&self, now: Timestamp) -> State {
         let mut state = self.tracker.state(self.terminal.state.terminal.clone(), now);
         state.assessment.anomalies = self.anomalies(std::mem::take(&mut state.assessment.anomalies));
+        if self.is_unread {
+            self.say_unread(&mut state, now);
+        }
         state
+    }
+
+    /// Says that nobody has looked yet, and beside that what was known last.
+    fn say_unread(&self, state: &mut State, now: Timestamp) {
+        let mut message = "not looked at yet".to_owned();
+        if let Some(TerminalHistory { state: known, watched_until: at, .. }) = &self.known {
+            let was_read = known.diagnostics.availability == Availability::Available;
+            state.stale = was_read.then_some(Stale { at: *at, surface: known.surface, phase: known.turn.phase });
+            state.last_turn.clone_from(&known.last_turn);
+            state.agent.clone_from(&known.agent);
+            (state.since, state.since_exact) = (*at, false);
+            message.push_str(&format!("; {} ago: {}", now.since(*at).rounded(), Status::of(known).word()));
+        }
+        state.diagnostics.parse_status = ParseStatus::ProbeError;
+        state.diagnostics.probe_error = Some(Problem { kind: "no_capture".to_owned(), message });
+    }
+
+    /// Whether nobody has looked at its screen yet: what is told of it is no news.
+    pub(super) fn is_unread(&self) -> bool {
+        self.is_unread
     }
 
     /// The timers that run.
@@ -186,6 +223,11 @@ impl Entry {
         self.terminal.note.name.is_some()
     }
 
+    /// What its name follows from.
+    pub(super) fn naming(&self) -> (String, bool, bool) {
+        (self.wanted_name(), self.has_given_name(), self.gone_since.is_some())
+    }
+
     /// Takes what the notes say of it, its name left aside; whether its label is another one.
     pub(super) fn take_note(&mut self, notes: &[KeptNote]) -> bool {
         let Terminal { key, process, .. } = &self.terminal;
@@ -204,9 +246,39 @@ impl Entry {
         other
     }
 
+    /// Takes in a look that found all as it was, where time changes nothing either: most looks at most terminals. `false` where
+    /// the report has to be [looked](Entry::look) at.
+    pub(super) fn stands_still(&mut self, report: &PaneReport, now: Timestamp) -> bool {
+        let PaneReport { key: _, place, cwd, facts, program, capture, declared, record, git, agent_process } = report;
+        let (terminal, undeclared) = (&self.terminal, Declared::default());
+        let is_same_agent = self.agent.as_ref().is_some_and(|agent| {
+            let Program::Agent { tool, version } = program else { return false };
+            let told = terminal.declared.version.as_ref().or(version.as_ref());
+            *tool == agent.tool && (told.is_none() || told == agent.told.as_ref())
+        });
+        let is_still = is_same_agent
+            && *capture == Capture::Unchanged
+            && record.is_none()
+            && self.gone_since.is_none()
+            && *facts == terminal.facts
+            && *place == terminal.place
+            && *cwd == self.cwd
+            && *declared.as_ref().unwrap_or(&undeclared) == terminal.declared
+            && *git == terminal.state.terminal.git
+            && agent_process.or(terminal.process) == terminal.process
+            && self.tracker.passes(now);
+        if is_still {
+            self.terminal.state.pass(now);
+        }
+        is_still
+    }
+
     /// Takes in a listing's report of this pane.
     pub(super) fn look(&mut self, report: PaneReport, profiles: &ProfileSet, now: Timestamp) -> EntryUpdate {
         self.gone_since = None;
+        let is_awaited = report.capture == Capture::Awaited && matches!(report.program, Program::Agent { .. });
+        let was_unread = self.is_unread;
+        self.is_unread &= is_awaited && !report.facts.dead;
         let renamed = self.take_facts(&report);
         let resized = match (&report.capture, &self.terminal.screen) {
             (Capture::Fresh(new), Some(old)) => new.columns() != old.columns() || new.rows().len() != old.rows().len(),
@@ -229,6 +301,13 @@ impl Entry {
                 self.remember();
                 self.observe(Observation::TuiDown, now)
             }
+            (Program::Agent { tool, version }, Capture::Awaited) => {
+                if self.is_unread {
+                    self.agent_runs(tool, version, profiles, now);
+                    self.refresh(now);
+                }
+                None
+            }
             (Program::Agent { .. }, Capture::Failed(problem)) => {
                 record(&mut self.tracker);
                 self.observe(Observation::ProbeFailed(problem), now)
@@ -249,7 +328,7 @@ impl Entry {
                 self.observe(Observation::TuiDown, now)
             }
         };
-        EntryUpdate { renamed, transition }
+        EntryUpdate { renamed: renamed || (was_unread && !self.is_unread), transition }
     }
 
     fn show(&mut self, screen: Arc<Screen>) {
@@ -296,6 +375,7 @@ impl Entry {
     pub(super) fn observe(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
         if matches!(observation, Observation::Gone) {
             self.gone_since.get_or_insert(now);
+            self.is_unread = false;
         }
         let transition = self.tracker.handle(observation, now);
         if let Some(transition) = &transition {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::profile::Program;
-use crate::screen::PaneFacts;
+use crate::screen::{PaneFacts, Screen};
 use crate::state::{Note, NotePart};
 
 fn pane(pane: u32, pid: u32) -> PaneReport {
@@ -50,6 +50,76 @@ fn one_that_is_gone_takes_its_name_from_nobody_who_is_there() {
     ids.dedup();
     assert_eq!(ids.len(), two.len(), "{two:?}");
     assert_eq!(names(&mut fleet, 4, vec![pane(4, 14)]).last(), Some(&named(4, 14, "web")));
+}
+
+#[test]
+fn what_nobody_has_looked_at_yet_is_told_as_that_beside_what_was_known_and_is_no_news() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let report = |second, panes| {
+        let (server, outcome) = (ServerId::default(), PollResult::Listed(panes));
+        Input::Server(ServerReport { server, at: at(second), load: Default::default(), outcome })
+    };
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let mut state = Entry::new(pane(0, 10).key, Default::default(), None, false, at(-90)).state(at(-90));
+    state.diagnostics.availability = Availability::Available;
+    state.attention = crate::state::Attention::Approval;
+    state.terminal.tool = "claude".to_owned();
+    let known = TerminalHistory { state, screen: None, watched_until: at(-60), seen: false };
+    fleet.handle(Input::Known { key: pane(0, 10).key, known: Box::new(known) }, at(0));
+    let awaited = |id| PaneReport { capture: Capture::Awaited, ..pane(id, 10 + id) };
+    for second in [0, 1] {
+        fleet.handle(report(second, vec![awaited(0), awaited(1)]), at(second));
+        fleet.handle(Input::TimePassed, at(second + 1));
+        assert!(fleet.poll_effect().is_none(), "it is no news");
+        assert!(fleet.servers().all(ServerView::is_waiting));
+        let told = |id: u32| {
+            let state = &fleet.terminal(&pane(id, 10 + id).key).unwrap().state;
+            assert_eq!(
+                (state.diagnostics.availability, state.attention),
+                (Availability::Unknown, crate::state::Attention::None)
+            );
+            let problem = state.diagnostics.probe_error.as_ref().unwrap();
+            (problem.message.clone(), state.stale.map(|stale| stale.at), state.since)
+        };
+        assert_eq!(told(0), ("not looked at yet; 1m ago: approval".to_owned(), Some(at(-60)), at(-60)));
+        assert_eq!(told(1).0, "not looked at yet");
+    }
+    let screen = Arc::new(Screen::from_text("hello", 80));
+    let read = |id| PaneReport { capture: Capture::Fresh(Arc::clone(&screen)), ..pane(id, 10 + id) };
+    fleet.handle(report(2, vec![read(0), awaited(1)]), at(2));
+    let introduced: Vec<Effect> = std::iter::from_fn(|| fleet.poll_effect()).collect();
+    assert!(matches!(&introduced[0], Effect::Introduced { key } if key.pane == PaneId(0)), "{introduced:?}");
+    assert!(fleet.servers().all(ServerView::is_waiting));
+    fleet.handle(report(3, vec![pane(0, 10), read(1)]), at(3));
+    let terminal = fleet.terminal(&pane(1, 11).key).unwrap();
+    assert!(!fleet.servers().any(ServerView::is_waiting) && terminal.state.diagnostics.probe_error.is_none());
+}
+
+#[test]
+fn a_report_in_parts_tells_the_same_as_in_one() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let screen = |text: &str| Capture::Fresh(Arc::new(Screen::from_text(text, 80)));
+    let panes = |text: &str| (0..7).map(|id| PaneReport { capture: screen(text), ..pane(id, 10 + id) }).collect();
+    let reports = ["one", "two"].map(|text| ServerReport {
+        server: ServerId::default(),
+        at: at(i64::from(text == "two")),
+        load: Default::default(),
+        outcome: PollResult::Listed(panes(text)),
+    });
+    let states = |count| {
+        let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+        for report in reports.clone() {
+            let at = report.at;
+            let parts: Vec<ServerReport> = report.in_parts(count).collect();
+            assert_eq!(parts.len(), 7_usize.div_ceil(count));
+            for part in parts {
+                fleet.handle(Input::Server(part), at);
+            }
+            assert!(!fleet.servers().any(ServerView::is_waiting));
+        }
+        (0..7).map(|id| fleet.state(&pane(id, 10 + id).key, at(2)).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(states(3), states(7));
 }
 
 /// What the operator says of a pane's agent, called `name`.

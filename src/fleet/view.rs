@@ -95,7 +95,7 @@ pub enum ServerHealth {
 pub struct ServerView {
     pub id: ServerId,
     pub health: ServerHealth,
-    /// When it last answered a listing.
+    /// When it was last told of all its terminals what they show.
     pub answered_at: Option<Timestamp>,
     /// Watched terminals on it.
     pub terminals: usize,
@@ -104,6 +104,15 @@ pub struct ServerView {
 }
 
 impl ServerView {
+    /// Whether nothing is known of it yet, or not of each of its terminals.
+    pub fn is_waiting(&self) -> bool {
+        match self.health {
+            ServerHealth::Waiting => true,
+            ServerHealth::Up | ServerHealth::NoServer(_) => self.answered_at.is_none(),
+            ServerHealth::Failed(_) => false,
+        }
+    }
+
     /// A server that has not answered yet.
     pub(super) fn waiting(id: ServerId) -> Self {
         Self { id, health: ServerHealth::Waiting, answered_at: None, terminals: 0, load: ServerLoad::default() }
@@ -154,6 +163,8 @@ pub struct TerminalTransition {
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     pub now: Timestamp,
+    /// A number that stays as long as all else but the time does; `None` where what is seen is not to be kept.
+    pub version: Option<u64>,
     /// Most urgent first.
     pub terminals: Vec<&'a Terminal>,
     pub servers: Vec<&'a ServerView>,
@@ -213,10 +224,41 @@ pub struct ServerLoad {
 pub enum PollResult {
     /// Every watched pane of the server. A terminal that was there before and is not in the list is gone.
     Listed(Vec<PaneReport>),
+    /// The screens of some panes that were listed as [`Capture::Awaited`] before; `is_last` when no more is awaited.
+    Read { panes: Vec<PaneReport>, is_last: bool },
     /// There is no such server (no socket, or nobody answers on it): all its panes are gone.
     NoServer(Problem),
     /// The server could not be asked; nothing is known of its panes.
     Failed(Problem),
+}
+
+impl ServerReport {
+    /// The same in parts that can be taken in one after the other, with no more than `count` new screens each.
+    pub fn in_parts(self, count: usize) -> impl Iterator<Item = Self> {
+        let Self { server, at, load, outcome } = self;
+        let outcomes = match outcome {
+            PollResult::Listed(panes) => split(panes, count),
+            other => vec![other],
+        };
+        outcomes.into_iter().map(move |outcome| Self { server: server.clone(), at, load, outcome })
+    }
+}
+
+/// A listing with the first new screens, and then the panes with the others.
+fn split(mut panes: Vec<PaneReport>, count: usize) -> Vec<PollResult> {
+    let is_whole = panes.iter().all(|pane| pane.capture != Capture::Awaited);
+    let is_new = |pane: &&mut PaneReport| matches!(pane.capture, Capture::Fresh(_));
+    let later = panes.iter_mut().filter(is_new).skip(count);
+    let later = later.map(|pane| {
+        let capture = std::mem::replace(&mut pane.capture, Capture::Awaited);
+        PaneReport { capture, record: pane.record.take(), ..pane.clone() }
+    });
+    let later: Vec<PaneReport> = later.collect();
+    let parts = later.chunks(count).map(<[PaneReport]>::to_vec).enumerate();
+    let is_last = |nth: usize| is_whole && (nth + 1) * count >= later.len();
+    let parts = parts.map(|(nth, panes)| PollResult::Read { panes, is_last: is_last(nth) });
+    let parts: Vec<PollResult> = parts.collect();
+    std::iter::once(PollResult::Listed(panes)).chain(parts).collect()
 }
 
 /// One pane in a listing.
@@ -261,6 +303,8 @@ pub enum Capture {
     /// Nothing was printed since the last capture, which still holds.
     Unchanged,
     Fresh(Arc<Screen>),
+    /// Its screen is not looked at yet: where there are many, that takes several looks.
+    Awaited,
     /// The pane is listed but its screen could not be had.
     Failed(Problem),
 }
@@ -280,7 +324,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// Whether the server has answered or failed to.
     pub fn has_looked(&self) -> bool {
-        self.server.is_some()
+        self.server.as_ref().is_some_and(|server| !server.is_waiting())
     }
 
     /// The terminals that it is about.
@@ -307,13 +351,16 @@ impl Fleet {
         let mut before: BTreeMap<TerminalKey, Entry> = BTreeMap::new();
         let keys: Vec<TerminalKey> = self.of_server(server).map(|(key, _)| key.clone()).collect();
         for key in keys {
-            before.extend(self.entries.remove(&key).map(|entry| (key, entry)));
+            let Some(mut entry) = self.entries.remove(&key) else { continue };
+            self.wait_no_more(&mut entry);
+            before.insert(key, entry);
         }
         for entry in entries {
             let entry = entry.restored(self.settings.tracker.clone(), &self.profiles, self.now);
             let Terminal { key, transitions, .. } = entry.terminal().clone();
             let (id, mut screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
             self.entries.insert(key.clone(), entry);
+            self.wait_for(&key);
             let Some(old) = before.remove(&key) else {
                 self.effects.push_back(Effect::Introduced { key });
                 continue;

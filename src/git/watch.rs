@@ -1,6 +1,6 @@
 //! When which repository is read again: never while a poll waits, and seldom where no agent does anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -102,7 +102,8 @@ impl GitWatch {
         while let Ok(answer) = self.answers.try_recv() {
             self.take(answer, now);
         }
-        self.directories.retain(|path, _| directories.iter().any(|it| it.path == *path));
+        let there: HashSet<&str> = directories.iter().map(|it| it.path.as_str()).collect();
+        self.directories.retain(|path, _| there.contains(path.as_str()));
         for GitDirectory { path, is_active } in directories {
             let directory = self.directories.entry(path.clone()).or_default();
             directory.is_active |= is_active;
@@ -110,7 +111,8 @@ impl GitWatch {
                 self.roots.entry(root.clone()).or_default().is_active |= is_active;
             }
         }
-        self.roots.retain(|root, _| self.directories.values().any(|it| it.known.as_ref() == Some(root)));
+        let known: HashSet<&PathBuf> = self.directories.values().filter_map(|it| it.known.as_ref()).collect();
+        self.roots.retain(|root, _| known.contains(root));
         let due = self.directories.iter_mut().filter_map(|(path, it)| it.begins(now).then(|| path.clone())).collect();
         self.locate(due);
         self.read(now);

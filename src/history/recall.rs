@@ -9,7 +9,7 @@ use super::reader::{Reader, RecordFilter};
 use super::record::{Body, Kind, OperatorAction, PublicState, Record, Stored, StoredTransition};
 use super::{Trouble, now};
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
-use crate::ids::{ServerId, TerminalKey, WindowId};
+use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
 use crate::task::{self, TaskFields, TaskSnapshot};
 use crate::time::{Span, Timestamp};
 
@@ -53,7 +53,7 @@ impl Recall {
         let panes = match &report.outcome {
             PollResult::Listed(panes) => panes.as_slice(),
             PollResult::NoServer(_) => &[],
-            PollResult::Failed(_) => return Vec::new(),
+            PollResult::Read { .. } | PollResult::Failed(_) => return Vec::new(),
         };
         let there: BTreeSet<TerminalKey> = panes.iter().map(|pane| pane.key.clone()).collect();
         let before = self.there.replace(there.clone());
@@ -97,19 +97,24 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
     let mut known: Vec<Input> = Vec::new();
     let mut tasks = Vec::new();
     let left_behind = server.map(|server| reader.left_behind(server)).transpose();
+    let there: BTreeMap<(PaneId, u32), TerminalKey> = there.into_iter().map(|key| ((key.pane, key.pid), key)).collect();
+    let mut found: BTreeMap<TerminalKey, Stored> = BTreeMap::new();
     for last in left_behind.ok().flatten().unwrap_or_default() {
         // A server may have been spelt otherwise then.
         let Some((server, key)) = server.zip(last.key.clone()) else { continue };
         let key = TerminalKey { server: server.clone(), ..key };
         if let Some(fields) = last.body.task() {
             tasks.extend(task(&mut reader, key, fields, last.at).ok());
-        } else if !there.iter().any(|there| there.may_be(&key)) {
+        } else if there.get(&(key.pane, key.pid)).is_some_and(|there| there.may_be(&key)) {
+            found.insert(key, last);
+        } else {
             known.extend(agent(&mut reader, key, last).ok().flatten());
         }
     }
     known.extend(server.map(|server| Input::KnownTasks { server: server.clone(), tasks }));
-    for key in there {
-        let last = reader.transitions(&key, None, 1).ok().and_then(|mut last| last.pop());
+    for key in there.into_values() {
+        let ask = |reader: &mut Reader| reader.transitions(&key, None, 1).ok()?.pop();
+        let last = found.remove(&key).or_else(|| ask(&mut reader));
         known.extend(last.and_then(|last| agent(&mut reader, key, last).ok().flatten()));
     }
     known

@@ -136,6 +136,40 @@ fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
 }
 
 #[test]
+fn what_a_first_look_finds_bit_by_bit_is_no_news() {
+    let mut scene = Scene::unseen(vec![all_by_bell()]);
+    let at = scene.now;
+    let listed = |fleet: &Fleet, capture: Capture| {
+        let pane = |terminal: &Terminal| PaneReport {
+            key: terminal.key.clone(),
+            place: PaneLocation::default(),
+            cwd: None,
+            facts: PaneFacts::default(),
+            program: Program::Agent { tool: "claude".to_owned(), version: None },
+            capture: capture.clone(),
+            declared: None,
+            record: None,
+            git: None,
+            agent_process: None,
+        };
+        let outcome = PollResult::Listed(fleet.view(at).terminals.into_iter().map(pane).collect());
+        Input::Server(ServerReport { server: ServerId::default(), at, load: Default::default(), outcome })
+    };
+    let found = listed(&scene.fleet, Capture::Awaited);
+    let read = listed(&scene.fleet, Capture::Unchanged);
+    scene.fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
+    scene.fleet.handle(found, at);
+    scene.pass(2.0);
+    scene.dialog(1, "Run make?");
+    assert_eq!(scene.pass(3.0), [""; 0]);
+    scene.finished(2);
+    scene.fleet.handle(read, at);
+    assert_eq!(scene.pass(30.0), ["b has finished: All done"; 0]);
+    scene.dialog(1, "Run make test?");
+    assert_eq!(scene.pass(3.0), ["a asks for approval: Run make test?"]);
+}
+
+#[test]
 fn what_stands_for_a_moment_is_told_once() {
     let mut scene = Scene::new(vec![all_by_bell()]);
     scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");

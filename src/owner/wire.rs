@@ -17,7 +17,7 @@ use crate::notify::NoticeId;
 use crate::time::Timestamp;
 
 /// Changes with the meaning of a message.
-pub(super) const PROTOCOL: u32 = 6;
+pub(super) const PROTOCOL: u32 = 7;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 

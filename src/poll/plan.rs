@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Match, PaneAddress, Rules, Ticks};
-use crate::fleet::{Declared, DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
+use crate::fleet::{Capture, Declared, DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
 use crate::hash::{Fnv, fnv};
 use crate::ids::ServerInstance;
 use crate::profile::Program;
@@ -41,7 +41,14 @@ pub(super) struct ServerMemory {
     primaries: BTreeMap<u32, PaneId>,
     /// The sessions of the last listing by their numbers, and who says that they are tasks.
     sessions: BTreeMap<u32, Option<DeclaredBy>>,
+    /// The agents' panes that are left to later looks, and those among them that come first.
+    awaited: BTreeSet<PaneId>,
+    urgent: BTreeSet<PaneId>,
 }
+
+/// Screens of new panes that one look captures at most where somebody looks on: a thousand keep tmux busy for half a second,
+/// and what they show for as long.
+const AT_ONCE: usize = 64;
 
 /// What the fleet is told of one look.
 #[derive(Debug, Default)]
@@ -72,6 +79,8 @@ impl ServerMemory {
             adopted: BTreeSet::new(),
             primaries: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            awaited: BTreeSet::new(),
+            urgent: BTreeSet::new(),
         }
     }
 
@@ -92,6 +101,7 @@ impl ServerMemory {
         if look.server_pid != self.server_pid || look.instance != self.instance {
             // Another server: its pane ids and even its process ids may be those of the last one.
             self.panes.clear();
+            self.urgent.clear();
             (self.server_pid, self.instance) = (look.server_pid, look.instance.clone());
         }
         let is_first = self.primaries.is_empty();
@@ -138,6 +148,23 @@ impl ServerMemory {
         }
     }
 
+    /// Looks at the screens of these panes before those of the others.
+    pub(super) fn hurry_for(&mut self, panes: impl IntoIterator<Item = PaneId>) {
+        self.urgent.extend(panes);
+    }
+
+    /// Leaves new panes to later looks where there are many: the first one tells which panes there are, and captures none.
+    pub(super) fn put_off(&mut self, look: &Listing) {
+        let is_new = |listed: &&ListedPane| {
+            let pane = self.panes.get(&(listed.id, listed.pid));
+            pane.is_some_and(|pane| pane.is_new() && pane.is_watched() && !pane.is_task())
+        };
+        let mut new: Vec<PaneId> = look.panes.iter().filter(is_new).map(|listed| listed.id).collect();
+        new.sort_by_key(|id| !self.urgent.contains(id));
+        let count = if self.awaited.is_empty() && new.len() > AT_ONCE { 0 } else { AT_ONCE.min(new.len()) };
+        self.awaited = new.split_off(count).into_iter().collect();
+    }
+
     /// Watched panes that may show something new and that this look has not captured.
     pub(super) fn due(&self, look: &Listing) -> Vec<PaneId> {
         let captured: BTreeSet<PaneId> = look.captures.iter().map(|capture| capture.pane.id).collect();
@@ -145,7 +172,7 @@ impl ServerMemory {
             self.panes.get(&(listed.id, listed.pid)).is_some_and(|pane| pane.is_watched() && pane.is_outdated(listed))
         };
         let due: BTreeSet<PaneId> = look.panes.iter().filter(is_due).map(|listed| listed.id).collect();
-        due.difference(&captured).copied().collect()
+        due.difference(&captured).filter(|id| !self.awaited.contains(id)).copied().collect()
     }
 
     /// Puts together what the fleet is told, from the look and from the captures that were fetched after it.
@@ -167,7 +194,10 @@ impl ServerMemory {
             let key = (listed.id, listed.pid);
             let Some(pane) = self.panes.get_mut(&key).filter(|pane| pane.is_watched()) else { continue };
             let first = pane.is_new();
-            let (facts, capture) = pane.take_capture(&listed, captures.remove(&key));
+            let (facts, capture) = match self.awaited.contains(&listed.id) {
+                true => (listed.facts.clone(), Capture::Awaited),
+                false => pane.take_capture(&listed, captures.remove(&key)),
+            };
             changed |= pane.changing || first;
             let key = TerminalKey {
                 server: self.server.clone(),
@@ -203,6 +233,7 @@ impl ServerMemory {
         self.pace.failed(error.is_no_server());
         // What was captured along with a failed look is lost.
         self.panes.values_mut().for_each(|pane| pane.changing = false);
+        self.awaited.clear();
     }
 
     /// Something will change soon.
@@ -212,7 +243,7 @@ impl ServerMemory {
 
     /// How long to wait until the next look, when the last one took so long.
     pub(super) fn pause(&self, took: Duration) -> Duration {
-        self.pace.pause(took)
+        if self.awaited.is_empty() { self.pace.pause(took) } else { Duration::ZERO }
     }
 
     /// One row for each pane: a pane that is linked into several sessions is taken where a rule names it or makes it a

@@ -42,6 +42,11 @@ impl Lifecycle {
             matches!(operator.completion, Completion::Unknown | Completion::Stalled).then_some(since);
     }
 
+    /// Whether it can be told both of the terminal and of its turn.
+    pub(super) fn is_known(&self) -> bool {
+        self.unknown_since.is_none() && self.completion_unknown_since.is_none()
+    }
+
     /// A turn was armed by an explicit input.
     pub(super) fn armed(&mut self) {
         self.completion = Completion::InProgress;

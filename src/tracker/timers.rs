@@ -111,6 +111,14 @@ impl Tracker {
         self.running().filter(|timer| timer.name.acts()).map(|timer| timer.until).min()
     }
 
+    /// Until when nothing can change by itself, after a look: where no turn is in flight, nothing is doubted or not known, and no
+    /// dialog stands there, only timers do anything.
+    pub(super) fn rest(&self) -> Option<Timestamp> {
+        let is_clear = self.is_reading() && self.doubt_since.is_none() && self.failing.is_none();
+        let rests = is_clear && self.lifecycle.is_known() && self.turn.rests();
+        rests.then(|| self.running().map(|timer| timer.until).min().unwrap_or(Timestamp::LAST))
+    }
+
     /// The timers whose deadline is still to come: what is over must not hide what is due.
     fn running(&self) -> impl Iterator<Item = Timer> {
         let Settings { stable, failed_probe_time, .. } = self.settings;
@@ -178,6 +186,13 @@ impl Coverage {
             self.from = now;
         }
         (self.last, self.distance, self.is_first) = (now, distance, false);
+    }
+
+    /// Whether a look at this time would leave no gap, and neither did the last one.
+    pub(super) fn goes_on(&self, now: Timestamp) -> bool {
+        let mut next = *self;
+        next.looked(now);
+        !self.after_gap && !next.after_gap
     }
 
     /// Whether the last look is the first one after a gap, so that what it finds began unseen.

@@ -105,6 +105,7 @@ impl Played {
             };
             self.memory.identified(&suspect, program);
         }
+        self.memory.put_off(&look);
         let due = self.memory.due(&look);
         let more = match due.is_empty() {
             true => Listing::default(),
@@ -136,6 +137,31 @@ fn an_idle_pane_costs_a_row_and_no_capture() {
         assert_eq!((tmux.calls, tmux.scans), (1, 1));
         assert_eq!(tmux.captured, [0; 0]);
     }
+}
+
+#[test]
+fn of_many_new_panes_the_first_look_tells_which_there_are_and_the_next_ones_what_they_show() {
+    let mut tmux = Played::new("");
+    let count = 2 * AT_ONCE as u32 + 10;
+    for id in 1..=count {
+        tmux.pane(id, "claude", "hello");
+    }
+    tmux.clock += 5;
+    let awaited = |reports: &[PaneReport]| reports.iter().filter(|it| it.capture == Capture::Awaited).count();
+    let reports = tmux.look();
+    assert_eq!((reports.len(), awaited(&reports), tmux.calls), (count as usize, count as usize, 1));
+    tmux.memory.hurry_for([PaneId(count)]);
+    for left in [AT_ONCE + 10, 10, 0] {
+        assert_eq!(tmux.memory.pause(Duration::ZERO), Duration::ZERO);
+        let reports = tmux.look();
+        assert_eq!((awaited(&reports), reports.iter().filter(|it| is_fresh(it)).count()), (left, tmux.captured.len()));
+        assert_eq!(tmux.captured.contains(&count), left == AT_ONCE + 10, "what is urgent comes first");
+    }
+    assert!(tmux.memory.pause(Duration::ZERO) > Duration::ZERO);
+    // One more is looked at with the others.
+    tmux.pane(count + 1, "claude", "hello");
+    let reports = tmux.look();
+    assert_eq!((awaited(&reports), tmux.captured.as_slice()), (0, &[count + 1][..]));
 }
 
 #[test]

@@ -102,6 +102,15 @@ impl TurnTracker {
         }
     }
 
+    /// Whether the record asks for nothing, says of no turn that it goes on, and has told how the last one ended.
+    pub(super) fn record_is_quiet(&self) -> bool {
+        use RecordedPhase::{Background, Idle, Menu};
+        let recorded = &self.recorded;
+        recorded.due.is_none()
+            && recorded.asks_alone_since.is_none()
+            && recorded.turn.as_ref().is_none_or(|turn| matches!(turn.phase, Idle | Menu | Background))
+    }
+
     /// Lets the turn follow its record.
     pub(super) fn follow_record(&mut self, now: Timestamp) {
         self.note_request(now);

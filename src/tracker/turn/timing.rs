@@ -143,6 +143,12 @@ impl TurnTracker {
         }
     }
 
+    /// Whether nothing but a timer changes anything until something new is seen or recorded.
+    pub(in crate::tracker) fn rests(&self) -> bool {
+        let is_seen = self.seen.as_ref().is_some_and(|seen| !seen.in_dialog);
+        is_seen && self.flight().is_none() && self.work.is_none() && self.moved.is_none() && self.record_is_quiet()
+    }
+
     /// The timers of the turn; those whose time is over are among them.
     pub(in crate::tracker) fn timers(&self, temporal: Temporal, now: Timestamp) -> impl Iterator<Item = Timer> {
         [

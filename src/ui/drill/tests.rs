@@ -77,6 +77,7 @@ fn a_task_has_its_past_its_output_and_its_facts() {
     let tasks: Vec<_> = watch.tasks().collect();
     let view = View {
         now: NOW,
+        version: None,
         terminals: Vec::new(),
         servers,
         recent: &recent,

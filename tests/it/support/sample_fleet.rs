@@ -33,6 +33,7 @@ impl SampleFleet {
         let (terminals, servers) = (self.terminals.iter().collect(), self.servers.iter().collect());
         View {
             now,
+            version: None,
             terminals,
             servers,
             recent,
