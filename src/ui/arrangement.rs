@@ -1,5 +1,6 @@
 //! Which terminals are shown, in which order and in which groups, and which bells of tasks were seen.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,6 +8,7 @@ use super::columns::ChosenColumns;
 use super::filter::Filter;
 use super::flags::Flags;
 use super::item::{Item, Measure};
+use super::table::ColumnLayout;
 use crate::fleet::{TerminalKey, View};
 use crate::state::FactName;
 use crate::status::Status;
@@ -231,10 +233,31 @@ pub struct Arrangement {
     pub flags: Flags,
     pub columns: ChosenColumns,
     folded: BTreeSet<Group>,
+    order: RefCell<Option<Order>>,
+    layout: RefCell<Option<(LayoutOf, ColumnLayout)>>,
 }
+
+/// What the columns of the table follow from, beside the order of the rows.
+type LayoutOf = (Shown, usize, ChosenColumns, BTreeSet<Group>);
+
+/// What the order of the rows follows from: the version of the view, and how they are to be shown.
+type Shown = (u64, Sort, Grouping, String, Flags);
+
+/// The order that was worked out last: a key moves the cursor, and the rows stay.
+#[derive(Clone, Debug)]
+struct Order {
+    of: Shown,
+    /// Places among all items, and groups.
+    rows: Vec<(usize, Group)>,
+}
+
+/// A terminal or task with its group.
+type Grouped<'a> = (Item<'a>, Group);
 
 /// A terminal or task with what it is sorted by.
 struct Placed<'a> {
+    /// Its place among all.
+    place: usize,
     item: Item<'a>,
     group: Group,
     key: SortKey,
@@ -261,39 +284,65 @@ impl Arrangement {
             return self.ungrouped(view);
         }
         let placed = self.in_order(view, self.grouping);
-        let mut groups: Vec<&[Placed<'a>]> = placed.chunk_by(|a, b| a.group == b.group).collect();
+        let mut groups: Vec<&[Grouped<'a>]> = placed.chunk_by(|a, b| a.1 == b.1).collect();
         if self.sort == Sort::Attention {
             // The most urgent member stands first in its group.
-            groups.sort_by_key(|members| (members[0].group != Group::Pinned, self.place_in_queue(members[0].item)));
+            groups.sort_by_key(|members| (members[0].1 != Group::Pinned, self.place_in_queue(members[0].0)));
         }
         let mut rows = Vec::with_capacity(placed.len() + groups.len());
         for members in groups {
-            let group = members[0].group.clone();
+            let group = members[0].1.clone();
             let folded = self.folded.contains(&group);
             let (mut counts, mut worth_a_look) = ([0; Status::GROUPS.len()], [0; Status::GROUPS.len()]);
-            for member in members.iter().filter(|member| !self.flags.is_muted(member.item)) {
-                let status = member.item.status();
+            for (member, _) in members.iter().filter(|(member, _)| !self.flags.is_muted(*member)) {
+                let status = member.status();
                 counts[status.place()] += 1;
                 worth_a_look[status.place()] += usize::from(status.wants_a_look());
             }
-            let marked = members.iter().filter(|member| self.flags.is_marked(member.item)).count();
+            let marked = members.iter().filter(|(member, _)| self.flags.is_marked(*member)).count();
             rows.push(TableRow::Head(Head { group, terminals: members.len(), folded, marked, counts, worth_a_look }));
             if !folded {
-                rows.extend(members.iter().map(|member| TableRow::Item(member.item)));
+                rows.extend(members.iter().map(|(member, _)| TableRow::Item(*member)));
             }
         }
         rows
     }
 
-    /// The rows without groups, top first; pinned ones come before all others.
-    pub fn ungrouped<'a>(&self, view: &View<'a>) -> Vec<TableRow<'a>> {
-        self.in_order(view, Grouping::None).into_iter().map(|placed| TableRow::Item(placed.item)).collect()
+    fn of(&self, version: Option<u64>, grouping: Grouping) -> Option<Shown> {
+        Some((version?, self.sort, grouping, self.filter.text().to_owned(), self.flags.clone()))
     }
 
-    fn in_order<'a>(&self, view: &View<'a>, grouping: Grouping) -> Vec<Placed<'a>> {
-        let mut placed: Vec<Placed<'a>> = self.shown(view).map(|item| self.placed(item, grouping)).collect();
+    /// The columns of a table of these rows.
+    pub(super) fn layout(&self, version: Option<u64>, width: usize, rows: &[TableRow<'_>]) -> ColumnLayout {
+        let of = self.of(version, self.grouping).map(|of| (of, width, self.columns.clone(), self.folded.clone()));
+        if let Some((_, layout)) = self.layout.borrow().as_ref().filter(|(known, _)| Some(known) == of.as_ref()) {
+            return layout.clone();
+        }
+        let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
+        let layout = ColumnLayout::new(width, &items, self);
+        self.layout.replace(of.map(|of| (of, layout.clone())));
+        layout
+    }
+
+    /// The rows without groups, top first; pinned ones come before all others.
+    pub fn ungrouped<'a>(&self, view: &View<'a>) -> Vec<TableRow<'a>> {
+        self.in_order(view, Grouping::None).into_iter().map(|(item, _)| TableRow::Item(item)).collect()
+    }
+
+    fn in_order<'a>(&self, view: &View<'a>, grouping: Grouping) -> Vec<Grouped<'a>> {
+        let all = Item::all(view);
+        let of = self.of(view.version, grouping);
+        if let Some(order) = self.order.borrow().as_ref().filter(|order| Some(&order.of) == of.as_ref()) {
+            return order.rows.iter().map(|(place, group)| (all[*place], group.clone())).collect();
+        }
+        let mut fits = self.filter.matcher(&self.flags);
+        let shown = all.into_iter().enumerate().filter(|(_, item)| fits(*item));
+        let mut placed: Vec<Placed<'a>> =
+            shown.map(|(place, item)| Placed { place, ..self.placed(item, grouping) }).collect();
         placed.sort_by(|a, b| self.compare(a, b));
-        placed
+        let rows = || placed.iter().map(|placed| (placed.place, placed.group.clone())).collect();
+        self.order.replace(of.map(|of| Order { of, rows: rows() }));
+        placed.into_iter().map(|placed| (placed.item, placed.group)).collect()
     }
 
     /// What the filter lets through, in no particular order; what is in folded groups, too.
@@ -357,7 +406,7 @@ impl Arrangement {
     /// The members of a group in the order in which they stand in it, whether it is folded or not.
     pub fn members<'a>(&self, view: &View<'a>, group: &Group) -> Vec<Item<'a>> {
         let placed = self.in_order(view, self.grouping).into_iter();
-        placed.filter(|placed| placed.group == *group).map(|placed| placed.item).collect()
+        placed.filter(|(_, of)| of == group).map(|(item, _)| item).collect()
     }
 
     fn placed<'a>(&self, item: Item<'a>, grouping: Grouping) -> Placed<'a> {
@@ -383,7 +432,7 @@ impl Arrangement {
             }
             Sort::Name | Sort::Host => SortKey::Item,
         };
-        Placed { item, group, key }
+        Placed { place: 0, item, group, key }
     }
 
     fn compare(&self, a: &Placed<'_>, b: &Placed<'_>) -> Ordering {

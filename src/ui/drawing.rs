@@ -79,6 +79,7 @@ impl Ui {
             keymap: &self.options.keymap,
             zone: &self.options.zone,
             now: view.now,
+            version: view.version,
             ascii: self.options.ascii,
             motion: self.options.motion,
             muted: self.muted,

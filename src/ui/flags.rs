@@ -9,7 +9,7 @@ use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::time::{Span, Timestamp};
 
 /// Marks, pins and mutes, and what prompts were begun for. Pins and mutes begin with what the configuration says.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     drafted: BTreeSet<TerminalKey>,
     marked: BTreeSet<TerminalKey>,

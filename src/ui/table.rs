@@ -19,6 +19,7 @@ use crate::task::rang;
 use heads::HeadLayout;
 
 /// What a table shows of each item: its words for every table, and how the dashboard draws them.
+#[derive(Debug)]
 pub struct Column {
     pub title: &'static str,
     /// The datum in words without times, which one look cannot tell; empty where there is none.
@@ -80,7 +81,7 @@ pub enum ShownOn {
 }
 
 /// The cells of a column in the dashboard.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Width {
     Fixed(usize),
     /// The widest words of the column, within bounds.
@@ -195,8 +196,7 @@ pub fn draw(
     first: usize,
 ) -> TableHits {
     let heading = u16::from(area.height > 2);
-    let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
-    let layout = Layout::new(usize::from(area.width), &items, canvas.arrangement);
+    let layout = canvas.arrangement.layout(canvas.version, usize::from(area.width), rows);
     // One row stays blank between the table and what is below it.
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
     let first = Viewport::first_for(first, selected, page, rows.len());
@@ -219,17 +219,18 @@ pub fn draw(
 }
 
 /// The cells of each column, and of the marks of a row.
-struct Layout {
+#[derive(Clone, Debug)]
+pub(super) struct ColumnLayout {
     /// One cell for the bar or a mark; more where a row has both, or several marks.
     marks: usize,
     /// The columns of the operator's choice, left to right; `None` for one that has no room.
     columns: Vec<(&'static Column, Option<usize>)>,
 }
 
-impl Layout {
+impl ColumnLayout {
     /// What fits into a width. What has no `spare` always stays, the name the longest; the others come by what they
     /// spare, each only when what the terminal does keeps enough room to say something.
-    fn new(width: usize, items: &[Item<'_>], arrangement: &Arrangement) -> Self {
+    pub(super) fn new(width: usize, items: &[Item<'_>], arrangement: &Arrangement) -> Self {
         let flags = &arrangement.flags;
         let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
         let marks = items.iter().map(before).max().unwrap_or(0).max(1);
@@ -287,10 +288,10 @@ impl Layout {
 
 /// The titles of the columns that have room in a table of a width.
 pub fn titles(width: usize, items: &[Item<'_>], arrangement: &Arrangement) -> Vec<&'static str> {
-    Layout::new(width, items, arrangement).shown().map(|(column, _)| column.title).collect()
+    ColumnLayout::new(width, items, arrangement).shown().map(|(column, _)| column.title).collect()
 }
 
-fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &Layout) {
+fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &ColumnLayout) {
     let quiet = canvas.theme.parts.quiet;
     let mut pen = Pen::new(buffer, area, 0);
     pen.field("", MARK + layout.marks, quiet);
@@ -379,7 +380,14 @@ impl Cell<'_, '_> {
     }
 }
 
-fn draw_row(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, layout: &Layout, item: Item<'_>, is_selected: bool) {
+fn draw_row(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    line: Rect,
+    layout: &ColumnLayout,
+    item: Item<'_>,
+    is_selected: bool,
+) {
     let (parts, flags, status) = (&canvas.theme.parts, &canvas.arrangement.flags, item.status());
     let base = if is_selected { parts.selected } else { Style::default() };
     let is_stale = matches!(item, Item::Terminal(terminal) if terminal.state.stale.is_some());

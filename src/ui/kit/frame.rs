@@ -26,6 +26,8 @@ pub struct Canvas<'a> {
     pub keymap: &'a Keymap,
     pub zone: &'a TimeZone,
     pub now: Timestamp,
+    /// The version of the view.
+    pub version: Option<u64>,
     pub ascii: bool,
     /// Whether the spinner turns.
     pub motion: bool,
