@@ -116,7 +116,7 @@ impl Default for Settings {
 pub struct Fleet {
     settings: Settings,
     profiles: Arc<ProfileSet>,
-    entries: BTreeMap<TerminalKey, Entry>,
+    entries: BTreeMap<TerminalKey, Box<Entry>>,
     /// What is known of terminals that have not been seen yet, and since when it is.
     known: BTreeMap<TerminalKey, (TerminalHistory, Timestamp)>,
     servers: BTreeMap<ServerId, ServerView>,
@@ -174,8 +174,7 @@ impl Fleet {
             Input::Checkpoint { server, checkpoint } => self.restore(&server, *checkpoint),
             Input::KnownTasks { server, tasks } => self.tasks.remember(server, tasks),
             Input::Submitted { key, at, text } => {
-                let taken =
-                    self.entries.get(&key).map(|entry| entry.terminal().input.taken_as(&text)).unwrap_or_default();
+                let taken = self.entry(&key).map(|entry| entry.terminal().input.taken_as(&text)).unwrap_or_default();
                 self.observe(&key, Observation::Submitted { at, taken });
             }
             Input::Noted(noted) => self.noted(noted),
@@ -208,7 +207,7 @@ impl Fleet {
 
     /// The terminal with an identity; its times are as of the last input that concerned it.
     pub fn terminal(&self, key: &TerminalKey) -> Option<&Terminal> {
-        self.entries.get(key).map(Entry::terminal)
+        self.entry(key).map(Entry::terminal)
     }
 
     /// The public state of a terminal of a view with its times as of `now`, or as the view has it when it is known no more.
@@ -218,7 +217,7 @@ impl Fleet {
 
     /// The public state of a terminal with its times as of `now`.
     pub fn state(&self, key: &TerminalKey, now: Timestamp) -> Option<State> {
-        self.entries.get(key).map(|entry| entry.state(now))
+        self.entry(key).map(|entry| entry.state(now))
     }
 
     /// The task in a window.
@@ -239,28 +238,28 @@ impl Fleet {
 
     /// What was named between consecutive assessments of a terminal (SPEC §6), newest last, bounded.
     pub fn surface_events(&self, key: &TerminalKey) -> impl Iterator<Item = (Timestamp, SurfaceEvent)> {
-        self.entries.get(key).into_iter().flat_map(|entry| entry.events().iter().copied())
+        self.entry(key).into_iter().flat_map(|entry| entry.events().iter().copied())
     }
 
     /// The dialog with the agent as far as a terminal's screen shows it (SPEC §6); `None` when nothing reads its screen.
     pub fn dialog_text(&self, key: &TerminalKey) -> Option<String> {
-        self.entries.get(key).and_then(Entry::dialog_text)
+        self.entry(key).and_then(Entry::dialog_text)
     }
 
     /// Why a terminal is said to be what it is at `now`, `reads_records` telling whether its records may be read; `None`
     /// when no profile has read a screen of it.
     pub fn explain(&self, key: &TerminalKey, reads_records: bool, now: Timestamp) -> Option<String> {
-        self.entries.get(key).and_then(|entry| entry.explain(&self.profiles, reads_records, now))
+        self.entry(key).and_then(|entry| entry.explain(&self.profiles, reads_records, now))
     }
 
     /// What an agent's own record says of its turn, where it says anything of it.
     pub fn recorded_turn(&self, key: &TerminalKey) -> Option<&RecordedTurn> {
-        self.entries.get(key).and_then(Entry::record)
+        self.entry(key).and_then(Entry::record)
     }
 
     /// The timers that run for a terminal, the next deadline first (SPEC §7); none for one that is not there.
     pub fn timers(&self, key: &TerminalKey) -> Vec<Timer> {
-        self.entries.get(key).map(Entry::timers).unwrap_or_default()
+        self.entry(key).map(Entry::timers).unwrap_or_default()
     }
 
     /// The watched servers.
@@ -270,7 +269,7 @@ impl Fleet {
 
     /// What there is to show at a time, most urgent terminal first.
     pub fn view(&self, now: Timestamp) -> View<'_> {
-        let terminals: Vec<&Terminal> = self.entries.values().map(Entry::terminal).collect();
+        let terminals: Vec<&Terminal> = self.entries.values().map(|entry| entry.terminal()).collect();
         let order = self.order.get_or_init(|| {
             let mut places: Vec<usize> = (0..terminals.len()).collect();
             places.sort_by_cached_key(|place| view::urgency(terminals[*place]));
@@ -361,11 +360,16 @@ impl Fleet {
         }
     }
 
+    fn entry(&self, key: &TerminalKey) -> Option<&Entry> {
+        self.entries.get(key).map(|entry| &**entry)
+    }
+
     /// The terminals of a server.
     fn of_server<'a>(&'a self, server: &'a ServerId) -> impl Iterator<Item = (&'a TerminalKey, &'a Entry)> {
         let first =
             TerminalKey { server: server.clone(), pane: PaneId(0), pid: 0, instance: ServerInstance::default() };
-        self.entries.range(first..).take_while(move |(key, _)| key.server == *server)
+        let here = self.entries.range(first..).take_while(move |(key, _)| key.server == *server);
+        here.map(|(key, entry)| (key, &**entry))
     }
 
     /// Terminals that were known and do not come into view have gone while nobody watched. A first look may not find every
@@ -402,11 +406,11 @@ impl Fleet {
         }
         let key = report.key.clone();
         let known = self.known.remove(&key).map(|(known, _)| known);
-        let named_by = self.entries.get(&key).map(Entry::naming);
+        let named_by = self.entry(&key).map(Entry::naming);
         let entry = self
             .entries
             .entry(key.clone())
-            .or_insert_with(|| Entry::new(key.clone(), self.settings.tracker.clone(), known, is_new, self.now));
+            .or_insert_with(|| Entry::new(key.clone(), self.settings.tracker.clone(), known, is_new, self.now).into());
         let outcome = entry.look(report, &self.profiles, self.now);
         // What was said of the agent before is not said of the one that was begun in its place.
         let relabelled = entry.take_note(&self.notes);
@@ -475,7 +479,7 @@ impl Fleet {
             self.due.iter().take_while(|(at, _)| *at <= self.now).map(|(_, key)| key.clone()).collect();
         let (now, keep) = (self.now, self.settings.keep_gone);
         let is_gone = |key: &TerminalKey| {
-            self.entries.get(key).and_then(Entry::gone_since).is_some_and(|since| now.since(since) >= keep)
+            self.entry(key).and_then(Entry::gone_since).is_some_and(|since| now.since(since) >= keep)
         };
         let (gone, mut due): (Vec<TerminalKey>, Vec<TerminalKey>) = due.into_iter().partition(is_gone);
         // What is due at once happens in the order of the terminals.
@@ -533,11 +537,11 @@ impl Fleet {
         for (key, entry) in &self.entries {
             wanted.entry(entry.wanted_name()).or_default().push(key.clone());
         }
-        let is_gone = |key: &TerminalKey| self.entries.get(key).is_some_and(|entry| entry.gone_since().is_some());
+        let is_gone = |key: &TerminalKey| self.entry(key).is_some_and(|entry| entry.gone_since().is_some());
         let mut named: Vec<(TerminalKey, String)> = Vec::new();
         for (name, keys) in wanted {
             let there = keys.iter().filter(|key| !is_gone(key)).count();
-            let given = |key: &&TerminalKey| self.entries.get(key).is_some_and(Entry::has_given_name) && !is_gone(key);
+            let given = |key: &&TerminalKey| self.entry(key).is_some_and(Entry::has_given_name) && !is_gone(key);
             let given: Vec<&TerminalKey> = keys.iter().filter(given).collect();
             let mut taken = BTreeSet::new();
             for key in keys.iter().filter(|key| !is_gone(key)).chain(keys.iter().filter(|key| is_gone(key))) {
@@ -563,7 +567,7 @@ impl Fleet {
         }
         self.is_named = true;
         let id = |entry: &Entry| entry.terminal().state.terminal.id.clone();
-        self.names = self.entries.values().map(id).collect();
+        self.names = self.entries.values().map(|entry| id(entry)).collect();
         self.name_tasks();
     }
 }

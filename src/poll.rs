@@ -40,6 +40,8 @@ use plan::{PollReport, ServerMemory, Suspect};
 /// How often, and after how long, one look is made again for the exit status of a task.
 const LOOKS_AGAIN: u32 = 5;
 const A_MOMENT: Duration = Duration::from_millis(40);
+/// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
+const CAPTURES: usize = 128;
 /// How long a poll waits for the records of agents.
 const RECORDS: Duration = Duration::from_millis(250);
 /// How long one look that is not followed by others waits for git, and for the records on a host.
@@ -336,15 +338,16 @@ impl ServerPoller {
             self.memory.put_off(&look);
         }
         let due = self.memory.due(&look);
-        let more = match due.is_empty() {
-            true => Listing::default(),
-            false => {
-                let asked = Instant::now();
-                let more = self.server.capture_listed(&mut self.rows, &due).await?;
-                self.took += asked.elapsed();
-                more
-            }
-        };
+        let mut more = Listing { instance: look.instance.clone(), clock: i64::MAX, ..Listing::default() };
+        for panes in due.chunks(CAPTURES) {
+            let asked = Instant::now();
+            let part = self.server.capture_listed(&mut self.rows, panes).await?;
+            self.took += asked.elapsed();
+            // What another server shows is not of these panes.
+            let captures = if part.instance == look.instance { part.captures } else { Vec::new() };
+            more.captures.extend(captures);
+            more.clock = more.clock.min(part.clock);
+        }
         let instance = look.instance.clone();
         let mut told = self.memory.report(look, more);
         for pane in &mut told.panes {

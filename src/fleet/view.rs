@@ -339,7 +339,7 @@ impl Fleet {
         let here = self.entries.iter().filter(|(key, _)| key.server == *server);
         Checkpoint {
             server: self.servers.get(server).cloned(),
-            entries: here.map(|(_, entry)| entry.clone()).collect(),
+            entries: here.map(|(_, entry)| Entry::clone(entry)).collect(),
             tasks: self.tasks.checkpoint(server),
             recent: self.recent.iter().filter(|recent| recent.key.server == *server).cloned().collect(),
         }
@@ -353,13 +353,13 @@ impl Fleet {
         for key in keys {
             let Some(mut entry) = self.entries.remove(&key) else { continue };
             self.wait_no_more(&mut entry);
-            before.insert(key, entry);
+            before.insert(key, *entry);
         }
         for entry in entries {
             let entry = entry.restored(self.settings.tracker.clone(), &self.profiles, self.now);
             let Terminal { key, transitions, .. } = entry.terminal().clone();
             let (id, mut screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
-            self.entries.insert(key.clone(), entry);
+            self.entries.insert(key.clone(), entry.into());
             self.wait_for(&key);
             let Some(old) = before.remove(&key) else {
                 self.effects.push_back(Effect::Introduced { key });
@@ -377,7 +377,7 @@ impl Fleet {
             self.effects.extend(missed.into_iter().rev());
         }
         for (key, entry) in before {
-            self.entries.insert(key.clone(), entry);
+            self.entries.insert(key.clone(), entry.into());
             self.leave(vec![key]);
         }
         self.recent.retain(|recent| recent.key.server != *server);

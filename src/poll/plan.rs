@@ -182,9 +182,7 @@ impl ServerMemory {
         let rows: Vec<_> = look.panes.iter().map(tasks::row).collect();
         let chosen: Vec<ListedPane> = self.choose_rows(&look.panes).into_iter().cloned().collect();
         let mut captures: BTreeMap<(PaneId, u32), (i64, CapturedPane)> = BTreeMap::new();
-        // What another server showed in the second call is not of these panes.
-        let more_captures = if more.instance == look.instance { more.captures } else { Vec::new() };
-        for (clock, captured) in [(look.clock, look.captures), (more.clock, more_captures)] {
+        for (clock, captured) in [(look.clock, look.captures), (more.clock, more.captures)] {
             captures
                 .extend(captured.into_iter().map(|capture| ((capture.pane.id, capture.pane.pid), (clock, capture))));
         }

@@ -46,7 +46,9 @@ const ENTRIES: usize = 10_000;
 /// How often it is asked whether another file has taken the place of one, and whether one has come to be, of an agent whose
 /// screen changes and of one that stands still.
 const FIND_AGAIN: Span = Span::from_secs(1);
-const FIND_AGAIN_STILL: Span = Span::from_secs(10);
+const FIND_AGAIN_STILL: Span = Span::from_secs(30);
+/// The same of a file on a host that nothing proves to be the agent's.
+const FIND_DEAR: Span = Span::from_secs(10);
 /// How long records may follow the screen: an agent counts as changing for so long after its screen has changed.
 const FOLLOWS: Span = Span::from_secs(10);
 /// How often the files of an agent that stands still are looked at.
@@ -290,7 +292,7 @@ impl RecordFile {
         let is_other = self.session.as_deref() != session;
         // On a host it takes several questions.
         let is_dear = self.path.is_some() && !files.is_here() && !source.is_proven();
-        let pause = if is_dear { FIND_AGAIN_STILL } else { pause };
+        let pause = if is_dear { pause.max(FIND_DEAR) } else { pause };
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
             self.session = session.map(str::to_owned);
