@@ -246,7 +246,10 @@ impl App {
                 let distance = if is_own { KEY_FRAME } else { FRAME };
                 self.engine.handle(event, poll::now());
                 self.want_frame(distance);
-                while let Some(event) = self.engine.try_next() {
+                // Where reports come without a pause, frames go on.
+                while self.due.is_none_or(|due| Instant::now() < due)
+                    && let Some(event) = self.engine.try_next()
+                {
                     self.engine.handle(event, poll::now());
                     tokio::select! {
                         biased;
