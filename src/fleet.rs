@@ -292,18 +292,15 @@ impl Fleet {
         let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
         view.load = load;
         let is_first = view.answered_at.is_none();
+        let is_whole = outcome.is_whole();
         match outcome {
             PollResult::Listed(panes) => {
                 view.health = ServerHealth::Up;
-                if panes.iter().all(|pane| pane.capture != Capture::Awaited) {
-                    view.answered_at = Some(at);
-                }
+                view.answered_at = if is_whole { Some(at) } else { view.answered_at };
                 self.listed(&server, panes, is_first);
             }
-            PollResult::Read { panes, is_last } => {
-                if is_last {
-                    view.answered_at = Some(at);
-                }
+            PollResult::Read { panes, .. } => {
+                view.answered_at = if is_whole { Some(at) } else { view.answered_at };
                 panes.into_iter().for_each(|pane| self.pane(pane, !is_first));
             }
             PollResult::NoServer(problem) => {

@@ -232,6 +232,17 @@ pub enum PollResult {
     Failed(Problem),
 }
 
+impl PollResult {
+    /// Whether nothing of it is told by a later one.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Self::Listed(panes) => panes.iter().all(|pane| pane.capture != Capture::Awaited),
+            Self::Read { is_last, .. } => *is_last,
+            Self::NoServer(_) | Self::Failed(_) => true,
+        }
+    }
+}
+
 impl ServerReport {
     /// The same in parts that can be taken in one after the other, with no more than `count` new screens each.
     pub fn in_parts(self, count: usize) -> impl Iterator<Item = Self> {

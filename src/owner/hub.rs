@@ -186,7 +186,10 @@ impl Clients {
             Input::Server(report) => {
                 let delta = self.panes.delta(report);
                 self.tell(&delta);
-                // The server's report is the last of a poll.
+                // The server's report is the last of a poll, and a poll that leaves screens to the next one is none yet.
+                if !report.outcome.is_whole() {
+                    return;
+                }
                 for (by, _) in self.waiting.extract_if(.., |(_, asked)| *asked <= began).collect::<Vec<_>>() {
                     self.tell(&OwnerMessage::Polled { by });
                 }

@@ -157,12 +157,16 @@ impl ServerMemory {
     pub(super) fn put_off(&mut self, look: &Listing) {
         let is_new = |listed: &&ListedPane| {
             let pane = self.panes.get(&(listed.id, listed.pid));
-            pane.is_some_and(|pane| pane.is_new() && pane.is_watched() && !pane.is_task())
+            pane.is_some_and(|pane| pane.is_new() && !pane.is_asked && pane.is_watched() && !pane.is_task())
         };
-        let mut new: Vec<PaneId> = look.panes.iter().filter(is_new).map(|listed| listed.id).collect();
-        new.sort_by_key(|id| !self.urgent.contains(id));
+        let new = look.panes.iter().filter(is_new).map(|listed| (listed.id, listed.pid));
+        let mut new: Vec<(PaneId, u32)> = new.collect();
+        new.sort_by_key(|(id, _)| !self.urgent.contains(id));
         let count = if self.awaited.is_empty() && new.len() > AT_ONCE { 0 } else { AT_ONCE.min(new.len()) };
-        self.awaited = new.split_off(count).into_iter().collect();
+        self.awaited = new.split_off(count).into_iter().map(|(id, _)| id).collect();
+        for key in new {
+            self.panes.entry(key).and_modify(|pane| pane.is_asked = true);
+        }
     }
 
     /// Watched panes that may show something new and that this look has not captured.

@@ -50,6 +50,8 @@ pub(super) struct Pane {
     /// Whether a known agent has ever been seen in it: it stays watched when the agent is gone.
     had_agent: bool,
     captured: Option<Captured>,
+    /// Whether it was put off no longer when there were many to be captured for the first time.
+    pub(super) is_asked: bool,
     /// Whether the last capture showed something new.
     pub(super) changing: bool,
     /// Whether its window was one of a task when that was decided.

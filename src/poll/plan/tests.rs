@@ -17,6 +17,8 @@ struct Played {
     scans: usize,
     /// What the last look told of tasks.
     tasks: task::TaskPoll,
+    /// Whether tmux prints no screens.
+    is_blind: bool,
 }
 
 impl Played {
@@ -36,6 +38,7 @@ impl Played {
             calls: 0,
             scans: 0,
             tasks: task::TaskPoll::default(),
+            is_blind: false,
         }
     }
 
@@ -76,7 +79,10 @@ impl Played {
     fn capture(&self, ids: &[PaneId]) -> Vec<CapturedPane> {
         let shown = self.panes.iter().filter(|(pane, _)| ids.contains(&pane.id));
         shown
-            .map(|(pane, text)| CapturedPane { pane: pane.clone(), screen: Some(Screen::from_text(text, 80)) })
+            .map(|(pane, text)| {
+                let screen = (!self.is_blind).then(|| Screen::from_text(text, 80));
+                CapturedPane { pane: pane.clone(), screen }
+            })
             .collect()
     }
 
@@ -162,6 +168,21 @@ fn of_many_new_panes_the_first_look_tells_which_there_are_and_the_next_ones_what
     tmux.pane(count + 1, "claude", "hello");
     let reports = tmux.look();
     assert_eq!((awaited(&reports), tmux.captured.as_slice()), (0, &[count + 1][..]));
+}
+
+#[test]
+fn many_panes_that_cannot_be_captured_are_not_asked_for_without_a_pause() {
+    let mut tmux = Played::new("");
+    for id in 1..=2 * AT_ONCE as u32 {
+        tmux.pane(id, "claude", "hello");
+    }
+    tmux.is_blind = true;
+    for _ in 0..3 {
+        tmux.look();
+    }
+    assert!(tmux.memory.pause(Duration::ZERO) > Duration::ZERO);
+    let reports = tmux.look();
+    assert!(reports.iter().all(|report| matches!(report.capture, Capture::Failed(_))));
 }
 
 #[test]
