@@ -10,6 +10,7 @@ mod drafts;
 mod encoding;
 mod feeds;
 mod file;
+mod hours;
 mod identity;
 mod intake;
 mod intents;

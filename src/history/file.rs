@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
+use super::hours::HOUR;
 use super::{Settings, Trouble};
 use crate::private;
 use crate::time::{Span, Timestamp};
@@ -343,6 +344,16 @@ pub(super) const STEPS: &[&str] = &[
          status INTEGER, body TEXT,
          UNIQUE (token, key)
      ) STRICT;",
+    // 12: what was done in hours that are over, in milliseconds, and up to which hour that is known.
+    "ALTER TABLE terminals ADD COLUMN added_up INTEGER;
+     CREATE TABLE hours (
+         terminal INTEGER NOT NULL REFERENCES terminals (id) ON DELETE CASCADE,
+         hour INTEGER NOT NULL,
+         working INTEGER NOT NULL, waiting INTEGER NOT NULL, ready INTEGER NOT NULL, gone INTEGER NOT NULL,
+         unknown INTEGER NOT NULL,
+         turns TEXT,
+         PRIMARY KEY (terminal, hour)
+     ) STRICT, WITHOUT ROWID;",
 ];
 
 /// The version that this program writes.
@@ -459,7 +470,10 @@ fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), 
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM requests WHERE at < ?1", [oldest.as_millis()])?;
-    transaction.execute("DELETE FROM usage WHERE (hour + 1) * 3600000 < ?1", [oldest.as_millis()])?;
+    for table in ["usage", "hours"] {
+        let sql = format!("DELETE FROM {table} WHERE (hour + 1) * {HOUR} < ?1");
+        transaction.execute(&sql, [oldest.as_millis()])?;
+    }
     transaction.execute(
         "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)
              AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)

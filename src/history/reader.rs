@@ -256,17 +256,7 @@ impl Reader {
         to: Timestamp,
     ) -> Result<Vec<(Timestamp, Timestamp)>, Trouble> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Vec::new()) };
-        let sql = "SELECT started, seen, iif(ended IS NULL AND seen > ?4, owner, NULL) FROM watches
-                   WHERE terminal = ?1 AND started < ?3 AND (seen >= ?2 OR ended IS NULL) ORDER BY started";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let values = params![terminal, from.as_millis(), to.as_millis(), (to - LEASE).as_millis()];
-        let rows = statement.query_map(values, |row| {
-            let (started, seen) = (Timestamp::from_millis(row.get(0)?), Timestamp::from_millis(row.get(1)?));
-            let watches = row.get::<_, Option<String>>(2)?.is_some_and(|owner| !Owner::has_ended(&owner));
-            Ok((started, if watches { seen.max(to) } else { seen }))
-        })?;
-        let watched = rows.collect::<Result<Vec<_>, _>>()?;
-        Ok(watched.into_iter().filter(|(_, end)| *end >= from).collect())
+        watched(&self.connection, terminal, from, to)
     }
 
     /// What the time line of a terminal is drawn from ([`super::timeline`]), up to a time: its transitions, and of a task
@@ -276,39 +266,18 @@ impl Reader {
     /// The file cannot be read, or something in it is no record.
     pub fn line(&mut self, key: &TerminalKey, since: Option<Timestamp>, until: Timestamp) -> Result<Line, Trouble> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Line::default()) };
-        let since = since.map_or(i64::MIN, Timestamp::as_millis);
-        let sql = "SELECT r.at, t.summary, t.turn_ended, iif(r.kind = 'task_event', r.document, NULL)
-                   FROM records r LEFT JOIN transitions t ON t.record = r.id
-                   WHERE r.terminal = ?1 AND r.kind IN ('transition', 'task_event') AND r.at < ?3
-                     AND r.at >= coalesce((SELECT max(at) FROM records WHERE terminal = ?1
-                                           AND kind IN ('transition', 'task_event') AND at < ?2), ?2)
-                   ORDER BY r.at, r.id";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params![terminal, since, until.as_millis()])?;
-        let mut points = Vec::new();
-        // The same few come again and again.
-        let mut summaries: HashMap<String, Summary> = HashMap::new();
-        while let Some(row) = rows.next()? {
-            let at = Timestamp::from_millis(row.get(0)?);
-            if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| Trouble::Damaged)? {
-                let document = self.codec.unpack_document(document)?;
-                // An event that another version wrote says nothing of who had the turn.
-                if let Ok(event) = serde_json::from_str::<TaskRecord>(&document) {
-                    points.push(Point::of_task_event(at, &event.happening, &event.state));
-                }
-                continue;
-            }
-            let words = row.get_ref(1)?.as_str().map_err(|_| Trouble::Damaged)?;
-            let summary = match summaries.get(words) {
-                Some(known) => known,
-                None => summaries.entry(words.to_owned()).or_insert(read_summary(words).ok_or(Trouble::Damaged)?),
-            };
-            let turn_ended = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis);
-            points.push(Point { at, holder: Holder::of(summary), result: summary.result, turn_ended });
-        }
-        drop(rows);
-        drop(statement);
-        Ok(Line { points, watched: self.watched(key, Timestamp::from_millis(since), until)? })
+        let watched = self.watched(key, since.unwrap_or(Timestamp::from_millis(i64::MIN)), until)?;
+        Ok(Line { points: self.points(terminal, since, until)?, watched })
+    }
+
+    /// The transitions of a [`Line`] alone.
+    pub(super) fn points(
+        &mut self,
+        terminal: i64,
+        since: Option<Timestamp>,
+        until: Timestamp,
+    ) -> Result<Vec<Point>, Trouble> {
+        points(&self.connection, &mut self.codec, terminal, since, until)
     }
 
     /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.
@@ -455,6 +424,67 @@ fn parsed<'a, T: serde::Deserialize<'a>>(document: &'a str) -> Option<T> {
     serde_json::from_str(document).ok()
 }
 
+/// As [`Reader::watched`].
+pub(super) fn watched(
+    connection: &Connection,
+    terminal: i64,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<(Timestamp, Timestamp)>, Trouble> {
+    let sql = "SELECT started, seen, iif(ended IS NULL AND seen > ?4, owner, NULL) FROM watches
+               WHERE terminal = ?1 AND started < ?3 AND (seen >= ?2 OR ended IS NULL) ORDER BY started";
+    let mut statement = connection.prepare_cached(sql)?;
+    let values = params![terminal, from.as_millis(), to.as_millis(), (to - LEASE).as_millis()];
+    let rows = statement.query_map(values, |row| {
+        let (started, seen) = (Timestamp::from_millis(row.get(0)?), Timestamp::from_millis(row.get(1)?));
+        let watches = row.get::<_, Option<String>>(2)?.is_some_and(|owner| !Owner::has_ended(&owner));
+        Ok((started, if watches { seen.max(to) } else { seen }))
+    })?;
+    let watched = rows.collect::<Result<Vec<_>, _>>()?;
+    Ok(watched.into_iter().filter(|(_, end)| *end >= from).collect())
+}
+
+/// The transitions of a terminal, and of a task its events, before a time, from another one on with the one before.
+pub(super) fn points(
+    connection: &Connection,
+    codec: &mut Codec,
+    terminal: i64,
+    since: Option<Timestamp>,
+    until: Timestamp,
+) -> Result<Vec<Point>, Trouble> {
+    let sql = "SELECT r.at, t.summary, t.turn_ended, iif(r.kind = 'task_event', r.document, NULL)
+               FROM records r LEFT JOIN transitions t ON t.record = r.id
+               WHERE r.terminal = ?1 AND r.kind IN ('transition', 'task_event') AND r.at < ?3
+                 AND r.at >= coalesce((SELECT max(at) FROM records WHERE terminal = ?1
+                                       AND kind IN ('transition', 'task_event') AND at < ?2), ?2)
+               ORDER BY r.at, r.id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let since = since.map_or(i64::MIN, Timestamp::as_millis);
+    let mut rows = statement.query(params![terminal, since, until.as_millis()])?;
+    let mut points = Vec::new();
+    // The same few come again and again.
+    let mut summaries: HashMap<String, Summary> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let at = Timestamp::from_millis(row.get(0)?);
+        if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| Trouble::Damaged)? {
+            let document = codec.unpack_document(document)?;
+            // An event that another version wrote says nothing of who had the turn.
+            if let Ok(event) = serde_json::from_str::<TaskRecord>(&document) {
+                points.push(Point::of_task_event(at, &event.happening, &event.state));
+            }
+            continue;
+        }
+        let words = row.get_ref(1)?.as_str().map_err(|_| Trouble::Damaged)?;
+        let summary = match summaries.get(words) {
+            Some(known) => known,
+            None => summaries.entry(words.to_owned()).or_insert(read_summary(words).ok_or(Trouble::Damaged)?),
+        };
+        let turn_ended = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis);
+        points.push(Point { at, holder: Holder::of(summary), result: summary.result, turn_ended });
+    }
+    Ok(points)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -464,7 +494,7 @@ mod tests {
     fn a_page_costs_what_is_on_it_however_long_the_history_is() {
         let mut connection = Connection::open_in_memory().unwrap();
         file::migrate(&mut connection).unwrap();
-        connection.execute_batch("INSERT INTO terminals VALUES (1, '', 'default', 1, 1, 't1')").unwrap();
+        connection.execute_batch("INSERT INTO terminals VALUES (1, '', 'default', 1, 1, 't1', NULL)").unwrap();
         // How SQLite finds what a filter asks for.
         let plan = |filter: &RecordFilter| {
             let sql = format!("EXPLAIN QUERY PLAN {SELECT} {}", filter.conditions(&connection).unwrap());

@@ -9,11 +9,12 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, Tran
 use super::Trouble;
 use super::encoding::{self, Codec};
 use super::file::{self, HistoryOptions, Opened};
+use super::hours::hour_of;
 use super::identity::{Owner, terminal_row, terminal_row_for};
 use super::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use super::summary::ServerSummary;
 use super::writer::Message;
-use super::{notes, usage};
+use super::{hours, notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::operation::Operation;
 use crate::private::Held;
@@ -158,6 +159,14 @@ impl Store {
     /// The connection, for what is no record.
     pub(super) fn connection(&mut self) -> &mut Connection {
         &mut self.opened.connection
+    }
+
+    /// Adds up hours that are over, some of them; whether there are more.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(super) fn add_up_hours(&mut self, now: Timestamp) -> Result<bool, Trouble> {
+        hours::add_up(&mut self.opened.connection, &mut self.codec, now)
     }
 
     fn transact(
@@ -312,6 +321,9 @@ impl Batch<'_> {
         document: &impl serde::Serialize,
     ) -> Result<i64, Trouble> {
         let terminal = key.map(|key| self.terminal(key, Some(name))).transpose()?;
+        if let Some(terminal) = terminal.filter(|_| hour_of(at) < hour_of(self.now)) {
+            hours::unsettle(&self.transaction, terminal, at)?;
+        }
         let packed = self.codec.pack(document)?;
         let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
         Ok(self.sql(sql)?.insert(params![at.as_millis(), kind.word(), terminal, name, packed])?)

@@ -15,7 +15,7 @@ words! {
 
 /// Two watches that are no further apart are one: another process took over from one that was killed, which last said a
 /// while before that it watched.
-const SEAM: Span = BEAT;
+pub(super) const SEAM: Span = BEAT;
 
 impl Holder {
     /// Who has the turn in a state: the agent that works, the operator that it waits for, the operator for whom it is

@@ -7,8 +7,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 
+use super::hours::{self, begin_of, hour_of};
 use super::identity::terminal_row;
-use super::reader::{Line, Reader, StoredTerminal};
+use super::reader::{Reader, StoredTerminal, watched};
 use super::timeline::{Holder, TimelineSpan, timeline, turns};
 use super::{SessionUsage, Trouble};
 use crate::state::{TurnResult, words};
@@ -30,8 +31,8 @@ impl TotalsOf {
 /// What was done in some time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// How long each had the turn.
-    pub time: BTreeMap<Holder, Span>,
+    /// How long each had the turn, in the order of [`Holder::ALL`].
+    pub time: [Span; Holder::ALL.len()],
     /// How many turns ended in what.
     pub turns: BTreeMap<TurnResult, u32>,
     /// Tokens that were read and written, and what was paid in US dollars; `None` where nothing is known of it.
@@ -65,7 +66,7 @@ pub struct Period {
 impl Totals {
     /// How long one had the turn.
     pub fn time(&self, holder: Holder) -> Span {
-        self.time.get(&holder).copied().unwrap_or_default()
+        self.time[holder as usize]
     }
 
     /// How many turns ended so.
@@ -76,13 +77,15 @@ impl Totals {
     /// Whether nobody watched, so that nothing is known.
     pub fn is_empty(&self) -> bool {
         let is_unused = self.tokens_in.or(self.tokens_out).is_none() && self.cost_usd.is_none();
-        is_unused && self.turns.is_empty() && self.time.keys().all(|holder| *holder == Holder::Unwatched)
+        is_unused
+            && self.turns.is_empty()
+            && Holder::ALL.iter().all(|it| *it == Holder::Unwatched || self.time(*it) == Span::ZERO)
     }
 
     /// Adds what was done in another time, or by another one.
     pub fn add(&mut self, other: &Totals) {
-        for (holder, span) in &other.time {
-            self.add_time(*holder, *span);
+        for holder in Holder::ALL {
+            self.add_time(*holder, other.time(*holder));
         }
         for (result, count) in &other.turns {
             *self.turns.entry(*result).or_default() += count;
@@ -92,8 +95,9 @@ impl Totals {
         add_known(&mut self.cost_usd, other.cost_usd, |sum, more| sum + more);
     }
 
-    fn add_time(&mut self, holder: Holder, span: Span) {
-        let sum = self.time.entry(holder).or_default();
+    /// Adds a time in which one had the turn.
+    pub fn add_time(&mut self, holder: Holder, span: Span) {
+        let sum = &mut self.time[holder as usize];
         *sum = Span::from_millis(sum.as_millis() + span.as_millis());
     }
 }
@@ -117,22 +121,29 @@ impl Reader {
         period: &Period,
     ) -> Result<Vec<DayTotals>, Trouble> {
         let all = self.usage(period.until)?;
+        let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<SessionUsage>>::new(), by_session(&all));
+        all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used.clone()));
         let mut known = Vec::new();
         for terminal in terminals {
-            let line = self.line(&terminal.key, period.since, period.until)?;
+            let Some(row) = terminal_row(&self.connection, &terminal.key)? else { continue };
+            let long_ago = Timestamp::from_millis(i64::MIN);
+            let watched = watched(&self.connection, row, period.since.unwrap_or(long_ago), period.until)?;
             // Nothing is known of the time before.
-            let Some(&(begun, _)) = line.watched.first() else { continue };
-            let row = terminal_row(&self.connection, &terminal.key)?.unwrap_or_default();
-            let usage: Vec<SessionUsage> = all.iter().filter(|(of, _)| *of == row).map(|(_, it)| it.clone()).collect();
-            let before = used_before(row, &usage, &all);
-            let since = begun.max(period.since.unwrap_or(begun));
-            known.push(TerminalLine { terminal, begun, since, line, usage, before });
+            let Some(&(begun, _)) = watched.first() else { continue };
+            known.push((terminal, row, watched, begun, begun.max(period.since.unwrap_or(begun))));
         }
-        let Some(first) = known.iter().map(|one| one.since).min() else { return Ok(Vec::new()) };
+        let Some(first) = known.iter().map(|(.., since)| *since).min() else { return Ok(Vec::new()) };
         let hours = hours(first, period.until, &period.zone);
+        let is_whole = |at: Timestamp| at == begin_of(hour_of(at));
+        // Where the clock differs by half an hour, all is added up anew.
+        let are_kept = hours.iter().all(|hour| is_whole(hour.begin) && is_whole(hour.end));
         let mut days: BTreeMap<(Date, String), DayTotals> = BTreeMap::new();
-        for one in &known {
-            one.add_to(&mut days, &hours, by, period.until);
+        for (terminal, row, watched, begun, since) in known {
+            let added_up = hours::added_up(&self.connection, row)?.filter(|_| are_kept).unwrap_or(i64::MIN);
+            let mut done = self.done(row, &watched, (since, period.until), added_up)?;
+            let usage = of_terminals.remove(&row).unwrap_or_default();
+            done.used = growth(&usage, begun, &used_before(row, &usage, &of_sessions));
+            TerminalTotals { terminal, since, done, usage }.add_to(&mut days, &hours, by, period.until);
         }
         let mut days: Vec<DayTotals> = days.into_values().collect();
         days.retain(|day| !day.whole.is_empty());
@@ -143,23 +154,97 @@ impl Reader {
         days.iter_mut().for_each(|day| day.hours.retain(|_, hour| !hour.is_empty()));
         Ok(days)
     }
+
+    /// What a terminal did in some time: from the hours that are added up as far as they are whole, else from what is on record.
+    fn done(
+        &mut self,
+        terminal: i64,
+        watched: &[(Timestamp, Timestamp)],
+        (since, until): (Timestamp, Timestamp),
+        added_up: i64,
+    ) -> Result<Done, Trouble> {
+        let from = hour_of(since - Span::from_millis(1)) + 1;
+        let to = added_up.min(hour_of(until));
+        let (kept, stretches) = match from < to {
+            true => (
+                hours::kept(&self.connection, terminal, from, to)?,
+                vec![(since, begin_of(from)), (begin_of(to), until)],
+            ),
+            false => (BTreeMap::new(), vec![(since, until)]),
+        };
+        let mut recorded = Vec::new();
+        for (from, to) in stretches.into_iter().filter(|(from, to)| from < to) {
+            let points = self.points(terminal, Some(from), to)?;
+            recorded.push(RecordedStretch {
+                from,
+                to,
+                line: timeline(&points, watched, from, to),
+                ended: turns(&points),
+            });
+        }
+        Ok(Done { kept, recorded, used: Vec::new() })
+    }
 }
 
-/// What the history has of one terminal.
-struct TerminalLine<'a> {
+/// What a terminal did.
+#[derive(Default)]
+struct Done {
+    /// In hours that are added up, by their beginnings.
+    kept: BTreeMap<Timestamp, Totals>,
+    /// In the rest of the time.
+    recorded: Vec<RecordedStretch>,
+    /// What its agent used.
+    used: Vec<(Timestamp, Totals)>,
+}
+
+/// What is on record of some time.
+struct RecordedStretch {
+    from: Timestamp,
+    to: Timestamp,
+    line: Vec<TimelineSpan>,
+    ended: Vec<(Timestamp, TurnResult)>,
+}
+
+impl Done {
+    /// What was done from one time up to another, both of which are whole hours where hours are kept.
+    fn between(&self, from: Timestamp, to: Timestamp) -> Totals {
+        let mut done = Totals::default();
+        self.kept.range(from..to).for_each(|(_, hour)| done.add(hour));
+        for stretch in &self.recorded {
+            let (from, to) = (from.max(stretch.from), to.min(stretch.to));
+            if from < to {
+                done.add(&done_between(&stretch.line, &stretch.ended, from, to));
+            }
+        }
+        within(&self.used, from, to).iter().for_each(|(_, used)| done.add(used));
+        done
+    }
+}
+
+/// What is told of one terminal.
+struct TerminalTotals<'a> {
     terminal: &'a StoredTerminal,
-    /// When it was first watched, and from when on it counts.
-    begun: Timestamp,
+    /// From when on it counts.
     since: Timestamp,
-    line: Line,
+    done: Done,
     usage: Vec<SessionUsage>,
-    before: UsedBefore,
 }
 
 /// What sessions had used in other terminals before they were resumed in this one, by their ids and agents.
 type UsedBefore = HashMap<(String, String), Totals>;
 
-fn used_before(terminal: i64, usage: &[SessionUsage], all: &[(i64, SessionUsage)]) -> UsedBefore {
+/// What was used in each session, by its id and agent, hour by hour.
+type OfSessions<'a> = HashMap<(&'a str, &'a str), Vec<&'a (i64, SessionUsage)>>;
+
+fn by_session(all: &[(i64, SessionUsage)]) -> OfSessions<'_> {
+    let mut sessions = OfSessions::new();
+    for one in all {
+        sessions.entry((one.1.session.as_str(), one.1.tool.as_str())).or_default().push(one);
+    }
+    sessions
+}
+
+fn used_before(terminal: i64, usage: &[SessionUsage], all: &OfSessions<'_>) -> UsedBefore {
     let mut before = UsedBefore::new();
     for first in usage.iter().filter(|used| !used.session.is_empty()) {
         let session = (first.session.clone(), first.tool.clone());
@@ -167,10 +252,9 @@ fn used_before(terminal: i64, usage: &[SessionUsage], all: &[(i64, SessionUsage)
             continue;
         }
         let mut known = Totals::default();
-        let earlier = all.iter().take_while(|(of, used)| (used.hour, *of) < (first.hour, terminal));
-        for (_, used) in
-            earlier.filter(|(of, used)| *of != terminal && (&used.session, &used.tool) == (&session.0, &session.1))
-        {
+        let used = all.get(&(session.0.as_str(), session.1.as_str())).into_iter().flatten();
+        let earlier = used.take_while(|(of, used)| (used.hour, *of) < (first.hour, terminal));
+        for (_, used) in earlier.filter(|(of, _)| *of != terminal) {
             grown(used, &mut known);
         }
         before.insert(session, known);
@@ -178,10 +262,8 @@ fn used_before(terminal: i64, usage: &[SessionUsage], all: &[(i64, SessionUsage)
     before
 }
 
-impl TerminalLine<'_> {
+impl TerminalTotals<'_> {
     fn add_to(&self, days: &mut BTreeMap<(Date, String), DayTotals>, hours: &[Hour], by: TotalsOf, until: Timestamp) {
-        let line = timeline(&self.line.points, &self.line.watched, self.since, until);
-        let (ended, used) = (turns(&self.line.points), growth(&self.usage, self.begun, &self.before));
         for day in hours.chunk_by(|one, next| one.date == next.date) {
             let (Some(first), Some(last)) = (day.first(), day.last()) else { continue };
             let (from, to) = (first.begin.max(self.since), last.end.min(until));
@@ -198,7 +280,7 @@ impl TerminalLine<'_> {
             for hour in day {
                 let (from, to) = (hour.begin.max(from), hour.end.min(to));
                 if from < to {
-                    let done = done_between(&line, &ended, &used, from, to);
+                    let done = self.done.between(from, to);
                     totals.whole.add(&done);
                     totals.hours.entry(hour.begin).or_default().add(&done);
                 }
@@ -207,11 +289,10 @@ impl TerminalLine<'_> {
     }
 }
 
-/// What a terminal did from one time up to another.
-fn done_between(
+/// Who had the turn from one time up to another, and how turns ended.
+pub(super) fn done_between(
     line: &[TimelineSpan],
     ended: &[(Timestamp, TurnResult)],
-    used: &[(Timestamp, Totals)],
     from: Timestamp,
     to: Timestamp,
 ) -> Totals {
@@ -223,7 +304,6 @@ fn done_between(
     for (_, result) in within(ended, from, to) {
         *done.turns.entry(*result).or_default() += 1;
     }
-    within(used, from, to).iter().for_each(|(_, used)| done.add(used));
     done
 }
 
@@ -367,7 +447,7 @@ mod tests {
         }
     }
 
-    fn known(terminal: &StoredTerminal) -> TerminalLine<'_> {
+    fn known(terminal: &StoredTerminal) -> TerminalTotals<'_> {
         let point = |time: &str, holder, result, ended: Option<&str>| Point {
             at: at(time),
             holder,
@@ -389,8 +469,11 @@ mod tests {
             used("2026-10-25T01:00:00Z", "a", None, None),
             used("2026-10-25T02:00:00Z", "a", Some(3600), None),
         ];
-        let line = Line { points, watched: vec![(begun, at("2026-10-25T03:00:00Z"))] };
-        TerminalLine { terminal, begun, since: begun, line, usage, before: UsedBefore::new() }
+        let (from, to) = (begun, at("2026-10-25T04:00:00Z"));
+        let line = timeline(&points, &[(begun, at("2026-10-25T03:00:00Z"))], from, to);
+        let recorded = vec![RecordedStretch { from, to, line, ended: turns(&points) }];
+        let done = Done { recorded, used: growth(&usage, begun, &UsedBefore::new()), ..Done::default() };
+        TerminalTotals { terminal, since: begun, done, usage }
     }
 
     fn terminal() -> StoredTerminal {
@@ -436,7 +519,7 @@ mod tests {
             (3, used("2026-10-25T09:00:00Z", "a", Some(1600), Some(4.0))),
         ];
         let begun = at("2026-10-25T09:10:00Z");
-        let grown = growth(&here, begun, &used_before(2, &here, &all));
+        let grown = growth(&here, begun, &used_before(2, &here, &by_session(&all)));
         let told: Vec<_> = grown.iter().map(|(at, used)| (*at, used.tokens_in, used.cost_usd)).collect();
         assert_eq!(told, [(begun, Some(500), Some(0.5)), (begun, Some(7), None)]);
     }

@@ -1,6 +1,6 @@
 //! What agents used: tokens and money of their sessions, hour by hour, so that totals need not read every record.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::{Reader, Trouble};
 use crate::state::{FactName, State};
@@ -54,11 +54,6 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, Trouble> {
-        let exists = "SELECT 1 FROM sqlite_master WHERE name = 'usage'";
-        if self.connection.prepare_cached(exists)?.query_row([], |_| Ok(())).optional()?.is_none() {
-            // An older version wrote the file, and nobody has written to it since.
-            return Ok(Vec::new());
-        }
         let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal FROM usage
                    WHERE hour * ?2 < ?1 ORDER BY hour, terminal";
         let mut statement = self.connection.prepare_cached(sql)?;

@@ -89,6 +89,7 @@ pub(super) struct Writer {
     /// When this process was stopped or its machine suspended, until that is written.
     stopped: Option<Timestamp>,
     next_cleaning: Instant,
+    next_adding: Instant,
     /// Not to be tried before.
     not_before: Instant,
     damaged: bool,
@@ -117,6 +118,7 @@ impl Writer {
             next_beat: now + BEAT_TIME,
             stopped: None,
             next_cleaning: now + file::FIRST_CLEANING,
+            next_adding: now + file::FIRST_CLEANING,
             not_before: now,
             damaged: false,
             upkeep_trouble: None,
@@ -147,7 +149,7 @@ impl Writer {
         let mut until = match self.store.is_none() || !self.pending.is_empty() {
             true => self.not_before,
             // Nothing may be tried before, so that a beat which is overdue does not turn in circles.
-            false => self.next_beat.min(self.next_cleaning).max(self.not_before),
+            false => self.next_upkeep().max(self.not_before),
         };
         while self.pending.len() < BATCH {
             let asleep = now();
@@ -232,15 +234,17 @@ impl Writer {
     /// Says that this process still watches, and cleans the file, as far as that is due. What was written before stays written
     /// when that fails, and what comes is written all the same.
     fn keep_up(&mut self, at: Timestamp) {
-        if Instant::now() < self.next_beat.min(self.next_cleaning) {
+        if Instant::now() < self.next_upkeep() {
             return;
         }
         let done = self.try_upkeep(at);
         if let Err(trouble) = &done {
             tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be kept up");
-            // Both wait, so that the next attempt is one at what failed.
+            // All of it waits, so that the next attempt is one at what failed.
             let later = Instant::now() + RETRY;
-            (self.next_beat, self.next_cleaning) = (self.next_beat.max(later), self.next_cleaning.max(later));
+            for next in [&mut self.next_beat, &mut self.next_cleaning, &mut self.next_adding] {
+                *next = (*next).max(later);
+            }
             self.note_trouble(trouble);
         }
         self.upkeep_trouble = done.err();
@@ -256,7 +260,15 @@ impl Writer {
             file::clean(store.connection(), &self.limits, at)?;
             self.next_cleaning = Instant::now() + file::CLEANING_INTERVAL;
         }
+        if Instant::now() >= self.next_adding {
+            let has_more = store.add_up_hours(at)?;
+            self.next_adding = Instant::now() + if has_more { AWAKE } else { file::CLEANING_INTERVAL };
+        }
         Ok(())
+    }
+
+    fn next_upkeep(&self) -> Instant {
+        self.next_beat.min(self.next_cleaning).min(self.next_adding)
     }
 
     /// Opens the file anew the next time, unless the trouble is none of the connection's.

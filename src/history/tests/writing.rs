@@ -347,7 +347,7 @@ fn what_cannot_wait_any_longer_is_lost_and_counted() {
 #[test]
 fn a_full_disk_is_told_and_leaves_what_was_written() {
     let (_directory, path) = place();
-    let options = HistoryOptions { most_pages: Some(60), ..HistoryOptions::default() };
+    let options = HistoryOptions { most_pages: Some(100), ..HistoryOptions::default() };
     let history = History::with(path.clone(), Settings::default(), options);
     history.lead(ServerId::default(), Some(Held::ALWAYS));
     for second in 0..3000 {

@@ -46,9 +46,9 @@ fn one(question: &DayQuestion, name: &str, minutes: &[(usize, u64, u64)]) -> Day
     for &(hour, worked, waited) in minutes {
         let mut totals = Totals::default();
         for (holder, minutes) in [(Holder::Working, worked), (Holder::Waiting, waited)] {
-            totals.time.insert(holder, Span::from_secs(60 * minutes));
+            totals.add_time(holder, Span::from_secs(60 * minutes));
         }
-        totals.time.insert(Holder::Ready, Span::from_secs(60 * (60 - worked.min(60))));
+        totals.add_time(Holder::Ready, Span::from_secs(60 * (60 - worked.min(60))));
         totals.turns.insert(TurnResult::Success, 2);
         whole.add(&totals);
         hours.insert(begins[hour], totals);
