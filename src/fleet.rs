@@ -31,7 +31,7 @@ use crate::task::{self, Batch, Task};
 use crate::time::{Span, Timestamp};
 pub use crate::tracker::TerminalHistory;
 use crate::tracker::{self, Observation, SurfaceEvent, Timer};
-use tasks::{Taken, Tasks};
+use tasks::{Taken, TaskChanges, Tasks};
 
 /// Everything that can happen to the fleet.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -336,8 +336,7 @@ impl Fleet {
         if !batch.events.is_empty() {
             self.effects.push_back(Effect::Tasks(batch));
         }
-        self.effects.extend(standings.changed.into_iter().map(Effect::TaskChanged));
-        self.effects.extend(standings.left.into_iter().map(Effect::TaskLeft));
+        self.tell_standings(standings);
     }
 
     fn listed(&mut self, server: &ServerId, panes: Vec<PaneReport>, is_first: bool) {
@@ -440,6 +439,13 @@ impl Fleet {
         for key in keys {
             self.observe(&key, Observation::ProbeFailed(problem.clone()));
         }
+        let standings = self.tasks.failed(server, problem, &self.settings.tracker, self.now);
+        self.tell_standings(standings);
+    }
+
+    fn tell_standings(&mut self, standings: TaskChanges) {
+        self.effects.extend(standings.changed.into_iter().map(Effect::TaskChanged));
+        self.effects.extend(standings.left.into_iter().map(Effect::TaskLeft));
     }
 
     fn observe(&mut self, key: &TerminalKey, observation: Observation<'_>) {

@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::view::SessionView;
 use crate::ids::{ServerId, TerminalKey, WindowId};
-use crate::state::{Change, KeptNote, LEFT, Summary, TaskStatus, Transition};
+use crate::state::{Change, KeptNote, LEFT, Problem, Summary, TaskStatus, Transition};
 use crate::task::{Batch, Happening, Registration, Task, TaskEvent, TaskFields, TaskHistory, TaskPoll, TaskTracker};
 use crate::time::{Span, Timestamp};
+use crate::tracker::Settings;
 
 /// What one look at one server showed of its tasks.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -107,6 +108,19 @@ impl Tasks {
             self.recent.pop_front();
         }
         Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events }, standings }
+    }
+
+    /// A server could not be asked; how its tasks stand since.
+    pub(super) fn failed(
+        &mut self,
+        server: &ServerId,
+        problem: &Problem,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> TaskChanges {
+        let Some(watch) = self.watches.get_mut(server) else { return TaskChanges::default() };
+        watch.failed(problem, settings, now);
+        self.standings.take(server, watch.tasks(), &[], now)
     }
 
     pub(super) fn checkpoint(&self, server: &ServerId) -> TasksCheckpoint {

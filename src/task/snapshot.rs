@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::watch::Task;
 use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::screen::{Cursor, Screen, harmless};
-use crate::state::TaskStatus;
+use crate::state::{Problem, TaskStatus};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -195,12 +195,18 @@ pub struct TaskFields {
     pub bells: u64,
     pub prompt: Option<String>,
     pub preview: Vec<String>,
+    /// Why nobody can look at it now, which makes its status unknown.
+    #[serde(default)]
+    pub probe_error: Option<Problem>,
 }
 
 impl TaskFields {
     /// What the task is to a person.
     pub fn as_status(&self) -> Status {
-        Status::of_task(self.status, self.exit_code)
+        match self.probe_error {
+            Some(_) => Status::Error,
+            None => Status::of_task(self.status, self.exit_code),
+        }
     }
 
     /// The window's id and its place and name, as far as they can be read.
@@ -377,6 +383,9 @@ impl Task {
     }
 
     fn reasons(&self) -> Vec<String> {
+        if let Some(problem) = self.problem() {
+            return vec![problem.message.clone(), "what is shown is what was seen last".to_owned()];
+        }
         let Some(pane) = &self.pane else { return vec!["the state of its pane is not known".to_owned()] };
         let command = &pane.command;
         match (self.status, self.prompt()) {

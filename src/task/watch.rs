@@ -8,9 +8,10 @@ use super::snapshot::{
     PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
 };
 use crate::ids::{SessionId, TerminalKey, WindowId};
-use crate::state::{KeptNote, Note, TaskStatus};
+use crate::state::{KeptNote, Note, Problem, TaskStatus};
 use crate::status::Status;
 use crate::time::Timestamp;
+use crate::tracker::Settings;
 
 /// The tasks of one server over time. The first look at a session is its baseline and makes no events, but for what
 /// `fleetwatch run` started and nobody has told of.
@@ -23,6 +24,9 @@ pub struct TaskTracker {
     tasks: BTreeMap<WindowId, Task>,
     /// Windows that the operator has killed, and how that is told.
     killed: BTreeMap<WindowId, String>,
+    /// Since when the server cannot be asked, and how often it could not.
+    #[serde(default)]
+    failing: Option<(Timestamp, u32)>,
 }
 
 /// One task as it was last seen.
@@ -55,6 +59,9 @@ pub struct Task {
     /// What the operator says of it.
     #[serde(default)]
     pub note: Note,
+    /// Why nobody can look at it now, and how it stood before; its status is unknown meanwhile.
+    #[serde(default)]
+    unreachable: Option<Unreachable>,
     /// Whether it was known before the first look, and this process has not looked at it yet.
     unwatched: bool,
     counter: Option<u64>,
@@ -63,6 +70,14 @@ pub struct Task {
     /// The flag went up in the last look, where there was no counter, and was counted.
     counted_by_flag: bool,
     standing: PromptDetector,
+}
+
+/// Why nobody can look at a task, and how it stood when somebody could.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Unreachable {
+    problem: Problem,
+    status: TaskStatus,
+    since: Timestamp,
 }
 
 impl TaskTracker {
@@ -80,6 +95,7 @@ impl TaskTracker {
     /// Takes in a look; gives what happened since the one before, windows that are gone first.
     pub fn take(&mut self, look: TaskPoll, now: Timestamp) -> Vec<TaskEvent> {
         let mut events = Vec::new();
+        self.failing = None;
         let TaskPoll { sessions, elsewhere } = look;
         let there: BTreeSet<WindowId> =
             sessions.iter().flat_map(|session| session.windows.iter().map(|window| window.window)).collect();
@@ -107,6 +123,19 @@ impl TaskTracker {
         self.has_looked = true;
         self.killed.retain(|window, _| self.tasks.contains_key(window));
         events
+    }
+
+    /// The server could not be asked. Tasks that ran are beyond reach once that repeats, as agents are (SPEC §3); one
+    /// that has ended has ended.
+    pub fn failed(&mut self, problem: &Problem, settings: &Settings, now: Timestamp) {
+        let (since, count) = self.failing.map_or((now, 1), |(since, count)| (since, count + 1));
+        self.failing = Some((since, count));
+        if count < settings.failed_probes && now.since(since) < settings.failed_probe_time {
+            return;
+        }
+        for task in self.tasks.values_mut().filter(|task| !task.is_dead()) {
+            task.lost(problem, now);
+        }
     }
 
     /// The operator kills a window: when it is gone, that is the reason.
@@ -196,6 +225,7 @@ impl Task {
             registration: Registration::None,
             shown: TaskDisplay::default(),
             note: Note::default(),
+            unreachable: None,
             unwatched: true,
             counter: Some(fields.bells),
             flag_awaits_counter: false,
@@ -231,6 +261,7 @@ impl Task {
             registration,
             shown: window.shown,
             note: Note::default(),
+            unreachable: None,
             unwatched: false,
             // The counter may lag the flag by a moment, and is not to count the same bell again.
             counter: window.bells.map(|bells| if is_baseline { bells } else { bells.max(u64::from(window.bell)) }),
@@ -266,6 +297,9 @@ impl Task {
         now: Timestamp,
         events: &mut Vec<TaskEvent>,
     ) {
+        if let Some(Unreachable { status, since, .. }) = self.unreachable.take() {
+            (self.status, self.since) = (status, since);
+        }
         let again = !window.key.may_be(&self.key);
         // Where the first of several panes is gone, the next one stands for the window, but it does not begin now.
         let in_place = window.key.pane == self.key.pane;
@@ -330,7 +364,15 @@ impl Task {
 
     /// What it is to a person.
     pub fn as_status(&self) -> Status {
-        Status::of_task(self.status, self.exit_code())
+        match self.unreachable {
+            Some(_) => Status::Error,
+            None => Status::of_task(self.status, self.exit_code()),
+        }
+    }
+
+    /// Why nobody can look at it now; `None` where the last look was one.
+    pub fn problem(&self) -> Option<&Problem> {
+        self.unreachable.as_ref().map(|unreachable| &unreachable.problem)
     }
 
     /// Whether and how often it rang, for people; `None` when it did not.
@@ -370,6 +412,19 @@ impl Task {
             bells: self.bells,
             prompt: self.prompt().map(str::to_owned),
             preview: self.preview().lines().to_vec(),
+            probe_error: self.problem().cloned(),
+        }
+    }
+
+    /// Nobody can look at it. What was seen last stays, and is not said to be so still.
+    fn lost(&mut self, problem: &Problem, now: Timestamp) {
+        match &mut self.unreachable {
+            Some(unreachable) => unreachable.problem = problem.clone(),
+            None => {
+                let (status, since) = (self.status, self.since);
+                self.unreachable = Some(Unreachable { problem: problem.clone(), status, since });
+                (self.status, self.since, self.known) = (TaskStatus::Unknown, now, false);
+            }
         }
     }
 

@@ -282,6 +282,14 @@ impl<'a> Item<'a> {
         used.map_or_else(String::new, |(fact, used)| format!("{}{} used", unsure(fact.source), text::rounded(used)))
     }
 
+    /// Why it cannot be looked at, in words.
+    pub fn trouble(self) -> Option<String> {
+        match self {
+            Item::Terminal(terminal) => trouble(&terminal.state),
+            Item::Task(task) => task.problem().map(|problem| problem.message.clone()),
+        }
+    }
+
     /// What it waits for or does, in one line of its own words.
     pub fn what(self) -> String {
         match self {
@@ -389,6 +397,9 @@ fn first_sentence(text: &str) -> &str {
 fn what_of_task(task: &Task) -> String {
     let printed = task.preview().useful(1).first().map(|line| line.trim().to_owned());
     let command = || task.command().to_owned();
+    if let Some(problem) = task.problem() {
+        return problem.message.clone();
+    }
     match (task.prompt(), printed) {
         (Some(prompt), _) => prompt.trim().to_owned(),
         (None, Some(line)) if task.status == TaskStatus::Running => format!("{}: {line}", command()),

@@ -15,6 +15,25 @@ impl Desk {
 }
 
 #[test]
+fn a_task_is_not_said_to_run_where_its_server_does_not_answer() {
+    let desk = Desk::with_parrot();
+    desk.run_task("build", &["sleep", "4711"]);
+    desk.open();
+    desk.wait("▶ build");
+    let server = desk.watched.server_pid().unwrap();
+    let row = || desk.screen().lines().find(|line| line.contains(" build ")).unwrap_or_default().to_owned();
+    signal("STOP", server);
+    wait_until("the task to be out of reach", || row().contains("! build") && row().contains("error"));
+    assert!(!row().contains("running"), "{}", desk.screen());
+    signal("CONT", server);
+    wait_until("the task to run on", || row().contains("▶ build") && row().contains("running"));
+    desk.watched.run(&["kill-server"]);
+    wait_until("the task to be gone", || row().is_empty());
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
 fn a_task_is_ended_run_again_and_removed_by_keys() {
     let desk = Desk::with_parrot();
     desk.run_task("build", &["sleep", "4711"]);
