@@ -389,7 +389,7 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stale {
-    /// When it was read.
+    /// When it was seen last.
     pub at: Timestamp,
     pub surface: Surface,
     pub phase: Phase,

@@ -9,8 +9,8 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::state::{
-    Attention, Availability, BusinessState, Change, InputMode, OperatorStatus, ParseStatus, Phase, State, Summary,
-    Surface, TaskStatus, Transition, Tri, TurnResult, UiContext,
+    Attention, Availability, BusinessState, Change, Completion, InputMode, OperatorStatus, ParseStatus, Phase, State,
+    Summary, Surface, TaskStatus, Transition, Tri, TurnResult, UiContext,
 };
 
 /// What an agent or a task is to a person.
@@ -83,6 +83,10 @@ impl Status {
     pub const fn doing(state: &State) -> Self {
         let waits = matches!(state.assessment.business_state, BusinessState::AwaitingOperator);
         let context = if waits { dialog(state.assessment.ui_context) } else { UiContext::Unknown };
+        // A turn whose end is looked at once more has not ended, and its row should not say one word for a second.
+        if matches!((state.operator.completion, state.turn.phase), (Completion::CandidateComplete, Phase::Ready)) {
+            return Status::Working;
+        }
         Status::of_turn(state.diagnostics.availability, state.turn.phase, context)
     }
 

@@ -237,6 +237,7 @@ impl Tracker {
             }
             Observation::Unchanged => {
                 self.observed(now);
+                self.confirm(now);
                 self.unchanged(now, &mut next, &mut notes);
             }
             Observation::TuiDown => self.lost(Loss::tui_down(), now, &mut next),
@@ -419,6 +420,14 @@ impl Tracker {
         if blank { self.settings.failed_probe_time } else { self.settings.doubt }
     }
 
+    /// The screen that was read last was found again: what it says is as of now.
+    fn confirm(&mut self, now: Timestamp) {
+        let is_shown = self.held_back.is_none() && self.published.diagnostics.process_state == ProcessState::TuiUp;
+        if let Some((_, at)) = self.last_reading.as_mut().filter(|_| is_shown) {
+            *at = now;
+        }
+    }
+
     /// Nothing new is on the screen; only time has passed.
     fn unchanged(&mut self, now: Timestamp, next: &mut Published, notes: &mut Vec<&'static str>) {
         let patience = self.patience(self.held_back.as_ref());
@@ -518,7 +527,8 @@ impl Tracker {
         }
         let previous = std::mem::replace(&mut self.published, next);
         let (attention, before) = (self.attention(), self.ages.attention.0);
-        self.ages.follow(previous.phase, &self.published, (attention, self.turn.ended()), since);
+        let is_settling = self.turn.settling_since().is_some();
+        self.ages.follow(previous.phase, &self.published, (attention, self.turn.ended()), is_settling, since);
         let mut changed = previous.changes_to(&self.published);
         if attention != before && (attention == Attention::Stalled || before == Attention::Stalled) {
             // Nothing else tells that it has stalled, or goes on.

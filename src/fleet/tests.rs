@@ -164,3 +164,18 @@ fn a_name_that_the_operator_gives_is_its_agents() {
     fleet.handle(given(0, Some(21), ""), Timestamp::default());
     assert_eq!(ids(&mut fleet, 5, vec![running(21), other("docs")]), ["web", "docs"]);
 }
+
+#[test]
+fn what_is_shown_of_a_pane_that_is_gone_is_as_old_as_the_last_look_at_it() {
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let still = || PaneReport { program: Program::Agent { tool: "claude".to_owned(), version: None }, ..pane(0, 10) };
+    let screen = Arc::new(crate::screen::Screen::from_text("╭──╮\n│ > │\n╰──╯", 80));
+    names(&mut fleet, 0, vec![PaneReport { capture: Capture::Fresh(screen), ..still() }]);
+    for second in 1..=120 {
+        names(&mut fleet, second, vec![still()]);
+    }
+    names(&mut fleet, 121, Vec::new());
+    let state = fleet.state(&still().key, Timestamp::from_millis(1_700_000_121_000)).unwrap();
+    assert_eq!(state.diagnostics.availability, Availability::Unavailable);
+    assert_eq!(state.stale.unwrap().at, Timestamp::from_millis(1_700_000_120_000));
+}

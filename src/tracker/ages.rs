@@ -54,6 +54,7 @@ impl Ages {
         before: Phase,
         next: &Published,
         (attention, ended): (Attention, Option<Since>),
+        is_settling: bool,
         since: Since,
     ) {
         if next.phase != before {
@@ -68,9 +69,12 @@ impl Ages {
             (None, _) => self.dialog = None,
         }
         let doing = Doing::of(next);
-        if doing != self.doing.0 {
+        // A turn that may have ended is said to go on until that is certain, and then to have ended when it did.
+        let goes_on = is_settling && (self.doing.0.phase, doing.phase) == (Phase::Active, Phase::Ready);
+        if doing != self.doing.0 && !goes_on {
             let first_sight = self.dialog.filter(|_| name.is_some()).map(|(_, first_sight)| first_sight);
-            self.doing = (doing, first_sight.unwrap_or(since));
+            let began = if doing.phase == Phase::Ready { self.phase } else { since };
+            self.doing = (doing, first_sight.unwrap_or(began));
         }
         let began = match attention {
             Attention::Failed | Attention::Interrupted | Attention::Finished => ended.unwrap_or(since),
