@@ -51,8 +51,7 @@ pub struct Composer {
 impl Composer {
     /// A composer for a terminal, with the draft that was left for it.
     pub fn new(key: TerminalKey, memory: &OverlayMemory) -> Self {
-        let is_on_its_way = |draft: &&String| memory.sending.get(&key) == Some(draft);
-        let draft = memory.drafts.get(&key).filter(|draft| !is_on_its_way(draft)).map_or("", String::as_str);
+        let draft = memory.draft(&key).unwrap_or_default();
         Self::with(Recipients::One(key), draft)
     }
 

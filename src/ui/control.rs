@@ -5,7 +5,9 @@ mod tasks;
 
 use std::collections::HashMap;
 
-use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
 use ratatui::layout::Position;
 
 use super::action::Action;
@@ -57,9 +59,10 @@ impl Ui {
     /// Follows the fleet and the time: messages go, what was looked at is seen. The cursor follows with the next frame.
     pub fn update(&mut self, view: &View<'_>) -> Vec<Request> {
         self.memory.toasts.expire(view.now);
+        let drafted: Vec<TerminalKey> = self.memory.drafted().cloned().collect();
         let flags = &mut self.memory.arrangement.flags;
         flags.follow(view);
-        flags.set_drafted(self.memory.drafts.keys());
+        flags.set_drafted(drafted);
         self.memory.bells.follow(view);
         if let Some((key, _)) = self.bell_seen_at(view).filter(|(_, at)| *at <= view.now) {
             self.memory.bells.mark_seen(&key);
@@ -141,7 +144,7 @@ impl Ui {
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
     pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Timestamp) {
         match text {
-            Some(text) => self.open(ExplanationView::new(key.clone(), &text)),
+            Some(text) => self.open(ExplanationView::new(Some(key.clone()), &text)),
             None => {
                 let message = "no profile has read a screen of it".to_owned();
                 self.notify_about(Topic::Key, Status::Unknown, message, now);
@@ -299,6 +302,12 @@ impl Ui {
     }
 
     fn key(&mut self, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
+        // What is typed on behind an answer was meant for it: no letter of it is a command, for the box or for the table.
+        let is_typed = matches!(key.code, KeyCode::Char(_))
+            && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        if is_typed && self.overlays.last().is_some_and(|overlay| overlay.is_over()) {
+            return Vec::new();
+        }
         match self.options.keymap.action(self.context(), key) {
             Some(action) => self.perform(action, view),
             None => {
@@ -357,7 +366,8 @@ impl Ui {
         view: &View<'_>,
         handle: impl FnOnce(&mut dyn Overlay, &mut OverlayContext<'_, '_>) -> Flow,
     ) -> (bool, Vec<Request>) {
-        let mut cx = OverlayContext { view, options: &self.options, memory: &mut self.memory, requests: Vec::new() };
+        let (touched, requests) = (self.touched.unwrap_or_default(), Vec::new());
+        let mut cx = OverlayContext { view, options: &self.options, memory: &mut self.memory, touched, requests };
         let then = handle(self.overlays[index].as_mut(), &mut cx);
         let requests = cx.requests;
         self.go_on(index, then, requests, view)

@@ -38,8 +38,9 @@ pub use several::SeveralDialogs;
 
 /// How long an answered dialog that is still shown is taken for the old one.
 const FOLLOW: Span = Span::from_secs(3);
-/// How long the box of a dialog that has closed by itself stays, so that no key that was meant for it goes elsewhere.
-const LINGER: Span = Span::from_secs(1);
+/// How long the box of a dialog that has closed by itself stays, and of one that was answered, from then and from the
+/// last key on: no key that was meant for it goes elsewhere. Nobody who types on pauses for half a second.
+const LINGER: [Span; 2] = [Span::from_secs(1), Span::from_millis(500)];
 
 /// The dialog of one terminal. It closes when the terminal no longer waits.
 #[derive(Debug)]
@@ -435,6 +436,10 @@ impl Overlay for DialogBox {
         Some(&self.key)
     }
 
+    fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Sending | Stage::Answered(_))
+    }
+
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
         let mut hints = self.ways(self.held(view.now));
         let dialog = self.shown.as_ref().map(|shown| &shown.dialog).filter(|_| !self.is_deaf(view.now));
@@ -483,8 +488,6 @@ impl Overlay for DialogBox {
             Action::AnswerAnyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
             _ if self.is_deaf(cx.view.now) => {}
-            // What is typed on behind an answer is no key for the terminal.
-            Action::Raw if matches!(self.stage, Stage::Sending) => {}
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
             Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.answer_with(action, cx),
             Action::Template if self.typing.is_some() => match templates(&cx.options.templates, Some(&self.key)) {
@@ -552,9 +555,9 @@ impl Overlay for DialogBox {
         match self.stage {
             // What became of the answer is still to come.
             Stage::Sending => Flow::Stay,
-            Stage::Answered(_) => Flow::Close,
-            Stage::Closed(at) if cx.view.now.since(at) < LINGER || self.typing.is_some() => Flow::Stay,
-            Stage::Closed(_) => Flow::Close,
+            Stage::Closed(at) if cx.is_within(LINGER[0], at) || self.typing.is_some() => Flow::Stay,
+            Stage::Answered(at) if cx.is_within(LINGER[1], at) => Flow::Stay,
+            Stage::Answered(_) | Stage::Closed(_) => Flow::Close,
             Stage::Choosing => {
                 self.stage = Stage::Closed(cx.view.now);
                 // What became of an answer says more.

@@ -44,7 +44,8 @@ impl Ui {
         let turns = moves && self.drawn.any_spinner;
         let spinner = turns.then(|| view.now + Span::from_millis(step.as_millis() - position(view.now, step)));
         let seen = [self.seen_at(view), self.bell_seen_at(view).map(|(_, at)| at)];
-        let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry()];
+        let goes = self.overlays.last().filter(|overlay| overlay.is_over()).map(|_| view.now + Span::from_millis(100));
+        let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry(), goes];
         moments.into_iter().chain(seen).flatten().min().unwrap_or(second).max(view.now)
     }
 

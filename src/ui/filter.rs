@@ -118,6 +118,8 @@ enum What {
     Measured(Measure, Bound),
     /// So many steps of a plan done, of so many.
     Steps(u64, u64),
+    /// A number is asked for, and this is none; it lets nothing through.
+    NoNumber(&'static str, String),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -134,22 +136,20 @@ const FACTS: [(&str, FactName); 4] = [
     ("prompt", FactName::LastPrompt),
 ];
 
-/// The numbers that can be asked for.
-const MEASURES: [(&str, Measure); 4] = [
-    ("context", Measure::ContextLeft),
-    ("plan", Measure::PlanDone),
-    ("tokens", Measure::Tokens),
-    ("cost", Measure::Cost),
+/// The numbers that can be asked for, and how.
+const MEASURES: [(&str, Measure, &str); 4] = [
+    ("context", Measure::ContextLeft, "a percentage that is left, such as context:<20%"),
+    ("plan", Measure::PlanDone, "a percentage that is done or steps, such as plan:<50% or plan:1/3"),
+    ("tokens", Measure::Tokens, "a number of tokens, such as tokens:>100k"),
+    ("cost", Measure::Cost, "an amount of dollars, such as cost:>5"),
 ];
 
 impl Bound {
     /// Reads `<20%`, `>5` or a number alone, which means what the operator looks for.
-    fn new(measure: Measure, text: &str) -> Self {
-        let number = text.trim_start_matches(['<', '>', '$']).trim_end_matches('%');
-        // What is no number lets through nothing.
-        let number = numbered(number).unwrap_or(f64::NAN);
+    fn new(measure: Measure, text: &str) -> Option<Self> {
+        let number = numbered(text.trim_start_matches(['<', '>', '$']).trim_end_matches('%'))?;
         let is_below = text.starts_with('<') || (!text.starts_with('>') && measure.is_worth_when_small());
-        if is_below { Self::Below(number) } else { Self::Above(number) }
+        Some(if is_below { Self::Below(number) } else { Self::Above(number) })
     }
 
     fn holds(self, value: f64) -> bool {
@@ -176,16 +176,24 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// What is wrong with it: a state or a field that there is none of.
-    pub fn doubt(&self) -> Option<Unclear> {
+    /// What is wrong with it: a state or a field that there is none of, a number that is none, a value that nobody has.
+    pub fn doubt(&self, view: &View<'_>) -> Option<Unclear> {
         let unknown = |term: &Term| match &term.what {
             What::Is(word, states) if states.is_empty() => Some(Unclear::State(word.clone())),
+            What::NoNumber(field, value) => Some(Unclear::Number(field, value.clone())),
             What::Fuzzy(_, word) | What::Part(word) => {
                 let name = word.split_once(':').map(|(name, _)| name)?;
                 let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-');
                 is_name.then(|| Unclear::Field(name.to_owned()))
             }
-            _ => None,
+            what => {
+                let (field, word) = what.value()?;
+                if Item::all(view).into_iter().any(|item| term.fits(item, &Flags::default(), None)) {
+                    return None;
+                }
+                let known = values(field, view);
+                (!known.is_empty()).then(|| Unclear::Value { field, word: word.to_owned(), known })
+            }
         };
         self.terms.iter().find_map(unknown)
     }
@@ -206,6 +214,10 @@ pub enum Unclear {
     State(String),
     /// There is no such field; the word is looked for as it stands.
     Field(String),
+    /// This is no number, and the field asks for one.
+    Number(&'static str, String),
+    /// Nobody has that in the field; these are what somebody has.
+    Value { field: &'static str, word: String, known: Vec<String> },
 }
 
 /// How alike a word and what was meant by it are at least, from 0 to 1.
@@ -219,24 +231,42 @@ impl Unclear {
         match self {
             Unclear::State(word) => format!("no state {word}"),
             Unclear::Field(word) => format!("no field {word}:"),
+            Unclear::Number(_, value) => format!("no number {value}"),
+            Unclear::Value { field, word, .. } => format!("no {field} {word}"),
         }
+    }
+
+    /// Whether nothing can ever fit.
+    fn is_wrong(&self) -> bool {
+        matches!(self, Unclear::State(_) | Unclear::Number(..))
     }
 
     /// What was meant, or all that there is.
     pub fn hint(&self) -> String {
-        let (word, of, known): (&str, _, Vec<&str>) = match self {
-            Unclear::State(word) => (word, "is:", STATES.into_iter().chain(SYNONYMS.map(|(said, _)| said)).collect()),
-            Unclear::Field(word) => (word, "", FIELDS.to_vec()),
+        let (word, known): (&str, Vec<String>) = match self {
+            Unclear::State(word) => {
+                (word, STATES.into_iter().chain(SYNONYMS.map(|(said, _)| said)).map(|it| format!("is:{it}")).collect())
+            }
+            Unclear::Field(word) => (word, FIELDS.map(|field| format!("{field}:")).to_vec()),
+            Unclear::Value { field, word, known } => (word, known.iter().map(|it| format!("{field}:{it}")).collect()),
+            Unclear::Number(field, _) => {
+                let wanted = MEASURES.iter().find(|(name, ..)| name == field).map_or("a number", |(.., wanted)| wanted);
+                return format!("{field}: takes {wanted}");
+            }
         };
-        let end = if of.is_empty() { ":" } else { "" };
-        let likeness = |known: &str| strsim::jaro_winkler(word, known);
-        let mut alike: Vec<&str> = known.into_iter().filter(|known| likeness(known) >= ALIKE).collect();
-        alike.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
-        let meant: Vec<String> = alike.iter().take(NEAREST).map(|it| format!("{of}{it}{end}")).collect();
+        let likeness = |known: &String| {
+            let (field, value) = known.split_once(':').unwrap_or_default();
+            strsim::jaro_winkler(word, if value.is_empty() { field } else { value })
+        };
+        let mut alike: Vec<&String> = known.iter().filter(|known| likeness(known) >= ALIKE).collect();
+        alike.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)).then_with(|| a.cmp(b)));
+        alike.dedup();
+        let meant: Vec<&str> = alike.iter().take(NEAREST).map(|it| it.as_str()).collect();
         match (meant.is_empty(), self) {
             (false, _) => format!("did you mean {}?", meant.join(" or ")),
             (true, Unclear::State(_)) => format!("is: {}", STATES.join(" ")),
-            (true, Unclear::Field(_)) => format!("fields: {}", FIELDS.map(|field| format!("{field}:")).join(" ")),
+            (true, Unclear::Field(_)) => format!("fields: {}", known.join(" ")),
+            (true, _) => format!("there is {}", known.join(" ")),
         }
     }
 }
@@ -294,7 +324,7 @@ impl What {
     fn asked(field: &str, value: &str) -> Option<Self> {
         let word = value.to_owned();
         let fact = FACTS.iter().find(|(name, _)| *name == field);
-        let measure = MEASURES.iter().find(|(name, _)| *name == field);
+        let measure = MEASURES.iter().find(|(name, ..)| *name == field);
         Some(match field {
             "is" => Self::Is(word, states(value)),
             "agent" => Self::Agent(word),
@@ -302,16 +332,30 @@ impl What {
             "session" => Self::Session(word),
             "label" => Self::Label(word),
             "note" => Self::Note(word),
-            "plan" if value.contains('/') => {
-                let (done, of) = value.split_once('/')?;
-                // What is no number lets through nothing: no plan has no steps.
-                Self::Steps(done.parse().unwrap_or(0), of.parse().unwrap_or(0))
-            }
             _ => match (fact, measure) {
                 (Some((_, fact)), _) => Self::Fact(*fact, word),
-                (None, Some((_, measure))) => Self::Measured(*measure, Bound::new(*measure, value)),
+                (None, Some((name, measure, _))) => {
+                    let steps = |(done, of): (&str, &str)| Some(Self::Steps(done.parse().ok()?, of.parse().ok()?));
+                    let asked = match value.split_once('/').filter(|_| *measure == Measure::PlanDone) {
+                        Some(of) => steps(of),
+                        None => Bound::new(*measure, value).map(|bound| Self::Measured(*measure, bound)),
+                    };
+                    asked.unwrap_or(Self::NoNumber(name, word))
+                }
                 (None, None) => return None,
             },
+        })
+    }
+
+    /// The field and the value of one that terminals have or have not, and of which it can be told what they have.
+    fn value(&self) -> Option<(&'static str, &str)> {
+        Some(match self {
+            Self::Agent(word) => ("agent", word),
+            Self::Host(word) => ("host", word),
+            Self::Session(word) => ("session", word),
+            Self::Label(word) => ("label", word),
+            Self::Fact(fact, word) => (FACTS.iter().find(|(_, of)| of == fact)?.0, word),
+            _ => return None,
         })
     }
 }
@@ -373,6 +417,7 @@ impl Term {
             What::Steps(done, of) => {
                 item.facts().and_then(AgentFacts::plan).is_some_and(|plan| (plan.done, plan.of) == (*done, *of))
             }
+            What::NoNumber(..) => false,
             What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
             What::Note(word) => item.note().text.as_ref().is_some_and(|note| contains(note, word)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
@@ -471,7 +516,14 @@ impl Overlay for FilterBar {
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Choose => Flow::Close,
+            // What can never fit is not kept: the table would stay empty without a word of why.
+            Action::Choose => match doubt(&cx.memory.arrangement, cx.view).filter(Unclear::is_wrong) {
+                Some(doubt) => {
+                    cx.say(&format!("{}: {}", doubt.in_short(), doubt.hint()));
+                    Flow::Stay
+                }
+                None => Flow::Close,
+            },
             Action::Complete => {
                 let (text, meant) = completed(self.line.text(), cx.view);
                 if meant.is_empty() {
@@ -525,8 +577,8 @@ fn draw_below(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, text: &str) 
 
 /// What is wrong with a filter; a word that looks like a field may be part of a name.
 fn doubt(arrangement: &Arrangement, view: &View<'_>) -> Option<Unclear> {
-    let is_of_use = |doubt: &Unclear| matches!(doubt, Unclear::State(_)) || arrangement.shown(view).next().is_none();
-    arrangement.filter.doubt().filter(is_of_use)
+    let is_of_use = |doubt: &Unclear| !matches!(doubt, Unclear::Field(_)) || arrangement.shown(view).next().is_none();
+    arrangement.filter.doubt(view).filter(is_of_use)
 }
 
 /// How many terminals a filter lets through, or what is wrong with it.

@@ -70,8 +70,8 @@ impl Flags {
     }
 
     /// Takes note of the terminals that prompts were begun for.
-    pub fn set_drafted<'a>(&mut self, keys: impl IntoIterator<Item = &'a TerminalKey>) {
-        self.drafted = keys.into_iter().cloned().collect();
+    pub fn set_drafted(&mut self, keys: impl IntoIterator<Item = TerminalKey>) {
+        self.drafted = keys.into_iter().collect();
     }
 
     /// How many are marked, tasks included.

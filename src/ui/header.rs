@@ -361,17 +361,22 @@ pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &V
         ),
     };
     let parts = &canvas.theme.parts;
-    let widest = hints.iter().map(|hint| text::width(hint)).chain([text::width(&what)]).max().unwrap_or(0);
+    // Why a host cannot be reached may take several rows, and its end is what matters.
+    let cells = usize::from(area.width).saturating_sub(2);
+    let what = text::hanging(&what, cells);
+    let hints: Vec<String> = hints.iter().flat_map(|hint| text::hanging(hint, cells)).collect();
+    let widest = hints.iter().chain(&what).map(|row| text::width(row)).max().unwrap_or(0);
     let left = usize::from(area.width).saturating_sub(widest) / 2;
-    let height = u16::try_from(hints.len() + 2).unwrap_or(u16::MAX);
+    let [rows, said] = [&what, &hints].map(|lines| u16::try_from(lines.len()).unwrap_or(u16::MAX));
+    let height = rows.saturating_add(said).saturating_add(1);
     let top = area.height.saturating_sub(height) / 3;
     let left = u16::try_from(left).unwrap_or(0);
     let inner = Rect { x: area.x + left, width: area.width - left, ..area };
-    Pen::new(buffer, inner, top).text(&what, parts.title);
     // Where there is no room for a blank row between, what to do matters more.
     let gap = u16::from(area.height > height);
-    for (row, hint) in (0..).zip(&hints) {
-        Pen::new(buffer, inner, top + 1 + gap + row).text(hint, parts.quiet);
+    let titles = (top..).zip(what.iter().map(|row| (row, parts.title)));
+    for (row, (text, style)) in titles.chain((top + rows + gap..).zip(hints.iter().map(|row| (row, parts.quiet)))) {
+        Pen::new(buffer, inner, row).text(text, style);
     }
 }
 
@@ -383,16 +388,20 @@ fn filter_hint(canvas: &Canvas<'_>) -> String {
 
 fn explanation(view: &View<'_>) -> Explanation {
     let lines = |hints: &[&str]| hints.iter().map(|hint| (*hint).to_owned()).collect();
-    if view.servers.iter().any(|server| server.health == ServerHealth::Up) {
-        let names: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
-        return (
-            "No agents found".to_owned(),
-            vec![
-                format!("tmux answers ({}), but no pane runs an agent that fleetwatch knows.", names.join(", ")),
-                "Start one in any tmux window (claude, codex, …): it appears here by itself.".to_owned(),
-                "`fleetwatch demo` shows a fleet without any agent.".to_owned(),
-            ],
-        );
+    let (up, silent): (Vec<&ServerView>, Vec<&ServerView>) =
+        view.servers.iter().copied().partition(|server| server.health == ServerHealth::Up);
+    if !up.is_empty() {
+        let names: Vec<String> = up.iter().map(|server| server.id.to_string()).collect();
+        let why = |server: &&ServerView| match &server.health {
+            ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => Some(problem.message.clone()),
+            ServerHealth::Up | ServerHealth::Waiting => None,
+        };
+        let begin = [
+            format!("tmux answers ({}), but no pane runs an agent that fleetwatch knows.", names.join(", ")),
+            "Start one in any tmux window (claude, codex, …): it appears here by itself.".to_owned(),
+            "`fleetwatch demo` shows a fleet without any agent.".to_owned(),
+        ];
+        return ("No agents found".to_owned(), begin.into_iter().chain(silent.iter().filter_map(why)).collect());
     }
     let troubled = view.servers.iter().find_map(|server| match &server.health {
         ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => Some((server, problem)),

@@ -226,14 +226,15 @@ fn explanation(status: Status) -> &'static str {
 /// An explanation; its text is as of when it was asked for.
 #[derive(Debug)]
 pub struct ExplanationView {
-    key: TerminalKey,
+    /// Without one it is about a server.
+    key: Option<TerminalKey>,
     lines: Vec<String>,
     view: Viewport,
 }
 
 impl ExplanationView {
-    /// Shows a text of several lines about a terminal.
-    pub fn new(key: TerminalKey, text: &str) -> Self {
+    /// Shows a text of several lines about a terminal, or about a server.
+    pub fn new(key: Option<TerminalKey>, text: &str) -> Self {
         Self { key, lines: text.lines().map(str::to_owned).collect(), view: Viewport::default() }
     }
 }
@@ -244,16 +245,19 @@ impl Overlay for ExplanationView {
     }
 
     fn terminal(&self) -> Option<&TerminalKey> {
-        Some(&self.key)
+        self.key.as_ref()
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::ScrollDown, "down"), (Action::Jump, "jump"), (Action::Close, "close")]
+        let jump = self.key.as_ref().map(|_| (Action::Jump, "jump"));
+        [Some((Action::ScrollDown, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        let text = canvas.theme.parts.text;
-        let lines: Vec<frame::StyledLine> = self.lines.iter().map(|line| vec![(line.clone(), text)]).collect();
+        let style = canvas.theme.parts.text;
+        let cells = usize::from(area.width).saturating_sub(4);
+        let rows = self.lines.iter().flat_map(|line| text::hanging(line, cells));
+        let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
         let inner = frame::popup(canvas, buffer, area, "why", &lines, &mut self.view);
         HitMap::at(frame::around(inner))
     }

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::action::Action;
 use super::filter::Filter;
+use super::help::ExplanationView;
 use super::keymap::{Binding, Context, Keymap, show};
 use super::overlay::{Flow, OverlayContext};
 use super::picker::{MenuEntry, Picker};
@@ -26,7 +27,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Broadcast, "send all everyone several"),
     (Action::Jump, "attach switch goto focus visit"),
     (Action::Raw, "attach keys keyboard terminal passthrough"),
-    (Action::Interrupt, "cancel escape abort stop"),
+    (Action::Interrupt, "cancel escape abort stop kill end terminate"),
     (Action::Unqueue, "withdraw cancel queue"),
     (Action::History, "log detail details transcript drill events screen diff changes git facts"),
     (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),
@@ -43,15 +44,15 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Columns, "table fields hide show order widths"),
     (Action::TaskSessions, "adopt windows"),
     (Action::Servers, "hosts machines ssh latency connection"),
-    (Action::KillTask, "stop end terminate"),
-    (Action::RerunTask, "restart again"),
+    (Action::KillTask, "kill stop end terminate"),
+    (Action::RerunTask, "restart rerun retry again"),
     (Action::PruneTasks, "clean clear"),
     (Action::FollowUps, "outbox messages"),
     (Action::Copy, "yank clipboard"),
     (Action::Redraw, "refresh repaint"),
-    (Action::Reload, "refresh config settings theme"),
+    (Action::Reload, "refresh restart config settings theme"),
     (Action::Suspend, "background shell"),
-    (Action::Quit, "exit leave close bye"),
+    (Action::Quit, "quit exit leave close bye stop"),
     (Action::Help, "keys bindings manual usage popup"),
 ];
 
@@ -120,7 +121,8 @@ pub fn task_sessions(view: &View<'_>) -> Picker {
     Picker::new("sessions of tasks", "change it", entries, move |index, cx| ask_about(&sessions[index], cx))
 }
 
-/// The servers, those first that do not answer, then the slowest; the one that is taken is what is shown of all.
+/// The servers, those first that do not answer, then the slowest; the one that is taken is what is shown of all, or it
+/// is told why it does not answer.
 pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
     let mut servers: Vec<&ServerView> = view.servers.clone();
     servers.sort_by_key(|server| (server.health == ServerHealth::Up, Reverse(server.load.took)));
@@ -148,12 +150,28 @@ pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
         )
     };
     let entries = servers.iter().map(entry).collect();
-    let hosts: Vec<String> =
-        servers.iter().map(|server| server.id.host.clone().unwrap_or_else(|| "local".to_owned())).collect();
-    Picker::new("servers", "show its terminals", entries, move |index, cx| {
-        cx.memory.arrangement.filter = Filter::new(&format!("host:{}", hosts[index]));
+    let hosts: Vec<(String, Option<String>)> = (servers.iter())
+        .map(|server| (server.id.host.clone().unwrap_or_else(|| "local".to_owned()), why_silent(server)))
+        .collect();
+    Picker::new("servers", "show its terminals, or why it does not answer", entries, move |index, cx| {
+        let (host, silent) = &hosts[index];
+        if let Some(why) = silent {
+            return Flow::Become(Box::new(ExplanationView::new(None, why)));
+        }
+        cx.memory.arrangement.filter = Filter::new(&format!("host:{host}"));
         Flow::Close
     })
+}
+
+/// Why a server does not answer, and what to do about it; `None` for one that does, or was not asked yet.
+fn why_silent(server: &ServerView) -> Option<String> {
+    let (ServerHealth::NoServer(problem) | ServerHealth::Failed(problem)) = &server.health else { return None };
+    let host = server.id.host.as_ref().map(|host| format!(" --host {host}")).unwrap_or_default();
+    let name = &server.id;
+    Some(format!(
+        "{name} does not answer\n  {}\n\nfleetwatch keeps asking; `fleetwatch doctor{host}` says more.",
+        problem.message
+    ))
 }
 
 /// Asks whether a session becomes one of tasks, or is one no longer.

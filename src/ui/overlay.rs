@@ -20,7 +20,7 @@ use crate::history::{DayQuestion, DayTotals, HistoryAnswer, Intent, Trouble};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,16 @@ pub struct OverlayMemory {
 }
 
 impl OverlayMemory {
+    /// What was begun for a terminal and is not on its way there.
+    pub fn draft(&self, key: &TerminalKey) -> Option<&str> {
+        self.drafts.get(key).filter(|draft| self.sending.get(key) != Some(draft)).map(String::as_str)
+    }
+
+    /// The terminals for which there is such a draft.
+    pub fn drafted(&self) -> impl Iterator<Item = &TerminalKey> {
+        self.drafts.keys().filter(|key| self.draft(key).is_some())
+    }
+
     /// Keeps a text for a terminal, behind what was begun for it.
     pub fn add_to_draft(&mut self, key: &TerminalKey, text: &str) {
         let draft = self.drafts.entry(key.clone()).or_default();
@@ -143,11 +153,20 @@ pub struct OverlayContext<'a, 'v> {
     pub view: &'a View<'v>,
     pub options: &'a UiOptions,
     pub memory: &'a mut OverlayMemory,
+    /// When the operator last did something.
+    pub touched: Timestamp,
     /// What the dashboard is to be asked for, in order.
     pub requests: Vec<Request>,
 }
 
 impl<'v> OverlayContext<'_, 'v> {
+    /// Whether something was less than a time ago, or the operator has done something since that was.
+    pub fn is_within(&self, time: Span, of: Timestamp) -> bool {
+        let (now, last) = (self.view.now, of.max(self.touched));
+        // A clock that was set back must not hold anything for hours.
+        last <= now && now.since(last) < time
+    }
+
     /// Asks for something that the dashboard cannot do itself.
     pub fn ask(&mut self, request: Request) {
         self.requests.push(request);
@@ -198,6 +217,11 @@ pub trait Overlay: Debug {
     /// The terminal that it is about, which jumps and explanations go to.
     fn terminal(&self) -> Option<&TerminalKey> {
         None
+    }
+
+    /// Whether it goes by itself, with nothing left to type into it.
+    fn is_over(&self) -> bool {
+        false
     }
 
     /// The keys worth showing in the footer, most useful first.

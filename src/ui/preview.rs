@@ -6,14 +6,17 @@ use ratatui::style::{self, Modifier, Style};
 
 use super::arrangement::Group;
 use super::frame::{self, Canvas};
-use super::item::{self, Item};
+use super::item::Item;
 use super::table;
 use super::text::{self, Pen};
 use super::theme::on_ground;
 use super::times;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
+use crate::time::Span;
 
+/// A screen that was found again within this time is current; a look comes seldom later than the one before.
+const CURRENT: Span = Span::from_secs(2);
 /// A blank and how long a state has lasted.
 const LASTING: usize = 6;
 
@@ -63,17 +66,24 @@ pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &
 /// How old what is shown is, where that is worth saying.
 pub fn staleness(canvas: &Canvas<'_>, item: Item<'_>) -> Option<String> {
     let stale = item.terminal()?.state.stale?;
-    Some(format!("as of {} ago", times::age(canvas.now.since(stale.at))))
+    let age = canvas.now.since(stale.at);
+    (age >= CURRENT).then(|| format!("as of {} ago", times::age(age)))
 }
 
 /// The same without the title.
 pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, item: Item<'_>) {
     let (parts, terminal) = (&canvas.theme.parts, item.terminal());
-    if let Some(trouble) = terminal.and_then(|terminal| item::trouble(&terminal.state))
+    if let Some(trouble) = item.trouble()
         && area.height > 1
     {
-        Pen::new(buffer, area, 0).skip(1).text(&trouble, canvas.theme.style(item.status()));
-        area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        // The reason ends with what to do about it, which is of no use when it is cut.
+        let cells = usize::from(area.width).saturating_sub(2);
+        let lines = text::wrapped(&trouble, cells, usize::from(area.height / 2));
+        for (row, line) in (0..).zip(&lines) {
+            Pen::new(buffer, area, row).skip(1).text(line, canvas.theme.style(item.status()));
+        }
+        let taken = u16::try_from(lines.len()).unwrap_or(0);
+        area = Rect { y: area.y + taken, height: area.height - taken, ..area };
     }
     let mut say = |text| {
         Pen::new(buffer, area, 0).skip(1).text(text, parts.quiet);

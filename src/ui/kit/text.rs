@@ -73,6 +73,21 @@ pub fn wrapped(text: &str, cells: usize, most: usize) -> Vec<String> {
     rows.into_iter().take(most).enumerate().map(line).collect()
 }
 
+/// A line in rows of at most `cells` cells, none of it lost; rows behind the first are indented two cells further.
+pub fn hanging(line: &str, cells: usize) -> Vec<String> {
+    let text = line.trim_start();
+    let indent = (line.len() - text.len()).min(cells / 2);
+    let further = indent + 2;
+    if width(text) + indent <= cells {
+        return vec![line.to_owned()];
+    }
+    let rows = broken(text, cells.saturating_sub(further));
+    let row = |(nth, row): (usize, Range<usize>)| {
+        format!("{:1$}{2}", "", if nth == 0 { indent } else { further }, text[row].trim_end())
+    };
+    rows.into_iter().enumerate().map(row).collect()
+}
+
 /// Where a text is broken into rows of at most `cells` cells, without a character of it lost: at blanks where there are
 /// any near the end of a row. The blanks at the end of a row may reach beyond it.
 pub fn broken(text: &str, cells: usize) -> Vec<Range<usize>> {

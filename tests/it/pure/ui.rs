@@ -464,7 +464,8 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     let (key, text_sent) = (fleet.terminals[5].key.clone(), "one q?\n-l 'two'; \\".to_owned());
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert_eq!(requests, [send(&fleet, &key, &text_sent)]);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("sending to docs") && !shown.contains("✎"), "{shown}");
 
     sent(&mut ui, &fleet, &key, &text_sent, Refusal::Hindrance(Hindrance::Draft));
     let shown = text(&mut ui, &fleet, 120, 40);
@@ -472,7 +473,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
         shown.contains("nothing was sent to docs: the prompt contains a draft (alt-s in the prompt sends anyway)"),
         "{shown}"
     );
-    assert!(!shown.contains("sending to docs"));
+    assert!(!shown.contains("sending to docs") && shown.contains('✎'), "{shown}");
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "the draft is kept");
     ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT)), &fleet.view());
@@ -757,7 +758,8 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("layout", "change the layout"),
         ("mute", "mute or unmute the terminal"),
         ("help", "list all keys"),
-        ("kill", "kill the selected task"),
+        ("kill", "interrupt the agent"),
+        ("restart", "run the selected task again"),
         ("attach", "go to the terminal in tmux"),
         ("approve", "answer the waiting dialog"),
         ("exit", "quit fleetwatch"),
@@ -1888,6 +1890,26 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_told() {
     assert!(wrong.contains("no field contxt:") && wrong.contains("did you mean context:"), "{wrong}");
     let wrong = typed("is:wrking", 60);
     assert!(wrong.contains("no state wrking") && wrong.contains("did you mean is:working"), "{wrong}");
+    let wrong = typed("agent:cluade", 60);
+    assert!(wrong.contains("no agent cluade") && wrong.contains("did you mean agent:claude?"), "{wrong}");
+    let wrong = typed("session:zzz", 60);
+    assert!(wrong.contains("no session zzz") && wrong.contains("there is session:"), "{wrong}");
+    for (asked, wanted) in [
+        ("cost:>abc", "cost: takes an amount of dollars, such as cost:>5"),
+        ("tokens:many", "tokens: takes a number of tokens, such as tokens:>100k"),
+        ("context:<low", "context: takes a percentage that is left"),
+        ("plan:one/3", "plan: takes a percentage that is done or steps"),
+    ] {
+        let mut ui = dashboard();
+        text(&mut ui, &fleet, 100, 30);
+        press(&mut ui, &fleet, &chars("/"));
+        press(&mut ui, &fleet, &chars(asked));
+        let wrong = text(&mut ui, &fleet, 100, 30);
+        assert!(wrong.contains("no number ") && wrong.contains(wanted), "{asked}: {wrong}");
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        let shown = text(&mut ui, &fleet, 100, 30);
+        assert!(shown.contains(&format!("/ {asked}")) && shown.contains("enter keep"), "it is not kept: {shown}");
+    }
     // What has no likeness to anything is told all that there is, in as many lines as that takes.
     let wrong = typed("is:zzz", 60);
     assert!(wrong.contains("needs-you") && wrong.contains("exited"), "{wrong}");

@@ -306,7 +306,33 @@ fn what_became_of_an_answer_is_told_and_the_dialog_closes() {
     let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
     ui.ended(answer, &Outcome::Accepted(Some("working again".to_owned())), &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("shop-api: taken: working again") && !shown.contains("sends:"), "{shown}");
+    assert!(shown.contains("shop-api: taken: working again") && shown.contains("sends:"), "{shown}");
+    fleet.now = fleet.now + Span::from_millis(500);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("sends:"), "{shown}");
+}
+
+#[test]
+fn what_is_typed_on_behind_an_answer_runs_no_command() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    assert_eq!(press(&mut ui, &fleet, &chars("request quit, go")), [], "while it is on its way");
+    fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
+    ui.ended(answer, &Outcome::Accepted(None), &fleet.view());
+    for key in "request quit, go".chars() {
+        fleet.now = fleet.now + Span::from_millis(300);
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char(key)]), [], "{key}");
+        assert!(text(&mut ui, &fleet, 120, 40).contains("sends:"), "the box stays as long as somebody types");
+    }
+    // Whoever wants to go on at once closes it, and after a pause keys mean what they mean.
+    fleet.now = fleet.now + Span::from_millis(500);
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("sends:"));
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
 }
 
 #[test]
