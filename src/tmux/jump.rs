@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use tmux_interface::{AttachSession, DisplayMessage, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
+use tmux_interface::{AttachSession, DisplayMessage, ListKeys, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
 
 use super::listing::{instance_format, read_instance};
 use super::script::{Nonce, Script};
@@ -69,18 +69,21 @@ impl Server {
         script.push(
             found
                 .message(format!(
-                    "{nonce}#{{pid}},#{{pane_pid}},#{{session_id}},{}",
+                    "{nonce}#{{pid}},#{{pane_pid}},#{{session_id}},#{{window_id}},{}",
                     instance_format(self.id.host.is_some())
                 ))
                 .build(),
         );
+        ask_for_keys(&mut script, &nonce, Some(&pane));
         let output = self.run_script(script).await?;
         let text = String::from_utf8_lossy(&output.stdout);
         let Some(facts) = text.lines().find_map(|line| line.strip_prefix(nonce.as_str())) else {
             return Err(self.explain(&output, Error::Garbled("no word of the pane".into())));
         };
+        let keys = TmuxKeys::read(&text, &nonce);
         let mut facts = facts.split(',');
-        let (server, pid, session) = (facts.next(), facts.next(), facts.next().unwrap_or_default());
+        let (server, pid) = (facts.next(), facts.next());
+        let [session, window] = [(); 2].map(|()| facts.next().unwrap_or_default());
         if !read_instance(facts.next().unwrap_or_default().trim_end()).may_be(&key.instance) {
             return Err(Error::Failed(Obstacle::Elsewhere.to_string()));
         }
@@ -89,17 +92,48 @@ impl Server {
         }
         let here = server.and_then(|pid| pid.parse().ok());
         match inside.filter(|inside| self.id.host.is_none() && here.is_some() && inside.server_pid() == here) {
-            Some(inside) => self.switch(key, inside).await.map(|()| Jump::Switched),
-            None => Ok(Jump::Attach(self.attach(&pane, session, inside).await?)),
+            Some(inside) => {
+                // What leads back depends on what the client comes from.
+                let back = match self.place_of(inside).await {
+                    (own, _) if own != session => keys.pressed_for("switch-client -l", None),
+                    (_, own) if own.as_deref() == Some(window) => keys.pressed_for("last-pane", None),
+                    _ => keys.pressed_for("last-window", None),
+                };
+                let to = if inside.is_popup() { "where you were" } else { "fleetwatch" };
+                self.switch(key, inside, &format!("{back}: back to {to}")).await.map(|()| Jump::Switched)
+            }
+            None => {
+                let around = match inside {
+                    Some(inside) => inside.keys(self.settings.clone()).await,
+                    None => None,
+                };
+                let back = keys.pressed_for("detach-client", around.as_ref());
+                let inner = if inside.is_some() { " in this inner tmux" } else { "" };
+                Ok(Jump::Attach(self.attach(&pane, session, &format!("{back}{inner}: back to fleetwatch")).await?))
+            }
         }
     }
 
-    async fn switch(&self, key: &TerminalKey, inside: &Inside) -> Result<(), Error> {
+    /// The session that this process is shown in, and the window of its pane.
+    async fn place_of(&self, inside: &Inside) -> (String, Option<String>) {
+        let around = inside.tmux.rsplit(',').next().map(|session| format!("${session}")).unwrap_or_default();
+        let Some(pane) = inside.pane.as_deref() else { return (around, None) };
+        let mut script = Script::new();
+        let ids = "#{session_id},#{window_id}";
+        script.push(DisplayMessage::new().print().target_pane(pane).message(ids).build());
+        let told = self.run_script(script).await.map(|output| output.stdout).unwrap_or_default();
+        let told = String::from_utf8_lossy(&told);
+        told.trim()
+            .split_once(',')
+            .map_or((around, None), |(session, window)| (session.to_owned(), Some(window.to_owned())))
+    }
+
+    async fn switch(&self, key: &TerminalKey, inside: &Inside, way_back: &str) -> Result<(), Error> {
         let switch = SwitchClient::new().target_session(key.pane.to_string()).build();
         let gone = DisplayMessage::new().print().message("gone").build();
         let mut script = Script::new();
         // To look at a pane it need not take keys: one whose program has ended, or that is in copy mode, is shown as well.
-        let mut guarded = guarded_by_pid(key, sequence([switch]));
+        let mut guarded = guarded_by_pid(key, sequence([show(way_back), switch]));
         guarded.push_param(sequence([gone]));
         script.push(guarded);
         // tmux finds the client to switch by the pane that it is asked from; from a popup it is the one that was used
@@ -114,17 +148,13 @@ impl Server {
         }
     }
 
-    async fn attach(&self, pane: &str, session: &str, inside: Option<&Inside>) -> Result<Command, Error> {
+    async fn attach(&self, pane: &str, session: &str, way_back: &str) -> Result<Command, Error> {
         // The new client alone shows it, in its status line; who has never left a tmux does not know how.
-        let way_back = match inside {
-            None => "#{prefix} d: back to fleetwatch",
-            Some(_) => "#{prefix} d in this inner tmux: back to fleetwatch",
-        };
         let commands = [
             SelectWindow::new().target_window(pane).build(),
             SelectPane::new().target_pane(pane).build(),
             AttachSession::new().target_session(session).build(),
-            DisplayMessage::new().delay(WAY_BACK_MS).message(way_back).build(),
+            show(way_back),
         ];
         let on_host = self.id.host.is_some();
         // Here tmux reads the locale itself; `ssh` mostly does not hand it on.
@@ -157,6 +187,68 @@ impl Server {
     }
 }
 
+// How the operator comes back, in keys of their own tmux.
+
+/// The keys behind the prefix of a tmux server, and what they do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct TmuxKeys {
+    prefix: String,
+    /// Keys with their commands.
+    bound: Vec<(String, String)>,
+}
+
+/// Adds the questions that [`TmuxKeys::read`] has the answers of.
+fn ask_for_keys(script: &mut Script, nonce: &Nonce, pane: Option<&str>) {
+    let mut prefix = DisplayMessage::new().print();
+    if let Some(pane) = pane {
+        prefix = prefix.target_pane(pane.to_owned());
+    }
+    script.push(prefix.message(format!("{nonce}prefix #{{prefix}}")).build());
+    script.push(ListKeys::new().key_table("prefix").build());
+}
+
+impl TmuxKeys {
+    fn read(text: &str, nonce: &Nonce) -> Self {
+        let mut keys = Self::default();
+        for line in text.lines() {
+            if let Some(prefix) = line.strip_prefix(nonce.as_str()).and_then(|line| line.strip_prefix("prefix ")) {
+                prefix.clone_into(&mut keys.prefix);
+            }
+            let Some((_, bound)) = line.strip_prefix("bind-key").and_then(|line| line.split_once("-T prefix")) else {
+                continue;
+            };
+            if let Some((key, command)) = bound.trim_start().split_once(' ') {
+                // As it would be typed, not as a configuration quotes it.
+                let key = key.strip_prefix('\\').filter(|key| !key.is_empty()).unwrap_or(key);
+                keys.bound.push((key.to_owned(), command.trim().to_owned()));
+            }
+        }
+        keys
+    }
+
+    fn key_of(&self, command: &str) -> Option<&str> {
+        self.bound.iter().find(|(_, does)| does == command).map(|(key, _)| key.as_str())
+    }
+
+    /// What is pressed for a command, in a tmux that may itself run in a pane of another one: where both have the same
+    /// prefix, the outer one takes it, and has a key that hands it on. Without a key it is the command itself.
+    fn pressed_for(&self, command: &str, around: Option<&Self>) -> String {
+        let key = self.key_of(command).filter(|_| !matches!(self.prefix.as_str(), "" | "None"));
+        let handed_on = match around.filter(|around| around.prefix == self.prefix) {
+            Some(around) => around.key_of("send-prefix").map(|key| format!("{} {key}", around.prefix)),
+            None => Some(self.prefix.clone()),
+        };
+        key.zip(handed_on).map_or_else(|| format!("tmux {command}"), |(key, prefix)| format!("{prefix} {key}"))
+    }
+}
+
+/// Shows a text for a moment in the client that the commands come from.
+fn show<'a>(text: &str) -> TmuxCommand<'a> {
+    // Neither a format nor a time.
+    let text = text.replace('#', "##").replace('%', "%%");
+    DisplayMessage::new().delay(WAY_BACK_MS).message(text).build()
+}
+
 /// What every machine knows, and most terminals are compatible with.
 const COMMON_TERMINAL: &str = "xterm-256color";
 
@@ -183,6 +275,20 @@ pub enum Clipboard {
 }
 
 impl Inside {
+    /// The tmux server around this process.
+    fn server(&self, settings: Settings) -> Result<Server, Error> {
+        let socket = self.socket().ok_or_else(|| Error::Failed("TMUX names no server".into()))?;
+        Server::new(ServerId { host: None, socket: Socket::Path(socket) }, settings)
+    }
+
+    /// The keys of that server; `None` when it does not answer.
+    async fn keys(&self, settings: Settings) -> Option<TmuxKeys> {
+        let (mut script, nonce) = (Script::new(), Nonce::new());
+        ask_for_keys(&mut script, &nonce, self.pane.as_deref());
+        let output = self.server(settings).ok()?.run_script(script).await.ok()?;
+        Some(TmuxKeys::read(&String::from_utf8_lossy(&output.stdout), &nonce))
+    }
+
     /// Asks the tmux server around this process, and changes nothing there.
     ///
     /// Fails when it does not answer.
@@ -190,8 +296,7 @@ impl Inside {
         if self.is_popup() {
             return Ok(Clipboard::Popup);
         }
-        let socket = self.socket().ok_or_else(|| Error::Failed("TMUX names no server".into()))?;
-        let server = Server::new(ServerId { host: None, socket: Socket::Path(socket) }, settings)?;
+        let server = self.server(settings)?;
         let show = tmux_interface::ShowOptions::new().server().value().option("set-clipboard").build().to_vec();
         let words: Vec<&str> = show.iter().map(AsRef::as_ref).collect();
         let output = run::run(&server.settings, &server.id, &words, Vec::new()).await?;
@@ -200,5 +305,33 @@ impl Inside {
             "external" | "off" => Ok(Clipboard::Dropped),
             _ => Err(server.explain(&output, Error::Garbled("no value of set-clipboard".into()))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_back_is_said_in_the_operators_own_keys() {
+        let nonce = Nonce::of("n");
+        let read = |text: &str| TmuxKeys::read(text, &nonce);
+        let own = read(
+            "n1,2,$0,@1,x\nnprefix C-a\nbind-key    -T prefix       \\;                last-pane\n\
+             bind-key -r -T prefix C-o rotate-window\nbind-key    -T prefix B                 switch-client -l\n\
+             bind-key    -T prefix       d                 detach-client\n",
+        );
+        assert_eq!(own.pressed_for("switch-client -l", None), "C-a B");
+        assert_eq!(own.pressed_for("last-pane", None), "C-a ;");
+        assert_eq!(own.pressed_for("last-window", None), "tmux last-window", "it has no key");
+        let other = read("nprefix C-b\nbind-key -T prefix C-b send-prefix\n");
+        assert_eq!(own.pressed_for("detach-client", Some(&other)), "C-a d");
+        let around = read("nprefix C-a\nbind-key -T prefix a send-prefix\n");
+        assert_eq!(own.pressed_for("detach-client", Some(&around)), "C-a a d");
+        assert_eq!(own.pressed_for("detach-client", Some(&own)), "tmux detach-client", "nothing hands the prefix on");
+        assert_eq!(
+            read("nprefix None\nbind-key -T prefix d detach-client\n").pressed_for("detach-client", None),
+            "tmux detach-client"
+        );
     }
 }

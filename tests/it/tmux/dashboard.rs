@@ -304,6 +304,9 @@ fn inside_tmux_a_jump_switches_the_client() {
     let program = env!("CARGO_BIN_EXE_fleetwatch");
     let config = format!("XDG_CONFIG_HOME={}", desk.directory.path().display());
     let state = format!("XDG_STATE_HOME={}/state", desk.directory.path().display());
+    desk.watched.run(&["set-option", "-g", "prefix", "C-a"]);
+    desk.watched.run(&["unbind-key", "L"]);
+    desk.watched.run(&["bind-key", "B", "switch-client", "-l"]);
     // The dashboard runs in the watched server itself, whose client is shown in the operator's terminal.
     desk.watched.new_session("desk", &["env", "LC_ALL=C.UTF-8", &config, &state, program]);
     desk.type_text(&format!("tmux -u -L {} attach -t desk", desk.watched.name()));
@@ -314,7 +317,18 @@ fn inside_tmux_a_jump_switches_the_client() {
     desk.wait("Parrot v1.0.0");
     let shown = || desk.watched.run(&["list-clients", "-F", "#{client_session}"]);
     wait_until("the client to show the birds", || shown().trim() == "birds");
-    desk.watched.run(&["detach-client", "-s", "birds"]);
+    // What is shown leads back, whatever the operator's keys are.
+    desk.wait("C-a B: back to fleetwatch");
+    for key in ["C-a", "B"] {
+        desk.press(key);
+    }
+    wait_until("the client to show the dashboard", || shown().trim() == "desk");
+    // From another window of the same session.
+    desk.watched.run(&["move-window", "-d", "-s", "birds:0", "-t", "desk:7"]);
+    desk.wait("desk:7");
+    desk.press("g");
+    desk.wait("C-a l: back to fleetwatch");
+    desk.watched.run(&["detach-client", "-s", "desk"]);
     desk.wait("desk>");
 }
 
