@@ -293,7 +293,8 @@ impl App {
         self.show_updates();
         self.follow_files();
         if let Some(warning) = self.history.new_warning() {
-            self.ui.notify_about(Topic::History, Status::Error, warning, now);
+            let remedy = self.history.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+            self.ui.notify_about(Topic::History, Status::Error, format!("{warning}{remedy}"), now);
         }
         self.ui.set_history_trouble(self.history.health().trouble());
         // What nobody sees is not looked at, and no message goes before it was seen.

@@ -223,6 +223,12 @@ impl History {
         health.warning().filter(|_| is_new)
     }
 
+    /// Where the history would be, and what to do so that it is written; `None` while it is.
+    pub fn remedy(&self) -> Option<String> {
+        let WriterState::Degraded(trouble) = self.health().condition else { return None };
+        self.path().map(|path| format!("{}: {}", path.display(), trouble.hint()))
+    }
+
     /// Keeps a record. It never waits; when the writing has fallen far behind, the record is lost and counted.
     pub fn record(&self, record: Record) {
         self.send(Message::Record(Arc::new(record)));

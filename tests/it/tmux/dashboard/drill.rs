@@ -139,6 +139,9 @@ fn a_history_that_cannot_be_written_is_told_for_as_long_as_it_cannot() {
     desk.open();
     desk.wait("! history ");
     desk.wait("history is not written: ");
+    // Where, and what to do.
+    desk.wait("fleetwatch/history.db:");
+    desk.wait("[history]");
     desk.wait("1 ready");
     desk.press("d");
     desk.wait("the history cannot be read now: ");
