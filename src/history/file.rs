@@ -354,6 +354,11 @@ pub(super) const STEPS: &[&str] = &[
          turns TEXT,
          PRIMARY KEY (terminal, hour)
      ) STRICT, WITHOUT ROWID;",
+    // 13: whether a session began before anyone watched it, and what it had used when it was seen first.
+    "ALTER TABLE usage ADD COLUMN unseen INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE usage ADD COLUMN first_in INTEGER;
+     ALTER TABLE usage ADD COLUMN first_out INTEGER;
+     ALTER TABLE usage ADD COLUMN first_cost REAL;",
 ];
 
 /// The version that this program writes.

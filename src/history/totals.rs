@@ -334,6 +334,11 @@ fn growth(usage: &[SessionUsage], begun: Timestamp, before: &UsedBefore) -> Vec<
     let mut growth = Vec::new();
     for used in usage {
         let known = sessions.entry((used.session.clone(), used.tool.clone())).or_default();
+        // What was used before anyone watched is of no hour that is known.
+        let (tokens_in, tokens_out, cost_usd) = used.before;
+        known.tokens_in = tokens_in.or(known.tokens_in);
+        known.tokens_out = tokens_out.or(known.tokens_out);
+        known.cost_usd = cost_usd.or(known.cost_usd);
         let is_begun_within = (used.hour..used.hour + HOUR).contains(&begun);
         growth.push((if is_begun_within { begun } else { used.hour }, grown(used, known)));
     }
@@ -444,6 +449,7 @@ mod tests {
             tokens_in: tokens,
             tokens_out: None,
             cost_usd: cost,
+            before: (None, None, None),
         }
     }
 
@@ -503,6 +509,20 @@ mod tests {
         let mut sum = Totals::default();
         day.hours.values().for_each(|hour| sum.add(hour));
         assert_eq!(sum, day.whole);
+    }
+
+    #[test]
+    fn what_a_session_used_before_anyone_watched_counts_nowhere() {
+        let begun = at("2026-10-25T09:40:00Z");
+        let first = SessionUsage {
+            before: (Some(9_000), None, Some(3.0)),
+            ..used("2026-10-25T09:00:00Z", "a", Some(10_000), Some(3.5))
+        };
+        let usage = [first, used("2026-10-25T10:00:00Z", "a", Some(10_700), Some(3.75))];
+        let of = |(at, it): &(Timestamp, Totals)| (*at, it.tokens_in, it.cost_usd);
+        let told: Vec<_> = growth(&usage, begun, &UsedBefore::new()).iter().map(of).collect();
+        let ten = at("2026-10-25T10:00:00Z");
+        assert_eq!(told, [(begun, Some(1_000), Some(0.5)), (ten, Some(700), Some(0.25))]);
     }
 
     #[test]

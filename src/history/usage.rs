@@ -21,6 +21,9 @@ pub struct SessionUsage {
     pub tokens_in: Option<u64>,
     pub tokens_out: Option<u64>,
     pub cost_usd: Option<f64>,
+    /// What of that was used before anyone watched: in, out and paid. Nothing of a session that was seen to begin, and of
+    /// every hour but its first.
+    pub before: (Option<u64>, Option<u64>, Option<f64>),
 }
 
 /// Notes what an agent had used at a time.
@@ -30,10 +33,21 @@ pub struct SessionUsage {
 pub(super) fn note(connection: &Connection, terminal: i64, at: Timestamp, state: &State) -> Result<(), Trouble> {
     let facts = &state.agent;
     let count = |name| facts.count(name).and_then(|count| i64::try_from(count).ok());
-    let sql = "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    // An agent may be there for a moment before its session is known, which began unseen then, too.
+    let sql = "INSERT INTO usage (terminal, session, hour, tool, label, tokens_in, tokens_out, cost,
+                   unseen, first_in, first_out, first_cost)
+               SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+                   begun.unseen, iif(begun.unseen, ?6, NULL), iif(begun.unseen, ?7, NULL), iif(begun.unseen, ?8, NULL)
+               FROM (SELECT NOT EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session = ?2)
+                   AND (?9 OR (EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session = '' AND unseen)
+                       AND NOT EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session <> ''))) AS unseen) AS begun
+               WHERE true
                ON CONFLICT (terminal, session, hour) DO UPDATE SET tool = excluded.tool, label = excluded.label,
                    tokens_in = coalesce(excluded.tokens_in, tokens_in),
-                   tokens_out = coalesce(excluded.tokens_out, tokens_out), cost = coalesce(excluded.cost, cost)";
+                   tokens_out = coalesce(excluded.tokens_out, tokens_out), cost = coalesce(excluded.cost, cost),
+                   first_in = iif(unseen, coalesce(first_in, excluded.tokens_in), NULL),
+                   first_out = iif(unseen, coalesce(first_out, excluded.tokens_out), NULL),
+                   first_cost = iif(unseen, coalesce(first_cost, excluded.cost), NULL)";
     connection.prepare_cached(sql)?.execute(params![
         terminal,
         facts.text(FactName::Session).unwrap_or_default(),
@@ -43,6 +57,7 @@ pub(super) fn note(connection: &Connection, terminal: i64, at: Timestamp, state:
         count(FactName::TokensIn),
         count(FactName::TokensOut),
         facts.cost(),
+        !state.turn.since_exact,
     ])?;
     Ok(())
 }
@@ -54,7 +69,8 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, Trouble> {
-        let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal FROM usage
+        let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal,
+                        first_in, first_out, first_cost FROM usage
                    WHERE hour * ?2 < ?1 ORDER BY hour, terminal";
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![until.as_millis(), HOUR], |row| {
@@ -70,6 +86,7 @@ impl Reader {
                 tokens_in: count(4)?,
                 tokens_out: count(5)?,
                 cost_usd: row.get(6)?,
+                before: (count(8)?, count(9)?, row.get(10)?),
             };
             Ok((row.get(7)?, used))
         })?;
@@ -90,8 +107,9 @@ mod tests {
     fn what_sessions_used_is_kept_by_the_hour() {
         let (_directory, path) = place();
         let mut store = store(&path, "a", at(0));
-        let mut write = |seconds: i64, session: &str, tokens: Option<u64>| {
+        let mut write = |seconds: i64, session: &str, tokens: Option<u64>, is_seen: bool| {
             let mut state = state(at(seconds));
+            state.turn.since_exact = is_seen;
             let mut put =
                 |name, value| state.agent.put(name, Fact { value, source: FactSource::Record, at: at(seconds) });
             put(FactName::Session, FactValue::Text(session.to_owned()));
@@ -101,20 +119,27 @@ mod tests {
             record.state = Some(PublicState::Agent(Box::new(state)));
             store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
         };
-        for (seconds, session, tokens) in
-            [(0, "a", Some(10)), (60, "a", Some(30)), (61, "a", None), (7200, "a", Some(40)), (7201, "b", Some(5))]
-        {
-            write(seconds, session, tokens);
+        for (seconds, session, tokens, is_seen) in [
+            // It is there before anyone watches, and which session it is shows a moment later.
+            (0, "", None, false),
+            (1, "a", Some(10), true),
+            (60, "a", Some(30), true),
+            (61, "a", None, true),
+            (7200, "a", Some(40), false),
+            (7201, "b", Some(5), true),
+        ] {
+            write(seconds, session, tokens, is_seen);
         }
         store.write(&[message(2, 7202, Phase::Ready, "other")], at(7202)).unwrap();
         let reader = Reader::open(&path).unwrap();
         let told = |until| {
             let usage = reader.usage(at(until)).unwrap();
             let of_first = usage.into_iter().filter(|(terminal, _)| *terminal == 1).map(|(_, used)| used);
-            of_first.map(|it| (it.session, it.tokens_in, it.label)).collect::<Vec<_>>()
+            of_first.map(|it| (it.session, it.tokens_in, it.before.0, it.label)).collect::<Vec<_>>()
         };
-        let used = |session: &str, tokens| (session.to_owned(), Some(tokens), Some("shop".to_owned()));
-        assert_eq!(told(9000), [used("a", 30), used("a", 40), used("b", 5)]);
-        assert_eq!(told(100), [used("a", 30)]);
+        let used = |session: &str, tokens, before| (session.to_owned(), tokens, before, Some("shop".to_owned()));
+        let first = [used("", None, None), used("a", Some(30), Some(10))];
+        assert_eq!(told(9000), [&first[..], &[used("a", Some(40), None), used("b", Some(5), None)]].concat());
+        assert_eq!(told(100), first);
     }
 }
