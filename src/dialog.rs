@@ -47,6 +47,8 @@ pub struct Dialog {
     pub above: Vec<String>,
     /// The row that hands in what is ticked, where there is one.
     pub submit: Option<Submit>,
+    /// Whether it asks what to do instead of what was just refused, which Enter leaves open.
+    pub asks_instead: bool,
     /// What it says above its options.
     question: String,
 }
@@ -188,6 +190,12 @@ impl Dialog {
                 _ => None,
             };
         }
+    }
+
+    /// Takes from the agent's profile, in lower case, how a dialog begins that asks what to do instead.
+    pub fn set_instead(&mut self, beginnings: &[String]) {
+        let first = self.text.iter().map(|line| bare(line).to_lowercase()).find(|line| !line.is_empty());
+        self.asks_instead = first.is_some_and(|first| beginnings.contains(&first));
     }
 
     /// The option that says yes this once, or no; none where it is not certain that it is the only one.

@@ -85,7 +85,21 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
     });
     let taken = lines.iter().filter(|line| found.rows.contains(&line.y)).any(|line| line.text.ends_with(TICKS));
     let Found { manner, options, marked, rows: option_rows, typed, submit } = found;
-    Dialog { rows, option_rows, options, manner, marked, typed, taken, text, cuts, above: Vec::new(), submit, question }
+    Dialog {
+        rows,
+        option_rows,
+        options,
+        manner,
+        marked,
+        typed,
+        taken,
+        text,
+        cuts,
+        above: Vec::new(),
+        submit,
+        asks_instead: false,
+        question,
+    }
 }
 
 fn line(y: usize, row: &Row, columns: usize) -> DialogLine<'_> {

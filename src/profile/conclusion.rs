@@ -213,6 +213,7 @@ impl Conclusion<'_> {
         dialog.set_typed_options(&sight.profile.options.typed);
         if fired.rule.gives == Signal::Approval {
             dialog.set_verdicts(&sight.profile.options.once, &sight.profile.options.refusing);
+            dialog.set_instead(&sight.profile.options.instead);
         }
         if top == Some(None) {
             dialog.has_no_top(self.above(matched));

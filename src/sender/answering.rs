@@ -5,7 +5,7 @@
 //! row at a time, and Enter is pressed only when it stands on the option that was meant.
 
 use super::{Outcome, Refusal, Reply, StepLimits};
-use crate::dialog::{Dialog, Manner, Press};
+use crate::dialog::{Dialog, Manner, Press, Verdict};
 use crate::time::Span;
 use crate::tmux::{Key, PasteText};
 
@@ -234,9 +234,17 @@ impl<'a> Answering<'a> {
         }
     }
 
-    /// Whether a dialog asks to confirm exactly what was ticked, with the confirmation marked.
+    /// Whether a dialog asks to confirm exactly what was ticked, with the confirmation marked, or what to do instead of
+    /// what was refused.
     fn reviews(&self, dialog: &Dialog) -> bool {
-        let (Reply::Ticks(options), None) = (self.reply, &self.review) else { return false };
+        let options = match (self.reply, &self.review) {
+            (Reply::Ticks(options), None) => options,
+            (Reply::Option(option), None) => {
+                let chosen = self.seen.options.get(*option);
+                return dialog.asks_instead && chosen.is_some_and(|chosen| chosen.verdict == Some(Verdict::No));
+            }
+            _ => return false,
+        };
         let said = dialog.text.join(" ");
         let marked = dialog.marked.and_then(|marked| dialog.options.get(marked));
         marked.is_some_and(|option| option.label.to_lowercase().starts_with("submit"))

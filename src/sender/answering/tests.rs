@@ -247,3 +247,23 @@ fn an_answer_is_an_option_or_a_key() {
     assert_eq!(meant("4"), Err("the dialog has no option `4`".to_owned()));
     assert_eq!(meant("maybe"), Err("the dialog has no option `maybe`".to_owned()));
 }
+
+#[test]
+fn a_refusal_that_is_asked_about_once_more_is_brought_to_its_end() {
+    let mut seen = numbers(0);
+    seen.set_verdicts(&["yes".to_owned()], &["no".to_owned()]);
+    let mut instead = dialog("Reject permission\n\nTell it what to do differently");
+    instead.set_instead(&["reject permission".to_owned()]);
+    let shows = |seen: &Dialog, instead: &Dialog, pressed: &[String]| match pressed {
+        [] => (Some(seen.clone()), After::AnotherDialog),
+        [_] => (Some(instead.clone()), After::AnotherDialog),
+        _ => (None, After::Ready),
+    };
+    let told = run(&seen, &Reply::Option(2), |pressed, _| shows(&seen, &instead, pressed));
+    assert_eq!(told, ("3 Enter".to_owned(), taken(After::Ready)));
+    // A yes never confirms anything, and another dialog is the operator's.
+    let told = run(&seen, &Reply::Option(0), |pressed, _| shows(&seen, &instead, pressed));
+    assert_eq!(told, ("Enter".to_owned(), taken(After::AnotherDialog)));
+    let told = run(&seen, &Reply::Option(2), |pressed, _| shows(&seen, &dialog("Delete all?\n❯ 1. Yes"), pressed));
+    assert_eq!(told, ("3".to_owned(), taken(After::AnotherDialog)));
+}

@@ -1,5 +1,6 @@
 # A small agent for tests: a prompt with a line editor, a pause for work, an answer, and a dialog.
 #   ask     opens a dialog that is answered with one key; it is about the rest of the line
+#   instead opens a dialog that asks once more when it is refused
 #   menu    opens a dialog in which a mark is moved with the arrows
 #   trust   opens a dialog that does not hear numbers
 #   chain   opens a dialog, and when that is answered the same one again
@@ -28,6 +29,16 @@ while IFS= read -r -e -p '❯ ' line; do
             printf 'Allow %s?\n> 1. Yes\n  2. No\n' "${what:-this}"
             IFS= read -r -s -n 1 answer
             printf '\033[3A\033[J● answered %s\n' "${answer:-1}" ;;
+        instead)
+            printf 'Allow this?\n> 1. Yes\n  2. No\n'
+            IFS= read -r -s -n 1 answer
+            printf '\033[3A\033[J'
+            if [ "$answer" = 2 ]; then
+                printf 'Allow what instead?\n> (nothing)\n'
+                IFS= read -r -s answer
+                printf '\033[2A\033[J'
+            fi
+            echo '● done' ;;
         menu)
             options=(Alpha Beta Gamma) chosen=0
             echo 'Allow which?'

@@ -91,6 +91,46 @@ fn a_dialog_is_answered_in_place() {
 }
 
 #[test]
+fn a_refusal_that_is_asked_about_once_more_takes_one_answer() {
+    let desk = Desk::with_parrot();
+    desk.tell_parrot("instead");
+    desk.watched.wait_for_text("birds:", "Allow this?");
+    let (code, told) = desk.fleetwatch(&["answer", "birds", "no"]);
+    assert_eq!(code, Some(0), "{told}");
+    desk.watched.wait_for_text("birds:", "● done");
+}
+
+#[test]
+fn letters_typed_on_behind_an_answer_run_nothing() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.tell_parrot("ask");
+    desk.wait("1 needs you");
+    desk.press("Enter");
+    desk.wait("sends: Enter");
+    desk.press("Enter");
+    // Somebody types on for longer than the answer takes: `m` would mute the row, `q` leave the dashboard.
+    let mut taken = None;
+    wait_until("the answer to be taken, and a second of typing behind it", || {
+        desk.type_text("mq");
+        std::thread::sleep(Duration::from_millis(100));
+        taken = taken.or_else(|| desk.screen().contains("birds: taken: ready").then(Instant::now));
+        taken.is_some_and(|taken| taken.elapsed() > Duration::from_secs(1))
+    });
+    desk.wait_without("sends: Enter");
+    let is_muted = || {
+        let screen = desk.screen();
+        let row = screen.lines().find(|line| line.contains(" birds ")).expect("the row");
+        row.split_once("birds").is_some_and(|(marks, _)| marks.contains('z'))
+    };
+    assert!(!is_muted(), "{}", desk.screen());
+    desk.press("m");
+    wait_until("the key to mean what it means", is_muted);
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
 fn what_nobody_sees_is_spelled_out_where_it_is_approved() {
     let desk = Desk::with_parrot();
     desk.open();
