@@ -45,7 +45,7 @@ pub struct KeysArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
     /// The keys, by their tmux names: Escape, C-c, Up, Enter, F5, y.
-    #[arg(value_name = "KEY", required = true, allow_hyphen_values = true, value_parser = key)]
+    #[arg(value_name = "KEY", required = true, value_parser = key)]
     pub keys: Vec<Key>,
 }
 
