@@ -101,13 +101,13 @@ pub const SCENES: &[Scene] = &[
     scene("search", "claude", "2.1.330/explain-finished", 20_000, 4_500, None, 20_000)
         .refused("2.1.330/explain-interrupted", 14_000, b'\x1b')
         .on("main"),
-    scene("ingest", "opencode", "1.18.33/slow-stream-success", 21_000, 14_200, None, 6_000),
+    scene("ingest", "opencode", "1.18.33/slow-stream-success", 21_000, 14_200, None, 12_000),
     scene("web", "pi", "0.73.1/simple-success", 8_500, 6_100, None, 15 * MINUTE),
     scene("legacy", "codex", "0.169.0/exit-ctrl-c", 10_500, 9_500, None, 15 * MINUTE),
     scene("mobile", "copilot", "1.0.102/slow-stream-success", 21_500, 18_300, None, 2 * MINUTE),
     scene("payments", "qwen", "0.24.4/interrupted-streaming", 33_000, 26_100, None, 7 * MINUTE),
     scene("notebooks", "aider", "0.86.2/simple-success", 37_000, 30_000, None, 9 * MINUTE),
-    scene("gateway", "codex", "0.169.0/auto-tools", 12_000, 8_600, None, 5_000),
+    scene("gateway", "codex", "0.169.0/auto-tools", 12_000, 8_600, None, 11_000),
 ];
 
 impl Scene {

@@ -110,13 +110,16 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Plays to the end of the recording, unless it is refused before.
+    /// Plays until the recording shows nothing more, unless it is refused before.
     fn run(&mut self) -> io::Result<bool> {
         let (mut began, mut from) = (Instant::now(), self.at);
         let first = self.recording.events.partition_point(|event| event.at <= from);
+        // Whoever recorded it waited a while at the end, in which the agent is ready and a prompt counts.
+        let shows = |kind: &EventKind| output(kind).is_some() || self.name_of(kind).is_some();
+        let end = self.recording.events.iter().rposition(|event| shows(&event.kind)).map_or(first, |last| last + 1);
         // Answers from before do not count.
         while self.answers.try_recv().is_ok() {}
-        for n in first..self.recording.events.len() {
+        for n in first..end {
             let at = self.recording.events[n].at;
             if let Some(wait) = self.scene.waits.filter(|wait| wait.from >= self.at && wait.from < at) {
                 if self.wait(wait.length) == Some(Answer::Refused) {
