@@ -2,12 +2,10 @@
 
 use rusqlite::{Connection, params};
 
+use super::hours::{HOUR, begin_of, hour_of};
 use super::{Reader, Trouble};
 use crate::state::{FactName, State};
 use crate::time::Timestamp;
-
-/// In milliseconds.
-const HOUR: i64 = 3_600_000;
 
 /// What an agent had used in one of its sessions by the end of an hour, as far as that was known at a change of its state.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,7 +49,7 @@ pub(super) fn note(connection: &Connection, terminal: i64, at: Timestamp, state:
     connection.prepare_cached(sql)?.execute(params![
         terminal,
         facts.text(FactName::Session).unwrap_or_default(),
-        at.as_millis().div_euclid(HOUR),
+        hour_of(at),
         state.terminal.tool,
         state.terminal.label,
         count(FactName::TokensIn),
@@ -79,7 +77,7 @@ impl Reader {
                 Ok(row.get::<_, Option<i64>>(place)?.and_then(|count| u64::try_from(count).ok()))
             };
             let used = SessionUsage {
-                hour: Timestamp::from_millis(hour.saturating_mul(HOUR)),
+                hour: begin_of(hour),
                 session: row.get(1)?,
                 tool: row.get(2)?,
                 label: row.get(3)?,
