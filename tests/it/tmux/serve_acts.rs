@@ -81,9 +81,10 @@ fn an_answer_is_for_the_dialog_that_was_read_and_is_given_once() {
     let who = "token phone at 127.0.0.1";
     let given = [(who, "1 Yes"), (who, "2 No"), (who, "2 No")];
     wait_until("the history says who answered what", || {
+        // The last one may have been refused at the terminal only, which is written down as well.
         let told = inputs(&server);
-        told.iter().map(|(who, what, _)| (who.as_str(), what.as_str())).eq(given)
-            && told.iter().all(|(_, _, outcome)| outcome == "accepted")
+        let taken = told.iter().filter(|(_, _, outcome)| outcome == "accepted");
+        taken.map(|(who, what, _)| (who.as_str(), what.as_str())).eq(given)
     });
     assert!(cage.printed(&["history", "main"]).contains("token phone at 127.0.0.1"));
     // A key holds when the server was restarted, and for its own token only.
