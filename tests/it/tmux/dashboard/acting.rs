@@ -515,7 +515,7 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     desk.watched.wait_for_text("birds:", "● heard left behind");
     desk.wait("birds took the prompt");
     desk.wait_without("queued 1");
-    desk.wait("1 ready");
+    desk.wait("1 finished");
     assert_eq!(desk.watched.screen("birds:").matches("● heard left behind").count(), 1);
     desk.tell_parrot("hold");
     desk.wait("1 working");

@@ -175,7 +175,7 @@ fn one_terminal_is_looked_at_from_all_sides() {
     desk.tell("birds", "ask");
     desk.wait("1 needs you");
     desk.tell("birds", "1");
-    desk.wait("1 ready");
+    desk.wait("1 finished");
     desk.press("d");
     desk.wait("what happened  0 of ");
     desk.wait("the history begins here");
