@@ -81,7 +81,8 @@ impl WaitCondition {
         let available = state.diagnostics.availability == Availability::Available;
         let ended = |result| available && state.turn.phase == Phase::Ready && state.last_turn.result == result;
         match self {
-            WaitCondition::Ready => terminal.takes_a_prompt(),
+            // A turn whose end is looked at once more has not ended.
+            WaitCondition::Ready => terminal.takes_a_prompt() && Status::doing(state) != Status::Working,
             WaitCondition::Working => available && state.turn.phase == Phase::Active,
             WaitCondition::Idle => available && state.assessment.business_state == BusinessState::Idle,
             WaitCondition::NeedsYou => available && state.assessment.business_state == BusinessState::AwaitingOperator,

@@ -141,6 +141,8 @@ impl TurnTracker {
     pub(super) fn conclude(&mut self, result: TurnResult, detail: Option<String>, at: Timestamp, region: &TurnRegion) {
         let how = Ending { result, detail, told_by: Witness::Screen };
         self.turn.on(TurnEvent::Ends { how, at, region, premature: false }, at);
+        // What the first look finds has ended some time before.
+        self.turn.saw_end &= !self.coverage.is_after_gap();
     }
 }
 

@@ -699,8 +699,12 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
     let act = Act::Interrupt { keys: vec![Key::escape()], dialog: None };
     let escape = Request::Perform(operation(&fleet, &key, act));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), std::slice::from_ref(&escape));
-    press(&mut ui, &fleet, &chars("x"));
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
+    for no in [KeyCode::Esc, KeyCode::Char('n')] {
+        press(&mut ui, &fleet, &chars("x"));
+        assert!(text(&mut ui, &fleet, 120, 40).contains("interrupt ingest"), "it is asked");
+        assert_eq!(press(&mut ui, &fleet, &[no]), []);
+        assert!(!text(&mut ui, &fleet, 120, 40).contains("interrupt ingest"), "{no:?} says no");
+    }
     let mut ui = Ui::new(UiOptions { confirm: false, ..UiOptions::default() });
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Down; 7]);
