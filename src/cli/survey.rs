@@ -201,7 +201,7 @@ impl Watched {
     /// Why each server that does not answer does not.
     async fn troubles(&self, fleet: &Fleet) -> Vec<Failure> {
         let view = fleet.view(poll::now());
-        let silent = view.servers.iter().filter_map(|server| Some((&server.id, problem(&server.health)?)));
+        let silent = view.servers.iter().filter_map(|server| Some((&server.id, server.health.problem()?)));
         join_all(silent.map(|(server, problem)| self.explain(server, problem))).await
     }
 
@@ -259,14 +259,6 @@ pub(super) async fn turn(engine: &mut Engine) {
 /// That a server cannot be watched.
 pub(super) fn unfit(error: tmux::Error) -> Failure {
     Failure::usage(&error).hint(error.hint())
-}
-
-/// What is wrong with a server, if something is.
-pub(super) fn problem(health: &ServerHealth) -> Option<&Problem> {
-    match health {
-        ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => Some(problem),
-        ServerHealth::Waiting | ServerHealth::Up => None,
-    }
 }
 
 /// The fleet as one look at all servers shows it.

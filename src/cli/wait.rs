@@ -319,7 +319,7 @@ async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Resu
         let found = find(engine.fleet(), watched, target, Purpose::Reading).await;
         let in_trouble = |fleet: &Fleet| {
             let view = fleet.view(Timestamp::default());
-            view.servers.iter().any(|server| super::survey::problem(&server.health).is_some())
+            view.servers.iter().any(|server| server.health.problem().is_some())
         };
         if found.is_ok() || in_trouble(engine.fleet()) || tokio::time::Instant::now() >= deadline {
             return found;
@@ -339,8 +339,7 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
         Ok(Meant::Task(task)) => Ok(Key::Task(task.key.server.clone(), task.window)),
         Err(missing) => {
             // A server that does not answer is the better reason for a terminal that is not found.
-            let trouble =
-                view.servers.iter().find_map(|server| Some((&server.id, super::survey::problem(&server.health)?)));
+            let trouble = view.servers.iter().find_map(|server| Some((&server.id, server.health.problem()?)));
             match trouble {
                 Some((server, problem)) => Err(watched.explain(server, problem).await),
                 None => Err(missing),

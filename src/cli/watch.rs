@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::history::warn_of;
 use super::output::end_asked_for;
-use super::survey::{self, Watched, problem};
+use super::survey::{self, Watched};
 use super::{Done, Failure, GlobalOptions, follow_ups, output};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
@@ -162,7 +162,7 @@ pub(super) fn new_problems(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerH
     let is_new =
         |server: &&ServerView| known.insert(server.id.clone(), server.health.clone()).as_ref() != Some(&server.health);
     let changed = fleet.servers().filter(is_new);
-    changed.filter_map(|server| Some((server.id.clone(), problem(&server.health)?.clone()))).collect()
+    changed.filter_map(|server| Some((server.id.clone(), server.health.problem()?.clone()))).collect()
 }
 
 /// Turns updates into lines.

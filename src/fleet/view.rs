@@ -90,6 +90,16 @@ pub enum ServerHealth {
     Failed(Problem),
 }
 
+impl ServerHealth {
+    /// What is wrong with the server, if something is.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::NoServer(problem) | Self::Failed(problem) => Some(problem),
+            Self::Waiting | Self::Up => None,
+        }
+    }
+}
+
 /// One watched server.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ServerView {

@@ -61,13 +61,10 @@ pub(super) fn add_up(connection: &mut Connection, codec: &mut Codec, now: Timest
 fn add_up_some(connection: &mut Connection, codec: &mut Codec, terminal: i64, over: i64) -> Result<bool, Trouble> {
     // Nothing may be written between what is read and the word that it is added up.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let sql = "SELECT added_up FROM terminals WHERE id = ?1";
-    let added_up: Option<i64> =
-        transaction.prepare_cached(sql)?.query_row([terminal], |row| row.get(0)).optional()?.flatten();
     let sql = "SELECT min(started) FROM watches WHERE terminal = ?1";
     let first: Option<i64> = transaction.prepare_cached(sql)?.query_row([terminal], |row| row.get(0))?;
     let first = first.map(|at| hour_of(Timestamp::from_millis(at)));
-    let Some(from) = added_up.or(first).filter(|from| *from < over) else { return Ok(false) };
+    let Some(from) = added_up(&transaction, terminal)?.or(first).filter(|from| *from < over) else { return Ok(false) };
     let to = over.min(from + STEP);
     let (begin, end) = (begin_of(from), begin_of(to));
     let seen = watched(&transaction, terminal, begin - SEAM, end + SEAM)?;

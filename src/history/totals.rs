@@ -121,8 +121,8 @@ impl Reader {
         period: &Period,
     ) -> Result<Vec<DayTotals>, Trouble> {
         let all = self.usage(period.until)?;
-        let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<SessionUsage>>::new(), by_session(&all));
-        all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used.clone()));
+        let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<&SessionUsage>>::new(), by_session(&all));
+        all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used));
         let mut known = Vec::new();
         for terminal in terminals {
             let Some(row) = terminal_row(&self.connection, &terminal.key)? else { continue };
@@ -162,7 +162,7 @@ impl Reader {
         watched: &[(Timestamp, Timestamp)],
         (since, until): (Timestamp, Timestamp),
         added_up: i64,
-    ) -> Result<Done, Trouble> {
+    ) -> Result<DoneInTime, Trouble> {
         let from = hour_of(since - Span::from_millis(1)) + 1;
         let to = added_up.min(hour_of(until));
         let (kept, stretches) = match from < to {
@@ -182,13 +182,13 @@ impl Reader {
                 ended: turns(&points),
             });
         }
-        Ok(Done { kept, recorded, used: Vec::new() })
+        Ok(DoneInTime { kept, recorded, used: Vec::new() })
     }
 }
 
 /// What a terminal did.
 #[derive(Default)]
-struct Done {
+struct DoneInTime {
     /// In hours that are added up, by their beginnings.
     kept: BTreeMap<Timestamp, Totals>,
     /// In the rest of the time.
@@ -205,7 +205,7 @@ struct RecordedStretch {
     ended: Vec<(Timestamp, TurnResult)>,
 }
 
-impl Done {
+impl DoneInTime {
     /// What was done from one time up to another, both of which are whole hours where hours are kept.
     fn between(&self, from: Timestamp, to: Timestamp) -> Totals {
         let mut done = Totals::default();
@@ -226,8 +226,8 @@ struct TerminalTotals<'a> {
     terminal: &'a StoredTerminal,
     /// From when on it counts.
     since: Timestamp,
-    done: Done,
-    usage: Vec<SessionUsage>,
+    done: DoneInTime,
+    usage: Vec<&'a SessionUsage>,
 }
 
 /// What sessions had used in other terminals before they were resumed in this one, by their ids and agents.
@@ -244,7 +244,7 @@ fn by_session(all: &[(i64, SessionUsage)]) -> OfSessions<'_> {
     sessions
 }
 
-fn used_before(terminal: i64, usage: &[SessionUsage], all: &OfSessions<'_>) -> UsedBefore {
+fn used_before(terminal: i64, usage: &[&SessionUsage], all: &OfSessions<'_>) -> UsedBefore {
     let mut before = UsedBefore::new();
     for first in usage.iter().filter(|used| !used.session.is_empty()) {
         let session = (first.session.clone(), first.tool.clone());
@@ -317,7 +317,7 @@ fn within<T>(timed: &[(Timestamp, T)], from: Timestamp, to: Timestamp) -> &[(Tim
 const NAMELESS: &str = "-";
 
 /// What a terminal counts for on the day that ends then.
-fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[SessionUsage], to: Timestamp) -> String {
+fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[&SessionUsage], to: Timestamp) -> String {
     let last = usage.iter().rev().find(|used| used.hour < to).or(usage.first());
     let named = match by {
         TotalsOf::Terminal => Some(terminal.name.clone()),
@@ -329,7 +329,7 @@ fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[SessionUsage], to: Tim
 }
 
 /// What each session used in each hour more than before. What is of the hour in which the watching began is of its beginning.
-fn growth(usage: &[SessionUsage], begun: Timestamp, before: &UsedBefore) -> Vec<(Timestamp, Totals)> {
+fn growth(usage: &[&SessionUsage], begun: Timestamp, before: &UsedBefore) -> Vec<(Timestamp, Totals)> {
     let mut sessions = before.clone();
     let mut growth = Vec::new();
     for used in usage {
@@ -453,7 +453,18 @@ mod tests {
         }
     }
 
-    fn known(terminal: &StoredTerminal) -> TerminalTotals<'_> {
+    fn usage() -> [SessionUsage; 5] {
+        [
+            used("2026-10-24T22:00:00Z", "a", Some(1000), Some(0.5)),
+            used("2026-10-25T00:00:00Z", "a", Some(3500), Some(0.75)),
+            used("2026-10-25T00:00:00Z", "b", Some(9000), None),
+            // It was not known for a while.
+            used("2026-10-25T01:00:00Z", "a", None, None),
+            used("2026-10-25T02:00:00Z", "a", Some(3600), None),
+        ]
+    }
+
+    fn known<'a>(terminal: &'a StoredTerminal, usage: &'a [SessionUsage]) -> TerminalTotals<'a> {
         let point = |time: &str, holder, result, ended: Option<&str>| Point {
             at: at(time),
             holder,
@@ -467,18 +478,11 @@ mod tests {
             point("2026-10-25T01:46:30Z", Holder::Ready, TurnResult::Success, Some("2026-10-25T01:46:30Z")),
         ];
         let begun = at("2026-10-25T00:30:00Z");
-        let usage = vec![
-            used("2026-10-24T22:00:00Z", "a", Some(1000), Some(0.5)),
-            used("2026-10-25T00:00:00Z", "a", Some(3500), Some(0.75)),
-            used("2026-10-25T00:00:00Z", "b", Some(9000), None),
-            // It was not known for a while.
-            used("2026-10-25T01:00:00Z", "a", None, None),
-            used("2026-10-25T02:00:00Z", "a", Some(3600), None),
-        ];
+        let usage: Vec<&SessionUsage> = usage.iter().collect();
         let (from, to) = (begun, at("2026-10-25T04:00:00Z"));
         let line = timeline(&points, &[(begun, at("2026-10-25T03:00:00Z"))], from, to);
         let recorded = vec![RecordedStretch { from, to, line, ended: turns(&points) }];
-        let done = Done { recorded, used: growth(&usage, begun, &UsedBefore::new()), ..Done::default() };
+        let done = DoneInTime { recorded, used: growth(&usage, begun, &UsedBefore::new()), ..DoneInTime::default() };
         TerminalTotals { terminal, since: begun, done, usage }
     }
 
@@ -492,7 +496,8 @@ mod tests {
     fn a_day_is_the_sum_of_its_hours() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let (terminal, until) = (terminal(), at("2026-10-25T04:00:00Z"));
-        let one = known(&terminal);
+        let usage = usage();
+        let one = known(&terminal, &usage);
         let mut days = BTreeMap::new();
         one.add_to(&mut days, &hours(one.since, until, &zone), TotalsOf::Label, until);
         let ((date, name), day) = days.first_key_value().unwrap();
@@ -520,7 +525,7 @@ mod tests {
         };
         let usage = [first, used("2026-10-25T10:00:00Z", "a", Some(10_700), Some(3.75))];
         let of = |(at, it): &(Timestamp, Totals)| (*at, it.tokens_in, it.cost_usd);
-        let told: Vec<_> = growth(&usage, begun, &UsedBefore::new()).iter().map(of).collect();
+        let told: Vec<_> = growth(&usage.each_ref(), begun, &UsedBefore::new()).iter().map(of).collect();
         let ten = at("2026-10-25T10:00:00Z");
         assert_eq!(told, [(begun, Some(1_000), Some(0.5)), (ten, Some(700), Some(0.25))]);
     }
@@ -539,7 +544,7 @@ mod tests {
             (3, used("2026-10-25T09:00:00Z", "a", Some(1600), Some(4.0))),
         ];
         let begun = at("2026-10-25T09:10:00Z");
-        let grown = growth(&here, begun, &used_before(2, &here, &by_session(&all)));
+        let grown = growth(&here.each_ref(), begun, &used_before(2, &here.each_ref(), &by_session(&all)));
         let told: Vec<_> = grown.iter().map(|(at, used)| (*at, used.tokens_in, used.cost_usd)).collect();
         assert_eq!(told, [(begun, Some(500), Some(0.5)), (begun, Some(7), None)]);
     }
@@ -547,10 +552,10 @@ mod tests {
     #[test]
     fn a_terminal_counts_for_what_it_was_last() {
         let terminal = terminal();
-        let usage = known(&terminal).usage;
-        let named = |by, usage: &[SessionUsage]| name(by, &terminal, usage, at("2026-10-26T00:00:00Z"));
+        let usage = usage();
+        let named = |by, usage: &[&SessionUsage]| name(by, &terminal, usage, at("2026-10-26T00:00:00Z"));
         let all = [TotalsOf::Terminal, TotalsOf::Agent, TotalsOf::Label];
-        assert_eq!(all.map(|by| named(by, &usage)), ["api", "claude", "shop"]);
+        assert_eq!(all.map(|by| named(by, &usage.each_ref())), ["api", "claude", "shop"]);
         assert_eq!(all.map(|by| named(by, &[])), ["api", NAMELESS, NAMELESS]);
     }
 }

@@ -233,20 +233,20 @@ pub struct Arrangement {
     pub flags: Flags,
     pub columns: ChosenColumns,
     folded: BTreeSet<Group>,
-    order: RefCell<Option<Order>>,
+    order: RefCell<Option<RowOrder>>,
     layout: RefCell<Option<(LayoutOf, ColumnLayout)>>,
 }
 
 /// What the columns of the table follow from, beside the order of the rows.
-type LayoutOf = (Shown, usize, ChosenColumns, BTreeSet<Group>);
+type LayoutOf = (OrderOf, usize, ChosenColumns, BTreeSet<Group>);
 
 /// What the order of the rows follows from: the version of the view, and how they are to be shown.
-type Shown = (u64, Sort, Grouping, String, Flags);
+type OrderOf = (u64, Sort, Grouping, String, Flags);
 
 /// The order that was worked out last: a key moves the cursor, and the rows stay.
 #[derive(Clone, Debug)]
-struct Order {
-    of: Shown,
+struct RowOrder {
+    of: OrderOf,
     /// Places among all items, and groups.
     rows: Vec<(usize, Group)>,
 }
@@ -308,7 +308,7 @@ impl Arrangement {
         rows
     }
 
-    fn of(&self, version: Option<u64>, grouping: Grouping) -> Option<Shown> {
+    fn of(&self, version: Option<u64>, grouping: Grouping) -> Option<OrderOf> {
         Some((version?, self.sort, grouping, self.filter.text().to_owned(), self.flags.clone()))
     }
 
@@ -337,11 +337,10 @@ impl Arrangement {
         }
         let mut fits = self.filter.matcher(&self.flags);
         let shown = all.into_iter().enumerate().filter(|(_, item)| fits(*item));
-        let mut placed: Vec<Placed<'a>> =
-            shown.map(|(place, item)| Placed { place, ..self.placed(item, grouping) }).collect();
+        let mut placed: Vec<Placed<'a>> = shown.map(|(place, item)| self.placed(place, item, grouping)).collect();
         placed.sort_by(|a, b| self.compare(a, b));
         let rows = || placed.iter().map(|placed| (placed.place, placed.group.clone())).collect();
-        self.order.replace(of.map(|of| Order { of, rows: rows() }));
+        self.order.replace(of.map(|of| RowOrder { of, rows: rows() }));
         placed.into_iter().map(|placed| (placed.item, placed.group)).collect()
     }
 
@@ -353,7 +352,7 @@ impl Arrangement {
 
     /// The group that a terminal is shown in, if there are groups.
     pub fn group_of<'a>(&self, item: impl Into<Item<'a>>) -> Option<Group> {
-        (self.grouping != Grouping::None).then(|| self.placed(item.into(), self.grouping).group)
+        (self.grouping != Grouping::None).then(|| self.group(item.into(), self.grouping))
     }
 
     /// Folds or unfolds a group.
@@ -409,12 +408,11 @@ impl Arrangement {
         placed.filter(|(_, of)| of == group).map(|(item, _)| item).collect()
     }
 
-    fn placed<'a>(&self, item: Item<'a>, grouping: Grouping) -> Placed<'a> {
-        let pinned = self.flags.is_pinned(item);
-        let group = match grouping {
-            _ if pinned => Group::Pinned,
-            grouping => grouping.of(item),
-        };
+    fn group(&self, item: Item<'_>, grouping: Grouping) -> Group {
+        if self.flags.is_pinned(item) { Group::Pinned } else { grouping.of(item) }
+    }
+
+    fn placed<'a>(&self, place: usize, item: Item<'a>, grouping: Grouping) -> Placed<'a> {
         let key = match self.sort {
             Sort::Attention => {
                 let since = item.waiting_since().filter(|_| self.wants_a_look(item));
@@ -432,7 +430,7 @@ impl Arrangement {
             }
             Sort::Name | Sort::Host => SortKey::Item,
         };
-        Placed { place: 0, item, group, key }
+        Placed { place, item, group: self.group(item, grouping), key }
     }
 
     fn compare(&self, a: &Placed<'_>, b: &Placed<'_>) -> Ordering {

@@ -392,10 +392,7 @@ fn explanation(view: &View<'_>) -> Explanation {
         view.servers.iter().copied().partition(|server| server.health == ServerHealth::Up);
     if !up.is_empty() {
         let names: Vec<String> = up.iter().map(|server| server.id.to_string()).collect();
-        let why = |server: &&ServerView| match &server.health {
-            ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => Some(problem.message.clone()),
-            ServerHealth::Up | ServerHealth::Waiting => None,
-        };
+        let why = |server: &&ServerView| server.health.problem().map(|problem| problem.message.clone());
         let begin = [
             format!("tmux answers ({}), but no pane runs an agent that fleetwatch knows.", names.join(", ")),
             "Start one in any tmux window (claude, codex, …): it appears here by itself.".to_owned(),
@@ -403,10 +400,7 @@ fn explanation(view: &View<'_>) -> Explanation {
         ];
         return ("No agents found".to_owned(), begin.into_iter().chain(silent.iter().filter_map(why)).collect());
     }
-    let troubled = view.servers.iter().find_map(|server| match &server.health {
-        ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => Some((server, problem)),
-        ServerHealth::Up | ServerHealth::Waiting => None,
-    });
+    let troubled = view.servers.iter().find_map(|server| Some((server, server.health.problem()?)));
     let Some((server, problem)) = troubled else {
         return ("Asking tmux …".to_owned(), lines(&["The first answer takes a moment."]));
     };

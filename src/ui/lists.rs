@@ -165,7 +165,7 @@ pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
 
 /// Why a server does not answer, and what to do about it; `None` for one that does, or was not asked yet.
 fn why_silent(server: &ServerView) -> Option<String> {
-    let (ServerHealth::NoServer(problem) | ServerHealth::Failed(problem)) = &server.health else { return None };
+    let problem = server.health.problem()?;
     let host = server.id.host.as_ref().map(|host| format!(" --host {host}")).unwrap_or_default();
     let name = &server.id;
     Some(format!(

@@ -169,12 +169,12 @@ impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
 }
 
 /// What is answered to an act. It is kept for whoever asks for it again.
-struct Told {
+struct Answered {
     status: StatusCode,
     fields: Map<String, Value>,
 }
 
-impl Told {
+impl Answered {
     /// What came of an operation.
     fn of(outcome: &Outcome) -> Self {
         let status = match outcome {
@@ -202,7 +202,7 @@ impl Told {
     }
 }
 
-impl From<Denial> for Told {
+impl From<Denial> for Answered {
     /// What was refused before anything was tried.
     fn from(denial: Denial) -> Self {
         let Denial { status, fields } = denial;
@@ -210,7 +210,7 @@ impl From<Denial> for Told {
     }
 }
 
-impl IntoResponse for Told {
+impl IntoResponse for Answered {
     fn into_response(self) -> Response {
         (self.status, Json(Value::Object(self.fields))).into_response()
     }
@@ -225,7 +225,7 @@ impl Served {
     ) -> Result<Response, Denial>
     where
         B: Send + 'static,
-        F: Future<Output = Result<Told, Denial>> + Send + 'static,
+        F: Future<Output = Result<Answered, Denial>> + Send + 'static,
     {
         let place = Arc::clone(&self.acts).acquire_owned().await.map_err(|_| super::ends())?;
         let done = tokio::spawn(async move {
@@ -241,7 +241,7 @@ impl Served {
                 RequestProgress::Answered { status, body } => return replayed(status, &body),
                 before => return Err(not_again(&before)),
             }
-            let told = act(self.clone(), id, by, body).await.unwrap_or_else(Told::from);
+            let told = act(self.clone(), id, by, body).await.unwrap_or_else(Answered::from);
             let (status, body) = (told.status, Value::Object(told.fields.clone()).to_string());
             let keep = move |path: &_, owner, now| {
                 let mut requests = HttpRequests::open(path, owner, now)?;
@@ -286,13 +286,13 @@ impl Served {
     }
 
     /// Has a prompt wait until its agent is ready.
-    async fn queue(&self, to: Recipient, by: &Producer, text: String) -> Result<Told, Denial> {
+    async fn queue(&self, to: Recipient, by: &Producer, text: String) -> Result<Answered, Denial> {
         let by = by.to_string();
         let post = move |path: &_, owner, now| {
             Intents::open(path, owner, now)?.post((&to.key, &to.name), (&text, Some(&by)), now)
         };
         let number = self.in_store(post).await?;
-        Ok(Told { status: StatusCode::ACCEPTED, fields: Map::new() }
+        Ok(Answered { status: StatusCode::ACCEPTED, fields: Map::new() }
             .with("outcome", "queued")
             .with("detail", Value::Null)
             .with("intent", number.0))
@@ -316,7 +316,7 @@ impl Served {
 fn replayed(status: u16, body: &str) -> Result<Response, Denial> {
     let status = StatusCode::from_u16(status).map_err(Denial::broken)?;
     let fields = serde_json::from_str(body).map_err(Denial::broken)?;
-    let mut response = Told { status, fields }.into_response();
+    let mut response = Answered { status, fields }.into_response();
     response.headers_mut().insert(REPEATED, HeaderValue::from_static("true"));
     Ok(response)
 }
@@ -349,7 +349,7 @@ async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Res
         let may_wait = matches!(when, Moment::Ready);
         if may_wait && hindrance.is_some_and(Hindrance::may_pass) {
             if let Err(unfit) = PasteText::new(&text) {
-                return Ok(Told::of(&Refusal::Text(unfit).into()));
+                return Ok(Answered::of(&Refusal::Text(unfit).into()));
             }
             return served.queue(to, &by, text).await;
         }
@@ -358,7 +358,7 @@ async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Res
         match served.perform(to.clone(), by.clone(), prompt, ()).await {
             // It began to work in between.
             Outcome::Refused(refusal) if may_wait && refusal.may_pass() => served.queue(to, &by, text).await,
-            outcome => Ok(Told::of(&outcome)),
+            outcome => Ok(Answered::of(&outcome)),
         }
     };
     served.once(ask, act).await
@@ -383,9 +383,9 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
             (Outcome::Accepted(_), Some(text)) => {
                 let prompt = Act::Prompt { text, when: When::Now };
                 let outcome = served.perform(to, by, prompt, PromptBack::awaited()).await;
-                return Ok(Told::of(&outcome).with("dialog_outcome", Outcome::Accepted(None).word()));
+                return Ok(Answered::of(&outcome).with("dialog_outcome", Outcome::Accepted(None).word()));
             }
-            (outcome, _) => (Told::of(&outcome), outcome),
+            (outcome, _) => (Answered::of(&outcome), outcome),
         };
         Ok(match told {
             (told, Outcome::Refused(Refusal::NoDialog | Refusal::AnotherDialog)) => {
@@ -422,7 +422,7 @@ async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Respon
             }
         };
         let (to, act) = served.of(id, press).await?;
-        Ok(Told::of(&served.perform(to, by, act, ()).await))
+        Ok(Answered::of(&served.perform(to, by, act, ()).await))
     };
     served.once(ask, act).await
 }
@@ -438,7 +438,7 @@ async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Res
             Ok((Recipient::as_shown(terminal), Interrupt::usual(terminal)))
         };
         let (to, act) = served.of_terminal(id, press).await?;
-        Ok(Told::of(&served.perform(to, by, act, ()).await))
+        Ok(Answered::of(&served.perform(to, by, act, ()).await))
     };
     served.once(ask, act).await
 }

@@ -48,11 +48,11 @@ pub(super) struct Metrics {
     answer_age: Family<Labels, Seconds>,
     look: Family<Labels, Seconds>,
     broken: Family<Labels, Gauge>,
-    known: BTreeMap<TerminalKey, Known>,
+    known: BTreeMap<TerminalKey, LastSeen>,
 }
 
 /// How a terminal stood when it was last told of.
-struct Known {
+struct LastSeen {
     at: Timestamp,
     status: Status,
     since: Since,
@@ -62,7 +62,7 @@ struct Known {
     counted: Option<Timestamp>,
 }
 
-impl Known {
+impl LastSeen {
     fn of(state: &AgentState) -> Self {
         let (ended, counted) = (state.last_turn.at, state.last_turn.began);
         Self { at: state.observed_at, status: Status::of(state), since: state.since(), ended, counted }
@@ -120,7 +120,7 @@ impl Metrics {
             match update {
                 Update::Effect(Effect::Introduced { key }) => {
                     if let Some(terminal) = fleet.terminal(key) {
-                        self.known.entry(key.clone()).or_insert_with(|| Known::of(&terminal.state));
+                        self.known.entry(key.clone()).or_insert_with(|| LastSeen::of(&terminal.state));
                     }
                 }
                 Update::Effect(Effect::Changed(changed)) => {
@@ -135,7 +135,7 @@ impl Metrics {
     }
 
     fn changed(&mut self, key: &TerminalKey, state: &AgentState, at: Timestamp) {
-        let now = Known { at, ..Known::of(state) };
+        let now = LastSeen { at, ..LastSeen::of(state) };
         let Some(before) = self.known.get_mut(key) else {
             self.known.insert(key.clone(), now);
             return;
@@ -161,7 +161,7 @@ impl Metrics {
         }
         // What was withdrawn is not forgotten.
         let counted = now.counted.max(before.counted);
-        *before = Known { counted, ..now };
+        *before = LastSeen { counted, ..now };
     }
 
     /// Counts what was sent, once its outcome is known.

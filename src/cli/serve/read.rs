@@ -175,13 +175,13 @@ pub(super) struct ScreenShown {
     at: Timestamp,
     columns: u16,
     /// Each as stretches of one style.
-    rows: Vec<Vec<Stretch>>,
+    rows: Vec<Vec<StyledRun>>,
 }
 
 /// A text with what of its style is not usual.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Stretch {
+struct StyledRun {
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     foreground: Option<ColorShown>,
@@ -210,14 +210,14 @@ enum ColorShown {
 
 impl ScreenShown {
     fn of(screen: &Screen, at: Timestamp) -> Self {
-        let stretches = |row: &crate::screen::Row| -> Vec<Stretch> {
-            row.spelled().runs().map(|(text, style)| Stretch::of(text, style)).collect()
+        let stretches = |row: &crate::screen::Row| -> Vec<StyledRun> {
+            row.spelled().runs().map(|(text, style)| StyledRun::of(text, style)).collect()
         };
         Self { at, columns: screen.columns(), rows: screen.rows().iter().map(stretches).collect() }
     }
 }
 
-impl Stretch {
+impl StyledRun {
     fn of(text: &str, style: Style) -> Self {
         let color = |color| match color {
             Color::Default => None,
