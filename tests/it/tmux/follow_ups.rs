@@ -476,9 +476,12 @@ to = \"lead\"
 ",
     );
     aviary.watch();
-    let script = "echo compiling; echo 'error: no such port'; exit 2";
+    // tmux may lose the last output of a program that ends at once (docs/architecture.md), so this one waits until it is read.
+    let script = "echo compiling; echo 'error: no such port'; read x; exit 2";
     let started = aviary.fleetwatch(&["run", "build-api", "--", "sh", "-c", script]);
     assert!(started.status.success(), "{started:?}");
+    aviary.tmux.wait_for_text(":build-api", "no such port");
+    aviary.tmux.run(&["send-keys", "-t", ":build-api", "Enter"]);
     wait_until("lead to be told", || !aviary.told().is_empty());
     wait_until("a record", || aviary.records().len() == 1);
     assert_eq!(aviary.told().len(), 1);
