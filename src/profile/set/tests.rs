@@ -122,6 +122,9 @@ fn what_agents_make_of_texts_is_known() {
         ("codex", "exit", None),
         ("codex", "a\tb", None),
         ("pi", "/unknown x", None),
+        ("opencode", "/help", Some("as a slash command, if there is one of that name")),
+        ("kilo", "/etc/hosts is a file", None),
+        ("kilo", "!touch here", None),
         ("goose", "!touch here", None),
     ] {
         assert_eq!(taken(tool, text).as_deref(), wanted, "{tool}: {text:?}");
