@@ -282,8 +282,7 @@ impl Conclusion<'_> {
         };
         let region = self.sight.region(Region::Turn);
         let last = region.clone().rev().find(|&y| of_row(y).is_some())?;
-        // Agents with several kinds of such rows begin an answer with another one.
-        let is_marked = |y: usize| kinds.len() > 1 || of_row(y) != Some(self.sight.row(y).trim());
+        let is_marked = |y: usize| of_row(y) != Some(self.sight.row(y).trim());
         let mut first = last;
         while !is_marked(first) && first > region.start && of_row(first - 1).is_some() {
             first -= 1;
