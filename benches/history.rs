@@ -87,6 +87,7 @@ fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut
             record: None,
             git: None,
             agent_process: None,
+            printed_until: None,
         };
         let outcome = PollResult::Listed(vec![report]);
         fleet.handle(

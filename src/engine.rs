@@ -586,6 +586,7 @@ mod tests {
             record: None,
             git: None,
             agent_process: None,
+            printed_until: None,
         };
         let report = |at, panes| {
             let report = ServerReport {

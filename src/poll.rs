@@ -349,7 +349,7 @@ impl ServerPoller {
             more.clock = more.clock.min(part.clock);
         }
         let instance = look.instance.clone();
-        let mut told = self.memory.report(look, more);
+        let mut told = self.memory.report(look, more, now());
         for pane in &mut told.panes {
             pane.agent_process = self.agents.get(&pane.key.pid).and_then(|agent| agent.ids.first().copied());
         }

@@ -7,7 +7,7 @@
 //!
 //! - `turn` is the turn in flight and how the last one ended: rules 1–7. `turn/state` has its states and transitions, which
 //!   `docs/architecture.md` lists; the files beside it say when they come: from the screen, from time, from the agent's record.
-//! - `ages` is since when each thing is as it is.
+//! - `ages` is since when each thing is as it is, and `unwatched` what of that holds after a time in which nobody looked.
 //! - `lifecycle` is readiness, completion and their timers.
 //! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them. Most run only in
 //!   the time that looks cover.
@@ -20,12 +20,13 @@ mod lifecycle;
 mod publish;
 mod timers;
 mod turn;
+mod unwatched;
 
 use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
 use publish::{Loss, LossReason, Published, aside, diagnostics};
-pub use timers::{Timer, TimerName};
+pub use timers::{HANDOVER, Timer, TimerName};
 use turn::{Sighting, TurnTracker};
 
 use std::sync::Arc;
@@ -127,6 +128,8 @@ pub struct TerminalHistory {
     pub screen: Option<Arc<Screen>>,
     /// Until when somebody watched, and nothing changed any more.
     pub watched_until: Timestamp,
+    /// Until when somebody watched without a break since that transition.
+    pub unbroken_until: Timestamp,
     /// Whether the operator has seen how the last turn ended.
     pub seen: bool,
 }
@@ -161,6 +164,11 @@ pub struct Tracker {
     shown: AgentFacts,
     observed_at: Timestamp,
     now: Timestamp,
+    /// After which time nothing was printed before the last look.
+    #[serde(skip)]
+    printed_until: Option<Timestamp>,
+    /// Until when the ages were followed that are remembered, as long as no look has confirmed them.
+    followed_until: Option<Timestamp>,
     /// Until when looks that find nothing new change nothing; `None` where each one may.
     #[serde(skip)]
     rests_until: Option<Timestamp>,
@@ -188,6 +196,8 @@ impl Tracker {
             shown: AgentFacts::default(),
             observed_at: now,
             now,
+            printed_until: None,
+            followed_until: None,
             rests_until: None,
             settings,
         }
@@ -209,6 +219,7 @@ impl Tracker {
         self.ages = Ages::known(&self.published, state);
         self.stable_since = state.stability.stable_since;
         self.observed_at = known.watched_until;
+        self.followed_until = Some(known.unbroken_until);
         self.temporal = temporal;
         self.last_reading = reading.map(|reading| (reading.clone(), state.observed_at));
         self.is_remembered = true;
@@ -237,6 +248,7 @@ impl Tracker {
             }
             Observation::Unchanged => {
                 self.observed(now);
+                self.doubt_ages(None, now);
                 self.confirm(now);
                 self.unchanged(now, &mut next, &mut notes);
             }
@@ -259,9 +271,12 @@ impl Tracker {
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
         // What the first look after a gap finds began unseen, and so did what only time tells of it.
-        let unseen = (is_look && self.turn.coverage.is_after_gap()) || self.turn.is_unwatched();
-        let since = Since { at: now, exact: !unseen };
-        let transition = self.publish(next, notes, since);
+        let is_found = is_look && self.turn.coverage.is_after_gap();
+        let unseen = is_found || self.turn.is_unwatched();
+        let reading =
+            self.last_reading.as_ref().filter(|_| is_found && next.diagnostics.process_state == ProcessState::TuiUp);
+        let at = reading.map_or(now, |(reading, _)| self.stood_since(reading, next.phase, now));
+        let transition = self.publish(next, notes, Since { at, exact: !unseen }, now);
         self.rests_until = if is_unchanged && transition.is_none() { self.rest() } else { None };
         transition
     }
@@ -282,6 +297,11 @@ impl Tracker {
     pub fn recorded(&mut self, reading: AgentRecordReading) {
         self.turn.recorded(&reading);
         self.record = reading;
+    }
+
+    /// Takes in after which time nothing was printed in the terminal, as of the look that is handed in next.
+    pub fn printed_until(&mut self, at: Option<Timestamp>) {
+        self.printed_until = at;
     }
 
     /// Whether the last look read a screen, so that one without changes needs no reading again.
@@ -387,8 +407,10 @@ impl Tracker {
         let after_gap = self.turn.coverage.is_after_gap();
         if after_gap && self.turn.is_replaced(reading, now) {
             // Another turn, that nobody saw begin, and perhaps end: whoever sent its prompt was there.
-            self.ages.begin_anew(Since { at: now, exact: false });
+            self.ages.begin_anew(Since { at: self.stood_since(reading, reading.phase, now), exact: false });
             self.unseen = false;
+        } else {
+            self.doubt_ages(Some(reading), now);
         }
         if let Some((last, _)) = self.last_reading.as_ref().filter(|_| !resized) {
             self.turn.end_resumed(reading, last.headline.as_deref(), now);
@@ -508,8 +530,13 @@ impl Tracker {
     }
 
     /// Makes the new state the published one and records what changed.
-    fn publish(&mut self, mut next: Published, notes: Vec<&'static str>, since: Since) -> Option<Transition> {
-        let now = since.at;
+    fn publish(
+        &mut self,
+        mut next: Published,
+        notes: Vec<&'static str>,
+        since: Since,
+        now: Timestamp,
+    ) -> Option<Transition> {
         self.lifecycle.update(&next, &self.turn, &self.settings, now);
         next.assessment.anomalies = self.anomalies();
         // Most looks find what they found before, and hashing is most of what such a look would cost.

@@ -249,7 +249,19 @@ impl Entry {
     /// Takes in a look that found all as it was, where time changes nothing either: most looks at most terminals. `false` where
     /// the report has to be [looked](Entry::look) at.
     pub(super) fn stands_still(&mut self, report: &PaneReport, now: Timestamp) -> bool {
-        let PaneReport { key: _, place, cwd, facts, program, capture, declared, record, git, agent_process } = report;
+        let PaneReport {
+            key: _,
+            place,
+            cwd,
+            facts,
+            program,
+            capture,
+            declared,
+            record,
+            git,
+            agent_process,
+            printed_until: _,
+        } = report;
         let (terminal, undeclared) = (&self.terminal, Declared::default());
         let is_same_agent = self.agent.as_ref().is_some_and(|agent| {
             let Program::Agent { tool, version } = program else { return false };
@@ -286,6 +298,7 @@ impl Entry {
         };
         let facts_changed = self.terminal.facts != report.facts;
         let fresh = matches!(report.capture, Capture::Fresh(_));
+        self.tracker.printed_until(self.printed_until(&report));
         if let Capture::Fresh(screen) = &report.capture {
             let (before, is_first) = (self.text_hash, self.terminal.screen.is_none());
             self.show(Arc::clone(screen));
@@ -329,6 +342,25 @@ impl Entry {
             }
         };
         EntryUpdate { renamed: renamed || (was_unread && !self.is_unread), transition }
+    }
+
+    /// After which time nothing was printed in the pane. Of several panes in a window tmux does not tell which one it was: the one
+    /// whose whole screen is as it was is taken to have been silent.
+    fn printed_until(&self, report: &PaneReport) -> Option<Timestamp> {
+        let PaneReport { capture, facts, place, .. } = report;
+        let before = self.terminal.screen.as_ref();
+        let (is_same, looked_at) = match (&self.known, capture) {
+            (Some(known), Capture::Fresh(screen)) => (known.screen.as_ref() == Some(screen), known.unbroken_until),
+            (_, Capture::Unchanged) => {
+                (self.terminal.facts.history_size == facts.history_size, self.tracker.observed_at())
+            }
+            (_, Capture::Fresh(screen)) => {
+                let is_same = before == Some(screen) && self.terminal.facts.history_size == facts.history_size;
+                (is_same, self.tracker.observed_at())
+            }
+            _ => (false, self.tracker.observed_at()),
+        };
+        report.printed_until.map(|at| if place.window_panes > 1 && is_same { at.min(looked_at) } else { at })
     }
 
     fn show(&mut self, screen: Arc<Screen>) {

@@ -17,6 +17,7 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
         record: None,
         git: None,
         agent_process: None,
+        printed_until: None,
     }
 }
 
@@ -64,7 +65,7 @@ fn what_nobody_has_looked_at_yet_is_told_as_that_beside_what_was_known_and_is_no
     state.diagnostics.availability = Availability::Available;
     state.attention = crate::state::Attention::Approval;
     state.terminal.tool = "claude".to_owned();
-    let known = TerminalHistory { state, screen: None, watched_until: at(-60), seen: false };
+    let known = TerminalHistory { state, screen: None, watched_until: at(-60), unbroken_until: at(-60), seen: false };
     fleet.handle(Input::Known { key: pane(0, 10).key, known: Box::new(known) }, at(0));
     let awaited = |id| PaneReport { capture: Capture::Awaited, ..pane(id, 10 + id) };
     for second in [0, 1] {

@@ -303,6 +303,9 @@ pub struct PaneReport {
     /// The process of the agent that runs in it; `None` where none does, or it was not seen.
     #[serde(default)]
     pub agent_process: Option<u32>,
+    /// After this time nothing was printed in its window before the look; `None` where that is not known.
+    #[serde(default)]
+    pub printed_until: Option<Timestamp>,
 }
 
 /// The part of the configuration that is about one pane.

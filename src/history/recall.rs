@@ -12,6 +12,7 @@ use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory}
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
 use crate::task::{self, TaskFields, TaskSnapshot};
 use crate::time::{Span, Timestamp};
+use crate::tracker::HANDOVER;
 
 /// How long a first look waits for the history; without it everything is as if it had just been found.
 const LONGEST: Duration = Duration::from_secs(2);
@@ -131,7 +132,11 @@ fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<I
     };
     let screen = screen.map(|id| reader.screen(id)).transpose()?.flatten();
     let watched = reader.watched(&key, last.at, now())?;
-    let watched_until = watched.into_iter().map(|(_, end)| end).max().unwrap_or(last.at).max(last.at);
+    let watched_until = watched.iter().map(|(_, end)| *end).max().unwrap_or(last.at).max(last.at);
+    let joins = |until: Timestamp, (begin, end): &(Timestamp, Timestamp)| {
+        if begin.since(until) <= HANDOVER { until.max(*end) } else { until }
+    };
+    let unbroken_until = watched.iter().fold(last.at, joins);
     let kinds = vec![Kind::Action, Kind::Input];
     let done = RecordFilter {
         terminals: Some(vec![key.clone()]),
@@ -142,7 +147,8 @@ fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<I
     // Whoever sends something has seen what stands there.
     let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
     let seen = state.last_turn.at.is_some() && reader.records(&done)?.iter().any(sees);
-    let known = Box::new(TerminalHistory { state: *state, screen: screen.map(Into::into), watched_until, seen });
+    let screen = screen.map(Into::into);
+    let known = Box::new(TerminalHistory { state: *state, screen, watched_until, unbroken_until, seen });
     Ok(Some(Input::Known { key, known }))
 }
 

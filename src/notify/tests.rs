@@ -61,6 +61,7 @@ impl Scene {
             record: None,
             git: None,
             agent_process: None,
+            printed_until: None,
         };
         let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
         let outcome = PollResult::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());
@@ -151,6 +152,7 @@ fn what_a_first_look_finds_bit_by_bit_is_no_news() {
             record: None,
             git: None,
             agent_process: None,
+            printed_until: None,
         };
         let outcome = PollResult::Listed(fleet.view(at).terminals.into_iter().map(pane).collect());
         Input::Server(ServerReport { server: ServerId::default(), at, load: Default::default(), outcome })

@@ -17,7 +17,7 @@ use crate::notify::NoticeId;
 use crate::time::Timestamp;
 
 /// Changes with the meaning of a message.
-pub(super) const PROTOCOL: u32 = 7;
+pub(super) const PROTOCOL: u32 = 8;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
@@ -247,6 +247,7 @@ mod tests {
             record: None,
             git: None,
             agent_process: None,
+            printed_until: None,
         };
         let fresh = || Capture::Fresh(Arc::new(Screen::from_text("one\ntwo", 20)));
         let looks = [

@@ -18,6 +18,7 @@ use crate::hash::{Fnv, fnv};
 use crate::ids::ServerInstance;
 use crate::profile::Program;
 use crate::task;
+use crate::time::Timestamp;
 use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
 
 pub(super) use pane::Suspect;
@@ -179,8 +180,8 @@ impl ServerMemory {
         due.difference(&captured).filter(|id| !self.awaited.contains(id)).copied().collect()
     }
 
-    /// Puts together what the fleet is told, from the look and from the captures that were fetched after it.
-    pub(super) fn report(&mut self, look: Listing, more: Listing) -> PollReport {
+    /// Puts together what the fleet is told at a time, from the look and from the captures that were fetched after it.
+    pub(super) fn report(&mut self, look: Listing, more: Listing, at: Timestamp) -> PollReport {
         let (sessions, others) = (self.task_sessions(&look.panes), self.other_sessions(&look.panes));
         let known = self.known_sessions(&look.panes);
         let rows: Vec<_> = look.panes.iter().map(tasks::row).collect();
@@ -201,6 +202,7 @@ impl ServerMemory {
                 false => pane.take_capture(&listed, captures.remove(&key)),
             };
             changed |= pane.changing || first;
+            let printed_until = Some(pane.printed_until(&listed, look.clock, at));
             let key = TerminalKey {
                 server: self.server.clone(),
                 pane: listed.id,
@@ -222,6 +224,7 @@ impl ServerMemory {
                 record: None,
                 git: None,
                 agent_process: None,
+                printed_until,
             });
         }
         self.pace.looked(changed);

@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::dialog::Dialog;
 use crate::state::{Assessment, Evidence, FactName, FactValue, Phase, Surface, Tri};
+use crate::time::Span;
 
 /// How a turn ended, as the screen's latest turn says it (SPEC §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -32,6 +33,9 @@ pub struct Activity {
     pub titled: bool,
     /// Whether the prompt would take a submission if this work were not shown.
     pub prompt_idle: bool,
+    /// For how long the turn has gone on, where a status row counts that.
+    #[serde(default)]
+    pub elapsed: Option<Span>,
 }
 
 /// The end of the latest turn, as shown below the last submitted prompt.

@@ -14,6 +14,7 @@ use super::screen_view::{DraftText, ScreenView};
 use crate::dialog::{Dialog, bare};
 use crate::screen::Row;
 use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
+use crate::time::Span;
 
 /// Draws a reading from what fired.
 pub(super) struct Conclusion<'a> {
@@ -124,12 +125,16 @@ impl Conclusion<'_> {
     fn activity(&self, front: Front) -> Activity {
         let mut hasher = DefaultHasher::new();
         let (mut ticks, mut status_row_only, mut offers_stop, mut titled) = (false, true, false, false);
+        let mut elapsed = None;
         for fired in self.fired.iter().filter(|fired| fired.rule.gives == Signal::Working) {
             ticks |= fired.rule.ticks;
             status_row_only &= fired.rule.status_row;
             offers_stop |= fired.rows.iter().any(|&y| self.sight.is_any(y, self.sight.profile.turn.stop_offers));
             // With its styles: a spinner may shimmer while its text stands still.
             fired.rows.iter().for_each(|&y| self.sight.screen.row(y).hash(&mut hasher));
+            if fired.rule.status_row {
+                elapsed = elapsed.or_else(|| fired.rows.iter().find_map(|&y| counted(self.sight.row(y))));
+            }
             if fired.rule.title.is_some() {
                 titled = true;
                 self.sight.facts.title.hash(&mut hasher);
@@ -138,7 +143,7 @@ impl Conclusion<'_> {
         let prompt_idle = front == Front::Prompt
             && !self.has(Signal::Doubt)
             && self.sight.prompt.as_ref().is_some_and(|p| p.draft != DraftText::Text);
-        Activity { fingerprint: hasher.finish(), ticks, status_row_only, offers_stop, titled, prompt_idle }
+        Activity { fingerprint: hasher.finish(), ticks, status_row_only, offers_stop, titled, prompt_idle, elapsed }
     }
 
     /// How the latest turn ended. What stands further down is the newer; a failure or interruption wins over the
@@ -391,4 +396,46 @@ fn hash(text: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The time that a status row counts in its brackets, as in `(1m 12s • esc to interrupt)`.
+fn counted(row: &str) -> Option<Span> {
+    let parts = row.split('(').skip(1).filter_map(|rest| rest.split(')').next());
+    parts.flat_map(|inside| inside.split(['·', '•', ','])).find_map(|part| counter(part.trim()))
+}
+
+/// Hours, minutes and seconds, and nothing else.
+fn counter(text: &str) -> Option<Span> {
+    let second = |word: &str| {
+        let (number, unit) = word.split_at_checked(word.len().checked_sub(1)?)?;
+        let seconds = match unit {
+            "h" => 3600,
+            "m" => 60,
+            "s" => 1,
+            _ => return None,
+        };
+        number.parse::<u64>().ok()?.checked_mul(seconds)
+    };
+    let seconds = text.split_whitespace().map(second).try_fold(0_u64, |sum, seconds| sum.checked_add(seconds?))?;
+    (!text.is_empty()).then(|| Span::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_status_row_counts_is_read() {
+        for (row, seconds) in [
+            ("• Working (1m 12s • esc to interrupt)", Some(72)),
+            ("✻ Thinking… (8s · ↓ 1.2k tokens · esc to interrupt)", Some(8)),
+            ("⠏ Reading (the file) (esc to cancel, 1h 0m 3s)", Some(3603)),
+            ("~ Thinking (ms)", None),
+            ("~ Thinking (12 tokens)", None),
+            ("~ Thinking 12s", None),
+            ("~ ()", None),
+        ] {
+            assert_eq!(counted(row), seconds.map(Span::from_secs), "{row}");
+        }
+    }
 }

@@ -230,6 +230,7 @@ impl<'a> Watch<'a> {
             record: self.read_records(frame.at),
             git: None,
             agent_process: None,
+            printed_until: None,
         };
         let at = self.began + frame.at;
         let outcome = PollResult::Listed(vec![report]);

@@ -84,9 +84,13 @@ impl Ages {
         self.attention = (attention, began);
     }
 
-    /// The same is said as before, but of something else: it began unseen, at `since` at the latest.
+    /// The same is said as before, but perhaps of something else: it began unseen, at `since` at the latest.
     pub(super) fn begin_anew(&mut self, since: Since) {
         (self.phase, self.doing.1) = (since, since);
+        self.dialog.iter_mut().for_each(|(_, first_sight)| *first_sight = since);
+        if !self.attention.0.is_about_the_past() {
+            self.attention.1 = since;
+        }
     }
 }
 

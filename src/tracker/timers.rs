@@ -140,6 +140,8 @@ impl Tracker {
 const GAP: Span = Span::from_secs(3);
 /// After such a gap nothing is told of what went on before it.
 const LONG_GAP: Span = Span::from_secs(30);
+/// Within this time another process has taken over the looks of one that has ended or was stopped.
+pub const HANDOVER: Span = Span::from_secs(5);
 /// A gap is so many times as long as the distance of the looks before it: a slow host is slow at each look.
 const UNUSUAL: u64 = 2;
 /// How long after a look what it showed is still taken to hold; less than any window, so that none ends without a look.
@@ -198,6 +200,12 @@ impl Coverage {
     /// Whether the last look is the first one after a gap, so that what it finds began unseen.
     pub(super) fn is_after_gap(&self) -> bool {
         self.after_gap
+    }
+
+    /// Since when nobody had looked before the last look, if that was longer than it takes another process to go on.
+    pub(super) fn unwatched_since(&self) -> Option<Timestamp> {
+        let is_long = self.after_gap && self.distance > HANDOVER;
+        is_long.then(|| self.last - self.distance)
     }
 
     /// The same of a long one.

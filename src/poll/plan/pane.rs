@@ -7,6 +7,7 @@ use crate::profile::Program;
 use crate::screen::{Cursor, PaneFacts, Screen};
 use crate::state::Problem;
 use crate::task::Preview;
+use crate::time::{Span, Timestamp};
 use crate::tmux::{CapturedPane, ListedPane};
 
 /// A pane whose processes are to be looked at.
@@ -59,6 +60,8 @@ pub(super) struct Pane {
     /// Whether it was there before this process: what ended then is told as it is.
     pub(super) is_old: bool,
     life: Life,
+    /// The window's activity, and after which time of ours nothing was printed then.
+    printed: Option<(i64, Timestamp)>,
     /// Bell flag and counter of the last look at a pane whose end was not awaited: a bell and an end are one message.
     rung: Option<(bool, Option<u64>)>,
     previewed: Option<Previewed>,
@@ -241,6 +244,18 @@ impl Pane {
             self.take_preview(&facts, &capture);
         }
         (facts, capture)
+    }
+
+    /// After which time nothing was printed in its window, as of a look at `at` when the server's clock was `clock`. It stays
+    /// the same as long as nothing is.
+    pub(super) fn printed_until(&mut self, listed: &ListedPane, clock: i64, at: Timestamp) -> Timestamp {
+        let captured = self.captured.as_ref().map_or(listed.activity, |captured| captured.activity);
+        // What was captured after the listing may have been printed just now.
+        let activity = captured.max(listed.activity);
+        // Both clocks have whole seconds.
+        let quiet = u64::try_from(clock.saturating_sub(activity).saturating_sub(1)).unwrap_or(0);
+        let known = self.printed.filter(|(before, _)| *before == activity);
+        self.printed.insert(known.unwrap_or((activity, at - Span::from_secs(quiet)))).1
     }
 
     fn newest(&mut self, listed: &ListedPane, capture: Option<(i64, CapturedPane)>) -> (PaneFacts, Capture) {

@@ -119,7 +119,7 @@ impl Played {
         };
         self.calls = 1 + usize::from(!due.is_empty());
         self.captured = likely.iter().chain(&due).map(|pane| pane.0).collect();
-        let told = self.memory.report(look, more);
+        let told = self.memory.report(look, more, Timestamp::from_millis(self.clock * 1000));
         self.tasks = told.tasks;
         told.panes
     }
@@ -349,7 +349,7 @@ fn a_capture_that_failed_is_said_and_tried_again() {
     let suspects = tmux.memory.listed(&look);
     tmux.memory.identified(&suspects[0], Program::Agent { tool: "claude".into(), version: None });
     let empty = CapturedPane { pane: tmux.panes[0].0.clone(), screen: None };
-    let reports = tmux.memory.report(look, tmux.looked(vec![empty], false)).panes;
+    let reports = tmux.memory.report(look, tmux.looked(vec![empty], false), Timestamp::default()).panes;
     assert!(matches!(&reports[0].capture, Capture::Failed(problem) if problem.kind == "empty_capture"));
     assert!(is_fresh(&tmux.look()[0]));
 }

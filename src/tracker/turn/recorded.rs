@@ -56,7 +56,7 @@ impl TurnTracker {
     }
 
     /// What its record says of the turn, where that is this.
-    pub(super) fn recorded_as(&self, phase: RecordedPhase) -> Option<&RecordedTurn> {
+    pub(in crate::tracker) fn recorded_as(&self, phase: RecordedPhase) -> Option<&RecordedTurn> {
         self.recorded.turn.as_ref().filter(|turn| turn.phase == phase)
     }
 

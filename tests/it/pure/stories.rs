@@ -23,6 +23,7 @@ use fleetwatch::recording::{Archive, Player};
 use fleetwatch::screen::{Cursor, PaneFacts, Screen};
 use fleetwatch::state::Problem;
 use fleetwatch::time::{Span, Timestamp};
+use fleetwatch::tracker::HANDOVER;
 use fleetwatch::tracker::Timer;
 use rstest::rstest;
 use serde::Deserialize;
@@ -188,6 +189,8 @@ struct World {
     probe: ProbeWord,
     /// Whether anything was printed since the last look.
     printed: bool,
+    /// When something was printed last.
+    printed_at: Timestamp,
     /// What the agent's log and its status file say, and whether either has changed since the last look.
     records: [AgentRecordReader; 2],
     recorded: bool,
@@ -210,6 +213,7 @@ impl<'a> Telling<'a> {
             pane: PaneWord::There,
             probe: ProbeWord::Works,
             printed: true,
+            printed_at: BEGINNING,
             records: Default::default(),
             recorded: false,
         };
@@ -307,6 +311,9 @@ impl<'a> Telling<'a> {
 
     fn change_world(&mut self, step: &Step) -> Result<(), String> {
         let world = &mut self.world;
+        if step.screen.is_some() || step.size.is_some() || step.recorded.is_some() || step.title.is_some() {
+            world.printed_at = BEGINNING + seconds(step.at);
+        }
         if let Some(size) = step.size {
             world.size = size;
         }
@@ -439,13 +446,18 @@ impl<'a> Telling<'a> {
 struct Kept {
     last: Option<(Value, Option<Arc<Screen>>)>,
     watched_until: Timestamp,
+    unbroken_until: Timestamp,
     seen: bool,
 }
 
 impl Kept {
     fn input(&mut self, input: &Input, now: Timestamp) {
         match input {
-            Input::Server(ServerReport { outcome: PollResult::Listed(_), .. }) => self.watched_until = now,
+            Input::Server(ServerReport { outcome: PollResult::Listed(_), .. }) => {
+                let is_unbroken = now.since(self.unbroken_until) <= HANDOVER;
+                self.unbroken_until = if is_unbroken { now } else { self.unbroken_until };
+                self.watched_until = now;
+            }
             Input::Seen { .. } => self.seen = true,
             _ => {}
         }
@@ -454,6 +466,7 @@ impl Kept {
     fn effect(&mut self, effect: &Effect) {
         let Effect::Changed(TerminalTransition { transition, state, screen, .. }) = effect else { return };
         let state = state.as_ref().expect("what has changed has a state");
+        self.unbroken_until = transition.at;
         self.seen &= transition.changed.iter().all(|change| change.field != "result");
         self.last = Some((serde_json::to_value(state).expect("a state has a JSON form"), screen.clone()));
     }
@@ -462,7 +475,13 @@ impl Kept {
     fn known(&self) -> Option<TerminalHistory> {
         let (state, screen) = self.last.clone()?;
         let state = serde_json::from_value(state).expect("a state is read back");
-        Some(TerminalHistory { state, screen, watched_until: self.watched_until, seen: self.seen })
+        Some(TerminalHistory {
+            state,
+            screen,
+            watched_until: self.watched_until,
+            unbroken_until: self.unbroken_until,
+            seen: self.seen,
+        })
     }
 }
 
@@ -502,6 +521,7 @@ impl World {
             record,
             git: None,
             agent_process: None,
+            printed_until: Some(self.printed_at),
         }
     }
 }

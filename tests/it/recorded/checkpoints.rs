@@ -72,6 +72,7 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
                 record: None,
                 git: None,
                 agent_process: None,
+                printed_until: None,
             };
             let input = || {
                 let outcome = PollResult::Listed(vec![report.clone()]);
@@ -135,6 +136,7 @@ fn what_was_missed_is_told_with_the_state_of_its_time() {
                 record: None,
                 git: None,
                 agent_process: None,
+                printed_until: None,
             };
             let outcome = PollResult::Listed(vec![report]);
             fleet.handle(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::copy_shell;
-use crate::support::private_tmux::{PATIENCE, PrivateTmux, wait_until};
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
 use fleetwatch::fleet::{PaneId, ServerId, TerminalKey};
 use fleetwatch::history::{Body, History, Owner, Reader, Record, RecordFilter, Settings, TransitionRecord};
 use fleetwatch::private::Held;
@@ -266,6 +266,38 @@ fn what_goes_on_is_summed_up_to_now() {
     while began.elapsed() < Duration::from_secs(2) {
         assert_eq!(sum().to_bits(), first.to_bits());
     }
+}
+
+#[test]
+fn a_dialog_that_is_asked_again_while_nobody_looks_has_not_the_age_of_the_last_one() {
+    let cage = Cage::new();
+    let watch = Watch::start(&cage);
+    watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    let press = |key: &str| cage.tmux.run(&["send-keys", "-t", "main:", key]);
+    press("chain");
+    press("Enter");
+    let asked = watch.wait_for("the dialog", |line| line["state"]["attention"] == "approval");
+    let since = asked["state"]["since"].clone();
+    // tmux tells in whole seconds when something was printed.
+    std::thread::sleep(Duration::from_secs(3));
+    signal("TERM", watch.child.id());
+    watch.lines.iter().for_each(drop);
+    let ended = Instant::now();
+    // So long it takes until it counts as unwatched.
+    std::thread::sleep(Duration::from_secs(6));
+    let listed = || -> Value {
+        let listed: Value = serde_json::from_str(&cage.run(&["list", "--json"])).unwrap();
+        listed[0].clone()
+    };
+    let same = listed();
+    assert_eq!((&same["since"], &same["since_exact"]), (&since, &true.into()), "nothing was printed: {same:#}");
+    press("1");
+    cage.tmux.wait_for_text("main:", "first answered");
+    cage.tmux.wait_for_text("main:", "2. No");
+    let other = listed();
+    assert_eq!((&other["attention"], &other["since_exact"]), (&"approval".into(), &false.into()), "{other:#}");
+    let age = |state: &Value| -> f64 { state["turn"]["elapsed_seconds"].as_f64().unwrap() };
+    assert!(age(&other) < ended.elapsed().as_secs_f64() - 4.0, "it was asked just now: {other:#}");
 }
 
 #[test]

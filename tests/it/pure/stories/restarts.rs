@@ -53,6 +53,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
             record: None,
             git: None,
             agent_process: None,
+            printed_until: None,
         };
         frame.printed = false;
         let outcome = PollResult::Listed(vec![report]);
