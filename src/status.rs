@@ -244,19 +244,12 @@ impl Status {
         }
     }
 
-    /// Its place by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes before a
-    /// question, then trust, then set-up and what a task asks. A task that ended well needs nobody: it was told, and there
-    /// is no turn to give it.
+    /// Its place by how urgently it needs the operator; the lowest comes first. All that waits for an answer stands equal, so
+    /// that who waits longest comes first. A task that ended well needs nobody: it was told, and there is no turn to give it.
     pub const fn urgency(self) -> usize {
-        let dialog = match self {
-            Status::Question => 1,
-            Status::Trust => 2,
-            Status::Setup | Status::Asks => 3,
-            _ => 0,
-        };
         match self {
-            Status::Exited(Some(0)) => Status::Gone.urgency(),
-            _ => self.place() * 4 + dialog,
+            Status::Exited(Some(0)) => Status::Gone.place(),
+            _ => self.place(),
         }
     }
 

@@ -40,7 +40,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         eprintln!("no pane of {} runs a known agent or is named by the configuration", servers.join(", "));
         return output::print("");
     }
-    output::print(&table::table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width()))
+    output::print(&table::table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width(), survey.now))
 }
 
 /// The full public state of a terminal or a task (SPEC §2, §9), with what the operator notes of it.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::fleet::Terminal;
 use crate::task::Task;
+use crate::time::Timestamp;
 use crate::ui::{COLUMNS, Column, Item, ShownOn, text};
 
 /// Cells between two columns.
@@ -17,6 +18,7 @@ pub(super) fn table(
     tasks: &[&Task],
     chosen: Option<&[&'static Column]>,
     width: Option<usize>,
+    now: Timestamp,
 ) -> String {
     let items = terminals.iter().map(|it| Item::from(*it)).chain(tasks.iter().map(|it| Item::from(*it)));
     let items: Vec<Item<'_>> = items.collect();
@@ -27,7 +29,7 @@ pub(super) fn table(
         None => COLUMNS.iter().filter(is_shown).collect(),
     };
     let head: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
-    let cell = |item: Item<'_>, column: &&Column| match (column.words)(item) {
+    let cell = |item: Item<'_>, column: &&Column| match (column.words)(item, now) {
         none if none.is_empty() => "-".to_owned(),
         words => plain(&words),
     };

@@ -186,7 +186,7 @@ impl<'a> Acting<'a> {
             eprintln!("there are no tasks; `fleetwatch run NAME -- COMMAND` starts one");
             return output::print("");
         }
-        output::print(&table::table(&[], &tasks, None, output::terminal_width()))
+        output::print(&table::table(&[], &tasks, None, output::terminal_width(), self.survey.now))
     }
 
     /// Ends tasks and removes their windows; those whose programs had ended already are not said to be killed.

@@ -149,9 +149,11 @@ pub enum DeclaredBy {
     Operator,
 }
 
-/// What terminals are sorted by: how urgently they need the operator, then their names.
-pub(super) fn urgency(terminal: &Terminal) -> (usize, &str) {
-    (Status::of(&terminal.state).urgency(), &terminal.state.terminal.id)
+/// What terminals are sorted by: how urgently they need the operator, of those that wait the longest wait, then their names.
+pub(super) fn urgency(terminal: &Terminal) -> (usize, Option<Timestamp>, &str) {
+    let status = Status::of(&terminal.state);
+    let since = status.needs_operator().then_some(terminal.state.since);
+    (status.urgency(), since, &terminal.state.terminal.id)
 }
 
 /// A transition with the terminal that made it.

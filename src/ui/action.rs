@@ -37,8 +37,8 @@ actions! {
     PageDown = "page-down", "one page down" [table];
     First = "first", "select the first terminal" [table];
     Last = "last", "select the last terminal" [table];
-    NextWaiting = "next-waiting", "select the next terminal that needs you" [table];
-    PreviousWaiting = "previous-waiting", "select the previous terminal that needs you" [table];
+    NextWaiting = "next-waiting", "select the next that needs you: longest wait first, then failed, then finished" [table];
+    PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table];
     Filter = "filter", "filter the terminals" [table];
     Sort = "sort", "sort by attention, name, phase, age, agent, host in turn" [table];
     Group = "group", "group by session, agent, host, label, nothing in turn" [table];

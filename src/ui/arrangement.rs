@@ -241,7 +241,7 @@ pub struct Arrangement {
 type LayoutOf = (OrderOf, usize, ChosenColumns, BTreeSet<Group>);
 
 /// What the order of the rows follows from: the version of the view, and how they are to be shown.
-type OrderOf = (u64, Sort, Grouping, String, Flags);
+type OrderOf = (u64, Sort, Grouping, (String, Option<TerminalKey>), Flags);
 
 /// The order that was worked out last: a key moves the cursor, and the rows stay.
 #[derive(Clone, Debug)]
@@ -309,17 +309,25 @@ impl Arrangement {
     }
 
     fn of(&self, version: Option<u64>, grouping: Grouping) -> Option<OrderOf> {
-        Some((version?, self.sort, grouping, self.filter.text().to_owned(), self.flags.clone()))
+        let filter = (self.filter.text().to_owned(), self.filter.kept().cloned());
+        let version = version.filter(|_| !self.filter.is_timed())?;
+        Some((version, self.sort, grouping, filter, self.flags.clone()))
     }
 
     /// The columns of a table of these rows.
-    pub(super) fn layout(&self, version: Option<u64>, width: usize, rows: &[TableRow<'_>]) -> ColumnLayout {
+    pub(super) fn layout(
+        &self,
+        version: Option<u64>,
+        width: usize,
+        rows: &[TableRow<'_>],
+        now: Timestamp,
+    ) -> ColumnLayout {
         let of = self.of(version, self.grouping).map(|of| (of, width, self.columns.clone(), self.folded.clone()));
         if let Some((_, layout)) = self.layout.borrow().as_ref().filter(|(known, _)| Some(known) == of.as_ref()) {
             return layout.clone();
         }
         let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
-        let layout = ColumnLayout::new(width, &items, self);
+        let layout = ColumnLayout::new(width, &items, self, now);
         self.layout.replace(of.map(|of| (of, layout.clone())));
         layout
     }
@@ -335,7 +343,7 @@ impl Arrangement {
         if let Some(order) = self.order.borrow().as_ref().filter(|order| Some(&order.of) == of.as_ref()) {
             return order.rows.iter().map(|(place, group)| (all[*place], group.clone())).collect();
         }
-        let mut fits = self.filter.matcher(&self.flags);
+        let mut fits = self.filter.matcher(&self.flags, view.now);
         let shown = all.into_iter().enumerate().filter(|(_, item)| fits(*item));
         let mut placed: Vec<Placed<'a>> = shown.map(|(place, item)| self.placed(place, item, grouping)).collect();
         placed.sort_by(|a, b| self.compare(a, b));
@@ -346,7 +354,7 @@ impl Arrangement {
 
     /// What the filter lets through, in no particular order; what is in folded groups, too.
     pub fn shown<'a>(&self, view: &View<'a>) -> impl Iterator<Item = Item<'a>> {
-        let mut fits = self.filter.matcher(&self.flags);
+        let mut fits = self.filter.matcher(&self.flags, view.now);
         Item::all(view).into_iter().filter(move |item| fits(*item))
     }
 
@@ -456,9 +464,8 @@ impl Arrangement {
     }
 }
 
-/// The place of a terminal by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes
-/// before a question, then trust, then set-up and what a task asks; a muted terminal has its place among those that
-/// need nobody.
+/// The place of a terminal by how urgently it needs the operator; the lowest comes first. A muted terminal has its place
+/// among those that need nobody.
 fn rank(item: Item<'_>, muted: bool) -> usize {
     if muted { Status::Unknown.urgency() } else { item.status().urgency() }
 }

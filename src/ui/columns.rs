@@ -148,7 +148,7 @@ impl Overlay for ColumnList {
         self.view.reveal(self.at..self.at + 1);
         let first = self.view.first();
         let items: Vec<Item<'_>> = arrangement.shown(view).collect();
-        let titles = table::titles(usize::from(canvas.table_width), &items, arrangement);
+        let titles = table::titles(usize::from(canvas.table_width), &items, arrangement, canvas.now);
         for (row, nth) in (0..inner.height).zip(first..count) {
             let is_selected = nth == self.at;
             let base = if is_selected { parts.selected } else { Style::default() };

@@ -14,6 +14,7 @@ use super::action::Action;
 use super::arrangement::RowKey;
 use super::frame::Hint;
 use super::help::{ExplanationView, Help};
+use super::item::Item;
 use super::keymap::Context;
 use super::lists::copying;
 use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
@@ -81,8 +82,17 @@ impl Ui {
 
     /// Lets the cursor follow the rows.
     pub(super) fn follow(&mut self, view: &View<'_>) {
+        let arrangement = &self.memory.arrangement;
+        if !arrangement.filter.is_empty() {
+            let selected = Item::all(view).into_iter().find(|item| Some(item.key()) == self.cursor.key());
+            let is_kept = |item| arrangement.filter.only_keeps(item, &arrangement.flags, view.now);
+            if selected.is_some_and(is_kept) {
+                self.cursor.stay();
+            }
+        }
         let rows = self.rows(view);
         self.cursor.follow(&rows, view.now);
+        self.memory.arrangement.filter.keep(self.cursor.key().cloned());
     }
 
     /// Does what an action says, in whatever has the keyboard.

@@ -2,27 +2,24 @@
 //!
 //! A plain word fits to a name, an agent or a session that has its letters in order, or to a directory that has it as
 //! it is. `is:`, `agent:`, `host:`, `session:` and `label:` ask for one thing, by the beginning of what it is called; what is
-//! known of an agent by a part of it or by a number; `!` in front turns a word around. Every word has to fit.
+//! known of an agent by a part of it or by a number, and how long it has been as it is by `age:` and `waited:`; `!` in front turns
+//! a word around. Every word has to fit.
+
+mod bar;
 
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::{Position, Rect};
 
-use super::action::Action;
+pub use bar::FilterBar;
+
 use super::arrangement::Arrangement;
 use super::flags::Flags;
-use super::frame::{Canvas, Hint};
-use super::input::LineInput;
 use super::item::{Item, Measure};
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
-use super::text::{self, Pen};
-use crate::fleet::View;
+use crate::fleet::{TerminalKey, View};
 use crate::repository::GitFacts;
 use crate::state::{AgentFacts, FactName, Tri, TurnResult, numbered};
 use crate::status::Status;
+use crate::time::Timestamp;
 
 /// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
 const STATES: [&str; 23] = [
@@ -52,9 +49,9 @@ const STATES: [&str; 23] = [
 ];
 
 /// What a word of a filter may ask for by `name:`; other names are part of a plain word.
-const FIELDS: [&str; 14] = [
-    "is", "agent", "host", "session", "label", "note", "model", "mode", "branch", "prompt", "context", "plan",
-    "tokens", "cost",
+const FIELDS: [&str; 16] = [
+    "is", "age", "waited", "agent", "host", "session", "label", "note", "model", "mode", "branch", "prompt", "context",
+    "plan", "tokens", "cost",
 ];
 
 /// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn
@@ -92,6 +89,8 @@ fn states(word: &str) -> Vec<&'static str> {
 pub struct Filter {
     text: String,
     terms: Vec<Term>,
+    /// The row under the cursor, which stays when it is looked at and thereby something else.
+    kept: Option<TerminalKey>,
 }
 
 #[derive(Clone, Debug)]
@@ -116,6 +115,10 @@ enum What {
     Fact(FactName, String),
     /// Less or more of something than this.
     Measured(Measure, Bound),
+    /// It has been as it is for less or more seconds than this.
+    Aged(Bound),
+    /// The same of one that waits for the operator.
+    Waited(Bound),
     /// So many steps of a plan done, of so many.
     Steps(u64, u64),
     /// A number is asked for, and this is none; it lets nothing through.
@@ -144,7 +147,21 @@ const MEASURES: [(&str, Measure, &str); 4] = [
     ("cost", Measure::Cost, "an amount of dollars, such as cost:>5"),
 ];
 
+/// The ages that can be asked for, and how.
+const AGES: [(&str, &str); 2] = [
+    ("age", "how long it has been as it is: age:<1h, age:>30m, age:>2d"),
+    ("waited", "how long it has waited for you: waited:>5m"),
+];
+/// What Tab offers of them.
+const USUAL_AGES: [&str; 4] = [">1m", ">5m", ">1h", "<1h"];
+
 impl Bound {
+    /// Reads `>5m`, `<1h30m` or a time alone, which means at least that old.
+    fn of_age(text: &str) -> Option<Self> {
+        let seconds = seconds(text.trim_start_matches(['<', '>']))?;
+        Some(if text.starts_with('<') { Self::Below(seconds) } else { Self::Above(seconds) })
+    }
+
     /// Reads `<20%`, `>5` or a number alone, which means what the operator looks for.
     fn new(measure: Measure, text: &str) -> Option<Self> {
         let number = numbered(text.trim_start_matches(['<', '>', '$']).trim_end_matches('%'))?;
@@ -160,10 +177,32 @@ impl Bound {
     }
 }
 
+/// A time as it is shown and as it is typed: `45s`, `5m`, `4m12`, `1h30`, `2d`.
+fn seconds(text: &str) -> Option<f64> {
+    let (mut sum, mut rest, mut smaller) = (0.0, text, None);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let number: f64 = rest[..digits].parse().ok()?;
+        let (seconds, behind) = match (rest[digits..].chars().next(), smaller) {
+            (Some('d'), _) => (86_400.0, 1),
+            (Some('h'), _) => (3600.0, 1),
+            (Some('m'), _) => (60.0, 1),
+            (Some('s'), _) => (1.0, 1),
+            // Behind a unit the next smaller one goes without saying.
+            (None, Some(seconds)) => (seconds, 0),
+            _ => return None,
+        };
+        sum += number * seconds;
+        smaller = (seconds > 1.0).then_some(if seconds > 3600.0 { 3600.0 } else { seconds / 60.0 });
+        rest = &rest[digits + behind..];
+    }
+    (!text.is_empty()).then_some(sum)
+}
+
 impl Filter {
     /// Reads a filter as it was typed. Every text is a filter.
     pub fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), terms: text.split_whitespace().filter_map(Term::new).collect() }
+        Self { text: text.to_owned(), terms: text.split_whitespace().filter_map(Term::new).collect(), kept: None }
     }
 
     /// The filter as it was typed.
@@ -188,7 +227,7 @@ impl Filter {
             }
             what => {
                 let (field, word) = what.value()?;
-                if Item::all(view).into_iter().any(|item| term.fits(item, &Flags::default(), None)) {
+                if Item::all(view).into_iter().any(|item| term.fits(item, &Flags::default(), view.now, None)) {
                     return None;
                 }
                 let known = values(field, view);
@@ -198,12 +237,35 @@ impl Filter {
         self.terms.iter().find_map(unknown)
     }
 
+    /// Whether what it lets through changes by itself as time passes.
+    pub fn is_timed(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.what, What::Aged(_) | What::Waited(_)))
+    }
+
+    /// The row that it lets through whatever it asks for.
+    pub fn kept(&self) -> Option<&TerminalKey> {
+        self.kept.as_ref()
+    }
+
+    /// Lets the row under the cursor through as long as it is there, as looking at it may make another state of it.
+    pub fn keep(&mut self, key: Option<TerminalKey>) {
+        self.kept = key.filter(|_| !self.is_empty());
+    }
+
+    /// Whether it lets a row through only because the cursor is on it.
+    pub fn only_keeps(&self, item: Item<'_>, flags: &Flags, now: Timestamp) -> bool {
+        self.kept.as_ref() == Some(item.key()) && !Self { kept: None, ..self.clone() }.matcher(flags, now)(item)
+    }
+
     /// Tells which terminals it lets through.
-    pub fn matcher<'a>(&'a self, flags: &'a Flags) -> impl FnMut(Item<'_>) -> bool + 'a {
+    pub fn matcher<'a>(&'a self, flags: &'a Flags, now: Timestamp) -> impl FnMut(Item<'_>) -> bool + 'a {
         // The matcher holds a table of 100 KB, which most frames have no need of.
         let is_fuzzy = self.terms.iter().any(|term| matches!(term.what, What::Fuzzy(..)));
         let mut matcher = is_fuzzy.then(|| Matcher::new(Config::DEFAULT));
-        move |item| self.terms.iter().all(|term| term.fits(item, flags, matcher.as_mut()) == term.wanted)
+        move |item| {
+            let fits = |term: &Term| term.fits(item, flags, now, matcher.as_mut()) == term.wanted;
+            self.kept.as_ref() == Some(item.key()) || self.terms.iter().all(fits)
+        }
     }
 }
 
@@ -250,7 +312,9 @@ impl Unclear {
             Unclear::Field(word) => (word, FIELDS.map(|field| format!("{field}:")).to_vec()),
             Unclear::Value { field, word, known } => (word, known.iter().map(|it| format!("{field}:{it}")).collect()),
             Unclear::Number(field, _) => {
-                let wanted = MEASURES.iter().find(|(name, ..)| name == field).map_or("a number", |(.., wanted)| wanted);
+                let measures = MEASURES.iter().map(|(name, _, wanted)| (name, wanted));
+                let mut asked = measures.chain(AGES.iter().map(|(name, wanted)| (name, wanted)));
+                let wanted = asked.find(|(name, _)| *name == field).map_or("a number", |(_, wanted)| wanted);
                 return format!("{field}: takes {wanted}");
             }
         };
@@ -307,6 +371,7 @@ fn values(field: &str, view: &View<'_>) -> Vec<String> {
     let of = |value: &dyn Fn(&Item<'_>) -> Vec<String>| items.iter().flat_map(value).collect();
     match field {
         "is" => STATES.map(str::to_owned).to_vec(),
+        "age" | "waited" => USUAL_AGES.map(str::to_owned).to_vec(),
         "agent" => of(&|item| first(item.tool())),
         "session" => of(&|item| first(item.session())),
         "label" => of(&|item| first(item.label().unwrap_or_default())),
@@ -332,6 +397,8 @@ impl What {
             "session" => Self::Session(word),
             "label" => Self::Label(word),
             "note" => Self::Note(word),
+            "age" => Bound::of_age(value).map_or(Self::NoNumber("age", word), Self::Aged),
+            "waited" => Bound::of_age(value).map_or(Self::NoNumber("waited", word), Self::Waited),
             _ => match (fact, measure) {
                 (Some((_, fact)), _) => Self::Fact(*fact, word),
                 (None, Some((name, measure, _))) => {
@@ -385,7 +452,8 @@ impl Term {
         Some(Self { wanted, what })
     }
 
-    fn fits(&self, item: Item<'_>, flags: &Flags, matcher: Option<&mut Matcher>) -> bool {
+    fn fits(&self, item: Item<'_>, flags: &Flags, now: Timestamp, matcher: Option<&mut Matcher>) -> bool {
+        let age = || now.since(item.since().at).as_secs();
         let own = item.note().name.as_ref().map(|_| item.own_name()).unwrap_or_default();
         let names = [item.id(), item.tool(), item.session(), &own];
         let begins = |text: &str, with: &str| text.to_lowercase().starts_with(with);
@@ -418,6 +486,8 @@ impl Term {
                 item.facts().and_then(AgentFacts::plan).is_some_and(|plan| (plan.done, plan.of) == (*done, *of))
             }
             What::NoNumber(..) => false,
+            What::Aged(bound) => bound.holds(age()),
+            What::Waited(bound) => item.status().needs_operator() && bound.holds(age()),
             What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
             What::Note(word) => item.note().text.as_ref().is_some_and(|note| contains(note, word)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
@@ -454,124 +524,6 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
         "exited" => matches!(status, Status::Exited(_)),
         // The header counts what reads otherwise with its group.
         word => status.word() == word || (!status.needs_operator() && status.group().name() == word),
-    }
-}
-
-/// The filter while it is typed.
-#[derive(Debug)]
-pub struct FilterBar {
-    line: LineInput,
-    /// What the last word may be completed to, where that is not clear.
-    offered: Vec<String>,
-}
-
-impl FilterBar {
-    /// Begins with the filter that holds.
-    pub fn new(filter: &Filter) -> Self {
-        Self { line: LineInput::new(filter.text()), offered: Vec::new() }
-    }
-
-    fn apply(&self, cx: &mut OverlayContext<'_, '_>) {
-        cx.memory.arrangement.filter = Filter::new(self.line.text());
-    }
-}
-
-impl Overlay for FilterBar {
-    fn context(&self) -> Context {
-        Context::Filter
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Bar
-    }
-
-    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![
-            (Action::Choose, "keep"),
-            (Action::Complete, "complete"),
-            (Action::Close, "show all again"),
-            (Action::Down, "down"),
-        ]
-    }
-
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
-        let parts = &canvas.theme.parts;
-        let note = note(canvas.arrangement, view);
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.skip(1).text("/ ", parts.key);
-        let room = usize::from(pen.room());
-        // What does not fit beside what is typed is told only as far as there is room.
-        let typed = (self.line.cells() + 1).clamp(16.min(room), room);
-        self.line.draw(canvas, &mut pen, typed);
-        pen.skip(2).text(&note, parts.quiet);
-        let rest = usize::from(pen.room());
-        pen.field("", rest, parts.quiet);
-        let doubt = doubt(canvas.arrangement, view).map(|doubt| doubt.hint());
-        if let Some(hint) = Some(self.offered.join("  ")).filter(|offered| !offered.is_empty()).or(doubt) {
-            let below = Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area };
-            draw_below(canvas, buffer, below, &hint);
-        }
-        HitMap::at(area)
-    }
-
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        match action {
-            // What can never fit is not kept: the table would stay empty without a word of why.
-            Action::Choose => match doubt(&cx.memory.arrangement, cx.view).filter(Unclear::is_wrong) {
-                Some(doubt) => {
-                    cx.say(&format!("{}: {}", doubt.in_short(), doubt.hint()));
-                    Flow::Stay
-                }
-                None => Flow::Close,
-            },
-            Action::Complete => {
-                let (text, meant) = completed(self.line.text(), cx.view);
-                if meant.is_empty() {
-                    cx.say("nothing begins with that");
-                }
-                self.line = LineInput::new(&text);
-                self.offered = if meant.len() > 1 { meant } else { Vec::new() };
-                self.apply(cx);
-                Flow::Stay
-            }
-            Action::Close => {
-                cx.memory.arrangement.filter = Filter::default();
-                Flow::Close
-            }
-            _ => Flow::Pass,
-        }
-    }
-
-    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.line.key(key) {
-            self.offered.clear();
-            self.apply(cx);
-        }
-        Flow::Stay
-    }
-
-    fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.line.paste(text) {
-            self.apply(cx);
-        }
-        Flow::Stay
-    }
-
-    fn click(&mut self, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        Flow::Pass
-    }
-
-    fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        Flow::Pass
-    }
-}
-
-/// A text below the line, wrapped, over the table.
-fn draw_below(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, text: &str) {
-    let (cells, style) = (usize::from(area.width.saturating_sub(2)), canvas.theme.parts.text);
-    let lines = text::wrapped(text, cells, usize::from(area.height));
-    for (row, line) in (0..).zip(&lines) {
-        Pen::new(buffer, area, row).field("", 1, style).field(line, cells + 1, style);
     }
 }
 

@@ -31,9 +31,9 @@ type Part = (String, Style);
 const NAMED: u16 = 100;
 
 /// Draws the header. What there is no room for goes in one order, whatever the numbers: first the servers that are
-/// well, then the words of the counts, from the least urgent one on, so that their glyphs stand for them; then how long
-/// the operator has been waited for, what is wrong with which server, and last whole counts, the least urgent ones
-/// first. That something waits, and how old the data is, stays longest.
+/// well, then the words of the counts, from the least urgent one on, so that their glyphs stand for them; then who has
+/// waited longest, and how long; what is wrong with which server, and last whole counts, the least urgent ones first.
+/// That something waits, and how old the data is, stays longest.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let parts = &canvas.theme.parts;
     let name: Vec<Part> = if area.width < NAMED { Vec::new() } else { vec![("fleetwatch".to_owned(), parts.title)] };
@@ -91,11 +91,18 @@ enum Servers {
     None,
 }
 
+/// What is told of who has waited longest for the operator.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LongestWait {
+    Named,
+    Time,
+    None,
+}
+
 /// How much of the header is shown.
 struct Form {
     servers: Servers,
-    /// How long the operator has been waited for.
-    wait: bool,
+    wait: LongestWait,
     /// How many counts are told in words; the others by their glyphs.
     words: usize,
     /// How many counts are told at all.
@@ -107,16 +114,18 @@ struct Form {
 fn forms(counts: usize) -> Vec<Form> {
     let least = counts.min(1);
     let form = |servers, wait, words| Form { servers, wait, words, counts, data: true };
-    let mut forms = vec![form(Servers::All, true, counts)];
-    forms.extend((least..=counts).rev().map(|words| form(Servers::Troubled, true, words)));
+    let mut forms = vec![form(Servers::All, LongestWait::Named, counts)];
+    forms.extend((least..=counts).rev().map(|words| form(Servers::Troubled, LongestWait::Named, words)));
     forms.extend([
-        form(Servers::Troubled, false, least),
-        form(Servers::Brief, false, least),
-        form(Servers::Brief, false, 0),
-        form(Servers::None, false, 0),
+        form(Servers::Troubled, LongestWait::Time, least),
+        form(Servers::Troubled, LongestWait::None, least),
+        form(Servers::Brief, LongestWait::None, least),
+        form(Servers::Brief, LongestWait::None, 0),
+        form(Servers::None, LongestWait::None, 0),
     ]);
-    forms.extend((least..counts).rev().map(|shown| Form { counts: shown, ..form(Servers::None, false, 0) }));
-    forms.push(Form { counts: least, data: false, ..form(Servers::None, false, 0) });
+    let bare = || form(Servers::None, LongestWait::None, 0);
+    forms.extend((least..counts).rev().map(|shown| Form { counts: shown, ..bare() }));
+    forms.push(Form { counts: least, data: false, ..bare() });
     forms
 }
 
@@ -132,18 +141,18 @@ pub fn stale_at(view: &View<'_>) -> Option<Timestamp> {
 }
 
 /// How many terminals and tasks there are of each group of statuses.
-struct Counts {
+struct Counts<'a> {
     of: [usize; Status::GROUPS.len()],
     /// Those that count nowhere else.
     muted: usize,
-    /// Since when the operator is waited for longest.
-    longest: Option<Since>,
+    /// Who has waited longest for the operator, and since when.
+    longest: Option<(Since, &'a str)>,
     /// What is said where there is nothing to count.
     nothing: &'static str,
 }
 
-impl Counts {
-    fn of(canvas: &Canvas<'_>, view: &View<'_>) -> Self {
+impl<'a> Counts<'a> {
+    fn of(canvas: &Canvas<'_>, view: &View<'a>) -> Self {
         let is_asking = view.servers.iter().all(|server| server.health == ServerHealth::Waiting);
         let nothing = if is_asking { "asking tmux" } else { "no terminals" };
         let mut counts = Self { of: [0; Status::GROUPS.len()], muted: 0, longest: None, nothing };
@@ -155,8 +164,8 @@ impl Counts {
             let status = item.status();
             counts.of[status.place()] += 1;
             if status.needs_operator() {
-                let since = [counts.longest, Some(item.since())].into_iter().flatten();
-                counts.longest = since.min_by_key(|since| since.at);
+                let waits = [counts.longest, Some((item.since(), item.id()))].into_iter().flatten();
+                counts.longest = waits.min_by_key(|(since, _)| since.at);
             }
         }
         counts
@@ -165,7 +174,7 @@ impl Counts {
     /// The same counts as if each number had a second digit, and the longest wait its most.
     fn roomy(&self, now: Timestamp) -> Self {
         let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
-        let longest = self.longest.map(|since| Since { at: now - LONGEST, ..since });
+        let longest = self.longest.map(|(since, name)| (Since { at: now - LONGEST, ..since }, name));
         Self { of: self.of.map(wide), muted: wide(self.muted), longest, nothing: self.nothing }
     }
 
@@ -208,15 +217,21 @@ impl Counts {
         parts
     }
 
-    fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool, with_wait: bool) -> Part {
+    fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool, wait: LongestWait) -> Part {
         let look = canvas.theme.appearance(status);
         let count = self.of[status.place()];
         if !in_words {
             return (format!("{}{count}", canvas.glyph(status)), look.style);
         }
         // The longest wait says more than the count: one that is new can be let go for now.
-        let longest = self.longest.filter(|_| with_wait && status.needs_operator());
-        let longest = longest.map(|since| format!(" {}", times::lasting(since, canvas.now)));
+        let longest = self.longest.filter(|_| status.needs_operator()).map(|(since, name)| {
+            let age = times::lasting(since, canvas.now);
+            match wait {
+                LongestWait::Named => format!(": {name} {age}"),
+                LongestWait::Time => format!(" {age}"),
+                LongestWait::None => String::new(),
+            }
+        });
         let word = status.group_word(count);
         (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
     }

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::arrangement::{Arrangement, RowKey, TableRow};
+use super::columns::ChosenColumns;
 use super::flags::Flags;
 use super::frame::Canvas;
 use super::item::Item;
@@ -16,13 +17,14 @@ use super::times;
 use crate::state::{AgentFacts, Attention, FactName, TurnSource};
 use crate::status::Status;
 use crate::task::rang;
+use crate::time::Timestamp;
 use heads::HeadLayout;
 
 /// What a table shows of each item: its words for every table, and how the dashboard draws them.
 #[derive(Debug)]
 pub struct Column {
     pub title: &'static str,
-    /// The datum in words without times, which one look cannot tell; empty where there is none.
+    /// The datum in words as of a time; empty where there is none.
     pub words: Words,
     /// Which tables have it where the operator has not chosen.
     pub on: ShownOn,
@@ -64,7 +66,10 @@ impl Column {
             // A place that is called as the terminal is says nothing more.
             WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != item.id()),
             HOST => items.iter().any(|item| item.key().server != items[0].key().server),
-            FACTS.. if self.spare != WHERE => items.iter().any(|item| !(self.words)(*item).is_empty()),
+            // These tell no times.
+            FACTS.. if self.spare != WHERE && !self.is_told() => {
+                items.iter().any(|item| !(self.words)(*item, Timestamp::default()).is_empty())
+            }
             _ => true,
         }
     }
@@ -91,31 +96,32 @@ enum Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 19] = [
-    column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it| it.id().to_owned(), name),
-    column("HOST", ShownOn::Both, Width::Words(4, 20), HOST, |it| it.key().server.to_string(), quiet),
-    column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it| it.agent(), quiet),
+pub const COLUMNS: [Column; 20] = [
+    column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name),
+    column("HOST", ShownOn::Both, Width::Words(4, 20), HOST, |it, _| it.key().server.to_string(), quiet),
+    column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), quiet),
     // The longest word and `59m59`, or a word, the last result and `~59m59`.
-    column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it| it.status().word().into_owned(), state_for),
+    column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), state_for),
+    column("SINCE", ShownOn::CommandLine, Width::Words(5, 7), 26, |it, now| times::lasting(it.since(), now), quiet),
     // `interrupted`, an age, what it rests on and whether it was seen.
-    column(LAST, ShownOn::Both, Width::Fixed(20), 18, |it| it.last(), last),
-    column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it| it.stable().to_owned(), stable),
-    column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it| it.phase(), quiet),
-    column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it| it.availability(), quiet),
-    column("CONTEXT", ShownOn::Both, Width::Words(7, 10), FACTS, |it| it.context_left(), context),
-    column("PLAN", ShownOn::Both, Width::Words(4, 6), FACTS, |it| it.fact(FactName::Plan), quiet),
-    column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it| it.fact(FactName::Model), quiet),
-    column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it| it.place(), quiet),
-    column("COST", ShownOn::Both, Width::Words(4, 8), MORE, |it| it.cost(), quiet),
-    column("TOKENS", ShownOn::Both, Width::Words(6, 8), MORE, |it| it.tokens(), quiet),
-    column("MODE", ShownOn::Both, Width::Words(4, 12), MORE, |it| it.fact(FactName::PermissionMode), quiet),
-    column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it| it.branch(), quiet),
-    column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it| it.fact(FactName::LastPrompt), quiet),
-    column("PANE", ShownOn::CommandLine, Width::Words(4, 20), WHERE, |it| it.pane(), quiet),
-    column("WHAT", ShownOn::Both, Width::Rest, 0, |it| it.what(), what),
+    column(LAST, ShownOn::Both, Width::Fixed(20), 18, |it, _| it.last(), last),
+    column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it, _| it.stable().to_owned(), stable),
+    column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it, _| it.phase(), quiet),
+    column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it, _| it.availability(), quiet),
+    column("CONTEXT", ShownOn::Both, Width::Words(7, 10), FACTS, |it, _| it.context_left(), context),
+    column("PLAN", ShownOn::Both, Width::Words(4, 6), FACTS, |it, _| it.fact(FactName::Plan), quiet),
+    column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it, _| it.fact(FactName::Model), quiet),
+    column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it, _| it.place(), quiet),
+    column("COST", ShownOn::Both, Width::Words(4, 8), MORE, |it, _| it.cost(), quiet),
+    column("TOKENS", ShownOn::Both, Width::Words(6, 8), MORE, |it, _| it.tokens(), quiet),
+    column("MODE", ShownOn::Both, Width::Words(4, 12), MORE, |it, _| it.fact(FactName::PermissionMode), quiet),
+    column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it, _| it.branch(), quiet),
+    column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it, _| it.fact(FactName::LastPrompt), quiet),
+    column("PANE", ShownOn::CommandLine, Width::Words(4, 20), WHERE, |it, _| it.pane(), quiet),
+    column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what),
 ];
 
-type Words = fn(Item<'_>) -> String;
+type Words = fn(Item<'_>, Timestamp) -> String;
 type Draw = fn(&Cell<'_, '_>, &mut Pen<'_>, usize, &str);
 
 const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, words: Words, draw: Draw) -> Column {
@@ -137,6 +143,8 @@ const WIDE: usize = 100;
 const WIDEST: usize = 200;
 /// What the host spares, which is told apart only where there are several.
 const HOST: usize = 28;
+/// What every column spares in a narrow table: what a terminal does comes first there.
+const NARROW: usize = 36;
 /// What the columns spare of facts that not every agent tells; where no row has any, they are left out.
 const FACTS: usize = 34;
 /// The share of the context that is left, in percent, from which on it is shown as a warning.
@@ -196,7 +204,7 @@ pub fn draw(
     first: usize,
 ) -> TableHits {
     let heading = u16::from(area.height > 2);
-    let layout = canvas.arrangement.layout(canvas.version, usize::from(area.width), rows);
+    let layout = canvas.arrangement.layout(canvas.version, usize::from(area.width), rows, canvas.now);
     // One row stays blank between the table and what is below it.
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
     let first = Viewport::first_for(first, selected, page, rows.len());
@@ -230,7 +238,7 @@ pub(super) struct ColumnLayout {
 impl ColumnLayout {
     /// What fits into a width. What has no `spare` always stays, the name the longest; the others come by what they
     /// spare, each only when what the terminal does keeps enough room to say something.
-    pub(super) fn new(width: usize, items: &[Item<'_>], arrangement: &Arrangement) -> Self {
+    pub(super) fn new(width: usize, items: &[Item<'_>], arrangement: &Arrangement, now: Timestamp) -> Self {
         let flags = &arrangement.flags;
         let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
         let marks = items.iter().map(before).max().unwrap_or(0).max(1);
@@ -239,7 +247,7 @@ impl ColumnLayout {
             Width::Fixed(cells) => cells,
             Width::Rest => 0,
             Width::Words(least, most) => {
-                let widest = items.iter().map(|item| text::width(&(column.words)(*item))).max().unwrap_or(0);
+                let widest = items.iter().map(|item| text::width(&(column.words)(*item, now))).max().unwrap_or(0);
                 widest.clamp(least, most)
             }
         };
@@ -257,12 +265,15 @@ impl ColumnLayout {
             *room = Some(cells);
             left = left.saturating_sub(cells);
         }
+        // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
+        let is_folded = width < TOLD_FROM && arrangement.columns == ChosenColumns::default();
+        let is_wanted = |it: &Column| !(it.stays() || is_folded && it.is_told()) && it.says_something(items);
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
-            columns.iter_mut().filter(|(it, _)| !it.stays() && it.says_something(items)).collect();
+            columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
         optional.sort_by_key(|(it, _)| (width < TOLD_FROM || !it.is_told(), it.spare));
         for (column, room) in optional {
             let cells = wanted(column) + GAP;
-            if left >= cells + column.spare {
+            if left >= cells + column.spare.max(if width < WIDE { NARROW } else { 0 }) {
                 *room = Some(cells - GAP);
                 left -= cells;
             }
@@ -287,8 +298,8 @@ impl ColumnLayout {
 }
 
 /// The titles of the columns that have room in a table of a width.
-pub fn titles(width: usize, items: &[Item<'_>], arrangement: &Arrangement) -> Vec<&'static str> {
-    ColumnLayout::new(width, items, arrangement).shown().map(|(column, _)| column.title).collect()
+pub fn titles(width: usize, items: &[Item<'_>], arrangement: &Arrangement, now: Timestamp) -> Vec<&'static str> {
+    ColumnLayout::new(width, items, arrangement, now).shown().map(|(column, _)| column.title).collect()
 }
 
 fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &ColumnLayout) {
@@ -410,7 +421,7 @@ fn draw_row(
     pen.text(glyph(canvas, item), look).text(" ", base);
     for (nth, (column, cells)) in layout.shown().enumerate() {
         pen.field("", if nth == 0 { 0 } else { GAP }, base);
-        (column.draw)(&cell, &mut pen, cells, &(column.words)(item));
+        (column.draw)(&cell, &mut pen, cells, &(column.words)(item, canvas.now));
     }
 }
 
@@ -491,7 +502,9 @@ fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
                 TurnSource::None => " ",
             };
             let unseen = terminal.state.attention == Attention::Finished && !cell.is_muted;
-            let age = last.at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();
+            // Where the state is this very result, its age stands there.
+            let at = last.at.filter(|_| status != cell.status);
+            let age = at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();
             pen.field(word, 11, style).right(&age, 5, quiet).field("", 1, base).field(source, 1, quiet);
             pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
         }
@@ -512,7 +525,10 @@ fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
     let (span, style) = match cell.item {
         Item::Task(_) => (String::new(), cell.quiet),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
-            (times::running(cell.canvas.now.since(terminal.state.stability.stable_since)), cell.text())
+            let span = times::running(cell.canvas.now.since(terminal.state.stability.stable_since));
+            // What says the same as the age of the state draws no eye.
+            let is_said = span == times::running(cell.canvas.now.since(cell.item.since().at));
+            (span, if is_said { cell.quiet } else { cell.text() })
         }
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
     };

@@ -375,7 +375,7 @@ fn a_row_that_waits_keeps_its_bar_beside_its_marks() {
     let shown = text(&mut ui, &fleet, 120, 40);
     let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
     assert!(row("billing").contains("▌■↑? billing"), "{shown}");
-    assert!(row("shop-api").contains("▌ ■? shop-api"), "{shown}");
+    assert!(row("? shop-api").contains("▌ ■? shop-api"), "{shown}");
     assert!(!row("infra").contains('▌'), "{shown}");
 }
 
@@ -827,7 +827,36 @@ fn the_most_urgent_come_first_and_of_those_the_one_that_waited_longest() {
     newer.state.terminal.id = "a-newer".into();
     (newer.state.turn.since, newer.state.since) = (NOW, NOW);
     fleet.terminals.push(newer);
-    assert_eq!(names(&mut ui, &fleet)[..3], ["shop-api", "a-newer", "billing"]);
+    assert_eq!(names(&mut ui, &fleet)[..4], ["shop-api", "billing", "new-repo", "a-newer"], "whatever they ask");
+}
+
+#[test]
+fn who_waits_longest_is_named_where_there_is_room() {
+    let fleet = SampleFleet::usual();
+    let header = |width| text(&mut dashboard(), &fleet, width, 24).lines().next().unwrap_or_default().to_owned();
+    for (width, wanted) in
+        [(220, "3 need you: shop-api 2m04 · "), (80, "3 need you: shop-api 2m04"), (46, "?3 "), (30, "?3")]
+    {
+        assert!(header(width).contains(wanted), "{width}: {}", header(width));
+    }
+    assert!(!header(30).contains("shop-api"), "{}", header(30));
+}
+
+#[test]
+fn what_is_looked_at_stays_under_the_cursor_when_that_makes_another_state_of_it() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("/is:finished"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let before = names(&mut ui, &fleet);
+    assert_eq!(before, ["docs"]);
+    let docs = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == "docs").expect("a terminal");
+    docs.state.attention = Attention::None;
+    assert_eq!(names(&mut ui, &fleet), before, "it was only seen");
+    assert!(selected(&mut ui, &fleet).contains("docs"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("/is:finished"));
+    assert!(names(&mut ui, &fleet).is_empty(), "a filter that is typed anew lets through what fits");
 }
 
 #[test]
@@ -909,7 +938,7 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
     let usual = ["NAME", "HOST", "AGENT", "STATE", "LAST", "STABLE", "WHAT"];
     assert_eq!(heading(&mut ui, &fleet, 200), usual);
     // AGENT goes, and LAST goes before STATE.
-    press(&mut ui, &fleet, &chars("cjj jjK"));
+    press(&mut ui, &fleet, &chars("cjj jjjKK"));
     assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "HOST", "LAST", "STATE", "STABLE", "WHAT", "columns"][..6]);
     // What must be told cannot be taken away.
     press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(' ')]);
@@ -1020,6 +1049,14 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         ("!branch:main", 11),
         ("branch:trunk", 1),
         ("is:dirty", 1),
+        ("age:>2m", 6),
+        ("age:<2m", 6),
+        ("age:>2m3s", 6),
+        ("age:>2m05", 5),
+        ("age:1h30", 1),
+        ("waited:>1m", 1),
+        ("waited:<1d", 3),
+        ("waited:>5", 0),
     ];
     for (filter, wanted) in filters {
         assert_eq!(filtered(filter), wanted, "{filter}");
@@ -1151,7 +1188,7 @@ fn a_note_is_written_shown_and_found() {
     for (width, height) in [(80, 24), (120, 40), (160, 45)] {
         let shown = text(&mut ui, &fleet, width, height);
         assert!(row(&shown, " web ").ends_with("# check the footer"), "{shown}");
-        let waits = row(&shown, "shop-api ");
+        let waits = row(&shown, "shop-api  ");
         assert!(waits.contains("rm -rf build/ca") && waits.contains('#'), "{shown}");
     }
     press(&mut ui, &fleet, &chars("/note:FOOTER"));
@@ -1730,7 +1767,7 @@ fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
     press(&mut ui, &fleet, &chars("sb"));
     press(&mut ui, &fleet, &[KeyCode::Home]);
     let open = text(&mut ui, &fleet, 80, 24);
-    assert!(!open.contains("agent-29") && open.contains("1 needs you"), "{open}");
+    assert!(!open.contains("? agent-29") && open.contains("1 needs you: agent-29 2m04"), "{open}");
     assert!(open.contains("↓ 1 needs you  1–"), "the heading says where: {open}");
     press(&mut ui, &fleet, &chars("Z"));
     let folded = text(&mut ui, &fleet, 80, 24);
@@ -1836,9 +1873,9 @@ fn tasks_stand_among_the_agents() {
     fleet.tasks = tasks();
     let mut ui = dashboard();
     let shown = names(&mut ui, &fleet);
-    assert_eq!(shown[..6], ["shop-api", "billing", "new-repo", "deploy", "infra", "lint"], "what asks, what failed");
+    assert_eq!(shown[..6], ["shop-api", "billing", "deploy", "new-repo", "infra", "lint"], "what asks, what failed");
     assert_eq!(shown.len(), 16);
-    press(&mut ui, &fleet, &chars("nnn"));
+    press(&mut ui, &fleet, &chars("nn"));
     assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production? [y/N]"));
     let key = fleet.tasks.iter().find(|task| task.id == "deploy").expect("a task").key.clone();
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
@@ -1885,6 +1922,7 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_told() {
     let agents = typed("agent:co", 120);
     assert!(agents.contains("/ agent:co") && agents.contains("agent:codex  agent:copilot"), "{agents}");
     assert!(typed("agent:gem", 120).contains("/ agent:gemini "));
+    assert!(typed("wai", 120).contains("/ waited:") && typed("waited:", 120).contains("waited:>5m"));
     assert!(typed("agent:zzz", 120).contains("nothing begins with that"));
     let wrong = typed("contxt:<20%", 60);
     assert!(wrong.contains("no field contxt:") && wrong.contains("did you mean context:"), "{wrong}");
@@ -1899,6 +1937,8 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_told() {
         ("tokens:many", "tokens: takes a number of tokens, such as tokens:>100k"),
         ("context:<low", "context: takes a percentage that is left"),
         ("plan:one/3", "plan: takes a percentage that is done or steps"),
+        ("age:>5", "age: takes how long it has been as it is: age:<1h"),
+        ("waited:soon", "waited: takes how long it has waited for you: waited:>5m"),
     ] {
         let mut ui = dashboard();
         text(&mut ui, &fleet, 100, 30);

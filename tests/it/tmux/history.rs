@@ -289,6 +289,8 @@ fn a_dialog_that_is_asked_again_while_nobody_looks_has_not_the_age_of_the_last_o
         let listed: Value = serde_json::from_str(&cage.run(&["list", "--json"])).unwrap();
         listed[0].clone()
     };
+    let table = cage.run(&["list", "--columns", "name,state,since"]);
+    assert!(table.starts_with("NAME  STATE     SINCE\nmain  approval  ") && !table.contains('>'), "{table}");
     let same = listed();
     assert_eq!((&same["since"], &same["since_exact"]), (&since, &true.into()), "nothing was printed: {same:#}");
     press("1");

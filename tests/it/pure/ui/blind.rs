@@ -195,6 +195,9 @@ fn once_keys_went_out_nobody_says_that_nothing_was_sent() {
 #[test]
 fn a_dialog_that_came_up_just_now_gets_no_second_enter_of_the_same_gesture() {
     let mut fleet = SampleFleet::usual();
+    // It has waited longest all the same.
+    let now = fleet.now;
+    fleet.terminals.iter_mut().for_each(|it| it.state.since = now);
     fleet.terminals[0].state.since = fleet.now - Span::from_millis(300);
     let mut ui = opened(&mut fleet, &wide(), (120, 40));
     frame(&mut ui, &fleet, 120, 40);

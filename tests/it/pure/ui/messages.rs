@@ -133,7 +133,7 @@ fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() 
     fleet.now = NOW + Span::from_secs(60);
     let (before, after) = before_and_after(&mut ui, &fleet, 80, 24);
     let needing: Vec<usize> =
-        lines(&before).iter().enumerate().filter(|(_, line)| line.contains(" z-")).map(|(row, _)| row).collect();
+        lines(&before).iter().enumerate().filter(|(_, line)| line.contains("? z-")).map(|(row, _)| row).collect();
     assert_eq!(needing.len(), 4);
     for row in needing {
         assert_eq!(lines(&before)[row], lines(&after)[row], "{}", lines(&after).join("\n"));

@@ -1,0 +1,132 @@
+//! The line in which the filter is typed: the table follows each key.
+
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::{Position, Rect};
+
+use super::{Filter, Unclear, completed, doubt, note};
+use crate::fleet::View;
+use crate::ui::action::Action;
+use crate::ui::frame::{Canvas, Hint};
+use crate::ui::input::LineInput;
+use crate::ui::keymap::Context;
+use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
+use crate::ui::text::{self, Pen};
+
+/// The filter while it is typed.
+#[derive(Debug)]
+pub struct FilterBar {
+    line: LineInput,
+    /// What the last word may be completed to, where that is not clear.
+    offered: Vec<String>,
+}
+
+impl FilterBar {
+    /// Begins with the filter that holds.
+    pub fn new(filter: &Filter) -> Self {
+        Self { line: LineInput::new(filter.text()), offered: Vec::new() }
+    }
+
+    fn apply(&self, cx: &mut OverlayContext<'_, '_>) {
+        cx.memory.arrangement.filter = Filter::new(self.line.text());
+    }
+}
+
+impl Overlay for FilterBar {
+    fn context(&self) -> Context {
+        Context::Filter
+    }
+
+    fn place(&self) -> OverlayPlace {
+        OverlayPlace::Bar
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![
+            (Action::Choose, "keep"),
+            (Action::Complete, "complete"),
+            (Action::Close, "show all again"),
+            (Action::Down, "down"),
+        ]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
+        let parts = &canvas.theme.parts;
+        let note = note(canvas.arrangement, view);
+        let mut pen = Pen::new(buffer, area, 0);
+        pen.skip(1).text("/ ", parts.key);
+        let room = usize::from(pen.room());
+        // What does not fit beside what is typed is told only as far as there is room.
+        let typed = (self.line.cells() + 1).clamp(16.min(room), room);
+        self.line.draw(canvas, &mut pen, typed);
+        pen.skip(2).text(&note, parts.quiet);
+        let rest = usize::from(pen.room());
+        pen.field("", rest, parts.quiet);
+        let doubt = doubt(canvas.arrangement, view).map(|doubt| doubt.hint());
+        if let Some(hint) = Some(self.offered.join("  ")).filter(|offered| !offered.is_empty()).or(doubt) {
+            let below = Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area };
+            draw_below(canvas, buffer, below, &hint);
+        }
+        HitMap::at(area)
+    }
+
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        match action {
+            // What can never fit is not kept: the table would stay empty without a word of why.
+            Action::Choose => match doubt(&cx.memory.arrangement, cx.view).filter(Unclear::is_wrong) {
+                Some(doubt) => {
+                    cx.say(&format!("{}: {}", doubt.in_short(), doubt.hint()));
+                    Flow::Stay
+                }
+                None => Flow::Close,
+            },
+            Action::Complete => {
+                let (text, meant) = completed(self.line.text(), cx.view);
+                if meant.is_empty() {
+                    cx.say("nothing begins with that");
+                }
+                self.line = LineInput::new(&text);
+                self.offered = if meant.len() > 1 { meant } else { Vec::new() };
+                self.apply(cx);
+                Flow::Stay
+            }
+            Action::Close => {
+                cx.memory.arrangement.filter = Filter::default();
+                Flow::Close
+            }
+            _ => Flow::Pass,
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.line.key(key) {
+            self.offered.clear();
+            self.apply(cx);
+        }
+        Flow::Stay
+    }
+
+    fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.line.paste(text) {
+            self.apply(cx);
+        }
+        Flow::Stay
+    }
+
+    fn click(&mut self, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Pass
+    }
+
+    fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Pass
+    }
+}
+
+/// A text below the line, wrapped, over the table.
+fn draw_below(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, text: &str) {
+    let (cells, style) = (usize::from(area.width.saturating_sub(2)), canvas.theme.parts.text);
+    let lines = text::wrapped(text, cells, usize::from(area.height));
+    for (row, line) in (0..).zip(&lines) {
+        Pen::new(buffer, area, row).field("", 1, style).field(line, cells + 1, style);
+    }
+}
