@@ -338,15 +338,11 @@ impl ServerPoller {
             self.memory.put_off(&look);
         }
         let due = self.memory.due(&look);
-        let mut more = Listing { instance: look.instance.clone(), clock: i64::MAX, ..Listing::default() };
-        for panes in due.chunks(CAPTURES) {
+        let mut more = Listing::default();
+        if !due.is_empty() {
             let asked = Instant::now();
-            let part = self.server.capture_listed(&mut self.rows, panes).await?;
+            more = self.server.capture_listed(&mut self.rows, &due, CAPTURES).await?;
             self.took += asked.elapsed();
-            // What another server shows is not of these panes.
-            let captures = if part.instance == look.instance { part.captures } else { Vec::new() };
-            more.captures.extend(captures);
-            more.clock = more.clock.min(part.clock);
         }
         let instance = look.instance.clone();
         let mut told = self.memory.report(look, more, now());

@@ -195,7 +195,7 @@ impl Sender {
         let pasted = PasteText::new(input.padded(text)).map_err(Refusal::Text)?;
         let (_turn, mut pane) = self.take_turn(to).await?;
         let elapsed = stopwatch();
-        let facts = pane.capture().await?.pane.facts;
+        let facts = pane.capture().await?.pane.facts.clone();
         let tool = self.check_program(&mut pane, to, &facts).await?;
         let prompt = Prompt { text: pasted.as_str(), ends: self.profiles().ends(&tool, pasted.as_str()) };
         let mut steps = Steps::new(prompt, when, self.limits);
@@ -241,7 +241,7 @@ impl Sender {
     ) -> Result<Outcome, Refusal> {
         let (_turn, mut pane) = self.take_turn(to).await?;
         let elapsed = stopwatch();
-        let facts = pane.capture().await?.pane.facts;
+        let facts = pane.capture().await?.pane.facts.clone();
         self.check_program(&mut pane, to, &facts).await?;
         let mut answering = Answering::new(seen, reply, self.limits);
         let mut step = answering::AnswerStep::Look { after: Span::ZERO };
@@ -288,7 +288,7 @@ impl Sender {
             if unless_dialog && pane.read(&captured)?.is_some_and(|reading| reading.in_dialog) {
                 return Err(Refusal::AnotherDialog);
             }
-            let command = captured.pane.facts.command;
+            let command = captured.pane.facts.command.clone();
             begin();
             let pressing = pane.press(keys, &Guard::of_program(&command)).await;
             tries -= 1;
@@ -410,7 +410,7 @@ impl Pane {
         let captured = self.capture().await?;
         let reading = self.read(&captured)?;
         let CapturedPane { pane, screen } = captured;
-        Ok((PromptFrame::new(&screen.unwrap_or_default(), &pane.facts, reading.as_ref()), pane.facts))
+        Ok((PromptFrame::new(&screen.unwrap_or_default(), &pane.facts, reading.as_ref()), pane.facts.clone()))
     }
 
     async fn look_at_dialog(&mut self) -> Result<DialogFrame, Refusal> {

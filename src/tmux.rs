@@ -27,6 +27,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
 pub use error::{Error, check_hint, check_version};
 pub use jump::Clipboard;
 pub use jump::{Inside, Jump};
@@ -70,6 +73,12 @@ impl Default for Settings {
         }
     }
 }
+
+/// Brief rows that cost a server as much as the facts of one pane by itself.
+const ROWS_FOR_FACTS: usize = 8;
+
+/// Calls for screens that a server is given at the same time.
+const CALLS: usize = 2;
 
 /// What a server is asked in one call.
 struct Asked<'a> {
@@ -143,11 +152,45 @@ impl Server {
         self.ask(Asked { list: None, captures: panes, known: None }).await
     }
 
-    /// The same of panes that were just listed.
-    pub async fn capture_listed(&self, known: &mut KnownRows, panes: &[PaneId]) -> Result<Listing, Error> {
-        let look = self.ask(Asked { list: None, captures: panes, known: Some(known) }).await?;
-        known.learn_captures(&look);
-        Ok(look)
+    /// The same of panes that were just listed, so many in a call: while the server works on one, the answer to the one before
+    /// is read.
+    pub async fn capture_listed(
+        &self,
+        known: &mut KnownRows,
+        panes: &[PaneId],
+        at_once: usize,
+    ) -> Result<Listing, Error> {
+        let (rows, turns) = (Arc::new(known.clone()), Arc::new(Semaphore::new(CALLS)));
+        let mut calls = JoinSet::new();
+        for panes in panes.chunks(at_once) {
+            let (server, panes) = (self.clone(), panes.to_vec());
+            let (rows, turns) = (Arc::clone(&rows), Arc::clone(&turns));
+            calls.spawn(async move {
+                let _turn = turns.acquire().await;
+                server.capture_of(&rows, &panes).await
+            });
+        }
+        let mut all = Listing { clock: i64::MAX, ..Listing::default() };
+        while let Some(look) = calls.join_next().await {
+            let look = look.map_err(|error| Error::Failed(format!("reading screens failed: {error}")))??;
+            known.learn_captures(&look);
+            // What another server shows is not of these panes.
+            all.clock = all.clock.min(look.clock);
+            all.captures.extend(look.captures.into_iter().filter(|_| known.is_of(&look.instance)));
+        }
+        Ok(all)
+    }
+
+    /// Panes of some rows, in one call: what all of them show, or a few.
+    async fn capture_of(&self, rows: &KnownRows, panes: &[PaneId]) -> Result<Listing, Error> {
+        if panes.len() * ROWS_FOR_FACTS >= rows.len() {
+            let list = Some(rows.since());
+            let look = self.ask(Asked { list, captures: panes, known: Some(rows) }).await?;
+            if !look.is_incomplete {
+                return Ok(look);
+            }
+        }
+        self.ask(Asked { list: None, captures: panes, known: Some(rows) }).await
     }
 
     async fn ask(&self, asked: Asked<'_>) -> Result<Listing, Error> {
@@ -180,9 +223,10 @@ impl Server {
             script.list(&nonce, since);
         }
         for &pane in asked.captures {
-            match asked.known {
-                Some(_) => script.capture_screen(&nonce, pane),
-                None => script.capture(&nonce, pane),
+            match (asked.list, asked.known) {
+                (Some(_), _) => script.capture_after_list(&nonce, pane),
+                (None, Some(_)) => script.capture_screen(&nonce, pane),
+                (None, None) => script.capture(&nonce, pane),
             }
         }
         script.end(&nonce);

@@ -1,6 +1,7 @@
 //! `fleetwatch run`: a program in a task window of its own (SPEC §9).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -138,7 +139,7 @@ fn tell(args: &Args, begun: &Begun, again: bool) -> Done {
 
 /// Whether there is room for the task.
 fn find(look: &Listing, server: &ServerId, session: &str, name: &str, program: &str) -> Result<There, Failure> {
-    let in_session: Vec<&ListedPane> = look.panes.iter().filter(|pane| pane.place.session == session).collect();
+    let in_session: Vec<&Arc<ListedPane>> = look.panes.iter().filter(|pane| pane.place.session == session).collect();
     let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
     let named = in_session.iter().filter(|pane| pane.place.window_name == name);
     if let Some(alive) = named.clone().find(|pane| !pane.facts.dead) {

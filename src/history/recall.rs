@@ -99,7 +99,7 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
     let mut tasks = Vec::new();
     let left_behind = server.map(|server| reader.left_behind(server)).transpose();
     let there: BTreeMap<(PaneId, u32), TerminalKey> = there.into_iter().map(|key| ((key.pane, key.pid), key)).collect();
-    let mut found: BTreeMap<TerminalKey, Stored> = BTreeMap::new();
+    let mut found: BTreeMap<(PaneId, u32), Stored> = BTreeMap::new();
     for last in left_behind.ok().flatten().unwrap_or_default() {
         // A server may have been spelt otherwise then.
         let Some((server, key)) = server.zip(last.key.clone()) else { continue };
@@ -107,7 +107,8 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
         if let Some(fields) = last.body.task() {
             tasks.extend(task(&mut reader, key, fields, last.at).ok());
         } else if there.get(&(key.pane, key.pid)).is_some_and(|there| there.may_be(&key)) {
-            found.insert(key, last);
+            // What is stored does not say which instance of the server it was.
+            found.insert((key.pane, key.pid), last);
         } else {
             known.extend(agent(&mut reader, key, last).ok().flatten());
         }
@@ -115,7 +116,7 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
     known.extend(server.map(|server| Input::KnownTasks { server: server.clone(), tasks }));
     for key in there.into_values() {
         let ask = |reader: &mut Reader| reader.transitions(&key, None, 1).ok()?.pop();
-        let last = found.remove(&key).or_else(|| ask(&mut reader));
+        let last = found.remove(&(key.pane, key.pid)).or_else(|| ask(&mut reader));
         known.extend(last.and_then(|last| agent(&mut reader, key, last).ok().flatten()));
     }
     known

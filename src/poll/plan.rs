@@ -156,7 +156,7 @@ impl ServerMemory {
 
     /// Leaves new panes to later looks where there are many: the first one tells which panes there are, and captures none.
     pub(super) fn put_off(&mut self, look: &Listing) {
-        let is_new = |listed: &&ListedPane| {
+        let is_new = |listed: &&Arc<ListedPane>| {
             let pane = self.panes.get(&(listed.id, listed.pid));
             pane.is_some_and(|pane| pane.is_new() && !pane.is_asked && pane.is_watched() && !pane.is_task())
         };
@@ -173,7 +173,7 @@ impl ServerMemory {
     /// Watched panes that may show something new and that this look has not captured.
     pub(super) fn due(&self, look: &Listing) -> Vec<PaneId> {
         let captured: BTreeSet<PaneId> = look.captures.iter().map(|capture| capture.pane.id).collect();
-        let is_due = |listed: &&ListedPane| {
+        let is_due = |listed: &&Arc<ListedPane>| {
             self.panes.get(&(listed.id, listed.pid)).is_some_and(|pane| pane.is_watched() && pane.is_outdated(listed))
         };
         let due: BTreeSet<PaneId> = look.panes.iter().filter(is_due).map(|listed| listed.id).collect();
@@ -184,8 +184,7 @@ impl ServerMemory {
     pub(super) fn report(&mut self, look: Listing, more: Listing, at: Timestamp) -> PollReport {
         let (sessions, others) = (self.task_sessions(&look.panes), self.other_sessions(&look.panes));
         let known = self.known_sessions(&look.panes);
-        let rows: Vec<_> = look.panes.iter().map(tasks::row).collect();
-        let chosen: Vec<ListedPane> = self.choose_rows(&look.panes).into_iter().cloned().collect();
+        let chosen: Vec<Arc<ListedPane>> = self.choose_rows(&look.panes).into_iter().cloned().collect();
         let mut captures: BTreeMap<(PaneId, u32), (i64, CapturedPane)> = BTreeMap::new();
         for (clock, captured) in [(look.clock, look.captures), (more.clock, more.captures)] {
             captures
@@ -210,13 +209,13 @@ impl ServerMemory {
                 instance: self.instance.clone(),
             };
             if pane.is_task() {
-                gathering.add(key, listed, pane, facts, &capture);
+                gathering.add(key, &listed, pane, facts, &capture);
                 continue;
             }
             panes.push(PaneReport {
                 key,
-                place: listed.place,
-                cwd: listed.cwd,
+                place: listed.place.clone(),
+                cwd: listed.cwd.clone(),
                 program: pane.program().unwrap_or_else(|| Program::Other { command: facts.command.clone() }),
                 facts,
                 capture,
@@ -230,7 +229,7 @@ impl ServerMemory {
         self.pace.looked(changed);
         let owes = self.panes.values().any(Pane::awaits_exit_status);
         let owes_exit_status = owes.then_some(self.server_pid);
-        PollReport { panes, tasks: gathering.finish(&sessions, &rows), sessions, known, others, owes_exit_status }
+        PollReport { panes, tasks: gathering.finish(&sessions, &look.panes), sessions, known, others, owes_exit_status }
     }
 
     /// Takes in that the server could not be looked at.
@@ -253,8 +252,8 @@ impl ServerMemory {
 
     /// One row for each pane: a pane that is linked into several sessions is taken where a rule names it or makes it a
     /// task, else at the first place.
-    fn choose_rows<'a>(&self, rows: &'a [ListedPane]) -> Vec<&'a ListedPane> {
-        let mut chosen: Vec<&ListedPane> = Vec::new();
+    fn choose_rows<'a>(&self, rows: &'a [Arc<ListedPane>]) -> Vec<&'a Arc<ListedPane>> {
+        let mut chosen: Vec<&Arc<ListedPane>> = Vec::new();
         let mut index: BTreeMap<PaneId, usize> = BTreeMap::new();
         for row in rows {
             match index.get(&row.id) {

@@ -7,8 +7,8 @@
 //! To print all facts of a pane costs the server four times what a brief row does. Who looks again and again has
 //! [`KnownRows`], by which brief rows are completed.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::script::Nonce;
 use super::words::{is_plain, owner_words};
@@ -30,7 +30,7 @@ pub struct Listing {
     /// [`ListedPane::activity`] is of.
     pub clock: i64,
     /// Every pane, in tmux's order. One that is linked into several sessions is there once for each.
-    pub panes: Vec<ListedPane>,
+    pub panes: Vec<Arc<ListedPane>>,
     /// The panes that were captured, with their facts at that time.
     pub captures: Vec<CapturedPane>,
     /// Whether there is a brief row that could not be completed.
@@ -66,7 +66,7 @@ pub struct ListedPane {
 /// A captured screen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapturedPane {
-    pub pane: ListedPane,
+    pub pane: Arc<ListedPane>,
     /// `None` when tmux listed the pane but printed no screen.
     pub screen: Option<Screen>,
 }
@@ -97,7 +97,7 @@ pub struct KnownRows {
     /// The server's clock at the last look, and at the last one that listed all facts of all panes.
     clock: i64,
     whole_at: Option<i64>,
-    rows: HashMap<RowId, ListedPane>,
+    rows: HashMap<RowId, Arc<ListedPane>>,
 }
 
 /// Which row it is: a pane, its process, and where it is linked, by the session's number and the window's place in it.
@@ -111,13 +111,22 @@ impl KnownRows {
         (0..WHOLE_AGAIN).contains(&(self.clock - whole_at)).then_some(self.clock - FOLLOWS)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether they are of this server.
+    pub(super) fn is_of(&self, instance: &ServerInstance) -> bool {
+        self.instance == *instance
+    }
+
     /// Takes in a look.
     pub(super) fn learn(&mut self, look: &Listing, is_whole: bool) {
         (self.instance, self.clock) = (look.instance.clone(), look.clock);
         if is_whole {
             self.whole_at = Some(look.clock);
         }
-        self.rows = look.panes.iter().map(|pane| (row_id(pane), pane.clone())).collect();
+        self.rows = look.panes.iter().map(|pane| (row_id(pane), Arc::clone(pane))).collect();
         self.learn_captures(look);
     }
 
@@ -127,10 +136,10 @@ impl KnownRows {
             return;
         }
         let captured: HashMap<(PaneId, u32), &ListedPane> =
-            look.captures.iter().map(|capture| ((capture.pane.id, capture.pane.pid), &capture.pane)).collect();
+            look.captures.iter().map(|capture| ((capture.pane.id, capture.pane.pid), &*capture.pane)).collect();
         for row in self.rows.values_mut() {
-            if let Some(captured) = captured.get(&(row.id, row.pid)) {
-                row.take_screen_facts(captured);
+            if let Some(captured) = captured.get(&(row.id, row.pid)).filter(|captured| !captured.is_screen_of(row)) {
+                Arc::make_mut(row).take_screen_facts(captured);
             }
         }
     }
@@ -141,6 +150,11 @@ fn row_id(pane: &ListedPane) -> RowId {
 }
 
 impl ListedPane {
+    /// Whether the facts that belong to a screen are the same.
+    fn is_screen_of(&self, row: &Self) -> bool {
+        (self.activity, self.columns, self.rows) == (row.activity, row.columns, row.rows) && self.facts == row.facts
+    }
+
     /// Takes over the facts that belong to a screen.
     fn take_screen_facts(&mut self, of: &Self) {
         (self.activity, self.columns, self.rows) = (of.activity, of.columns, of.rows);
@@ -192,6 +206,12 @@ pub(super) fn row_format(nonce: &Nonce, kind: ListedKind) -> String {
              {TITLE_FORMAT}{nonce}"
         ),
     }
+}
+
+/// Whose screen follows, where its facts stand in the listing of the same call: the server runs a file of commands in one pass,
+/// and reads nothing that panes print meanwhile.
+pub(super) fn mark_format(nonce: &Nonce, pane: PaneId) -> String {
+    format!("{nonce}M{}{nonce}", pane.0)
 }
 
 /// What may change of a pane in which nothing is printed. Moves show in the numbers of session and window.
@@ -262,7 +282,7 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
     parts.next();
     let mut look = Listing::default();
     let mut headed = false;
-    let mut of_panes = None;
+    let (mut of_panes, mut of_ids) = (None, None);
     while let Some(head) = parts.next() {
         let Some(kind) = head.chars().next() else { return Err(garbled("a record without a kind")) };
         let numbers = &head[kind.len_utf8()..];
@@ -283,6 +303,14 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
                     None => look.is_incomplete = true,
                 }
             }
+            'M' => {
+                let tail = parts.next().ok_or_else(|| garbled("a mark that ends early"))?;
+                let id = numbers.parse().map(PaneId).map_err(|_| garbled("a mark with another number"))?;
+                let of_ids = of_ids.get_or_insert_with(|| places_by_id(&look.panes));
+                // One that is gone is not listed either.
+                let pane = of_ids.get(&id).map(|place| Arc::clone(&look.panes[*place]));
+                look.captures.extend(pane.map(|pane| read_capture(pane, tail)));
+            }
             'S' => {
                 let (title, tail) = (parts.next(), parts.next());
                 let (title, tail) = title.zip(tail).ok_or_else(|| garbled("a row that ends early"))?;
@@ -292,7 +320,7 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
                 let of_panes = of_panes.get_or_insert_with(|| rows_of_panes(&look.panes, known));
                 let pane = read_screen_row(numbers, title, of_panes)
                     .ok_or_else(|| garbled("a screen's row with other numbers"))?;
-                look.captures.extend(pane.map(|pane| read_capture(pane, tail)));
+                look.captures.extend(pane.map(|pane| read_capture(pane.into(), tail)));
             }
             'P' | 'C' => {
                 let mut texts = [""; TEXTS];
@@ -306,8 +334,8 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
                 }
                 let pane = read_row(numbers, texts).ok_or_else(|| garbled("a row with other numbers"))?;
                 match kind {
-                    'P' => look.panes.push(pane),
-                    _ => look.captures.push(read_capture(pane, tail)),
+                    'P' => look.panes.push(pane.into()),
+                    _ => look.captures.push(read_capture(pane.into(), tail)),
                 }
             }
             _ => return Err(garbled("a record of an unknown kind")),
@@ -316,11 +344,17 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
     Err(garbled(if headed { "the end is missing" } else { "the beginning is missing" }))
 }
 
+/// The first row of each pane.
+fn places_by_id(listed: &[Arc<ListedPane>]) -> HashMap<PaneId, usize> {
+    listed.iter().enumerate().rev().map(|(place, row)| (row.id, place)).collect()
+}
+
 /// A row of each pane, of this look if it has listed any.
-fn rows_of_panes<'a>(listed: &[ListedPane], known: &'a KnownRows) -> HashMap<(PaneId, u32), Cow<'a, ListedPane>> {
+fn rows_of_panes(listed: &[Arc<ListedPane>], known: &KnownRows) -> HashMap<(PaneId, u32), Arc<ListedPane>> {
+    let of_pane = |row: &Arc<ListedPane>| ((row.id, row.pid), Arc::clone(row));
     match listed {
-        [] => known.rows.values().map(|row| ((row.id, row.pid), Cow::Borrowed(row))).collect(),
-        _ => listed.iter().map(|row| ((row.id, row.pid), Cow::Owned(row.clone()))).collect(),
+        [] => known.rows.values().map(of_pane).collect(),
+        _ => listed.iter().map(of_pane).collect(),
     }
 }
 
@@ -373,14 +407,18 @@ impl Numbers<'_> {
 }
 
 /// The row that a brief one stands for; `Some(None)` where nothing else is known of it.
-fn read_brief(numbers: &str, known: &KnownRows) -> Option<Option<ListedPane>> {
+fn read_brief(numbers: &str, known: &KnownRows) -> Option<Option<Arc<ListedPane>>> {
     let mut n = Numbers(numbers.split(','));
     let id: RowId = (PaneId(n.number()?), n.number()?, n.number()?, n.number()?);
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
     let (bell, in_mode) = (n.flag()?, n.flag()?);
     Some(known.rows.get(&id).map(|row| {
+        let before = (row.activity, row.columns, row.rows, row.facts.bell, row.facts.in_mode, row.facts.dead);
+        if before == (activity, columns, rows, bell, in_mode, false) {
+            return Arc::clone(row);
+        }
         let facts = PaneFacts { bell, in_mode, dead: false, exit_status: None, ..row.facts.clone() };
-        ListedPane { activity, columns, rows, facts, ..row.clone() }
+        Arc::new(ListedPane { activity, columns, rows, facts, ..ListedPane::clone(row) })
     }))
 }
 
@@ -388,7 +426,7 @@ fn read_brief(numbers: &str, known: &KnownRows) -> Option<Option<ListedPane>> {
 fn read_screen_row(
     numbers: &str,
     title: &str,
-    of_panes: &HashMap<(PaneId, u32), Cow<'_, ListedPane>>,
+    of_panes: &HashMap<(PaneId, u32), Arc<ListedPane>>,
 ) -> Option<Option<ListedPane>> {
     let mut n = Numbers(numbers.split(','));
     let pane = (PaneId(n.number()?), n.number()?);
@@ -464,7 +502,7 @@ fn signal_number(text: &str) -> Option<i32> {
 }
 
 /// The screen of a capture, which begins a row early where there is a scrollback.
-fn read_capture(pane: ListedPane, tail: &str) -> CapturedPane {
+fn read_capture(pane: Arc<ListedPane>, tail: &str) -> CapturedPane {
     // The row's own line ends before the screen begins.
     let screen = tail.strip_prefix('\n').filter(|screen| !screen.is_empty());
     let above = u16::from(pane.facts.history_size > 0);

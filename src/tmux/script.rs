@@ -46,11 +46,23 @@ impl Script {
         self.capture_as(ListedKind::Screen, nonce, pane);
     }
 
-    /// One pane's facts, and its screen with one row of the scrollback above it: a pane that dies scrolls by a row. All is
-    /// taken in the same pass of the server, so that it belongs together.
+    /// The screen of one pane that this script has listed: its facts are not printed again, which costs the server more than
+    /// the screen does.
+    pub(super) fn capture_after_list(&mut self, nonce: &Nonce, pane: PaneId) {
+        // Without a target: to find one is most of what such a message costs.
+        self.push(DisplayMessage::new().print().message(listing::mark_format(nonce, pane)).build());
+        self.screen(pane);
+    }
+
+    /// One pane's facts, and its screen. All is taken in the same pass of the server, so that it belongs together.
     fn capture_as(&mut self, kind: ListedKind, nonce: &Nonce, pane: PaneId) {
         let facts = listing::row_format(nonce, kind);
         self.push(DisplayMessage::new().print().target_pane(pane.to_string()).message(facts).build());
+        self.screen(pane);
+    }
+
+    /// A screen with one row of the scrollback above it: a pane that dies scrolls by a row.
+    fn screen(&mut self, pane: PaneId) {
         self.push(
             CapturePane::new().stdout().escape_sequences().start_line("-1").target_pane(pane.to_string()).build(),
         );

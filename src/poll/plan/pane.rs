@@ -267,7 +267,7 @@ impl Pane {
             return (listed.facts.clone(), capture);
         };
         let Some(screen) = screen else {
-            return (pane.facts, failure("empty_capture", "tmux printed no screen for the pane"));
+            return (pane.facts.clone(), failure("empty_capture", "tmux printed no screen for the pane"));
         };
         let before = self.captured.take();
         let same = before.as_ref().is_some_and(|before| *before.screen == screen);
@@ -277,7 +277,7 @@ impl Pane {
             _ => Arc::new(screen),
         };
         let report = if same { Capture::Unchanged } else { Capture::Fresh(Arc::clone(&screen)) };
-        let facts = pane.facts;
+        let facts = pane.facts.clone();
         let size = (pane.columns, pane.rows);
         self.captured = Some(Captured { at, activity: pane.activity, facts: facts.clone(), size, screen });
         (facts, report)

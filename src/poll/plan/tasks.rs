@@ -3,6 +3,7 @@
 //! Their panes are captured by the same rules as those of agents: one in which nothing happens costs a row of the listing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::ServerMemory;
 use super::pane::Pane;
@@ -44,7 +45,7 @@ impl ServerMemory {
     }
 
     /// Chooses the pane that stands for each window: its first one, for as long as that is there.
-    pub(super) fn choose_primaries(&mut self, rows: &[ListedPane]) {
+    pub(super) fn choose_primaries(&mut self, rows: &[Arc<ListedPane>]) {
         let mut first: BTreeMap<u32, PaneId> = BTreeMap::new();
         for row in rows {
             let kept = self.primaries.get(&row.window_id) == Some(&row.id);
@@ -56,7 +57,7 @@ impl ServerMemory {
     }
 
     /// Finds out which sessions of a listing are tasks: once for each, as the patterns of the configuration are dear.
-    pub(super) fn choose_sessions(&mut self, rows: &[ListedPane]) {
+    pub(super) fn choose_sessions(&mut self, rows: &[Arc<ListedPane>]) {
         let mut declared = BTreeMap::new();
         for row in rows {
             declared.entry(row.session_id).or_insert_with(|| self.declares(row));
@@ -65,7 +66,7 @@ impl ServerMemory {
     }
 
     /// The declared task sessions of a listing.
-    pub(super) fn task_sessions(&self, rows: &[ListedPane]) -> Vec<TaskSession> {
+    pub(super) fn task_sessions(&self, rows: &[Arc<ListedPane>]) -> Vec<TaskSession> {
         let mut sessions: BTreeMap<u32, TaskSession> = BTreeMap::new();
         for row in rows.iter().filter(|row| self.is_in_task_session(row)) {
             let session = sessions.entry(row.session_id).or_insert_with(|| TaskSession {
@@ -82,9 +83,10 @@ impl ServerMemory {
     }
 
     /// The other sessions of a listing in which fleetwatch has set something.
-    pub(super) fn other_sessions(&self, rows: &[ListedPane]) -> Vec<OtherSession> {
-        let is_set =
-            |row: &&ListedPane| !row.marks.watchers.is_empty() || row.marks.made_to_remain || row.marks.bells.is_some();
+    pub(super) fn other_sessions(&self, rows: &[Arc<ListedPane>]) -> Vec<OtherSession> {
+        let is_set = |row: &&Arc<ListedPane>| {
+            !row.marks.watchers.is_empty() || row.marks.made_to_remain || row.marks.bells.is_some()
+        };
         // Nothing is set in most sessions, and their names need not be matched.
         if rows.iter().all(|row| !is_set(&row)) {
             return Vec::new();
@@ -120,7 +122,7 @@ impl ServerMemory {
     }
 
     /// Every session of a listing, in tmux's order.
-    pub(super) fn known_sessions(&self, rows: &[ListedPane]) -> Vec<SessionView> {
+    pub(super) fn known_sessions(&self, rows: &[Arc<ListedPane>]) -> Vec<SessionView> {
         let mut sessions: Vec<SessionView> = Vec::new();
         for row in rows {
             // The panes of a session stand together.
@@ -141,14 +143,6 @@ impl ServerMemory {
     }
 }
 
-/// Where a window is, and what its session is called.
-pub(super) type WindowRow = (SessionId, WindowId, String);
-
-/// Where the window of a listed pane is.
-pub(super) fn row(listed: &ListedPane) -> WindowRow {
-    (SessionId(listed.session_id), WindowId(listed.window_id), listed.place.session.clone())
-}
-
 /// The tasks of one look, put together pane by pane.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
@@ -160,7 +154,7 @@ impl Gathering {
     pub(super) fn add(
         &mut self,
         key: TerminalKey,
-        listed: ListedPane,
+        listed: &ListedPane,
         pane: &mut Pane,
         facts: PaneFacts,
         capture: &Capture,
@@ -173,8 +167,8 @@ impl Gathering {
         self.windows.insert(window);
         let state = pane.preview().filter(|_| known).map(|preview| PaneState {
             command: facts.command,
-            start_command: listed.start_command,
-            cwd: listed.cwd,
+            start_command: listed.start_command.clone(),
+            cwd: listed.cwd.clone(),
             dead: facts.dead,
             exit_code: facts.exit_status,
             alternate: facts.alternate,
@@ -188,7 +182,7 @@ impl Gathering {
         let Declared { label, pinned, muted, .. } = pane.declared().cloned().unwrap_or_default();
         let snapshot = TaskSnapshot {
             window,
-            name: listed.place.window_name,
+            name: listed.place.window_name.clone(),
             index: listed.place.window_index,
             key,
             pane: state,
@@ -200,23 +194,23 @@ impl Gathering {
         let id = SessionId(listed.session_id);
         let session = self.sessions.entry(id).or_insert_with(|| SessionSnapshot {
             id,
-            name: listed.place.session,
+            name: listed.place.session.clone(),
             windows: Vec::new(),
         });
         session.windows.push(snapshot);
     }
 
     /// The look as a whole: sessions without a window of interest are there too, so that their next window is new.
-    pub(super) fn finish(mut self, sessions: &[TaskSession], rows: &[WindowRow]) -> task::TaskPoll {
+    pub(super) fn finish(mut self, sessions: &[TaskSession], rows: &[Arc<ListedPane>]) -> task::TaskPoll {
         for session in sessions {
-            let name = rows.iter().find(|(id, ..)| *id == session.id).map(|(.., name)| name.clone());
+            let name = rows.iter().find(|row| row.session_id == session.id.0).map(|row| row.place.session.clone());
             self.sessions.entry(session.id).or_insert_with(|| SessionSnapshot {
                 id: session.id,
                 name: name.unwrap_or_default(),
                 windows: Vec::new(),
             });
         }
-        let elsewhere = rows.iter().map(|(_, window, _)| *window).filter(|window| !self.windows.contains(window));
+        let elsewhere = rows.iter().map(|row| WindowId(row.window_id)).filter(|window| !self.windows.contains(window));
         task::TaskPoll { elsewhere: elsewhere.collect(), sessions: self.sessions.into_values().collect() }
     }
 }

@@ -81,13 +81,13 @@ impl Played {
         shown
             .map(|(pane, text)| {
                 let screen = (!self.is_blind).then(|| Screen::from_text(text, 80));
-                CapturedPane { pane: pane.clone(), screen }
+                CapturedPane { pane: pane.clone().into(), screen }
             })
             .collect()
     }
 
     fn looked(&self, captures: Vec<CapturedPane>, list: bool) -> Listing {
-        let panes = if list { self.panes.iter().map(|(pane, _)| pane.clone()).collect() } else { Vec::new() };
+        let panes = if list { self.panes.iter().map(|(pane, _)| pane.clone().into()).collect() } else { Vec::new() };
         Listing {
             version: "3.3a".into(),
             server_pid: self.server_pid,
@@ -348,7 +348,7 @@ fn a_capture_that_failed_is_said_and_tried_again() {
     let look = tmux.looked(vec![], true);
     let suspects = tmux.memory.listed(&look);
     tmux.memory.identified(&suspects[0], Program::Agent { tool: "claude".into(), version: None });
-    let empty = CapturedPane { pane: tmux.panes[0].0.clone(), screen: None };
+    let empty = CapturedPane { pane: tmux.panes[0].0.clone().into(), screen: None };
     let reports = tmux.memory.report(look, tmux.looked(vec![empty], false), Timestamp::default()).panes;
     assert!(matches!(&reports[0].capture, Capture::Failed(problem) if problem.kind == "empty_capture"));
     assert!(is_fresh(&tmux.look()[0]));

@@ -1,6 +1,6 @@
 //! The machine that agents write their records on: its processes and files, as far as records need them.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -18,7 +18,10 @@ use crate::agent_record::RecordClock;
 use crate::private;
 use crate::process::{proc, version};
 use crate::profile::ProcessInfo;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
+
+/// How long variables of a process are remembered. It has others once it has become another program.
+const VARIABLES_KEPT: Span = Span::from_secs(10);
 
 /// Which file it is, by its device and number, and its size with its last change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +94,11 @@ pub(super) trait Files: Debug + Send {
 pub(super) struct Here {
     /// The processes by their directories, from when they were first asked for at this poll.
     workers: OnceCell<HashMap<PathBuf, Vec<u32>>>,
+    /// The sessions of processes, as they were first asked for at this poll.
+    sessions: RefCell<HashMap<u32, Option<u64>>>,
+    /// Variables by process and name, and since when they are remembered: they are sought each second, and hardly ever change.
+    variables: RefCell<HashMap<(u32, String), Option<OsString>>>,
+    variables_since: Timestamp,
 }
 
 impl Default for Box<dyn Files> {
@@ -102,6 +110,11 @@ impl Default for Box<dyn Files> {
 impl Files for Here {
     fn begin(&mut self, _: &[&RecordedAgent], _: &[&Path], now: Timestamp) -> RecordClock {
         self.workers.take();
+        self.sessions.get_mut().clear();
+        if now.since(self.variables_since) >= VARIABLES_KEPT {
+            self.variables.get_mut().clear();
+            self.variables_since = now;
+        }
         RecordClock::from(now)
     }
 
@@ -118,7 +131,7 @@ impl Files for Here {
     }
 
     fn session(&self, process: u32) -> Option<u64> {
-        proc::session(process)
+        *self.sessions.borrow_mut().entry(process).or_insert_with(|| proc::session(process))
     }
 
     fn began(&self, process: u32) -> Option<u64> {
@@ -126,7 +139,8 @@ impl Files for Here {
     }
 
     fn variable(&self, process: u32, name: &str) -> Option<OsString> {
-        version::environment(process, &[name]).remove(name)
+        let read = || version::environment(process, &[name]).remove(name);
+        self.variables.borrow_mut().entry((process, name.to_owned())).or_insert_with(read).clone()
     }
 
     fn held(&self, process: u32) -> Vec<PathBuf> {

@@ -162,6 +162,19 @@ fn a_brief_row_is_completed_by_the_last_one() {
 }
 
 #[test]
+fn a_screen_behind_a_mark_has_the_facts_of_the_listing_in_the_same_call() {
+    let rows = row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", ""], "\n");
+    let mark = |pane: u32| format!("{NONCE}M{pane}{NONCE}\nabove\nrow\n");
+    let look = read(&output(&(rows + &mark(12) + &mark(13)))).unwrap();
+    let [capture] = &look.captures[..] else { panic!("a pane that is gone was not listed") };
+    assert_eq!(capture.pane, look.panes[0]);
+    assert_eq!(capture.screen.as_ref().unwrap().rows()[0].text(), "row");
+    for numbers in ["", "x", "12,1"] {
+        assert!(read(&output(&format!("{NONCE}M{numbers}{NONCE}\nrow\n"))).is_err(), "{numbers:?}");
+    }
+}
+
+#[test]
 fn commas_within_a_part_of_a_condition_stay_commas() {
     assert_eq!(escape_commas("#{a},#{?#{==:#{b},c},,d},e"), "#{a}#,#{?#{==:#{b},c},,d}#,e");
 }
@@ -173,6 +186,7 @@ proptest! {
         let _ = read(&output(&text));
         let _ = read(&output(&format!("{NONCE}B{numbers}{NONCE}")));
         let _ = read(&output(&format!("{NONCE}S{numbers}{NONCE}{text}{NONCE}{text}")));
+        let _ = read(&output(&format!("{NONCE}M{numbers}{NONCE}{text}")));
         let _ = read(&output(&row('C', &numbers, [&text; 7], &text)));
     }
 }

@@ -79,6 +79,30 @@ async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_look() {
 }
 
 #[tokio::test]
+async fn what_one_call_lists_and_captures_belongs_together() {
+    // The title and the only row count in step, as fast as tmux reads them.
+    let count = r"n=0; while :; do n=$((n + 1)); printf '\033]2;%s\007\r%s' $n $n; done";
+    let tmux = PrivateTmux::start(&["sh", "-c", count]);
+    tmux.wait_for_text("main:", "9");
+    let (server, pane) = (tmux.server(), tmux.key_of("main:").pane);
+    let mut known = KnownRows::default();
+    let many = [pane; 200];
+    let mut seen = Vec::new();
+    for _ in 0..20 {
+        let look = server.look_again(&mut known, &many).await.unwrap();
+        let number = |text: &str| text.parse::<i64>().unwrap();
+        for capture in &look.captures {
+            let shown = number(capture.screen.as_ref().unwrap().rows()[0].text());
+            // What is read of the program at once may end between the two.
+            assert!((number(&look.panes[0].facts.title) - shown).abs() <= 1, "{:?}", look.panes[0].facts);
+            seen.push(shown);
+        }
+    }
+    seen.dedup();
+    assert_eq!((seen.len(), seen.is_sorted()), (20, true), "the screen changes between two calls, and within none");
+}
+
+#[tokio::test]
 async fn a_pane_that_is_gone_hides_no_other() {
     let tmux = PrivateTmux::start(&["sh", "-c", "echo here; cat"]);
     tmux.wait_for_text("main:", "here");
