@@ -41,7 +41,7 @@ use plan::{PollReport, ServerMemory, Suspect};
 const LOOKS_AGAIN: u32 = 5;
 const A_MOMENT: Duration = Duration::from_millis(40);
 /// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
-const CAPTURES: usize = 128;
+const CAPTURES: usize = 512;
 /// How long a poll waits for the records of agents.
 const RECORDS: Duration = Duration::from_millis(250);
 /// How long one look that is not followed by others waits for git, and for the records on a host.

@@ -41,6 +41,7 @@ pub use words::{check_name, quote};
 
 use crate::fleet::{PaneId, ServerId, Socket};
 use crate::screen::harmless;
+use listing::Extent;
 pub(crate) use script::Nonce;
 use script::Script;
 
@@ -82,8 +83,8 @@ const CALLS: usize = 2;
 
 /// What a server is asked in one call.
 struct Asked<'a> {
-    /// Whether panes are listed, and since when they must have printed something for all their facts to be told.
-    list: Option<Option<i64>>,
+    /// Which panes are listed.
+    list: Option<Extent>,
     captures: &'a [PaneId],
     /// The rows by which brief ones are completed.
     known: Option<&'a KnownRows>,
@@ -129,21 +130,22 @@ impl Server {
     ///
     /// A pane that is gone is in neither list; that is no error.
     pub async fn look(&self, captures: &[PaneId]) -> Result<Listing, Error> {
-        self.ask(Asked { list: Some(None), captures, known: None }).await
+        self.ask(Asked { list: Some(Extent::Whole), captures, known: None }).await
     }
 
     /// The same of a server that was looked at before, with less work for it: of panes in which nothing was printed since then
     /// it is asked what may change without that, and now and then everything.
     pub async fn look_again(&self, known: &mut KnownRows, captures: &[PaneId]) -> Result<Listing, Error> {
-        if let Some(since) = known.since() {
-            let look = self.ask(Asked { list: Some(Some(since)), captures, known: Some(known) }).await?;
+        let extent = known.extent();
+        if extent != Extent::Whole {
+            let look = self.ask(Asked { list: Some(extent), captures, known: Some(known) }).await?;
             if !look.is_incomplete {
-                known.learn(&look, false);
+                known.learn(&look, extent);
                 return Ok(look);
             }
         }
         let look = self.look(captures).await?;
-        known.learn(&look, true);
+        known.learn(&look, Extent::Whole);
         Ok(look)
     }
 
@@ -184,7 +186,7 @@ impl Server {
     /// Panes of some rows, in one call: what all of them show, or a few.
     async fn capture_of(&self, rows: &KnownRows, panes: &[PaneId]) -> Result<Listing, Error> {
         if panes.len() * ROWS_FOR_FACTS >= rows.len() {
-            let list = Some(rows.since());
+            let list = Some(rows.extent());
             let look = self.ask(Asked { list, captures: panes, known: Some(rows) }).await?;
             if !look.is_incomplete {
                 return Ok(look);
@@ -219,8 +221,8 @@ impl Server {
         let nonce = Nonce::new();
         let mut script = Script::new();
         script.header(&nonce, self.id.host.is_some());
-        if let Some(since) = asked.list {
-            script.list(&nonce, since);
+        if let Some(extent) = asked.list {
+            script.list(&nonce, extent);
         }
         for &pane in asked.captures {
             match (asked.list, asked.known) {
@@ -233,7 +235,7 @@ impl Server {
         let output = self.run_script(script).await?;
         let text = String::from_utf8_lossy(&output.stdout);
         let look = match asked.known {
-            Some(known) => Listing::parse_with(&text, nonce.as_str(), known),
+            Some(known) => Listing::parse_with(&text, nonce.as_str(), known, asked.list),
             None => Listing::parse(&text, nonce.as_str()),
         };
         match look {

@@ -4,8 +4,8 @@
 //! command, directory) may hold anything that a pane cares to put there, but not the nonce of this call. The tail of
 //! a capture's record is the screen.
 //!
-//! To print all facts of a pane costs the server four times what a brief row does. Who looks again and again has
-//! [`KnownRows`], by which brief rows are completed.
+//! To print all facts of a pane costs the server four times what a brief row does, and a row that is not printed next to nothing.
+//! Who looks again and again has [`KnownRows`], by which the rest is completed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,8 +33,22 @@ pub struct Listing {
     pub panes: Vec<Arc<ListedPane>>,
     /// The panes that were captured, with their facts at that time.
     pub captures: Vec<CapturedPane>,
-    /// Whether there is a brief row that could not be completed.
+    /// Whether there are panes of which too little is known.
     pub is_incomplete: bool,
+    /// Each session by its number, and how many windows it has, where panes were listed.
+    pub windows: Vec<(u32, u32)>,
+}
+
+/// Which panes a look lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All panes with all facts.
+    Whole,
+    /// All panes, with all facts of those that have printed something since then, by the server's clock, or whose programs have
+    /// ended; of the others what may change without that.
+    All(i64),
+    /// Those of them alone of which there is something to tell.
+    Telling(i64),
 }
 
 /// One pane of a listing.
@@ -74,10 +88,7 @@ pub struct CapturedPane {
 /// What a row is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListedKind {
-    Pane,
-    /// All facts of a pane that has printed something since then, by the server's clock, or whose program has ended; of the
-    /// others what may change without that.
-    PaneSince(i64),
+    Pane(Extent),
     Capture,
     /// The facts that belong to a screen.
     Screen,
@@ -85,6 +96,9 @@ pub(super) enum ListedKind {
 
 /// Seconds of the server's clock after which all facts of all panes are listed again: a window may have another name.
 const WHOLE_AGAIN: i64 = 10;
+
+/// The same after which all panes are listed again: one may have another size or place, or be gone from beside another one.
+const ALL_AGAIN: i64 = 2;
 
 /// Seconds for which a pane counts as printing after the last time: what follows its output, such as the program that a
 /// shell has echoed, takes a moment.
@@ -94,21 +108,29 @@ const FOLLOWS: i64 = 2;
 #[derive(Clone, Debug, Default)]
 pub struct KnownRows {
     instance: ServerInstance,
-    /// The server's clock at the last look, and at the last one that listed all facts of all panes.
+    /// The server's clock at the last look, at the last one that listed all panes, and at the last one with all facts of them.
     clock: i64,
+    all_at: Option<i64>,
     whole_at: Option<i64>,
-    rows: HashMap<RowId, Arc<ListedPane>>,
+    rows: Vec<Arc<ListedPane>>,
+    places: HashMap<RowId, usize>,
+    windows: Vec<(u32, u32)>,
 }
 
 /// Which row it is: a pane, its process, and where it is linked, by the session's number and the window's place in it.
 type RowId = (PaneId, u32, u32, u32);
 
 impl KnownRows {
-    /// Since when a pane must have printed something for all its facts to be asked for; `None` where those of all panes are
-    /// due.
-    pub(super) fn since(&self) -> Option<i64> {
-        let whole_at = self.whole_at?;
-        (0..WHOLE_AGAIN).contains(&(self.clock - whole_at)).then_some(self.clock - FOLLOWS)
+    /// Which panes are to be listed now.
+    pub(super) fn extent(&self) -> Extent {
+        let is_recent =
+            |at: Option<i64>, seconds| at.is_some_and(|at| (0..seconds).contains(&(self.clock.saturating_sub(at))));
+        let since = self.clock.saturating_sub(FOLLOWS);
+        match (is_recent(self.whole_at, WHOLE_AGAIN), is_recent(self.all_at, ALL_AGAIN)) {
+            (false, _) => Extent::Whole,
+            (true, false) => Extent::All(since),
+            (true, true) => Extent::Telling(since),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -120,13 +142,22 @@ impl KnownRows {
         self.instance == *instance
     }
 
+    fn get(&self, id: &RowId) -> Option<&Arc<ListedPane>> {
+        self.places.get(id).map(|place| &self.rows[*place])
+    }
+
     /// Takes in a look.
-    pub(super) fn learn(&mut self, look: &Listing, is_whole: bool) {
+    pub(super) fn learn(&mut self, look: &Listing, extent: Extent) {
         (self.instance, self.clock) = (look.instance.clone(), look.clock);
-        if is_whole {
+        self.rows.clone_from(&look.panes);
+        if !matches!(extent, Extent::Telling(_)) {
+            self.all_at = Some(look.clock);
+            self.places = look.panes.iter().enumerate().map(|(place, row)| (row_id(row), place)).collect();
+            self.windows.clone_from(&look.windows);
+        }
+        if extent == Extent::Whole {
             self.whole_at = Some(look.clock);
         }
-        self.rows = look.panes.iter().map(|pane| (row_id(pane), Arc::clone(pane))).collect();
         self.learn_captures(look);
     }
 
@@ -137,7 +168,7 @@ impl KnownRows {
         }
         let captured: HashMap<(PaneId, u32), &ListedPane> =
             look.captures.iter().map(|capture| ((capture.pane.id, capture.pane.pid), &*capture.pane)).collect();
-        for row in self.rows.values_mut() {
+        for row in &mut self.rows {
             if let Some(captured) = captured.get(&(row.id, row.pid)).filter(|captured| !captured.is_screen_of(row)) {
                 Arc::make_mut(row).take_screen_facts(captured);
             }
@@ -194,9 +225,9 @@ pub(super) fn end_format(nonce: &Nonce) -> String {
 
 pub(super) fn row_format(nonce: &Nonce, kind: ListedKind) -> String {
     match kind {
-        ListedKind::Pane => whole_format(nonce, 'P'),
+        ListedKind::Pane(Extent::Whole | Extent::Telling(_)) => whole_format(nonce, 'P'),
         ListedKind::Capture => whole_format(nonce, 'C'),
-        ListedKind::PaneSince(since) => {
+        ListedKind::Pane(Extent::All(since)) => {
             // tmux does not work out what it does not print. A comma would end a part of the condition.
             let [whole, brief] = [whole_format(nonce, 'P'), brief_format(nonce)].map(|format| escape_commas(&format));
             format!("#{{?#{{||:#{{pane_dead}},#{{>=:#{{window_activity}},{since}}}}},{whole},{brief}}}")
@@ -206,6 +237,17 @@ pub(super) fn row_format(nonce: &Nonce, kind: ListedKind) -> String {
              {TITLE_FORMAT}{nonce}"
         ),
     }
+}
+
+/// Which panes have something to tell.
+pub(super) fn telling_filter(since: i64) -> String {
+    let shown = "#{||:#{window_bell_flag},#{||:#{pane_in_mode},#{pane_dead}}}";
+    format!("#{{||:#{{>=:#{{window_activity}},{since}}},{shown}}}")
+}
+
+/// How many windows a session has: another number says that some have come or gone.
+pub(super) fn windows_format(nonce: &Nonce) -> String {
+    format!("{nonce}W#{{session_id}},#{{session_windows}}{nonce}")
 }
 
 /// Whose screen follows, where its facts stand in the listing of the same call: the server runs a file of commands in one pass,
@@ -262,12 +304,12 @@ impl Listing {
     /// Fails when a mark is missing, so that half an answer is never taken for a smaller fleet, and when tmux is too
     /// old.
     pub fn parse(text: &str, mark: &str) -> Result<Self, Error> {
-        parse(text, mark, &KnownRows::default())
+        parse(text, mark, &KnownRows::default(), Some(Extent::Whole))
     }
 
-    /// The same of a look with brief rows.
-    pub(super) fn parse_with(text: &str, mark: &str, known: &KnownRows) -> Result<Self, Error> {
-        parse(text, mark, known)
+    /// The same of a look that listed so much, completed by what is known.
+    pub(super) fn parse_with(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> Result<Self, Error> {
+        parse(text, mark, known, extent)
     }
 
     /// Whether a pane of this look is the terminal with an identity.
@@ -276,13 +318,21 @@ impl Listing {
     }
 }
 
-fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
+fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> Result<Listing, Error> {
     let mut parts = text.split(mark);
     // Nothing of ours stands before the first mark.
     parts.next();
     let mut look = Listing::default();
     let mut headed = false;
     let (mut of_panes, mut of_ids) = (None, None);
+    // What is not listed is as it was.
+    let mut told = match extent {
+        Some(Extent::Telling(_)) => Some(vec![false; known.rows.len()]),
+        _ => None,
+    };
+    if told.is_some() {
+        look.panes.clone_from(&known.rows);
+    }
     while let Some(head) = parts.next() {
         let Some(kind) = head.chars().next() else { return Err(garbled("a record without a kind")) };
         let numbers = &head[kind.len_utf8()..];
@@ -292,8 +342,16 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
                 headed = true;
                 parts.next();
             }
+            'W' => {
+                parts.next();
+                let numbers = numbers.split_once(',').map(|(id, count)| (id.trim_start_matches('$'), count));
+                let numbers = numbers.and_then(|(id, count)| Some((id.parse().ok()?, count.parse().ok()?)));
+                look.windows.push(numbers.ok_or_else(|| garbled("a session with other numbers"))?);
+            }
             'E' if headed => {
+                calm(&mut look.panes, told.take());
                 look.is_incomplete |= known.whole_at.is_some() && look.instance != known.instance;
+                look.is_incomplete |= matches!(extent, Some(Extent::Telling(_))) && look.windows != known.windows;
                 return Ok(look);
             }
             'B' => {
@@ -305,6 +363,7 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
             }
             'M' => {
                 let tail = parts.next().ok_or_else(|| garbled("a mark that ends early"))?;
+                calm(&mut look.panes, told.take());
                 let id = numbers.parse().map(PaneId).map_err(|_| garbled("a mark with another number"))?;
                 let of_ids = of_ids.get_or_insert_with(|| places_by_id(&look.panes));
                 // One that is gone is not listed either.
@@ -333,8 +392,12 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
                     continue;
                 }
                 let pane = read_row(numbers, texts).ok_or_else(|| garbled("a row with other numbers"))?;
-                match kind {
-                    'P' => look.panes.push(pane.into()),
+                match (kind, &mut told) {
+                    ('P', None) => look.panes.push(pane.into()),
+                    ('P', Some(told)) => match known.places.get(&row_id(&pane)) {
+                        Some(place) => (look.panes[*place], told[*place]) = (pane.into(), true),
+                        None => look.is_incomplete = true,
+                    },
                     _ => look.captures.push(read_capture(pane.into(), tail)),
                 }
             }
@@ -342,6 +405,16 @@ fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
         }
     }
     Err(garbled(if headed { "the end is missing" } else { "the beginning is missing" }))
+}
+
+/// Lets panes rest of which nothing was told: each that rings, is in a mode or has died would have been.
+fn calm(panes: &mut [Arc<ListedPane>], told: Option<Vec<bool>>) {
+    for (pane, _) in panes.iter_mut().zip(told.into_iter().flatten()).filter(|(_, told)| !told) {
+        if pane.facts.bell || pane.facts.in_mode || pane.facts.dead {
+            let facts = &mut Arc::make_mut(pane).facts;
+            (facts.bell, facts.in_mode, facts.dead, facts.exit_status) = (false, false, false, None);
+        }
+    }
 }
 
 /// The first row of each pane.
@@ -353,7 +426,7 @@ fn places_by_id(listed: &[Arc<ListedPane>]) -> HashMap<PaneId, usize> {
 fn rows_of_panes(listed: &[Arc<ListedPane>], known: &KnownRows) -> HashMap<(PaneId, u32), Arc<ListedPane>> {
     let of_pane = |row: &Arc<ListedPane>| ((row.id, row.pid), Arc::clone(row));
     match listed {
-        [] => known.rows.values().map(of_pane).collect(),
+        [] => known.rows.iter().map(of_pane).collect(),
         _ => listed.iter().map(of_pane).collect(),
     }
 }
@@ -412,7 +485,7 @@ fn read_brief(numbers: &str, known: &KnownRows) -> Option<Option<Arc<ListedPane>
     let id: RowId = (PaneId(n.number()?), n.number()?, n.number()?, n.number()?);
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
     let (bell, in_mode) = (n.flag()?, n.flag()?);
-    Some(known.rows.get(&id).map(|row| {
+    Some(known.get(&id).map(|row| {
         let before = (row.activity, row.columns, row.rows, row.facts.bell, row.facts.in_mode, row.facts.dead);
         if before == (activity, columns, rows, bell, in_mode, false) {
             return Arc::clone(row);

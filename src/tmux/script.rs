@@ -4,9 +4,9 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tmux_interface::{CapturePane, DisplayMessage, ListPanes, TmuxCommand};
+use tmux_interface::{CapturePane, DisplayMessage, ListPanes, ListSessions, TmuxCommand};
 
-use super::listing::{self, ListedKind};
+use super::listing::{self, Extent, ListedKind};
 use super::words::quote;
 use crate::fleet::PaneId;
 
@@ -30,10 +30,15 @@ impl Script {
         self.push(DisplayMessage::new().print().message(listing::header_format(nonce, on_host)).build());
     }
 
-    /// Every pane of every session; all facts of those that printed something since then, or of all.
-    pub(super) fn list(&mut self, nonce: &Nonce, since: Option<i64>) {
-        let kind = since.map_or(ListedKind::Pane, ListedKind::PaneSince);
-        self.push(ListPanes::new().all().format(listing::row_format(nonce, kind)).build());
+    /// Every pane of every session, or those that have something to tell.
+    pub(super) fn list(&mut self, nonce: &Nonce, extent: Extent) {
+        self.push(ListSessions::new().format(listing::windows_format(nonce)).build());
+        let format = listing::row_format(nonce, ListedKind::Pane(extent));
+        let mut list = ListPanes::new().all().format(format);
+        if let Extent::Telling(since) = extent {
+            list = list.filter(listing::telling_filter(since));
+        }
+        self.push(list.build());
     }
 
     /// All facts of one pane, and its screen.

@@ -125,13 +125,16 @@ fn an_old_tmux_is_named() {
 #[test]
 fn a_brief_row_is_completed_by_the_last_one() {
     let mut known = KnownRows::default();
-    assert_eq!(known.since(), None);
+    assert_eq!(known.extent(), Extent::Whole);
     let whole = read(&output(&row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", ""], "\n"))).unwrap();
-    known.learn(&whole, true);
-    assert_eq!(known.since(), Some(whole.clock - FOLLOWS));
+    known.learn(&whole, Extent::Whole);
+    let since = whole.clock - FOLLOWS;
+    assert_eq!(known.extent(), Extent::Telling(since));
 
     let brief = |numbers: &str| format!("{NONCE}B{numbers}{NONCE}\n");
-    let again = |records: &str, known: &KnownRows| Listing::parse_with(&output(records), NONCE, known).unwrap();
+    let again = |records: &str, known: &KnownRows| {
+        Listing::parse_with(&output(records), NONCE, known, Some(Extent::All(since))).unwrap()
+    };
     let same = again(&brief("%12,4300,$1,2,1795234800,80,24,1,0"), &known);
     assert_eq!((same.panes.as_slice(), same.is_incomplete), (whole.panes.as_slice(), false));
     let other = again(&brief("%12,4300,$1,2,1795234812,90,20,0,1"), &known);
@@ -146,7 +149,7 @@ fn a_brief_row_is_completed_by_the_last_one() {
     // What a capture says is newer than the listing before it.
     let screen = format!("{NONCE}S%12,4300,1795234813,80,24,7,8,1,1,0,,,0,900,0{NONCE}u{NONCE}\nabove\nrow\n");
     let captured = again(&(brief("%12,4300,$1,2,1795234813,80,24,0,0") + &screen), &known);
-    known.learn(&captured, false);
+    known.learn(&captured, Extent::All(since));
     let [capture] = &captured.captures[..] else { panic!("one capture") };
     assert_eq!((capture.pane.facts.title.as_str(), capture.pane.facts.command.as_str()), ("u", "node"));
     assert_eq!(capture.screen.as_ref().unwrap().rows()[0].text(), "row");
@@ -157,8 +160,36 @@ fn a_brief_row_is_completed_by_the_last_one() {
     // A server that was started anew has other panes by the same numbers.
     known.instance = ServerInstance::new("1.2");
     assert!(again(&brief("%12,4300,$1,2,1795234813,80,24,0,0"), &known).is_incomplete);
-    known.clock += WHOLE_AGAIN;
-    assert_eq!(known.since(), None);
+    known.clock += ALL_AGAIN;
+    assert_eq!(known.extent(), Extent::All(since + ALL_AGAIN));
+    known.clock += WHOLE_AGAIN - ALL_AGAIN;
+    assert_eq!(known.extent(), Extent::Whole);
+}
+
+#[test]
+fn what_is_not_listed_is_as_it_was() {
+    let texts = ["work", "vim", "t", "node", "/", "", ""];
+    let other = NUMBERS.replace("%12", "%13");
+    // One rings, the other one is in a mode.
+    let moded = other.replace(",1,900,0,0,0", ",0,900,1,0,0");
+    let two = |first: &str, second: &str| row('P', first, texts, "\n") + &row('P', second, texts, "\n");
+    let windows = |count: u32| format!("{NONCE}W$1,{count}{NONCE}\n");
+    let mut known = KnownRows::default();
+    let whole = read(&output(&(windows(2) + &two(NUMBERS, &moded)))).unwrap();
+    assert!(whole.panes[0].facts.bell && whole.panes[1].facts.in_mode);
+    known.learn(&whole, Extent::Whole);
+    let telling = Extent::Telling(whole.clock - FOLLOWS);
+    let look = |records: &str| Listing::parse_with(&output(records), NONCE, &known, Some(telling)).unwrap();
+    let mark = format!("{NONCE}M13{NONCE}\nabove\nrow\n");
+    let again = look(&(windows(2) + &row('P', NUMBERS, texts, "\n") + &mark));
+    assert_eq!((again.is_incomplete, again.panes.len()), (false, 2));
+    assert_eq!(again.panes[0], whole.panes[0], "it is told of");
+    let calm = PaneFacts { in_mode: false, ..whole.panes[1].facts.clone() };
+    assert_eq!(again.panes[1].facts, calm, "it would have been told of if it still were in a mode");
+    assert_eq!(again.captures[0].pane, again.panes[1]);
+    // A window more, and a pane that is new.
+    assert!(look(&windows(3)).is_incomplete);
+    assert!(look(&(windows(2) + &row('P', &NUMBERS.replace("%12", "%14"), texts, "\n"))).is_incomplete);
 }
 
 #[test]
@@ -185,6 +216,7 @@ proptest! {
         let _ = read(&text);
         let _ = read(&output(&text));
         let _ = read(&output(&format!("{NONCE}B{numbers}{NONCE}")));
+        let _ = read(&output(&format!("{NONCE}W{numbers}{NONCE}")));
         let _ = read(&output(&format!("{NONCE}S{numbers}{NONCE}{text}{NONCE}{text}")));
         let _ = read(&output(&format!("{NONCE}M{numbers}{NONCE}{text}")));
         let _ = read(&output(&row('C', &numbers, [&text; 7], &text)));

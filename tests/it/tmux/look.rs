@@ -32,7 +32,7 @@ async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_look() {
     let tmux = PrivateTmux::start(&["cat"]);
     tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
     tmux.run(&["set-option", "-g", "monitor-bell", "on"]);
-    for name in ["bell", "title", "end", "mode", "size", "moved", "full", "printed"] {
+    for name in ["bell", "title", "end", "mode", "full", "printed", "size", "moved"] {
         tmux.new_window("main", name, &["cat"]);
     }
     let end = tmux.key_of("main:end").pid;
@@ -51,8 +51,6 @@ async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_look() {
 
     signal("KILL", end);
     tmux.run(&["copy-mode", "-t", "main:mode"]);
-    tmux.run(&["resize-window", "-t", "main:size", "-x", "71", "-y", "17"]);
-    tmux.run(&["move-window", "-s", "main:moved", "-t", "main:77"]);
     let tty = |name: &str| tmux.run(&["display-message", "-p", "-t", &format!("main:{name}"), "#{pane_tty}"]);
     let print = |name: &str, text: &str| std::fs::write(tty(name).trim(), text).unwrap();
     print("bell", "\x07");
@@ -69,6 +67,27 @@ async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_look() {
     let seen = server.look_again(&mut known, &[printed]).await.unwrap();
     assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
     assert_eq!(seen.captures, server.look(&[printed]).await.unwrap().captures);
+    // A bell that was heard, and a mode that was left.
+    tmux.run(&["select-window", "-t", "main:bell"]);
+    tmux.run(&["copy-mode", "-q", "-t", "main:mode"]);
+    let seen = server.look_again(&mut known, &[]).await.unwrap();
+    assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
+    assert!(seen.panes.iter().all(|pane| !pane.facts.bell && !pane.facts.in_mode));
+    // Another window, and one that is gone.
+    tmux.new_window("main", "more", &["cat"]);
+    let seen = server.look_again(&mut known, &[]).await.unwrap();
+    assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
+    tmux.run(&["kill-window", "-t", "main:more"]);
+    let seen = server.look_again(&mut known, &[]).await.unwrap();
+    assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
+    // Another size or place is seen when all panes are listed again.
+    tmux.run(&["resize-window", "-t", "main:size", "-x", "71", "-y", "17"]);
+    tmux.run(&["move-window", "-s", "main:moved", "-t", "main:77"]);
+    let begun = Instant::now();
+    while server.look_again(&mut known, &[]).await.unwrap().panes != server.look(&[]).await.unwrap().panes {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the new size and place are not seen");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     // Another name alone is seen when everything is listed again.
     tmux.run(&["rename-session", "-t", "main", "renamed"]);
     let begun = Instant::now();
