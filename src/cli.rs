@@ -4,6 +4,7 @@
 //! `error: what` and `hint: what to do`.
 
 mod config;
+mod connect;
 mod dashboard;
 pub mod demo;
 mod doctor;
@@ -105,6 +106,7 @@ pub fn run() -> ExitCode {
 
 fn dispatch(Cli { options, command }: Cli) -> Done {
     options.log.as_deref().map_or(Ok(()), output::start)?;
+    connect::check(command.as_ref(), &options)?;
     let Some(command) = command else { return wait_for(dashboard::run(&options)) };
     match command {
         Command::List(args) => wait_for(list::run(&args, &options)),

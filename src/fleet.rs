@@ -97,7 +97,7 @@ pub enum Effect {
 const COMES_INTO_VIEW: Span = Span::from_secs(4);
 
 /// The settings of the fleet, from the configuration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
     pub tracker: tracker::Settings,
     /// How long a terminal whose pane is gone is still shown.

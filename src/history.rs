@@ -30,7 +30,7 @@ mod writer;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
@@ -123,7 +123,17 @@ pub fn now() -> Timestamp {
     let (began, clock) = &*CLOCK;
     let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
     let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    clock.at(wall_clock(), Span::from_millis(elapsed))
+    let own = clock.at(wall_clock(), Span::from_millis(elapsed));
+    Timestamp::from_millis(own.as_millis().saturating_add(AHEAD.load(Ordering::Relaxed)))
+}
+
+/// How far the clock is ahead that this process goes by.
+static AHEAD: AtomicI64 = AtomicI64::new(0);
+
+/// Goes by the clock of another machine, which is so many milliseconds ahead of this one's: what is told from there has times of
+/// that clock, and timers are to fit them. To be called before anything is watched.
+pub fn go_by_clock_ahead(millis: i64) {
+    AHEAD.store(millis, Ordering::Relaxed);
 }
 
 fn wall_clock() -> Timestamp {

@@ -26,6 +26,7 @@
 //! | 0 | [`notify`] | which notices go out, when and by which means |
 //! | 0 | [`follow_up`] | what agents are told of other terminals, when, and whether it arrived |
 //! | 1 | [`private`] | files for this user alone, whole or not there |
+//! | 1 | [`http`] | asks over HTTP, encrypted or not |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`operation`] | what is done to a terminal, and what came of it |
 //! | 1 | [`process`] | what runs in a pane |
@@ -85,6 +86,7 @@ pub mod follow_up;
 pub mod git;
 pub mod hash;
 pub mod history;
+pub mod http;
 pub mod ids;
 pub mod notify;
 pub mod operation;

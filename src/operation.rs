@@ -22,6 +22,17 @@ pub struct Operation {
     pub act: Act,
 }
 
+impl Operation {
+    /// The dialog that it is for, if it is for one.
+    pub fn dialog(&self) -> Option<&Dialog> {
+        match &self.act {
+            Act::Prompt { .. } => None,
+            Act::Answer { dialog, .. } => Some(dialog),
+            Act::Keys { dialog, .. } | Act::Interrupt { dialog, .. } => dialog.as_deref(),
+        }
+    }
+}
+
 /// What is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
@@ -306,6 +317,9 @@ pub enum Refusal {
     Withdrawn,
     #[error("another fleetwatch process has been sending there for {0} s")]
     Occupied(u64),
+    /// The machine on which the terminal is has said no.
+    #[error("{why}")]
+    Remote { why: String, hint: String, may_pass: bool },
     /// Anything else, such as a terminal that cannot be looked at.
     #[error("{0}")]
     Other(String),
@@ -317,6 +331,7 @@ impl Refusal {
         match self {
             Refusal::Hindrance(hindrance) => hindrance.may_pass(),
             Refusal::Occupied(_) | Refusal::Obstacle(Obstacle::InMode | Obstacle::Changed) => true,
+            Refusal::Remote { may_pass, .. } => *may_pass,
             _ => false,
         }
     }
@@ -340,6 +355,7 @@ impl Refusal {
                 "`fleetwatch list` shows what is there now".to_owned()
             }
             Refusal::Tmux(error) => error.hint(),
+            Refusal::Remote { hint, .. } => hint.clone(),
             _ => return None,
         })
     }

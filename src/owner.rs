@@ -9,6 +9,7 @@
 //! - `lease` is who the owner is: a lock on a file, and the socket beside it.
 //! - `wire` is what owner and clients say to each other.
 //! - `hub` is the owner's part, `client` the others'.
+//! - `remote` is how clients on other machines get there, through `fleetwatch serve`.
 //!
 //! A process that may not or cannot be either (no directory for sockets, another configuration, another version) polls by
 //! itself, and leaves acting to the owner where there can be one.
@@ -16,6 +17,7 @@
 mod client;
 mod hub;
 mod lease;
+mod remote;
 mod wire;
 
 use std::collections::BTreeSet;
@@ -28,8 +30,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use client::{Followed, follow};
+use client::{Followed, Patience, follow};
 use lease::{Acquired, Bid, LeasePath, acquire};
+pub(crate) use remote::SPOKEN;
+pub use remote::{Admission, News, Relay, Remote, Welcome, news};
 use wire::Hello;
 
 use crate::config::Config;
@@ -146,13 +150,15 @@ pub struct Settings {
     pub profiles: Arc<ProfileSet>,
     pub fleet: fleet::Settings,
     pub rank: Rank,
+    /// Where the owners are that tell this process, and who act for it; `None` for those of this machine.
+    pub remote: Option<Remote>,
 }
 
 impl Settings {
     /// What a configuration says, for a process that never owns.
     pub fn new(config: &Config, profiles: Arc<ProfileSet>) -> Self {
         let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
-        Self { poll: poll::Settings::new(config), profiles, fleet, rank: Rank::Reader }
+        Self { poll: poll::Settings::new(config), profiles, fleet, rank: Rank::Reader, remote: None }
     }
 
     /// A number that two processes share when the same screens mean the same to both.
@@ -216,8 +222,10 @@ impl Drop for Watcher {
 /// # Errors
 /// The server's name is not fit for a command line.
 pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEvent>) -> Result<Watcher, Error> {
-    // The name is checked here, where somebody can be told.
-    Server::new(server.clone(), settings.poll.tmux.clone())?;
+    if settings.remote.is_none() {
+        // The name is checked here, where somebody can be told.
+        Server::new(server.clone(), settings.poll.tmux.clone())?;
+    }
     let hooks_set = Arc::new(AtomicBool::new(false));
     let (to_task, local_events) = mpsc::unbounded_channel();
     let used = Arc::new(Mutex::new(Instant::now()));
@@ -237,14 +245,22 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
         refused: None,
         asked_lock: None,
     };
-    Ok(Watcher { task: tokio::spawn(task.run()), to_task, hooks_set, used })
+    let task = match task.settings.remote.clone() {
+        Some(remote) => tokio::spawn(task.run_remote(remote)),
+        None => tokio::spawn(task.run()),
+    };
+    Ok(Watcher { task, to_task, hooks_set, used })
 }
 
 /// What the owner of a server knows of it, with `fresh` after it has looked again; what is known then, or `None` when there
 /// is no owner that this process can follow.
 pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Vec<Input>> {
+    if let Some(remote) = &settings.remote {
+        // There is no other way to know.
+        return Some(remote.ask(&settings.hello(server), fresh).await);
+    }
     let place = LeasePath::of(server, settings.poll.history.as_deref(), false)?;
-    client::ask(&place, &settings.hello(server), fresh).await
+    client::ask(place.connect(), (&settings.hello(server), std::process::id()), fresh, None).await.ok()
 }
 
 /// Tells a client what the fleet of this process knows, once what it told of that is in the history: should this process end
@@ -326,7 +342,7 @@ impl WatchTask {
                         End::Changed => self.own(lease).await,
                     }
                 }
-                Acquired::Connection(stream) => match follow(&mut self, stream).await {
+                Acquired::Connection(stream) => match follow(&mut self, stream, Patience::HERE).await {
                     Followed::Ended(end) => {
                         tries = 0;
                         end

@@ -5,6 +5,7 @@
 //! a time is performed on a terminal, whichever process of the user does it; several terminals do not wait for each other.
 
 mod answering;
+mod remote;
 mod steps;
 mod turns;
 
@@ -15,11 +16,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 
+pub use remote::Addressed;
 pub use steps::StepLimits;
 
 use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
 use crate::history::{History, now};
+use crate::http::Endpoint;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
@@ -43,6 +46,8 @@ pub struct Sender {
     history: History,
     limits: StepLimits,
     events: Option<UnboundedSender<OperationEvent>>,
+    /// Who performs the operations, where the terminals are on another machine.
+    remote: Option<Arc<Endpoint>>,
 }
 
 /// How far an operation has come.
@@ -73,13 +78,24 @@ impl Sender {
     /// others that have the same directory for locks.
     pub fn new(profiles: Arc<ProfileSet>, tmux: tmux::Settings, history: History, locks: Option<PathBuf>) -> Self {
         let (profiles, turns) = (Arc::new(RwLock::new(profiles)), Arc::new(Turns::new(locks)));
-        Self { profiles, tmux, turns, history, limits: StepLimits::default(), events: None }
+        Self { profiles, tmux, turns, history, limits: StepLimits::default(), events: None, remote: None }
     }
 
     /// The same with other limits.
     #[must_use]
     pub fn within(self, limits: StepLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same for terminals of another machine, where `fleetwatch serve` performs the operations.
+    #[must_use]
+    pub fn over(self, remote: Option<Arc<Endpoint>>) -> Self {
+        Self { remote, ..self }
+    }
+
+    /// Whether the terminals are on another machine.
+    pub const fn is_remote(&self) -> bool {
+        self.remote.is_some()
     }
 
     /// The same, and it tells how far its operations have come.
@@ -95,7 +111,7 @@ impl Sender {
 
     /// Says why other processes cannot be kept from sending to the same terminal at the same time, where that is so.
     pub fn check_turns(&self) -> Result<(), String> {
-        self.turns.check()
+        if self.is_remote() { Ok(()) } else { self.turns.check() }
     }
 
     /// Reads screens with another library's profiles from now on; so do all clones.
@@ -152,12 +168,11 @@ impl Sender {
         }
     }
 
-    async fn attempt(
-        &self,
-        Operation { to, act, producer, .. }: &Operation,
-        gate: &mut impl Gate,
-        begin: &mut (impl FnMut() + Send),
-    ) -> Outcome {
+    async fn attempt(&self, operation: &Operation, gate: &mut impl Gate, begin: &mut (impl FnMut() + Send)) -> Outcome {
+        if let Some(remote) = &self.remote {
+            return remote::perform(remote, operation, begin).await;
+        }
+        let Operation { to, act, producer, .. } = operation;
         let done = match act {
             Act::Prompt { text, when } => self.send(to, text, *when, gate, begin).await,
             Act::Answer { dialog, reply, .. } => self.answer(to, dialog, reply, begin).await,

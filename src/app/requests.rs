@@ -36,6 +36,12 @@ const NOTED: Duration = Duration::from_millis(500);
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), AppError> {
+        if self.is_remote()
+            && matches!(request, Request::KillTasks { .. } | Request::RerunTask { .. } | Request::AdoptSession { .. })
+        {
+            self.complain("tasks are ended, run again and chosen on their own machine only");
+            return Ok(());
+        }
         match request {
             Request::Quit => self.wants_to_end = true,
             Request::Reload => self.reload(),
@@ -62,7 +68,7 @@ impl App {
             Request::Prompts { key } => self.look_up_prompts(key),
             Request::Edit { text } => self.edit(text)?,
             Request::Perform(operation) => match &operation.act {
-                Act::Prompt { when: When::Ready, .. } => self.queue(operation),
+                Act::Prompt { when: When::Ready, .. } if !self.is_remote() => self.queue(operation),
                 _ => self.actors.perform(operation),
             },
         }
@@ -96,6 +102,11 @@ impl App {
         });
     }
 
+    /// Whether what is watched is on another machine, where prompts wait in another outbox.
+    fn is_remote(&self) -> bool {
+        self.engine.settings().remote.is_some()
+    }
+
     fn tmux(&self) -> tmux::Settings {
         self.engine.settings().poll.tmux.clone()
     }
@@ -110,7 +121,9 @@ impl App {
             return Ok(());
         };
         self.tty.copy(&clip.text)?;
-        let (tmux, inside) = (self.tmux(), self.actors.inside.clone());
+        // The tmux around the dashboard is one of this machine, wherever the others are.
+        let tmux = tmux::Settings { elsewhere: None, ..self.tmux() };
+        let inside = self.actors.inside.clone();
         // What tmux around the dashboard does with it, if there is one.
         let clipboard = async move {
             match inside {

@@ -25,7 +25,7 @@ pub struct Args {
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let columns = args.columns.as_deref().map(columns).transpose()?;
-    let survey = Watched::new(options)?.survey_with_prompts().await?;
+    let survey = Watched::open(options).await?.survey_with_prompts().await?;
     let view = survey.fleet.view(survey.now);
     if args.json {
         let terminals =

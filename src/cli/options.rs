@@ -25,6 +25,18 @@ pub struct GlobalOptions {
     /// Watch the tmux server of this host, named as for `ssh`.
     #[arg(long, value_name = "HOST", global = true)]
     pub host: Option<String>,
+    /// See and do what the `fleetwatch serve` at this address watches, with a token that is good there.
+    #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["socket_name", "socket_path", "host"])]
+    pub connect: Option<String>,
+    /// With --connect: read the token from this file of yours alone; else FLEETWATCH_TOKEN has it.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub token_file: Option<PathBuf>,
+    /// With --connect: trust the authority whose certificate is in this file (PEM), and no other one.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub ca: Option<PathBuf>,
+    /// With --connect or `serve`: go on beyond this machine though nothing is encrypted. Whoever sees the traffic has the token, with all that it is good for.
+    #[arg(long, global = true)]
+    pub insecure: bool,
     /// Read this configuration instead of the default one.
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
@@ -53,14 +65,24 @@ impl GlobalOptions {
     /// One of the user's profiles cannot be read or is wrong.
     pub fn profiles(&self) -> Result<ProfileSet, Failure> {
         let mut profiles = ProfileSet::builtin();
-        for path in user_profiles(&self.search_path())? {
-            let text = std::fs::read_to_string(&path)
-                .map_err(|error| Failure::from(ConfigError::unreadable(&path, &error)))?;
-            profiles.add(&path.display().to_string(), &text).map_err(|error| {
-                Failure::usage(error).hint(format!("`fleetwatch profiles check {}` checks it alone", path.display()))
+        for (file, text) in self.profile_texts()? {
+            profiles.add(&file, &text).map_err(|error| {
+                Failure::usage(error).hint(format!("`fleetwatch profiles check {file}` checks it alone"))
             })?;
         }
         Ok(profiles)
+    }
+
+    /// The user's own profiles, each with the path of its file.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn profile_texts(&self) -> Result<Vec<(String, String)>, Failure> {
+        let text = |path: PathBuf| match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((path.display().to_string(), text)),
+            Err(error) => Err(Failure::from(ConfigError::unreadable(&path, &error))),
+        };
+        user_profiles(&self.search_path())?.into_iter().map(text).collect()
     }
 
     /// Whether the options themselves name a server.

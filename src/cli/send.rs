@@ -76,9 +76,14 @@ pub struct AnswerArgs {
 /// Nothing was sent, or nothing shows that the agent took it.
 pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
     let text = prompt(args.text.as_deref())?;
-    let watched = Watched::new(options)?;
+    let watched = Watched::open(options).await?;
     if args.when_ready {
         return send_when_ready(args, text, &watched).await;
+    }
+    if args.timeout.is_some() && watched.settings.remote.is_some() {
+        return Err(Failure::usage("how long a reaction may take is set on the machine that sends")
+            .hint("leave `--timeout` out, or use it with `--when-ready`")
+            .into());
     }
     let survey = watched.survey().await?;
     let to = Recipient::of(survey.terminal(&args.target)?);
@@ -93,7 +98,7 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 /// # Errors
 /// The keys were not pressed.
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
-    let watched = Watched::new(options)?;
+    let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;
     let (to, privacy) = match survey.meant(&args.target, Purpose::Acting)? {
         Meant::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
@@ -108,7 +113,7 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
 /// # Errors
 /// There is no dialog, the choice is none of its options, or it did not take the answer.
 pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
-    let watched = Watched::new(options)?;
+    let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
     let excerpt = terminal.state.assessment.operator_excerpt.clone();

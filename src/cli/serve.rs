@@ -5,6 +5,7 @@
 
 mod act;
 mod check;
+mod client;
 mod events;
 mod listener;
 mod metrics;
@@ -35,6 +36,7 @@ use crate::poll;
 use crate::sender::Sender;
 use crate::time::Timestamp;
 use check::{Access, Denial};
+use client::Clients;
 use events::EventLog;
 use listener::Listener;
 use metrics::Metrics;
@@ -48,18 +50,15 @@ pub struct Args {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7717")]
     pub listen: SocketAddr,
     /// Listen on a socket at this path instead, which only this user can reach.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["listen", "insecure"])]
+    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     pub unix: Option<PathBuf>,
-    /// Listen beyond this machine though nothing is encrypted: whoever sees the traffic has the token, with all that it is good for.
-    #[arg(long)]
-    pub insecure: bool,
     /// Answer requests that are addressed to this name, beside `localhost` and addresses; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
 }
 
 /// What a route asks the engine.
-type Inquiry = Box<dyn FnOnce(&Engine) + Send>;
+type Inquiry = Box<dyn FnOnce(&mut Engine) + Send>;
 
 /// Inquiries that wait; with more than that, who asks waits.
 const INQUIRIES: usize = 64;
@@ -76,6 +75,8 @@ struct Served {
     acts: Arc<Semaphore>,
     /// Where the history is, if one is kept, and as whom this process signs what it writes there.
     history: Option<(PathBuf, Owner)>,
+    /// What clients on other machines are told by.
+    clients: Arc<Clients>,
     /// Whether `serve` ends.
     ending: watch::Receiver<bool>,
 }
@@ -86,8 +87,16 @@ impl Served {
     /// # Errors
     /// `serve` ends.
     async fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&Engine) -> T + Send + 'static) -> Result<T, Denial> {
+        self.tell(move |engine| ask(engine)).await
+    }
+
+    /// The same of something that it takes in.
+    ///
+    /// # Errors
+    /// As [`Served::ask`].
+    async fn tell<T: Send + 'static>(&self, tell: impl FnOnce(&mut Engine) -> T + Send + 'static) -> Result<T, Denial> {
         let (reply, answer) = oneshot::channel();
-        let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(ask(engine))));
+        let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(tell(engine))));
         self.inquiries.send(inquiry).await.map_err(|_| ends())?;
         answer.await.map_err(|_| ends())
     }
@@ -98,7 +107,7 @@ impl Served {
 /// # Errors
 /// The configuration is wrong, or nobody may listen there.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
-    if args.unix.is_none() && !args.listen.ip().is_loopback() && !args.insecure {
+    if args.unix.is_none() && !args.listen.ip().is_loopback() && !options.insecure {
         return Err(Failure::usage(format!(
             "{} can be reached from other machines, and nothing is encrypted",
             args.listen
@@ -122,6 +131,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let settings = watched.watching(Rank::Watch);
     let (mut engine, sender) =
         Engine::start_acting(settings, &watched.servers, (config, &history), false).map_err(survey::unfit)?;
+    let clients = Arc::new(Clients::new(&watched, options.profile_texts()?));
     let (inquiries, asked) = mpsc::channel(INQUIRIES);
     let (tell_end, ending) = watch::channel(false);
     let served = Served {
@@ -132,6 +142,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         sender,
         acts: Arc::new(Semaphore::new(act::MOST as usize)),
         history: history.path().map(PathBuf::from).zip(history.owner().cloned()),
+        clients,
         ending: ending.clone(),
     };
     output::print(&format!("listening on {}\n", listener.place()?))?;
@@ -149,7 +160,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 async fn answer(
     engine: &mut Engine,
     history: &History,
-    Served { events, metrics, .. }: &Served,
+    Served { events, metrics, clients, .. }: &Served,
     mut asked: mpsc::Receiver<Inquiry>,
     end: impl Future<Output = ()>,
 ) -> Done {
@@ -160,8 +171,10 @@ async fn answer(
         let mut sent = String::new();
         tokio::select! {
             event = engine.next() => {
+                clients.hear(&event, engine.fleet());
                 engine.handle(event, poll::now());
                 while let Some(event) = engine.try_next() {
+                    clients.hear(&event, engine.fleet());
                     engine.handle(event, poll::now());
                 }
             }

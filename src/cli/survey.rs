@@ -103,11 +103,15 @@ impl Watched {
     /// What sends to what is watched.
     pub(super) fn sender(&self, history: &History) -> Sender {
         let (profiles, locks) = (Arc::clone(&self.settings.profiles), history::lock_directory());
-        Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks)
+        let remote = self.settings.remote.as_ref().map(|remote| Arc::clone(&remote.endpoint));
+        Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks).over(remote)
     }
 
     /// What the operator says of terminals.
-    fn notes(&self) -> Vec<KeptNote> {
+    pub(super) fn notes(&self) -> Vec<KeptNote> {
+        if let Some(remote) = &self.settings.remote {
+            return remote.notes.clone();
+        }
         let settings = &self.loaded.config.history;
         history::notes_in(settings.location().filter(|_| settings.enabled).as_deref())
     }
@@ -216,6 +220,11 @@ impl Watched {
                     Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),
                 },
             },
+            // What it says of itself is all that is known here.
+            Err(tmux::Error::Elsewhere { .. }) => {
+                return Failure::refused(&problem.message)
+                    .hint("what watches asks again by itself; `fleetwatch doctor` on that machine says what to do");
+            }
             Err(error) => Some(error),
         };
         match again {
@@ -230,7 +239,7 @@ impl Watched {
 const FILES: (u64, u64) = (256, 24);
 
 /// Raises the limit of open files to what so many servers take, where it is lower: 1024 are usual, and fifty hosts need more.
-fn allow_files(servers: usize) {
+pub(super) fn allow_files(servers: usize) {
     let (limit, needed) = (getrlimit(Resource::Nofile), FILES.0 + FILES.1 * servers as u64);
     if limit.current.is_some_and(|current| current < needed) {
         let current = limit.maximum.map_or(needed, |maximum| maximum.min(needed));

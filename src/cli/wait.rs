@@ -146,7 +146,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
 /// # Errors
 /// No such terminal or task, it is gone, or the time is over.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
-    let watched = Watched::new(options)?;
+    let watched = Watched::open(options).await?;
     let mut engine = watched.engine()?;
     first_polls(&mut engine).await;
     let limit = Limit::new(args.timeout);

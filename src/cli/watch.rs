@@ -65,7 +65,7 @@ pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
 /// # Errors
 /// The configuration is wrong, tmux is not there at all, or standard output cannot be written.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
-    let watched = if args.background { Watched::in_background(options)? } else { Watched::new(options)? };
+    let watched = if args.background { Watched::in_background(options)? } else { Watched::open(options).await? };
     let rank = match (args.background, io::stderr().is_terminal()) {
         (true, _) => Rank::Background,
         (false, false) => Rank::Watch,

@@ -3,12 +3,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::UnixStream;
-use tokio::net::unix::OwnedWriteHalf;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
-use super::lease::LeasePath;
-use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, concerns_others, line};
+use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, WriteHalf, concerns_others, halves, line};
 use super::{End, LocalEvent, OwnerEvent, Rank, Role, WatchTask};
 use crate::fleet::{Input, ServerId, TaskReport};
 
@@ -23,6 +20,19 @@ const FIRST: Duration = Duration::from_secs(2);
 const SLACK: Duration = Duration::from_millis(500);
 const SOON: Duration = Duration::from_millis(1500);
 
+/// How long is waited for an owner: here, where a moment is long, or far away.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    first: Duration,
+    silence: Duration,
+}
+
+impl Patience {
+    pub(super) const HERE: Self = Self { first: FIRST, silence: SILENCE };
+    /// All that is known may be megabytes, and a mobile network pauses for seconds.
+    pub(super) const FAR: Self = Self { first: Duration::from_secs(20), silence: Duration::from_secs(8) };
+}
+
 /// Why following an owner ended.
 pub(super) enum Followed {
     Ended(End),
@@ -35,20 +45,33 @@ pub(super) enum Followed {
 }
 
 /// Says who this process is, and takes in what the owner knows.
-async fn greet(stream: UnixStream, hello: &Hello) -> io::Result<(Lines, OwnedWriteHalf, OwnerMessage)> {
-    let (reader, mut writer) = stream.into_split();
+async fn greet(
+    stream: impl AsyncRead + AsyncWrite + Send + 'static,
+    hello: &Hello,
+) -> io::Result<(Lines, WriteHalf, OwnerMessage)> {
+    let (reader, mut writer) = halves(stream);
     writer.write_all(&line(hello)?).await?;
     let mut lines = Lines::new(reader);
     let first = lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
     Ok((lines, writer, first))
 }
 
-/// What an owner knows of a server, asked once; with `fresh` after it has looked again.
-pub(super) async fn ask(place: &LeasePath, hello: &Hello, fresh: bool) -> Option<Vec<Input>> {
+/// What an owner knows of a server, asked once by a process with this number; with `fresh` after it has looked again.
+///
+/// # Errors
+/// It does not answer in time, or tells this process nothing: why, for people.
+pub(super) async fn ask<S: AsyncRead + AsyncWrite + Send + 'static>(
+    connecting: impl Future<Output = io::Result<S>>,
+    (hello, by): (&Hello, u32),
+    fresh: bool,
+    limit: Option<Duration>,
+) -> io::Result<Vec<Input>> {
     let asked = async {
-        let (mut lines, mut writer, first) = greet(place.connect().await?, hello).await?;
-        let OwnerMessage::Checkpoint { checkpoint, panes, .. } = first else {
-            return Err(io::ErrorKind::Unsupported.into());
+        let (mut lines, mut writer, first) = greet(connecting.await?, hello).await?;
+        let (checkpoint, panes) = match first {
+            OwnerMessage::Checkpoint { checkpoint, panes, .. } => (checkpoint, panes),
+            OwnerMessage::Refused { why } => return Err(io::Error::other(why)),
+            _ => return Err(io::Error::other(OTHER_VERSION)),
         };
         let server = &hello.server;
         // What the owner has not looked at yet is no answer.
@@ -56,7 +79,6 @@ pub(super) async fn ask(place: &LeasePath, hello: &Hello, fresh: bool) -> Option
         let mut inputs = vec![Input::Checkpoint { server: server.clone(), checkpoint }];
         if fresh || !has_looked {
             let mut last = Last { panes: LastPanes::new(panes), tasks: None };
-            let by = std::process::id();
             writer.write_all(&line(&ClientMessage::Poll { by })?).await?;
             loop {
                 match lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)? {
@@ -67,15 +89,19 @@ pub(super) async fn ask(place: &LeasePath, hello: &Hello, fresh: bool) -> Option
         }
         io::Result::Ok(inputs)
     };
-    let limit = if fresh { FIRST } else { SOON };
-    tokio::time::timeout(limit, asked).await.ok()?.ok()
+    let limit = limit.unwrap_or(if fresh { FIRST } else { SOON });
+    tokio::time::timeout(limit, asked).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 /// Hands on what the owner tells, until it ends or this process does.
-pub(super) async fn follow(task: &mut WatchTask, stream: UnixStream) -> Followed {
+pub(super) async fn follow(
+    task: &mut WatchTask,
+    stream: impl AsyncRead + AsyncWrite + Send + 'static,
+    Patience { first: limit, silence }: Patience,
+) -> Followed {
     let hello = task.settings.hello(&task.server);
     let began = Instant::now();
-    let (mut lines, mut writer, first) = match tokio::time::timeout(FIRST, greet(stream, &hello)).await {
+    let (mut lines, mut writer, first) = match tokio::time::timeout(limit, greet(stream, &hello)).await {
         Ok(Ok(greeted)) => greeted,
         Ok(Err(error)) => {
             tracing::debug!(%error, server = %task.server, "the owner ended while it was greeted");
@@ -85,7 +111,7 @@ pub(super) async fn follow(task: &mut WatchTask, stream: UnixStream) -> Followed
             };
         }
         // Time in which this process was stopped says nothing of the owner.
-        Err(_) if began.elapsed() > FIRST + SLACK => return Followed::Ended(End::Changed),
+        Err(_) if began.elapsed() > limit + SLACK => return Followed::Ended(End::Changed),
         Err(_) => return Followed::Frozen,
     };
     let (checkpoint, panes, needs_nobody) = match first {
@@ -106,7 +132,7 @@ pub(super) async fn follow(task: &mut WatchTask, stream: UnixStream) -> Followed
     }
     loop {
         let asked = tokio::select! {
-            next = tokio::time::timeout(SILENCE, lines.next::<OwnerMessage>()) => {
+            next = tokio::time::timeout(silence, lines.next::<OwnerMessage>()) => {
                 let told = match next {
                     Ok(Ok(Some(told))) => told,
                     // After silence it is asked anew: perhaps it was this process that was stopped.

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
-use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::lease::Lease;
-use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, concerns_others, line};
+use super::wire::{
+    ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, WriteHalf, concerns_others, halves, line,
+};
 use super::{End, LocalEvent, OwnerEvent, Rank, WatchTask};
 use crate::fleet::{Checkpoint, Input, TaskReport};
 use crate::poll;
@@ -40,7 +41,7 @@ impl Drop for Client {
 }
 
 /// One that said who it is.
-type Newcomer = (Hello, Lines, OwnedWriteHalf);
+type Newcomer = (Hello, Lines, WriteHalf);
 
 impl WatchTask {
     /// Polls and tells, until another process has taken over or nobody wants to be told here.
@@ -157,7 +158,7 @@ impl Clients {
         &mut self,
         first: io::Result<Arc<[u8]>>,
         rank: Rank,
-        (lines, writer): (Lines, OwnedWriteHalf),
+        (lines, writer): (Lines, WriteHalf),
         asking: mpsc::Sender<ClientMessage>,
     ) {
         let (sender, waiting) = mpsc::channel(WAITING);
@@ -227,7 +228,7 @@ impl Clients {
 
 /// Waits until somebody says who it is.
 async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
-    let (reader, writer) = stream.into_split();
+    let (reader, writer) = halves(stream);
     let mut lines = Lines::new(reader);
     if let Ok(Ok(Some(hello))) = tokio::time::timeout(GREETING, lines.next()).await {
         // Without an owner nobody is told.
@@ -248,7 +249,7 @@ fn refusal(own: &Hello, theirs: &Hello) -> Option<OwnerMessage> {
 }
 
 /// Says one thing to one that is no client.
-async fn say(mut writer: OwnedWriteHalf, line: io::Result<Arc<[u8]>>) -> io::Result<()> {
+async fn say(mut writer: WriteHalf, line: io::Result<Arc<[u8]>>) -> io::Result<()> {
     writer.write_all(&line?).await
 }
 
@@ -260,7 +261,7 @@ async fn read(mut lines: Lines, asking: mpsc::Sender<ClientMessage>) {
     }
 }
 
-async fn write(mut writer: OwnedWriteHalf, mut lines: mpsc::Receiver<Arc<[u8]>>) {
+async fn write(mut writer: WriteHalf, mut lines: mpsc::Receiver<Arc<[u8]>>) {
     while let Some(line) = lines.recv().await {
         if writer.write_all(&line).await.is_err() {
             return;

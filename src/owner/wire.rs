@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::net::unix::OwnedReadHalf;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, BufReader};
 
 use super::Rank;
 use crate::fleet::{
@@ -20,6 +19,16 @@ use crate::time::Timestamp;
 pub(super) const PROTOCOL: u32 = 8;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
+
+/// The two directions of a connection: a socket's, or one that goes through `serve`.
+pub(super) type ReadHalf = Box<dyn AsyncRead + Send + Unpin>;
+pub(super) type WriteHalf = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// A connection as its two directions.
+pub(super) fn halves(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> (ReadHalf, WriteHalf) {
+    let (reader, writer) = tokio::io::split(stream);
+    (Box::new(reader), Box::new(writer))
+}
 
 /// What a client says first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,16 +184,22 @@ pub(super) fn line(message: &impl Serialize) -> io::Result<Arc<[u8]>> {
     Ok(line.into())
 }
 
-/// Reads messages off a socket.
+/// Reads messages off a connection.
 pub(super) struct Lines {
-    reader: BufReader<OwnedReadHalf>,
+    reader: BufReader<ReadHalf>,
     /// What has come of a line so far: a read may be given up in the middle of one.
     line: Vec<u8>,
+    longest: u64,
 }
 
 impl Lines {
-    pub(super) fn new(reader: OwnedReadHalf) -> Self {
-        Self { reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new() }
+    pub(super) fn new(reader: ReadHalf) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new(), longest: LONGEST }
+    }
+
+    /// The same for what somebody far away says, who needs few words.
+    pub(super) fn within(self, longest: u64) -> Self {
+        Self { longest, ..self }
     }
 
     /// The next message; `None` at the end. May be dropped while it waits.
@@ -192,13 +207,22 @@ impl Lines {
     /// # Errors
     /// The other side is gone, or says what this one does not understand.
     pub(super) async fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        match self.next_line().await? {
+            Some(line) => Ok(Some(serde_json::from_slice(&line)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The next message as it came, with the line feed behind it.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    pub(super) async fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            let room = LONGEST.saturating_sub(self.line.len() as u64);
+            let room = self.longest.saturating_sub(self.line.len() as u64);
             let read = (&mut self.reader).take(room).read_until(b'\n', &mut self.line).await?;
             if self.line.last() == Some(&b'\n') {
-                let message = serde_json::from_slice(&self.line);
-                self.line.clear();
-                return Ok(Some(message?));
+                return Ok(Some(std::mem::take(&mut self.line)));
             }
             if read == 0 {
                 let cut = !self.line.is_empty();

@@ -43,6 +43,9 @@ pub enum Error {
     /// The output is not what was asked for.
     #[error("tmux sent an unreadable answer: {0}")]
     Garbled(String),
+    /// The server is on a machine that is only heard of.
+    #[error("this can only be done on the machine itself: {place} does not do it")]
+    Elsewhere { place: String },
     /// tmux or the system said no for another reason.
     #[error("tmux failed: {0}")]
     Failed(String),
@@ -78,6 +81,7 @@ impl Error {
             Error::Unreachable { .. } => "unreachable",
             Error::BadName { .. } => "bad_name",
             Error::Garbled(_) => "garbled",
+            Error::Elsewhere { .. } => "elsewhere",
             Error::Failed(_) => "tmux_failed",
         }
     }
@@ -112,6 +116,7 @@ impl Error {
                 "write the host as for `ssh`, such as `box-2` or `me@box-2`, or define a Host in ~/.ssh/config".into()
             }
             Error::BadName { .. } => "use letters, digits, `.`, `_`, `-` and, in paths, `/`".into(),
+            Error::Elsewhere { .. } => "run `fleetwatch` there, through ssh".into(),
             Error::Garbled(_) | Error::Failed(_) => "run `fleetwatch doctor` to see what tmux answers".into(),
         }
     }

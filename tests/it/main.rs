@@ -32,6 +32,7 @@ mod recorded {
 /// Tests against real tmux servers on private sockets.
 mod tmux {
     mod cli;
+    mod connect;
     mod dashboard;
     mod demo;
     mod follow_ups;

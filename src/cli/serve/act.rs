@@ -189,7 +189,7 @@ impl Answered {
             Outcome::Refused(refusal) => {
                 let hint = refusal.hint();
                 let hint = hint.as_deref().unwrap_or("look at the terminal again");
-                Denial::new(status, outcome, hint).fields
+                Denial::new(status, outcome, hint).with("may_pass", refusal.may_pass()).fields
             }
             _ => Denial::new(status, outcome, "look at the terminal before you send anything again").fields,
         };

@@ -16,7 +16,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
@@ -124,7 +123,7 @@ impl Listener {
 
     /// Answers requests until `ending` says true, and then those that have begun.
     pub(super) async fn serve(self, router: Router, mut ending: watch::Receiver<bool>) {
-        let (places, graceful) = (Arc::new(Semaphore::new(CONNECTIONS)), GracefulShutdown::new());
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
         loop {
@@ -152,14 +151,24 @@ impl Listener {
                 router.clone().oneshot(request)
             });
             let connection = http.serve_connection(TokioIo::new(Patient { stream, unread: None }), service);
-            let connection = graceful.watch(connection);
+            let mut ending = ending.clone();
             tokio::spawn(async move {
-                // Whoever goes away in the midst of it is no trouble of ours.
-                let _ = connection.await;
+                let mut connection = std::pin::pin!(connection.with_upgrades());
+                let is_ended = tokio::select! {
+                    // Whoever goes away in the midst of it is no trouble of ours.
+                    _ = &mut connection => true,
+                    _ = ending.wait_for(|ending| *ending) => false,
+                };
+                if !is_ended {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = connection.await;
+                }
                 drop(place);
             });
         }
-        let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
+        // A place is given back when its connection has ended.
+        let all = places.acquire_many(u32::try_from(CONNECTIONS).unwrap_or(u32::MAX));
+        let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
     }
 }
 

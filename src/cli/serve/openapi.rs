@@ -96,6 +96,7 @@ mod tests {
             "dialog_outcome": { "description": "That of the answer, where a text followed it.", "const": "accepted" } } });
         let refused = json!({ "type": "object", "required": ["error", "hint"], "properties": {
             "error": text, "hint": text, "detail": { "type": ["string", "null"] },
+            "may_pass": { "type": "boolean", "description": "Whether the same could be accepted later." },
             "outcome": { "enum": ["refused", "not_taken", "unverified", "under_way"] },
             "dialog": { "description": "The dialog that is open, where that is why.", "anyOf": nullable["anyOf"] } } });
         schemas.extend([

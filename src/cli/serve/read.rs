@@ -9,14 +9,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::check::{self, Denial};
-use super::{Served, act, events, metrics, openapi, page};
+use super::{Served, act, client, events, metrics, openapi, page};
 use crate::cli::target::{self, Meant, Purpose};
 use crate::cli::{Failure, explain, history, list};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
 use crate::history::{Kind, Reader, RecordFilter, Stored};
+use crate::operation::Recipient;
 use crate::poll;
 use crate::screen::{Color, Screen, Style};
+use crate::sender::Addressed;
 use crate::time::Timestamp;
 
 /// Records that are told at once, if nothing says how many, and at most.
@@ -43,6 +45,7 @@ pub(super) fn routes(served: Served) -> Router {
         .route("/v1/tasks", get(tasks))
         .route("/v1/history", get(records))
         .route("/v1/events", get(events::events))
+        .route("/v1/client", get(client::client))
         .merge(act::routes())
         .fallback(check::missing)
         .method_not_allowed_fallback(check::other_method)
@@ -60,6 +63,9 @@ impl Served {
         self.ask(move |engine| {
             let now = poll::now();
             let view = engine.fleet().view(now);
+            if let Some(addressed) = Addressed::read(&id) {
+                return tell(engine, addressed_in(&view, &addressed)?, now);
+            }
             let meant = target::resolve_any(&id, &view.terminals, &view.tasks, Purpose::Acting);
             tell(engine, meant.map_err(|failure| Denial::of(StatusCode::NOT_FOUND, &failure))?, now)
         })
@@ -78,6 +84,29 @@ impl Served {
         };
         self.of(id, tell).await
     }
+}
+
+/// What runs where somebody saw it who does not go by names.
+///
+/// # Errors
+/// It is gone, or another agent runs there.
+fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Result<Meant<'a>, Denial> {
+    let gone = || {
+        Denial::new(StatusCode::NOT_FOUND, "the terminal is gone; nothing was sent", "look at what is there now")
+            .with("outcome", "refused")
+    };
+    if let Some(task) = view.tasks.iter().find(|task| task.key.may_be(key)) {
+        return Ok(Meant::Task(task));
+    }
+    let terminal = view.terminals.iter().find(|terminal| terminal.key.may_be(key)).ok_or_else(gone)?;
+    let runs = Recipient::of(terminal).tool;
+    if let (Some(expected), Some(runs)) = (tool, runs)
+        && *expected != runs
+    {
+        let error = format!("{expected} does not run there; {runs} does");
+        return Err(Denial::new(StatusCode::CONFLICT, error, "look at what is there now").with("outcome", "refused"));
+    }
+    Ok(Meant::Terminal(terminal))
 }
 
 async fn terminals(State(served): State<Served>) -> Answer {

@@ -26,6 +26,7 @@ const MODULES: &[(&str, u8)] = &[
     ("notify", 0),
     ("follow_up", 0),
     ("private", 1),
+    ("http", 1),
     ("tmux", 1),
     ("operation", 1),
     ("process", 1),

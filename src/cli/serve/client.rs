@@ -1,0 +1,120 @@
+//! Dashboards and commands on other machines (`--connect`): they follow the owners as those on this machine do, through a
+//! connection that is taken over from HTTP.
+
+use axum::Extension;
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::sync::broadcast;
+
+use super::Served;
+use super::check::{Caller, Denial};
+use super::token::Scope;
+use crate::cli::survey::Watched;
+use crate::engine::EngineEvent;
+use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
+use crate::owner::{self, Admission, News, Relay, SPOKEN, Settings, Welcome};
+use crate::poll;
+use crate::state::KeptNote;
+
+/// News that wait for a slow client at most; it misses those that come then, and knows the same by the next look.
+const WAITING: usize = 256;
+
+/// What clients on other machines are told by.
+pub(super) struct Clients {
+    settings: Settings,
+    servers: Vec<ServerId>,
+    profiles: Vec<(String, String)>,
+    /// What the operator says of terminals.
+    notes: std::sync::Mutex<Vec<KeptNote>>,
+    news: broadcast::Sender<News>,
+    relay: Relay,
+}
+
+impl Clients {
+    pub(super) fn new(watched: &Watched, profiles: Vec<(String, String)>) -> Self {
+        let (settings, servers) = (watched.settings.clone(), watched.servers.clone());
+        let (news, _) = broadcast::channel(WAITING);
+        let relay = Relay::new(settings.clone(), servers.clone(), news.clone());
+        let notes = std::sync::Mutex::new(watched.notes());
+        Self { settings, servers, profiles, notes, news, relay }
+    }
+
+    /// Tells clients what those on this machine read in the history.
+    pub(super) fn hear(&self, event: &EngineEvent, fleet: &Fleet) {
+        let input = match event {
+            EngineEvent::Submission(submission) => submission.input_for(fleet, poll::now()),
+            EngineEvent::Noted(kept) => {
+                let mut notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                notes.retain(|other| (&other.key, other.process) != (&kept.key, kept.process));
+                notes.push(kept.clone());
+                Some(Input::Noted(kept.clone()))
+            }
+            _ => None,
+        };
+        if let Some(news) = input.and_then(owner::news) {
+            // There may be no client.
+            let _ = self.news.send(news);
+        }
+    }
+
+    fn welcome(&self) -> Welcome {
+        let notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        Welcome::new(&self.settings, self.servers.clone(), self.profiles.clone(), notes)
+    }
+}
+
+/// `GET /v1/client`: what a client has to know; asked for an upgrade, the connection becomes one to an owner.
+pub(super) async fn client(
+    State(served): State<Served>,
+    Extension(caller): Extension<Caller>,
+    mut request: Request,
+) -> Result<Response, Denial> {
+    let asked = request.headers().get(header::UPGRADE).map(|asked| asked == HeaderValue::from_static(SPOKEN));
+    let upgrade = match asked {
+        None => return Ok(Json(served.clients.welcome()).into_response()),
+        Some(true) => request.extensions_mut().remove::<OnUpgrade>(),
+        Some(false) => None,
+    };
+    let Some(upgrade) = upgrade else {
+        let hint = format!("`--connect` asks for `Upgrade: {SPOKEN}`; programs read `/v1/events`");
+        return Err(Denial::new(StatusCode::BAD_REQUEST, "nothing else is spoken here", hint));
+    };
+    tokio::spawn(async move {
+        let Ok(stream) = upgrade.await else { return };
+        let mut ending = served.ending.clone();
+        let admitted = Admitted { served: served.clone(), caller };
+        tokio::select! {
+            ended = served.clients.relay.run(TokioIo::new(stream), &admitted) => {
+                tracing::debug!(?ended, token = admitted.caller.token.name, "a client on another machine went");
+            }
+            _ = ending.wait_for(|ending| *ending) => {}
+        }
+    });
+    let headers = [(header::CONNECTION, "upgrade"), (header::UPGRADE, SPOKEN)];
+    Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
+}
+
+/// Somebody who was let in by a token.
+struct Admitted {
+    served: Served,
+    caller: Caller,
+}
+
+impl Admission for Admitted {
+    fn is_admitted(&self) -> bool {
+        self.served.access.still_admits(&self.caller)
+    }
+
+    fn may_act(&self) -> bool {
+        self.caller.token.scope >= Scope::Act
+    }
+
+    async fn saw(&self, key: TerminalKey) {
+        // At the end nobody marks anything any more.
+        let _ends = self.served.tell(move |engine| engine.handle_local(Input::Seen { key }, poll::now())).await;
+    }
+}

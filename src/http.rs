@@ -1,0 +1,321 @@
+//! Asks over HTTP, encrypted where the address says so: `fleetwatch serve` on another machine, and web hooks.
+//!
+//! Each question is a connection of its own: they are few, and none is answered by what another one left behind.
+
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, HeaderValue, UPGRADE};
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+/// How long it may take to get there.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The longest answer that is read, in bytes.
+const LONGEST: usize = 64 << 20;
+/// Names of this machine, which lead nowhere else.
+const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// A connection to whoever answers.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Why nobody answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    /// The address is none that can be asked.
+    #[error("{what}")]
+    Address { what: String, hint: String },
+    /// Nothing got there.
+    #[error("{place} cannot be reached: {why}")]
+    Unreachable { place: String, why: String },
+    /// What was asked may have got there.
+    #[error("{place} did not answer: {why}")]
+    Unanswered { place: String, why: String },
+    /// It is not what was asked for.
+    #[error("{place} answers {status}{}", .error.as_ref().map(|error| format!(": {error}")).unwrap_or_default())]
+    Refused { place: String, status: u16, error: Option<String>, hint: Option<String> },
+}
+
+impl HttpError {
+    /// What can be done about it.
+    pub fn hint(&self) -> String {
+        match self {
+            HttpError::Address { hint, .. } => hint.clone(),
+            HttpError::Unreachable { why, .. } if why.contains("ertificate") => {
+                "`--ca FILE` names the certificate of an authority of your own; the address must be the name in the certificate"
+                    .to_owned()
+            }
+            HttpError::Unreachable { .. } | HttpError::Unanswered { .. } => {
+                "check the address, and that `fleetwatch serve` runs there".to_owned()
+            }
+            HttpError::Refused { hint: Some(hint), .. } => hint.clone(),
+            HttpError::Refused { .. } => "check the address: something else may answer there".to_owned(),
+        }
+    }
+}
+
+/// What was answered.
+#[derive(Clone, Debug)]
+pub struct HttpAnswer {
+    pub status: StatusCode,
+    pub body: Bytes,
+}
+
+impl HttpAnswer {
+    /// One of its fields, where it is JSON.
+    pub fn field(&self, name: &str) -> Option<String> {
+        let fields: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
+        fields.get(name)?.as_str().map(str::to_owned)
+    }
+}
+
+/// Whom to ask.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// Where: scheme, name and port, for people and for `Host`.
+    place: String,
+    host: String,
+    port: u16,
+    /// What every path begins with.
+    base: String,
+    tls: Option<TlsConnector>,
+    token: Option<HeaderValue>,
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Neither the token nor keys.
+        f.debug_tuple("Endpoint").field(&self.place).finish()
+    }
+}
+
+impl Endpoint {
+    /// Whoever is at an address; encrypted, who that is is vouched for by an authority of the system's, or by the one in a file.
+    ///
+    /// # Errors
+    /// It is no address of HTTP, or the file has no certificate.
+    pub fn new(url: &str, authority: Option<&Path>) -> Result<Self, HttpError> {
+        let bad = |what: String| HttpError::Address {
+            what,
+            hint: "write it as https://NAME:PORT, or http://localhost:7717 through a tunnel".to_owned(),
+        };
+        let uri: Uri = url.parse().map_err(|error| bad(format!("{url:?} is no address: {error}")))?;
+        let (Some(scheme), Some(name)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(bad(format!("{url:?} is no whole address")));
+        };
+        if name.as_str().contains('@') {
+            return Err(bad(format!("{url:?} has a name or a password in it, which nobody should see")));
+        }
+        let (usual, tls) = match scheme {
+            "https" => (443, Some(connector(authority)?)),
+            "http" => (80, None),
+            other => return Err(bad(format!("{other}: is no address of HTTP"))),
+        };
+        let base = uri.path_and_query().map_or("", |path| path.as_str());
+        Ok(Self {
+            place: format!("{scheme}://{name}"),
+            host: name.host().to_owned(),
+            port: name.port_u16().unwrap_or(usual),
+            base: base.trim_end_matches('/').to_owned(),
+            tls,
+            token: None,
+        })
+    }
+
+    /// The same, asked by who has a token.
+    ///
+    /// # Errors
+    /// It is no token.
+    pub fn with_token(self, token: &str) -> Result<Self, HttpError> {
+        let value = HeaderValue::from_str(&format!("Bearer {token}"));
+        let mut value = value.map_err(|_| HttpError::Address {
+            what: "the token has characters that no token has".to_owned(),
+            hint: "`fleetwatch token add NAME` prints one".to_owned(),
+        })?;
+        value.set_sensitive(true);
+        Ok(Self { token: Some(value), ..self })
+    }
+
+    /// Where it is, for people.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Whether nobody on the way reads what is said: it is encrypted, or does not leave this machine.
+    pub fn is_private(&self) -> bool {
+        self.tls.is_some() || OWN_NAMES.contains(&self.host.to_ascii_lowercase().as_str())
+    }
+
+    /// Asks, and reads the whole answer.
+    ///
+    /// # Errors
+    /// Nobody answers in time.
+    pub async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Vec<u8>,
+        limit: Duration,
+    ) -> Result<HttpAnswer, HttpError> {
+        let stream = self.connect().await?;
+        let asked = async {
+            let response = self.exchange(stream, method, path, headers, body).await?;
+            let status = response.status();
+            let read = Limited::new(response.into_body(), LONGEST).collect().await;
+            let body = read.map_err(|error| self.unanswered(error))?.to_bytes();
+            Ok(HttpAnswer { status, body })
+        };
+        tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| Err(self.unanswered("it takes too long")))
+    }
+
+    /// Asks for a connection that is no HTTP from there on.
+    ///
+    /// # Errors
+    /// Nobody answers, or not with such a connection.
+    pub async fn upgrade(&self, path: &str, protocol: &'static str) -> Result<Pin<Box<dyn Stream>>, HttpError> {
+        let stream = self.connect().await?;
+        let headers =
+            [(CONNECTION, HeaderValue::from_static("upgrade")), (UPGRADE, HeaderValue::from_static(protocol))];
+        let asked = async {
+            let response = self.exchange(stream, Method::GET, path, &headers, Vec::new()).await?;
+            if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                let status = response.status();
+                let read = Limited::new(response.into_body(), LONGEST).collect().await;
+                let body = read.map_err(|error| self.unanswered(error))?.to_bytes();
+                return Err(self.refused(&HttpAnswer { status, body }));
+            }
+            let upgraded = hyper::upgrade::on(response).await.map_err(|error| self.unanswered(error))?;
+            let stream: Pin<Box<dyn Stream>> = Box::pin(TokioIo::new(upgraded));
+            Ok(stream)
+        };
+        tokio::time::timeout(CONNECT, asked).await.unwrap_or_else(|_| Err(self.unanswered("it takes too long")))
+    }
+
+    /// What an answer says that is not the one that was asked for.
+    pub fn refused(&self, answer: &HttpAnswer) -> HttpError {
+        let (place, status) = (self.place.clone(), answer.status.as_u16());
+        HttpError::Refused { place, status, error: answer.field("error"), hint: answer.field("hint") }
+    }
+
+    fn unanswered(&self, why: impl ToString) -> HttpError {
+        HttpError::Unanswered { place: self.place.clone(), why: why.to_string() }
+    }
+
+    async fn connect(&self) -> Result<Pin<Box<dyn Stream>>, HttpError> {
+        let connecting = async {
+            let host = self.host.trim_start_matches('[').trim_end_matches(']');
+            let stream = TcpStream::connect((host, self.port)).await?;
+            stream.set_nodelay(true)?;
+            let Some(tls) = &self.tls else {
+                let stream: Pin<Box<dyn Stream>> = Box::pin(stream);
+                return io::Result::Ok(stream);
+            };
+            let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+            let stream: Pin<Box<dyn Stream>> = Box::pin(tls.connect(name, stream).await?);
+            Ok(stream)
+        };
+        let unreachable = |why: String| HttpError::Unreachable { place: self.place.clone(), why };
+        match tokio::time::timeout(CONNECT, connecting).await {
+            Ok(Ok(stream)) => Ok(stream),
+            Ok(Err(error)) => Err(unreachable(error.to_string())),
+            Err(_) => Err(unreachable("it does not answer".to_owned())),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        stream: Pin<Box<dyn Stream>>,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Vec<u8>,
+    ) -> Result<Response<Incoming>, HttpError> {
+        let path = format!("{}{path}", self.base);
+        let mut request = Request::builder().method(method).uri(if path.is_empty() { "/" } else { &path });
+        if let Some(into) = request.headers_mut() {
+            let name = self.place.split_once("://").map_or(self.place.as_str(), |(_, name)| name);
+            into.extend(HeaderValue::from_str(name).ok().map(|name| (HOST, name)));
+            into.extend(self.token.clone().map(|token| (AUTHORIZATION, token)));
+            into.extend(headers.iter().cloned());
+        }
+        let request = request.body(Full::new(Bytes::from(body))).map_err(|error| HttpError::Address {
+            what: format!("{path:?} cannot be asked for: {error}"),
+            hint: "check the address".to_owned(),
+        })?;
+        let shaken = http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = shaken.map_err(|error| self.unanswered(error))?;
+        // It ends with the answer, or with what it was upgraded to.
+        tokio::spawn(connection.with_upgrades());
+        sender.send_request(request).await.map_err(|error| self.unanswered(error))
+    }
+}
+
+/// Checks certificates by the system's authorities, or by the one in a file.
+fn connector(authority: Option<&Path>) -> Result<TlsConnector, HttpError> {
+    let unusable =
+        |what: String| HttpError::Address { what, hint: "name a file of certificates in PEM with `--ca`".to_owned() };
+    let mut roots = RootCertStore::empty();
+    match authority {
+        Some(path) => {
+            let broken = |why: &dyn ToString| unusable(format!("{}: {}", path.display(), why.to_string()));
+            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| broken(&error))? {
+                let certificate = certificate.map_err(|error| broken(&error))?;
+                roots.add(certificate).map_err(|error| broken(&error))?;
+            }
+            if roots.is_empty() {
+                return Err(broken(&"there is no certificate in it"));
+            }
+        }
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if roots.is_empty() {
+                return Err(unusable("the system has no certificates of authorities".to_owned()));
+            }
+        }
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(error.to_string()))?;
+    Ok(TlsConnector::from(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_the_machine_unencrypted_is_known() {
+        let is_private = |url: &str| Endpoint::new(url, None).map(|it| it.is_private());
+        for own in ["http://localhost:7717", "http://127.0.0.1:1/fleet/", "http://[::1]:7717"] {
+            assert_eq!(is_private(own), Ok(true), "{own}");
+        }
+        for other in ["http://example.net", "http://localhost.example.net:7717", "http://10.0.0.1"] {
+            assert_eq!(is_private(other), Ok(false), "{other}");
+        }
+        for bad in ["", "localhost:7717", "ftp://localhost", "http://me:secret@localhost", "/v1"] {
+            assert!(matches!(is_private(bad), Err(HttpError::Address { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_token_is_in_no_message() {
+        let endpoint = Endpoint::new("http://localhost:1", None).and_then(|it| it.with_token("fwt_secret"));
+        assert!(!format!("{endpoint:?}").contains("secret"));
+    }
+}
