@@ -11,10 +11,12 @@ mod listener;
 mod metrics;
 mod openapi;
 mod page;
+mod qr;
 mod read;
 mod token;
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,7 +42,7 @@ use client::Clients;
 use events::EventLog;
 use listener::Listener;
 use metrics::Metrics;
-use token::TokenFile;
+use token::{Scope, TokenFile};
 pub use token::{TokenArgs, token};
 
 /// Serve over HTTP what every terminal shows and what can be done to it, to whoever has a token (`fleetwatch token`).
@@ -52,6 +54,16 @@ pub struct Args {
     /// Listen on a socket at this path instead, which only this user can reach.
     #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     pub unix: Option<PathBuf>,
+    /// Show the page's address as a code for a telephone, with a token `qr` that is good for 30 days and takes the place of the last
+    /// one: `read`, if nothing says `act`.
+    #[arg(long, value_name = "SCOPE", num_args = 0..=1, default_missing_value = "read", conflicts_with = "unix")]
+    pub qr: Option<Scope>,
+    /// Encrypt what is said, as the server that this certificate (PEM) is for; needs --tls-key.
+    #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with = "unix")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of that certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// Answer requests that are addressed to this name, beside `localhost` and addresses; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
@@ -59,6 +71,9 @@ pub struct Args {
 
 /// What a route asks the engine.
 type Inquiry = Box<dyn FnOnce(&mut Engine) + Send>;
+
+/// The name of the token that is shown as a code.
+const QR: &str = "qr";
 
 /// Inquiries that wait; with more than that, who asks waits.
 const INQUIRIES: usize = 64;
@@ -107,13 +122,25 @@ impl Served {
 /// # Errors
 /// The configuration is wrong, or nobody may listen there.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
-    if args.unix.is_none() && !args.listen.ip().is_loopback() && !options.insecure {
+    let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
+    let tls = tls.map(|(certificate, key)| listener::encryption(certificate, key)).transpose()?;
+    let is_reached = args.unix.is_none() && !args.listen.ip().is_loopback();
+    if is_reached && tls.is_none() && !options.insecure {
         return Err(Failure::usage(format!(
             "{} can be reached from other machines, and nothing is encrypted",
             args.listen
         ))
-        .hint("listen on 127.0.0.1 behind ssh, a VPN or a proxy with TLS; `--insecure` does it all the same")
+        .hint(
+            "`--tls-cert` and `--tls-key` encrypt it, or listen on 127.0.0.1 behind ssh or a VPN; \
+             `--insecure` does it all the same",
+        )
         .into());
+    }
+    if args.qr.is_some() && !std::io::stdout().is_terminal() {
+        // Whoever reads the output of a service later would have the token.
+        return Err(Failure::usage("a code is shown on a terminal, and standard output is not one")
+            .hint("`fleetwatch token add NAME` makes a token for `http://ADDRESS/#token=TOKEN`")
+            .into());
     }
     let watched = Watched::new(options)?;
     let access = Arc::new(Access::new(TokenFile::of_user()?, args.allow_host.clone()));
@@ -121,8 +148,9 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let end = end_asked_for();
     let listener = match &args.unix {
         Some(path) => Listener::on_socket(path).await?,
-        None => Listener::on_port(args.listen).await?,
+        None => Listener::on_port(args.listen, tls).await?,
     };
+    let shown = args.qr.map(|scope| token::replace(&access.tokens, QR, scope)).transpose()?;
     if access.tokens.read().is_ok_and(|tokens| tokens.is_empty()) {
         Failure::refused("there is no token, so nobody can ask").hint("`fleetwatch token add NAME` makes one").warn();
     }
@@ -145,7 +173,16 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         clients,
         ending: ending.clone(),
     };
-    output::print(&format!("listening on {}\n", listener.place()?))?;
+    let place = listener.place()?;
+    output::print(&format!("listening on {place}\n"))?;
+    if let Some(token) = shown {
+        let page = qr::address(&place, &args.allow_host);
+        output::print(&qr::code(&format!("{page}/#token={token}"))?)?;
+        if !is_reached {
+            let what = format!("a telephone does not get to {page}");
+            Failure::refused(what).hint("`--listen` takes an address that it gets to, with `--tls-cert`").warn();
+        }
+    }
     let serving = tokio::spawn(listener.serve(read::routes(served.clone()), ending));
     let done = answer(&mut engine, &history, &served, asked, end).await;
     tell_end.send_replace(true);

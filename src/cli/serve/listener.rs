@@ -20,9 +20,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Sleep;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tower::ServiceExt as _;
 
 use crate::cli::Failure;
+use crate::http::Stream;
 use crate::private;
 
 /// Connections at once; the next one waits in the system's queue.
@@ -56,15 +62,39 @@ impl fmt::Display for Peer {
 
 /// Where `serve` listens.
 pub(super) enum Listener {
-    Port(TcpListener),
+    /// A port, and what encrypts what is said there.
+    Port(TcpListener, Option<TlsAcceptor>),
     Socket(UnixListener, PathBuf),
+}
+
+/// What shows who this server is, and encrypts what is said to it.
+///
+/// # Errors
+/// A file cannot be read, others can read the key, or they do not belong together.
+pub(super) fn encryption(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Failure> {
+    let unusable = |path: &Path, why: &dyn fmt::Display| {
+        Failure::usage(format!("{} cannot be used: {why}", path.display()))
+            .hint("name a certificate with those that vouch for it, and its key, both in PEM")
+    };
+    let mode = std::fs::metadata(key).map_err(|error| unusable(key, &error))?.permissions().mode();
+    if mode & 0o007 != 0 {
+        return Err(unusable(key, &"everybody on this machine may read the key, or write it"));
+    }
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let chain = chain.map_err(|error| unusable(certificate, &error))?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(certificate, &error))?;
+    let config = config.with_no_client_auth().with_single_cert(chain, secret);
+    Ok(TlsAcceptor::from(Arc::new(config.map_err(|error| unusable(certificate, &error))?)))
 }
 
 impl Listener {
     /// # Errors
     /// Nobody may listen there, or somebody does.
-    pub(super) async fn on_port(address: SocketAddr) -> Result<Self, Failure> {
-        TcpListener::bind(address).await.map(Listener::Port).map_err(|error| {
+    pub(super) async fn on_port(address: SocketAddr, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
+        TcpListener::bind(address).await.map(|listener| Listener::Port(listener, tls)).map_err(|error| {
             Failure::refused(format!("{address} cannot be listened on: {error}"))
                 .hint("`--listen` takes another address or port; port 0 is any that is free")
         })
@@ -98,14 +128,17 @@ impl Listener {
     /// The system does not tell.
     pub(super) fn place(&self) -> io::Result<String> {
         match self {
-            Listener::Port(listener) => Ok(format!("http://{}", listener.local_addr()?)),
+            Listener::Port(listener, tls) => {
+                let scheme = if tls.is_some() { "https" } else { "http" };
+                Ok(format!("{scheme}://{}", listener.local_addr()?))
+            }
             Listener::Socket(_, path) => Ok(path.display().to_string()),
         }
     }
 
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
         match self {
-            Listener::Port(listener) => {
+            Listener::Port(listener, _) => {
                 let (stream, address) = listener.accept().await?;
                 stream.set_nodelay(true)?;
                 Ok((Box::new(stream), Peer::Address(address)))
@@ -118,6 +151,13 @@ impl Listener {
                 }
                 Ok((Box::new(stream), Peer::Socket))
             }
+        }
+    }
+
+    fn tls(&self) -> Option<TlsAcceptor> {
+        match self {
+            Listener::Port(_, tls) => tls.clone(),
+            Listener::Socket(..) => None,
         }
     }
 
@@ -150,9 +190,13 @@ impl Listener {
                 request.extensions_mut().insert(peer.clone());
                 router.clone().oneshot(request)
             });
-            let connection = http.serve_connection(TokioIo::new(Patient { stream, unread: None }), service);
-            let mut ending = ending.clone();
+            let (http, tls, mut ending) = (http.clone(), self.tls(), ending.clone());
             tokio::spawn(async move {
+                let Ok(Ok(stream)) = tokio::time::timeout(HEAD, encrypted(stream, tls)).await else {
+                    return drop(place);
+                };
+                let stream = TokioIo::new(Patient { stream, unread: None });
+                let connection = http.serve_connection(stream, service);
                 let mut connection = std::pin::pin!(connection.with_upgrades());
                 let is_ended = tokio::select! {
                     // Whoever goes away in the midst of it is no trouble of ours.
@@ -180,10 +224,13 @@ impl Drop for Listener {
     }
 }
 
-/// A port's or a socket's connection.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+/// The same connection, encrypted where that is wanted.
+async fn encrypted(stream: Box<dyn Stream>, tls: Option<TlsAcceptor>) -> io::Result<Box<dyn Stream>> {
+    match tls {
+        Some(tls) => Ok(Box::new(tls.accept(stream).await?)),
+        None => Ok(stream),
+    }
+}
 
 /// A connection that ends when nobody reads what was written to it for too long.
 struct Patient {

@@ -61,7 +61,7 @@ enum TokenCommand {
 /// What a token is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Scope {
+pub enum Scope {
     /// To see what there is to see.
     Read,
     /// To answer, prompt, interrupt and press keys as well.
@@ -199,18 +199,11 @@ pub fn token(args: &TokenArgs) -> Done {
 }
 
 fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done {
-    let now = Zoned::now();
-    let until = now
-        .checked_add(good_for.abs())
-        .map_err(|_| Failure::usage("no token is good for that long").hint("write how long, such as 12h, 30d or 1y"))?;
-    let at = |time: &Zoned| Timestamp::from_millis(time.timestamp().as_millisecond());
-    let mut secret = [0; SECRET_BYTES];
-    File::open("/dev/urandom")?.read_exact(&mut secret)?;
-    let text = format!("{PREFIX}{}", hexadecimal(&secret));
-    let token = Token { name: name.to_owned(), scope, created: at(&now), expires: at(&until), hash: hash(&text) };
+    let (text, token, until) = made(name, scope, good_for)?;
+    let now = token.created;
     file.change(|tokens| {
         // One that has ended gives its name back.
-        tokens.retain(|token| token.is_good(at(&now)));
+        tokens.retain(|token| token.is_good(now));
         if tokens.iter().any(|token| token.name == name) {
             return Err(Failure::refused(format!("there is a token `{name}` already"))
                 .hint(format!("`fleetwatch token revoke {name}` takes it away")));
@@ -220,6 +213,34 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
     })?;
     eprintln!("good until {}; it is not shown again", until.strftime("%Y-%m-%d %H:%M"));
     output::print(&format!("{text}\n"))
+}
+
+/// Makes a token in place of the one of that name, and returns its text.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(super) fn replace(file: &TokenFile, name: &str, scope: Scope) -> anyhow::Result<String> {
+    let (text, token, _) = made(name, scope, jiff::Span::new().days(30))?;
+    file.change(|tokens| {
+        tokens.retain(|token| token.name != name);
+        tokens.push(token);
+        Ok(())
+    })?;
+    Ok(text)
+}
+
+/// A new token: its text, what is kept of it, and until when it is good.
+fn made(name: &str, scope: Scope, good_for: jiff::Span) -> anyhow::Result<(String, Token, Zoned)> {
+    let now = Zoned::now();
+    let until = now
+        .checked_add(good_for.abs())
+        .map_err(|_| Failure::usage("no token is good for that long").hint("write how long, such as 12h, 30d or 1y"))?;
+    let at = |time: &Zoned| Timestamp::from_millis(time.timestamp().as_millisecond());
+    let mut secret = [0; SECRET_BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut secret)?;
+    let text = format!("{PREFIX}{}", hexadecimal(&secret));
+    let token = Token { name: name.to_owned(), scope, created: at(&now), expires: at(&until), hash: hash(&text) };
+    Ok((text, token, until))
 }
 
 fn list(file: &TokenFile, json: bool) -> Done {

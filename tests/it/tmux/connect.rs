@@ -269,3 +269,93 @@ fn the_dashboard_of_another_machine_shows_and_answers() {
     let _again = cage.serve_to(token, &["--listen", &address]);
     wait_until("it is shown again", || !screen.screen("main:").contains("cannot be reached"));
 }
+
+#[test]
+fn what_is_encrypted_is_told_to_whom_the_certificate_is_for_alone() {
+    let (cage, laptop) = (Cage::new(), Laptop::new());
+    let file = |name: &str, text: &str| {
+        let path = laptop.home.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        path.display().to_string()
+    };
+    let made = |name: &str| rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+    let (own, other) = (made("localhost"), made("localhost"));
+    let (certificate, key) = (file("cert.pem", &own.cert.pem()), file("key.pem", &own.signing_key.serialize_pem()));
+    let stranger = file("stranger.pem", &other.cert.pem());
+    let token = cage.token("laptop", &["--scope", "act"]);
+    // Beyond the machine, and without `--insecure`.
+    let server = cage.serve_unasked(token, &["--listen", "0.0.0.0:0", "--tls-cert", &certificate, "--tls-key", &key]);
+    let port = server.address.rsplit_once(':').unwrap().1;
+    let ask = |name: &str, authority: &str, more: &[&str]| {
+        let mut command = laptop.command(&["--connect", &format!("https://{name}:{port}"), "--ca", authority]);
+        command.env("FLEETWATCH_TOKEN", &server.token).args(more).output().unwrap()
+    };
+    wait_until("the agent is served", || {
+        String::from_utf8_lossy(&ask("localhost", &certificate, &["list"]).stdout).contains("main")
+    });
+    assert!(ask("localhost", &certificate, &["send", "main", "hello"]).status.success());
+    cage.tmux.wait_for_text("main:", "» hello");
+    is_refused(&ask("localhost", &stranger, &["list"]), 1, "cannot be reached: invalid peer certificate");
+    is_refused(&ask("127.0.0.1", &certificate, &["list"]), 1, "certificate not valid for name");
+    is_refused(&ask("localhost", &key, &["list"]), 2, "no certificate");
+    is_refused(&ask("localhost", "/nonexistent", &["list"]), 2, "/nonexistent");
+    // Who speaks no TLS is told nothing.
+    let clear = laptop
+        .command(&["--connect", &format!("http://127.0.0.1:{port}"), "list"])
+        .env("FLEETWATCH_TOKEN", "x")
+        .output();
+    is_refused(&clear.unwrap(), 1, "did not answer");
+    drop(server);
+    let serve =
+        |more: &[&str]| cage.fleetwatch(&[&["serve", "--listen", "127.0.0.1:0"], more].concat()).output().unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    is_refused(&serve(&["--tls-cert", &certificate, "--tls-key", &key]), 2, "may read the key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    is_refused(&serve(&["--tls-cert", &stranger, "--tls-key", &key]), 2, "stranger.pem cannot be used");
+    is_refused(&serve(&["--tls-cert", &key, "--tls-key", &key]), 2, "key.pem cannot be used");
+    assert_eq!(serve(&["--tls-cert", &certificate]).status.code(), Some(2));
+}
+
+/// The squares of a code of half blocks, as a camera sees it, each of them this wide.
+const SQUARE: usize = 4;
+
+#[test]
+fn a_telephone_reads_address_and_token_off_the_screen() {
+    let cage = Cage::new();
+    let printed = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0", "--qr"]).output().unwrap();
+    is_refused(&printed, 2, "shown on a terminal");
+    let mut words = vec!["env".to_owned()];
+    let command = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0", "--qr"]);
+    words.extend(
+        command.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, value?.to_str()?))),
+    );
+    words.push(command.get_program().to_str().unwrap().to_owned());
+    words.extend(command.get_args().map(|word| word.to_str().unwrap().to_owned()));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let screen = PrivateTmux::unstarted();
+    screen.new_session("main", &words);
+    screen.run(&["resize-window", "-t", "main:", "-x", "120", "-y", "60"]);
+    screen.wait_for_text("main:", "does not get to");
+    let text = screen.screen("main:");
+    assert!(!text.contains("fwt_"), "the token is in the code alone: {text}");
+    let rows: Vec<Vec<char>> = text.lines().map(|row| row.chars().collect()).collect();
+    let is_dark = |x: usize, y: usize| {
+        let half = rows.get(y / 2).and_then(|row| row.get(x)).copied();
+        matches!((half, y % 2), (Some('█'), _) | (Some('▀'), 0) | (Some('▄'), 1))
+    };
+    let (width, height) = (120 * SQUARE, 120 * SQUARE);
+    let mut seen = rqrr::PreparedImage::prepare_from_greyscale(width, height, |x, y| {
+        if is_dark(x / SQUARE, y / SQUARE) { 0 } else { 255 }
+    });
+    let grids = seen.detect_grids();
+    let (_, read) = grids.first().unwrap_or_else(|| panic!("no code: {text}")).decode().unwrap();
+    let (page, token) = read.split_once("/#token=").unwrap();
+    let laptop = Laptop::new();
+    let ask = |words: &[&str]| {
+        laptop.command(&["--connect", page]).env("FLEETWATCH_TOKEN", token).args(words).output().unwrap()
+    };
+    assert!(ask(&["list"]).status.success());
+    is_refused(&ask(&["send", "main", "x"]), 1, "may only read");
+    assert!(cage.printed(&["token", "list"]).starts_with("qr  read  until"));
+}

@@ -84,14 +84,24 @@ impl Cage {
 
     /// The same, to whoever has a token.
     pub fn serve_to(&self, token: String, arguments: &[&str]) -> Server {
+        let server = self.serve_unasked(token, arguments);
+        wait_until("the agent is served", || server.get("/v1/terminals/main").status == 200);
+        server
+    }
+
+    /// The same, without asking it anything.
+    pub fn serve_unasked(&self, token: String, arguments: &[&str]) -> Server {
         let mut child = self.fleetwatch(&[&["serve"], arguments].concat()).stdout(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
         let place = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
-        let server = Server { child, address: place.trim_start_matches("http://").to_owned(), token, _out: out };
-        wait_until("the agent is served", || server.get("/v1/terminals/main").status == 200);
-        server
+        Server {
+            child,
+            address: place.trim_start_matches("https://").trim_start_matches("http://").to_owned(),
+            token,
+            _out: out,
+        }
     }
 
     /// Lets the agent end what it holds on to.
