@@ -156,8 +156,9 @@ fn the_dashboard_tells_the_demo_true() {
     let pane = tmux.run(&["respawn-pane", "-k", "-t", "main", env!("CARGO_BIN_EXE_fleetwatch"), "demo"]);
     assert_eq!(pane, "");
     let row = |name: &str| {
+        // The header names who has waited longest.
         let screen = tmux.screen("main");
-        screen.lines().find(|line| line.split_whitespace().any(|word| word == name)).unwrap_or_default().to_owned()
+        screen.lines().skip(1).find(|line| line.split_whitespace().any(|word| word == name)).unwrap_or_default().to_owned()
     };
     for (name, agent, word) in [
         ("shop-api", "claude 2.1.330", "approval"),
