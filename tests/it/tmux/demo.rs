@@ -158,7 +158,12 @@ fn the_dashboard_tells_the_demo_true() {
     let row = |name: &str| {
         // The header names who has waited longest.
         let screen = tmux.screen("main");
-        screen.lines().skip(1).find(|line| line.split_whitespace().any(|word| word == name)).unwrap_or_default().to_owned()
+        screen
+            .lines()
+            .skip(1)
+            .find(|line| line.split_whitespace().any(|word| word == name))
+            .unwrap_or_default()
+            .to_owned()
     };
     for (name, agent, word) in [
         ("shop-api", "claude 2.1.330", "approval"),

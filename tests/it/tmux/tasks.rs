@@ -723,7 +723,7 @@ fn the_bells_of_a_task_that_is_run_again_are_counted_anew() {
         let rung = |events: Vec<String>| {
             // Bells are told by themselves, and those since with the end.
             let counts = events.iter().filter_map(|event| {
-                event.strip_prefix("notify ").or_else(|| event.strip_prefix("exited ")?.split(' ').next())
+                event.strip_prefix("notify ").or_else(|| Some(event.strip_prefix("exited ")?.split_once(' ')?.0))
             });
             counts.filter_map(|count| count.parse::<usize>().ok()).sum::<usize>()
         };
