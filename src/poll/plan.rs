@@ -370,8 +370,11 @@ impl Pace {
 
     /// How long to wait until the next look, when the last one took so long.
     fn pause(&self, took: Duration) -> Duration {
-        // A server with many panes, or on a busy machine, is not to be kept busy by being watched.
-        self.wanted_pause().max((took * REST).min(self.ticks.longest))
+        // A server with many panes, or on a busy machine, is not to be kept busy by being watched; but where something changes
+        // here, it is told of within two usual ticks.
+        let is_changing = self.host.is_none() && self.quiet < QUIET_LOOKS.0 && took < self.ticks.usual;
+        let longest = if is_changing { self.ticks.usual } else { self.ticks.longest };
+        self.wanted_pause().max((took * REST).min(longest))
     }
 
     fn wanted_pause(&self) -> Duration {

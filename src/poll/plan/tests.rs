@@ -375,6 +375,8 @@ fn the_tick_follows_what_happens() {
     // A look that takes long is followed by a long rest.
     assert_eq!(tmux.memory.pause(Duration::from_millis(10)), shortest);
     assert_eq!(tmux.memory.pause(Duration::from_millis(100)), Duration::from_millis(400));
+    // What changes is told soon, unless looking at it takes longer than that.
+    assert_eq!(tmux.memory.pause(Duration::from_millis(200)), usual);
     assert_eq!(tmux.memory.pause(Duration::from_secs(3)), longest);
 }
 
