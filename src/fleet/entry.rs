@@ -10,7 +10,7 @@ use super::view::{Capture, Declared, PaneReport, Terminal};
 use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
 use crate::ids::{PaneLocation, TerminalKey};
-use crate::profile::{ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
+use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{
     Anomaly, Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition,
@@ -329,9 +329,9 @@ impl Entry {
                 let replaced = self.agent_runs(tool, version, profiles, now) || was_dead;
                 // It is this agent's: the one before had another tracker.
                 record(&mut self.tracker);
-                self.remember();
+                let remembered = self.remember();
                 let needs_reading = changed || replaced || !self.tracker.is_reading();
-                self.read(needs_reading, resized, profiles, now)
+                self.read((needs_reading, remembered), resized, profiles, now)
             }
             (Program::Other { command }, _) => {
                 self.remember();
@@ -370,12 +370,13 @@ impl Entry {
         self.terminal.screen = Some(screen);
     }
 
-    /// Goes on from what the history says, if that is about what runs there now or about an agent that has ended.
-    fn remember(&mut self) {
-        let Some(known) = self.known.take() else { return };
+    /// Goes on from what the history says, if that is about what runs there now or about an agent that has ended. Gives the
+    /// reading of what was shown then, where that is what is shown now.
+    fn remember(&mut self) -> Option<Classification> {
+        let known = self.known.take()?;
         let was = &known.state.terminal;
         let selected = match &self.agent {
-            Some(agent) if agent.tool != was.tool => return,
+            Some(agent) if agent.tool != was.tool => return None,
             Some(agent) => agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool),
             None => {
                 let facts = &mut self.terminal.state.terminal;
@@ -390,10 +391,12 @@ impl Entry {
         let reading = known.screen.as_ref().filter(|_| is_read).zip(selected.as_ref());
         let reading = reading.map(|(screen, selected)| selected.profile.read(screen, &facts));
         if is_read && self.agent.is_some() && reading.is_none() {
-            return;
+            return None;
         }
         let temporal = selected.map(|selected| selected.temporal()).unwrap_or_default();
         self.tracker.remember(&known, reading.as_ref(), temporal);
+        let is_same = known.screen == self.terminal.screen && facts == self.terminal.facts;
+        reading.filter(|_| is_same)
     }
 
     /// Takes the profile that another library has for the agent.
@@ -500,7 +503,14 @@ impl Entry {
         self.agent = Some(Agent { tool, told, banner, selected });
     }
 
-    fn read(&mut self, changed: bool, resized: bool, profiles: &ProfileSet, now: Timestamp) -> Option<Transition> {
+    /// Reads the screen if it has changed, unless that is done already.
+    fn read(
+        &mut self,
+        (changed, remembered): (bool, Option<Classification>),
+        resized: bool,
+        profiles: &ProfileSet,
+        now: Timestamp,
+    ) -> Option<Transition> {
         // A profile that only stands in for one reads nothing.
         let own = |agent: &Agent| agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool);
         let Some(mut selected) = self.agent.as_ref().and_then(own) else {
@@ -515,7 +525,7 @@ impl Entry {
         if !changed {
             return self.observe(Observation::Unchanged, now);
         }
-        let mut reading = selected.profile.read(&screen, &self.terminal.facts);
+        let mut reading = remembered.unwrap_or_else(|| selected.profile.read(&screen, &self.terminal.facts));
         if self.learn_version(reading.banner_version.take(), profiles, now)
             && let Some(better) = self.agent.as_ref().and_then(|agent| agent.selected.clone())
         {
