@@ -95,6 +95,16 @@ enum Width {
     Rest,
 }
 
+impl Width {
+    /// The cells without which there is no such column.
+    fn least(self) -> usize {
+        match self {
+            Self::Fixed(least) | Self::Words(least, _) => least,
+            Self::Rest => 0,
+        }
+    }
+}
+
 /// The columns, left to right. One more is one more line.
 pub const COLUMNS: [Column; 20] = [
     column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name),
@@ -267,7 +277,10 @@ impl ColumnLayout {
         }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
         let is_folded = width < TOLD_FROM && arrangement.columns == ChosenColumns::default();
-        let is_wanted = |it: &Column| !(it.stays() || is_folded && it.is_told()) && it.says_something(items);
+        // What all rows say is asked only of columns that may have room.
+        let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
+        let is_wanted =
+            |it: &Column| !(it.stays() || is_folded && it.is_told()) && may_fit(it) && it.says_something(items);
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
             columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
         optional.sort_by_key(|(it, _)| (width < TOLD_FROM || !it.is_told(), it.spare));
