@@ -9,7 +9,7 @@ mod plan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
@@ -241,9 +241,29 @@ fn waits(known: &Input) -> Option<PaneId> {
     }
 }
 
+/// Pollers of servers on hosts: all of them are this machine's work.
+static HOSTS: AtomicU32 = AtomicU32::new(0);
+
+/// One of [`HOSTS`].
+struct OnHost;
+
+impl OnHost {
+    fn new() -> Self {
+        HOSTS.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for OnHost {
+    fn drop(&mut self) {
+        HOSTS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// One server with what is remembered of the last looks at it.
 struct ServerPoller {
     server: Server,
+    on_host: Option<OnHost>,
     profiles: Arc<ProfileSet>,
     memory: ServerMemory,
     keeper: TaskHooks,
@@ -276,6 +296,7 @@ impl ServerPoller {
         let records_read = AgentRecords::of(&server);
         let keeper = TaskHooks::new(keeper, since.hooks_set);
         Ok(Self {
+            on_host: server.id().host.is_some().then(OnHost::new),
             server,
             profiles,
             memory,
@@ -494,6 +515,10 @@ impl ServerPoller {
     }
 
     fn pause(&self) -> Duration {
-        self.memory.pause(self.took)
+        let turn = match self.on_host {
+            Some(_) => plan::turn_of_host(HOSTS.load(Ordering::Relaxed), self.took),
+            None => Duration::ZERO,
+        };
+        self.memory.pause(self.took).max(turn)
     }
 }

@@ -8,10 +8,11 @@
 # Neither a login's greeting nor a program can know the nonce of a request. There are no lengths of answers: sh could count
 # bytes only in a file, or in a variable that loses some.
 exec 3>&1
+# It runs in a subshell of its own.
 if [ "$(printf ab | head -c 1 2>/dev/null)" = a ]; then
-  take() { head -c "$1"; }
+  take() { exec head -c "$1"; }
 else
-  take() { dd ibs=1 obs=65536 count="$1" 2>/dev/null; }
+  take() { exec dd ibs=1 obs=65536 count="$1" 2>/dev/null; }
 fi
 machine=
 IFS= read -r machine 2>/dev/null </etc/machine-id

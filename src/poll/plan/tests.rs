@@ -490,3 +490,15 @@ fn the_first_pane_stands_for_its_window_as_long_as_it_is_there() {
     tmux.panes.retain(|(pane, _)| pane.id == PaneId(2));
     assert_eq!(primary(&mut tmux), [2]);
 }
+
+#[test]
+fn many_hosts_take_turns() {
+    let second = Duration::from_secs(1);
+    assert_eq!(
+        turn_of_host(1, Duration::ZERO),
+        Duration::from_millis(15),
+        "one is asked as often as something changes there"
+    );
+    assert_eq!(turn_of_host(100, second), Duration::from_millis(500));
+    assert_eq!(turn_of_host(100, 2 * second), Duration::ZERO, "it was slow enough");
+}
