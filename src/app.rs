@@ -105,6 +105,9 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     app.run().await
 }
 
+/// For so long after a jump was asked for no key is a command.
+const JUMPING: Duration = Duration::from_millis(300);
+
 struct App {
     engine: Engine,
     ui: Ui,
@@ -130,6 +133,8 @@ struct App {
     lent: Option<Lent>,
     tty: Tty,
     wants_to_end: bool,
+    /// When the operator asked last to be brought to a terminal.
+    jumped: Option<Instant>,
     last_frame: Instant,
     /// When the next frame is to be drawn because something has changed; times change by themselves.
     due: Option<Instant>,
@@ -166,6 +171,7 @@ impl App {
             lent: None,
             config,
             wants_to_end: false,
+            jumped: None,
             last_frame: Instant::now(),
             due: None,
         })
@@ -391,6 +397,12 @@ impl App {
             self.wants_to_end = true;
             return Ok(());
         };
+        // What is typed on while tmux switches was meant for the agent, and is no command of the dashboard. What comes after
+        // the switch tmux gives to the pane that is shown then: nobody can hold that.
+        let is_typed = matches!(event, Event::Key(_) | Event::Paste(_));
+        if is_typed && self.jumped.is_some_and(|at| at.elapsed() < JUMPING) {
+            return Ok(());
+        }
         let requests = self.ui.handle(&event, &self.engine.fleet().view(poll::now()));
         for request in requests {
             self.carry_out(request).await?;

@@ -341,10 +341,12 @@ impl Fleet {
 
     fn listed(&mut self, server: &ServerId, panes: Vec<PaneReport>, is_first: bool) {
         let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
+        let view = self.servers.get(server);
+        let with_server = view.is_some_and(|view| matches!(view.health, ServerHealth::NoServer(_)));
         let here = self.of_server(server).map(|(key, _)| key);
         let missing: Vec<TerminalKey> = here.filter(|key| !listed.contains(key)).cloned().collect();
         for key in missing {
-            self.observe(&key, Observation::Gone);
+            self.observe(&key, Observation::Gone { with_server });
         }
         for pane in panes {
             self.pane(pane, !is_first);

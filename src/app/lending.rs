@@ -87,6 +87,8 @@ impl App {
     /// Gives the terminal to another program until it ends; the operator is told when it cannot be started.
     pub(super) fn hand_over(&mut self, command: Command, name: String, purpose: LendPurpose) -> Result<(), AppError> {
         self.let_go();
+        // What was typed ahead was meant for the dashboard: no agent's prompt and no editor gets it.
+        self.tty.forget_typed();
         match tokio::process::Command::from(command).kill_on_drop(true).spawn() {
             Ok(mut child) => {
                 let errors = child.stderr.take();

@@ -76,7 +76,8 @@ impl App {
     }
 
     /// Brings the operator to a terminal, or lends the terminal to what does.
-    fn jump(&self, key: TerminalKey) {
+    fn jump(&mut self, key: TerminalKey) {
+        self.jumped = Some(tokio::time::Instant::now());
         let (tmux, inside, to) = (self.tmux(), self.actors.inside.clone(), key.clone());
         let jump = async move { Server::new(to.server.clone(), tmux)?.jump(&to, inside.as_ref()).await };
         self.actors.work(jump, move |app, jump| {

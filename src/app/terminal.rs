@@ -69,6 +69,12 @@ impl Tty {
         give_back();
     }
 
+    /// Forgets what was typed and not read yet.
+    pub(super) fn forget_typed(&self) {
+        let flushed = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+        flushed.err().into_iter().for_each(|error| tracing::debug!(%error, "what was typed ahead was not forgotten"));
+    }
+
     /// Takes the terminal again, after others have drawn on it.
     pub(super) fn retake(&mut self) -> io::Result<()> {
         take(self.mouse)?;

@@ -283,7 +283,20 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     };
     let agents = view.terminals.iter().filter(|one| !one.state.has_ended());
     let agents: Vec<&Terminal> = agents.copied().collect();
-    let records = agents.iter().map(|agent| Finding::good("record", record(agent, watched)));
+    // Agents of a kind of which the same is to be said are told together.
+    let mut told: Vec<((&str, String), Vec<&str>)> = Vec::new();
+    for agent in &agents {
+        let facts = &agent.state.terminal;
+        let what = (facts.tool.as_str(), record(agent, watched));
+        match told.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, names)) => names.push(&facts.id),
+            None => told.push((what, vec![&facts.id])),
+        }
+    }
+    let finding = |((tool, what), names): ((&str, String), Vec<&str>)| {
+        Finding::good("record", format!("{tool} ({}): {what}", names.join(", ")))
+    };
+    let records = told.into_iter().map(finding);
     let poll = &watched.settings.poll;
     let refusals = join_all(agents.iter().filter(|_| poll.git).map(|agent| refusal(agent, &poll.tmux))).await;
     std::iter::once(found).chain(records).chain(refusals.into_iter().flatten()).collect()
@@ -301,7 +314,7 @@ async fn refusal(agent: &Terminal, tmux: &tmux::Settings) -> Option<Finding> {
 
 /// What tells of an agent beside its screen, and why nothing more does.
 fn record(agent: &Terminal, watched: &Watched) -> String {
-    let (facts, id) = (&agent.state.terminal, &agent.state.terminal.id);
+    let facts = &agent.state.terminal;
     let names = |source| {
         let of_it = agent.state.agent.iter().filter(|(_, fact)| fact.source == source);
         of_it.map(|(name, _)| name.word()).collect::<Vec<_>>().join(", ")
@@ -318,7 +331,7 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
         }
     };
     let shown = if shown.is_empty() { String::new() } else { format!("; its screen tells {shown}") };
-    format!("{id}: {witness}{shown}")
+    format!("{witness}{shown}")
 }
 
 async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {

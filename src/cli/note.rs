@@ -37,7 +37,11 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let settings = &watched.loaded.config.history;
     let path = settings.location().filter(|_| settings.enabled).ok_or_else(|| {
-        Failure::refused("no history is kept, and notes are kept there").hint("set `enabled = true` in [history]")
+        let hint = match settings.enabled {
+            true => "set HOME or XDG_STATE_HOME, or `path` in [history]",
+            false => "set `enabled = true` in [history]",
+        };
+        Failure::refused("no history is kept, and notes are kept there").hint(hint)
     })?;
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let survey = watched.survey().await?;

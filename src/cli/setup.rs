@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, BufRead as _, ErrorKind, IsTerminal as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 
@@ -67,7 +68,8 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     }
     output::write_whole(&format!("\n{shown}\n"))?;
     if !asking.yes("Write this? What is there now is kept as NAME.before-fleetwatch.", false)? {
-        return Err(Failure::refused("nothing was written").into());
+        output::print("nothing was written\n")?;
+        return Ok(ExitCode::FAILURE);
     }
     write(proposals)
 }

@@ -40,8 +40,8 @@ actions! {
     NextWaiting = "next-waiting", "select the next that needs you: longest wait first, then failed, then finished" [table];
     PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table];
     Filter = "filter", "filter the terminals" [table];
-    Sort = "sort", "sort by attention, name, phase, age, agent, host in turn" [table];
-    Group = "group", "group by session, agent, host, label, nothing in turn" [table];
+    Sort = "sort", "sort by attention, name, phase, age, agent, server in turn" [table];
+    Group = "group", "group by session, agent, server, label, nothing in turn" [table];
     Fold = "fold", "fold or unfold the group" [row table];
     FoldAll = "fold-all", "fold or unfold all groups" [table];
     Mark = "mark", "mark the terminal or group, to act on several with B, x, m, p and S" [row table];

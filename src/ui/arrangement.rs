@@ -82,7 +82,7 @@ impl Sort {
             Self::Phase => "phase",
             Self::Age => "age",
             Self::Agent => "agent",
-            Self::Host => "host",
+            Self::Host => "server",
             Self::Model => "model",
             Self::Context => "context",
             Self::Plan => "plan",
@@ -118,7 +118,7 @@ impl Grouping {
             Self::None => None,
             Self::Session => Some("session"),
             Self::Agent => Some("agent"),
-            Self::Host => Some("host"),
+            Self::Host => Some("server"),
             Self::Label => Some("label"),
         }
     }

@@ -15,7 +15,7 @@ use super::arrangement::RowKey;
 use super::frame::Hint;
 use super::help::{ExplanationView, Help};
 use super::item::Item;
-use super::keymap::Context;
+use super::keymap::{Context, Keymap};
 use super::lists::copying;
 use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
 use super::toast::{self, Topic};
@@ -320,6 +320,11 @@ impl Ui {
         }
         match self.options.keymap.action(self.context(), key) {
             Some(action) => self.perform(action, view),
+            None if self.overlays.is_empty() => {
+                let help = self.options.keymap.key_for(Context::Fleet, Action::Help).unwrap_or_default();
+                self.say(format!("{} does nothing here; {help} lists keys", Keymap::name_of(key)), view);
+                Vec::new()
+            }
             None => {
                 let requests = self.with_top(view, |overlay, cx| overlay.key(key, cx)).1;
                 if self.context() == Context::Filter {

@@ -242,7 +242,7 @@ fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a ServerHealt
     let part = |server: &ServerView| {
         let kind = if server.id.host.is_some() { " (host)" } else { "" };
         let tasks = view.tasks.iter().filter(|task| task.key.server == server.id).count();
-        match health(server, view.now) {
+        match health(server, view) {
             None => (format!("{} {}{kind}", server.id, server.terminals + tasks), canvas.theme.parts.quiet),
             Some(trouble) => (format!("{} {trouble}{kind}", server.id), canvas.theme.style(Status::Error)),
         }
@@ -275,11 +275,18 @@ fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
 }
 
 /// What is wrong with a server, in a few words.
-fn health(server: &ServerView, now: Timestamp) -> Option<String> {
+fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
+    let now = view.now;
     match &server.health {
         ServerHealth::Up => None,
         ServerHealth::Waiting => Some("no answer yet".to_owned()),
-        ServerHealth::NoServer(_) => Some("no server".to_owned()),
+        ServerHealth::NoServer(_) => {
+            // What is still shown of it is of then.
+            let left = view.terminals.iter().filter(|it| it.key.server == server.id).map(|it| it.state.since).max();
+            Some(
+                left.map_or_else(|| "no tmux".to_owned(), |at| format!("tmux ended {} ago", times::age(now.since(at)))),
+            )
+        }
         ServerHealth::Failed(problem) => {
             let since = server.answered_at.map(|at| format!(" {}", times::age(now.since(at)))).unwrap_or_default();
             Some(format!("! {}{since}", problem.kind.replace('_', " ")))
@@ -297,7 +304,9 @@ fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
     let data = oldest_answer(view).map(|oldest| {
         let age = view.now.since(oldest);
         let style = if age >= OLD { canvas.theme.style(Status::Error) } else { quiet };
-        (format!("data <{}", bound(age).0), style)
+        // Where no server is left, nothing that is shown is that young.
+        let is_of_now = view.servers.iter().any(|server| !matches!(server.health, ServerHealth::NoServer(_)));
+        (format!("{} <{}", if is_of_now { "data" } else { "asked" }, bound(age).0), style)
     });
     let mut parts: Vec<Part> = Vec::new();
     for part in [trouble, muted, data].into_iter().flatten() {

@@ -11,7 +11,7 @@ use super::frame::{self, Canvas, Hint, StyledLine};
 use super::keymap::{Binding, Context, show};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use super::scroll::{SearchableText, Viewport};
-use super::table::{DRAFTED, INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
+use super::table::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::{self, padded};
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
@@ -181,27 +181,36 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
     for (mark, text) in [
         (UNSEEN_MARK, "the result or the bell has not been seen yet: select the row for a second"),
         (SENT_MARK, "the turn began with a prompt that fleetwatch sent"),
-        (INFERRED_MARK, "the turn was seen on the screen only"),
+        (INFERRED_MARK, "behind a result: the turn was seen on the screen only"),
         (RUNS, "a task that runs"),
         (MARKED, "marked, to be acted on with the others"),
         (PINNED, "pinned to the top"),
         (MUTED, "muted: it never counts as needing you"),
         (DRAFTED, "you began a prompt for it here, and have not sent it"),
+        (NOTED, "your note on it, in WHAT"),
+        (">", "before an age: nobody saw the state begin, so it is at least that old"),
+        (MOVES, "before an age, or under STABLE: the screen still moves"),
+        ("data", "in the header: all that is shown is younger than that"),
     ] {
         lines.push(vec![(format!("  {}", padded(mark, MARK)), parts.quiet), (text.to_owned(), parts.text)]);
     }
-    // What does not fit is cut, as everywhere.
-    lines.into_iter().map(|line| fitting(line, room)).collect()
+    lines.into_iter().flat_map(|line| hanging(line, room)).collect()
 }
 
-/// As much of a line as fits into that many cells.
-fn fitting(line: StyledLine, mut room: usize) -> StyledLine {
-    let mut part = |(text, style): (String, _)| {
-        let text = text::cut(&text, room).into_owned();
-        room -= text::width(&text).min(room);
-        (text, style)
-    };
-    line.into_iter().map(&mut part).filter(|(text, _)| !text.is_empty()).collect()
+/// A mark with what it means, which goes on below itself where it does not fit into that many cells.
+fn hanging(mut line: StyledLine, room: usize) -> Vec<StyledLine> {
+    let Some((text, style)) = line.pop() else { return vec![line] };
+    let before: usize = line.iter().map(|(text, _)| text::width(text)).sum();
+    let text = text.trim_start();
+    let gap = if line.len() > 1 { "  " } else { "" };
+    let rows = text::wrapped(text, room.saturating_sub(before + gap.len()).max(20), usize::MAX);
+    let mut lines = Vec::new();
+    for (nth, row) in rows.into_iter().enumerate() {
+        let mut parts = if nth == 0 { line.clone() } else { vec![(" ".repeat(before), style)] };
+        parts.push((format!("{gap}{row}"), style));
+        lines.push(parts);
+    }
+    lines
 }
 
 fn explanation(status: Status) -> &'static str {

@@ -413,7 +413,7 @@ pub fn trouble(state: &State) -> Option<String> {
     match state.diagnostics.availability {
         Availability::Available => None,
         Availability::TuiDown => Some("the agent has ended; its pane is still there".to_owned()),
-        Availability::Unavailable => Some("the pane is gone".to_owned()),
+        Availability::Unavailable => Some(state.activity.clone().unwrap_or_else(|| "the pane is gone".to_owned())),
         Availability::Error => Some(problem.map_or("cannot be read".to_owned(), |problem| problem.message.clone())),
         Availability::Unknown => problem.map(|problem| problem.message.clone()),
     }

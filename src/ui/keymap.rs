@@ -146,6 +146,11 @@ impl Keymap {
         self.bindings(context).find(|binding| binding.keys.contains(&key))?.action
     }
 
+    /// A key as it is written for people.
+    pub fn name_of(key: KeyEvent) -> String {
+        show(plain(key))
+    }
+
     /// The bindings of a context that do something.
     pub fn bindings(&self, context: Context) -> impl Iterator<Item = &Binding> {
         self.bindings.get(&context).into_iter().flatten().filter(|binding| binding.action.is_some())

@@ -132,7 +132,7 @@ pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
         let answers = match &server.health {
             ServerHealth::Up => format!("{} ms", server.load.took.as_millis()),
             ServerHealth::Waiting => "no answer yet".to_owned(),
-            ServerHealth::NoServer(_) => "no server".to_owned(),
+            ServerHealth::NoServer(_) => "no tmux".to_owned(),
             ServerHealth::Failed(problem) => problem.kind.replace('_', " "),
         };
         let broken = match server.load.broken {

@@ -33,7 +33,9 @@ impl NoteBar {
         let common = first.filter(|first| items.iter().all(|item| value(part, *item) == Some(first)));
         let noted = items.iter().map(|item| (item.kept_note(), item.id().to_owned())).collect();
         let before = common.unwrap_or_default().to_owned();
-        Some(Self { part, noted, line: LineInput::new(&before), before })
+        // Another name is seldom the old one with something behind it.
+        let line = if part == NotePart::Name { LineInput::selected(&before) } else { LineInput::new(&before) };
+        Some(Self { part, noted, line, before })
     }
 
     fn head(&self) -> String {

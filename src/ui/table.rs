@@ -175,7 +175,7 @@ pub const SENT_MARK: &str = "›";
 /// See [`SENT_MARK`].
 pub const INFERRED_MARK: &str = "~";
 /// What stands for how long a screen has stood still that has not: it still moves.
-const MOVES: &str = "~";
+pub const MOVES: &str = "~";
 /// What stands behind a result that the operator has not seen yet.
 pub const UNSEEN_MARK: &str = "●";
 

@@ -58,7 +58,8 @@ impl TotalsWords {
         let counted = words.iter().map(|(result, word)| (totals.turns(*result), word)).filter(|(count, _)| *count > 0);
         let turns = counted.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(" ");
         let (read, written) = (totals.tokens_in, totals.tokens_out);
-        let tokens = read.or(written).map(|_| read.unwrap_or_default().saturating_add(written.unwrap_or_default()));
+        // An agent that worked used some: what adds up to none is not known.
+        let tokens = Some(read.unwrap_or_default().saturating_add(written.unwrap_or_default())).filter(|sum| *sum > 0);
         Self {
             worked: time(Holder::Working),
             waited: time(Holder::Waiting),
@@ -69,15 +70,9 @@ impl TotalsWords {
     }
 }
 
-/// A length of time in its two largest units.
+/// A length of time as it is told everywhere; what is more than nothing is at least a second.
 fn length(span: Span) -> String {
-    let seconds = span.as_millis().div_ceil(1000);
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds}s"),
-        (0, minutes) => format!("{minutes}m {:02}s", seconds % 60),
-        (hours, minutes) => format!("{hours}h {minutes:02}m"),
-    }
+    times::running(Span::from_secs(span.as_millis().div_ceil(1000)))
 }
 
 /// The view of one day.
@@ -378,7 +373,7 @@ mod tests {
         let of = |seconds: u64| length(Span::from_millis(seconds * 1000 - 100));
         assert_eq!(
             [of(1), of(59), of(60), of(3599), of(3600), of(36_061)],
-            ["1s", "59s", "1m 00s", "59m 59s", "1h 00m", "10h 01m"]
+            ["1s", "59s", "1m00", "59m", "1h00", "10h"]
         );
     }
 
@@ -386,6 +381,8 @@ mod tests {
     fn what_nobody_knows_has_no_words() {
         let words = TotalsWords::of(&Totals::default());
         assert_eq!(words, TotalsWords { worked: None, waited: None, turns: None, tokens: None, cost: None });
+        let none = Totals { tokens_in: Some(0), tokens_out: Some(0), ..Totals::default() };
+        assert_eq!(TotalsWords::of(&none).tokens, None);
         let words = TotalsWords::of(&Totals { tokens_out: Some(1200), cost_usd: Some(0.0), ..Totals::default() });
         assert_eq!((words.tokens.as_deref(), words.cost.as_deref()), (Some("1.2k"), Some("$0.00")));
     }

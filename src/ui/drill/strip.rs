@@ -123,7 +123,7 @@ impl Strip {
         let parts = &canvas.theme.parts;
         let (from, line) = self.stretches(steps, until);
         let time = |at| match until.since(from) {
-            shown if shown > DAY => times::day_and_clock(at, canvas.zone),
+            shown if shown >= DAY => times::day_and_clock(at, canvas.zone),
             shown if shown < MINUTES => times::wall(at, canvas.zone).chars().take(8).collect(),
             _ => times::clock(at, canvas.zone),
         };
@@ -141,7 +141,10 @@ impl Strip {
 
         let mut pen = Pen::new(buffer, area, 1);
         pen.skip(1).text(self.shown_zoom(steps, until).title(), parts.title).text("  ", parts.quiet);
-        let totals = totals(&line);
+        // Before the first look there was nothing to be watched.
+        let begun = line.partition_point(|stretch| stretch.to <= self.begin(steps, until));
+        let is_before = line[..begun].iter().all(|stretch| stretch.holder == Holder::Unwatched);
+        let totals = totals(if is_before { &line[begun..] } else { &line });
         let message = |(holder, span): &(Holder, Span), is_short: bool| {
             let word = if is_short { short } else { word };
             format!(" {} {}", word(*holder, self.of_task), times::running(*span))

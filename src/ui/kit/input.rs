@@ -15,6 +15,8 @@ const MOST: usize = 1000;
 pub struct LineInput {
     /// Has one line at all times.
     area: TextArea<'static>,
+    /// Whether what it began with is selected as a whole, so that what is typed takes its place.
+    is_selected: bool,
 }
 
 impl Default for LineInput {
@@ -29,7 +31,12 @@ impl LineInput {
         let mut area = TextArea::new(vec![text.to_owned()]);
         area.set_max_histories(0);
         area.move_cursor(CursorMove::End);
-        Self { area }
+        Self { area, is_selected: false }
+    }
+
+    /// The same with the text selected: what is typed takes its place, and any other key keeps it.
+    pub fn selected(text: &str) -> Self {
+        Self { is_selected: !text.is_empty(), ..Self::new(text) }
     }
 
     /// What was typed.
@@ -47,6 +54,13 @@ impl LineInput {
         // With Shift the text area would select, which a line does not show.
         let key = KeyEvent { modifiers: key.modifiers - KeyModifiers::SHIFT, ..key };
         let before = self.area.clone();
+        let is_typed = matches!(key.code, KeyCode::Char(_)) && key.modifiers.is_empty();
+        if std::mem::take(&mut self.is_selected)
+            && (is_typed || matches!(key.code, KeyCode::Backspace | KeyCode::Delete))
+        {
+            *self = Self::new("");
+            return if is_typed { self.area.input(key) } else { true };
+        }
         let changed = match (key.code, key.modifiers) {
             // As in every shell: what is behind the cursor stays.
             (KeyCode::Char('u'), KeyModifiers::CONTROL) => self.area.delete_line_by_head(),
@@ -63,6 +77,9 @@ impl LineInput {
 
     /// Takes in a pasted text; what does not fit into a line is left out. Returns whether the text is another one now.
     pub fn paste(&mut self, text: &str) -> bool {
+        if std::mem::take(&mut self.is_selected) {
+            *self = Self::new("");
+        }
         let room = MOST.saturating_sub(self.text().chars().count());
         let blank = |c| if c == '\n' || c == '\t' { ' ' } else { c };
         let pasted: String = text.chars().map(blank).filter(|&c| is_harmless(c)).take(room).collect();
@@ -80,7 +97,8 @@ impl LineInput {
         let under_cells = under.map_or(1, |piece| usize::from(piece.width));
         let rest = under.map_or("", |piece| after.split_once(piece.symbol).map_or("", |(_, rest)| rest));
         let left = cells.saturating_sub(text::width(before) + under_cells);
-        pen.raw(before, parts.text).raw(under.map_or(" ", |piece| piece.symbol), parts.cursor);
+        pen.raw(before, if self.is_selected { parts.cursor } else { parts.text })
+            .raw(under.map_or(" ", |piece| piece.symbol), parts.cursor);
         pen.field(rest, left, parts.text);
     }
 
@@ -139,6 +157,22 @@ mod tests {
         press(&mut line, KeyCode::Char('d'), alt);
         press(&mut line, KeyCode::Char('e'), control);
         assert!(line.around_cursor().1.is_empty());
+    }
+
+    #[test]
+    fn what_is_typed_takes_the_place_of_a_selected_text_and_other_keys_keep_it() {
+        let none = KeyModifiers::NONE;
+        let mut line = LineInput::selected("old");
+        assert!(press(&mut line, KeyCode::Char('n'), none) && press(&mut line, KeyCode::Char('o'), none));
+        assert_eq!(line.text(), "no");
+        let mut line = LineInput::selected("old");
+        press(&mut line, KeyCode::End, none);
+        assert!(press(&mut line, KeyCode::Char('-'), none));
+        assert_eq!(line.text(), "old-");
+        let mut line = LineInput::selected("old");
+        assert!(press(&mut line, KeyCode::Backspace, none) && line.text().is_empty());
+        let mut line = LineInput::selected("old");
+        assert!(line.paste("new") && line.text() == "new");
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl Watch {
             Happening::Unchanged => self.tracker.handle(Observation::Unchanged, at),
             Happening::Down => self.tracker.handle(Observation::TuiDown, at),
             Happening::NoProfile => self.tracker.handle(Observation::NoProfile { activity: "quiet".to_owned() }, at),
-            Happening::Gone => self.tracker.handle(Observation::Gone, at),
+            Happening::Gone => self.tracker.handle(Observation::Gone { with_server: false }, at),
             Happening::Failed => {
                 let problem = Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
                 self.tracker.handle(Observation::ProbeFailed(problem), at)

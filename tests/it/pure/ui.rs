@@ -860,6 +860,18 @@ fn what_is_looked_at_stays_under_the_cursor_when_that_makes_another_state_of_it(
 }
 
 #[test]
+fn a_key_that_does_nothing_says_so() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("!"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("! does nothing here; ? lists keys"));
+    // What is typed somewhere is no key of the table.
+    press(&mut ui, &fleet, &chars("/!"));
+    assert_eq!(text(&mut ui, &fleet, 120, 40).matches("does nothing here").count(), 1);
+}
+
+#[test]
 fn rows_are_sorted_by_what_the_operator_wants() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
@@ -873,7 +885,7 @@ fn rows_are_sorted_by_what_the_operator_wants() {
     assert_eq!(sorted("phase")[..4], ["ingest", "nightly", "検索", "docs"]);
     assert_eq!(sorted("age")[..3], ["legacy", "nightly", "web"]);
     assert_eq!(sorted("agent")[..4], ["shop-api", "検索", "infra", "legacy"]);
-    assert_eq!(sorted("host")[11], "ingest");
+    assert_eq!(sorted("server")[11], "ingest");
     press(&mut ui, &fleet, &chars("s"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("by attention"), "what is usual is not told");
 }

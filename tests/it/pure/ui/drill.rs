@@ -497,7 +497,7 @@ fn the_time_line_shows_an_hour_a_day_or_all() {
         shown.lines().skip(1).take(2).map(|line| line.chars().take(24).collect::<String>()).collect::<Vec<_>>()
     };
     assert_eq!(next(), [" Mon 13 Nov 21:13 ░░░░░░", " since start  █ worked 2"]);
-    assert_eq!(next(), [" 22:13 ░░░░░░░░░░░██╌╌╌╌", " last 24 h  █ worked 21m"]);
+    assert_eq!(next(), [" Mon 13 Nov 22:13 ░░░░░░", " last 24 h  █ worked 21m"]);
     assert_eq!(next(), [" 21:13 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌", " last hour  █ worked 4m3"]);
 }
 
