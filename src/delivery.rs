@@ -5,6 +5,7 @@
 
 mod carrier;
 mod outbox;
+mod webhook;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -157,7 +158,8 @@ impl Dispatcher {
             lead.into_iter().for_each(|lead| lead.handled(notice.clone()));
         }
         for delivery in deliveries {
-            let able = |means: &Means| self.has_terminal || matches!(means, Means::Desktop | Means::Command);
+            let able =
+                |means: &Means| self.has_terminal || matches!(means, Means::Desktop | Means::Command | Means::Webhook);
             let by: BTreeSet<Means> = delivery.by.iter().copied().filter(able).collect();
             bytes.extend(self.carrier.carry_out(&Dispatch { by, ..delivery }));
         }

@@ -12,6 +12,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, HeaderValue, UPGRADE};
+use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -110,22 +111,9 @@ impl Endpoint {
     /// # Errors
     /// It is no address of HTTP, or the file has no certificate.
     pub fn new(url: &str, authority: Option<&Path>) -> Result<Self, HttpError> {
-        let bad = |what: String| HttpError::Address {
-            what,
-            hint: "write it as https://NAME:PORT, or http://localhost:7717 through a tunnel".to_owned(),
-        };
-        let uri: Uri = url.parse().map_err(|error| bad(format!("{url:?} is no address: {error}")))?;
-        let (Some(scheme), Some(name)) = (uri.scheme_str(), uri.authority()) else {
-            return Err(bad(format!("{url:?} is no whole address")));
-        };
-        if name.as_str().contains('@') {
-            return Err(bad(format!("{url:?} has a name or a password in it, which nobody should see")));
-        }
-        let (usual, tls) = match scheme {
-            "https" => (443, Some(connector(authority)?)),
-            "http" => (80, None),
-            other => return Err(bad(format!("{other}: is no address of HTTP"))),
-        };
+        let (uri, name, is_encrypted) = parse(url)?;
+        let (usual, tls) = if is_encrypted { (443, Some(connector(authority)?)) } else { (80, None) };
+        let scheme = if is_encrypted { "https" } else { "http" };
         let base = uri.path_and_query().map_or("", |path| path.as_str());
         Ok(Self {
             place: format!("{scheme}://{name}"),
@@ -158,7 +146,7 @@ impl Endpoint {
 
     /// Whether nobody on the way reads what is said: it is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
-        self.tls.is_some() || OWN_NAMES.contains(&self.host.to_ascii_lowercase().as_str())
+        self.tls.is_some() || is_own(&self.host)
     }
 
     /// Asks, and reads the whole answer.
@@ -266,6 +254,40 @@ impl Endpoint {
     }
 }
 
+/// An address, the name in it, and whether what is said there is encrypted.
+fn parse(url: &str) -> Result<(Uri, Authority, bool), HttpError> {
+    let bad = |what: String| HttpError::Address {
+        what,
+        hint: "write it as https://NAME:PORT, or http://localhost:7717 through a tunnel".to_owned(),
+    };
+    let uri: Uri = url.parse().map_err(|error| bad(format!("{url:?} is no address: {error}")))?;
+    let (Some(scheme), Some(name)) = (uri.scheme_str(), uri.authority().cloned()) else {
+        return Err(bad(format!("{url:?} is no whole address")));
+    };
+    if name.as_str().contains('@') {
+        return Err(bad("a name or a password stands in the address, which nobody should see".to_owned()));
+    }
+    let is_encrypted = match scheme {
+        "https" => true,
+        "http" => false,
+        other => return Err(bad(format!("{other}: is no address of HTTP"))),
+    };
+    Ok((uri, name, is_encrypted))
+}
+
+/// Whether nobody on the way reads what is said to an address.
+///
+/// # Errors
+/// It is none.
+pub fn is_private(url: &str) -> Result<bool, HttpError> {
+    parse(url).map(|(_, name, is_encrypted)| is_encrypted || is_own(name.host()))
+}
+
+/// Whether a name is one of this machine.
+fn is_own(host: &str) -> bool {
+    OWN_NAMES.contains(&host.to_ascii_lowercase().as_str())
+}
+
 /// Checks certificates by the system's authorities, or by the one in a file.
 fn connector(authority: Option<&Path>) -> Result<TlsConnector, HttpError> {
     let unusable =
@@ -301,7 +323,6 @@ mod tests {
 
     #[test]
     fn what_leaves_the_machine_unencrypted_is_known() {
-        let is_private = |url: &str| Endpoint::new(url, None).map(|it| it.is_private());
         for own in ["http://localhost:7717", "http://127.0.0.1:1/fleet/", "http://[::1]:7717"] {
             assert_eq!(is_private(own), Ok(true), "{own}");
         }

@@ -21,7 +21,7 @@ use crate::state::{Phase, State};
 use crate::task::{Batch, Task, TaskEvent};
 use crate::time::{Span, Timestamp};
 
-pub use rule::{Means, NotifyRule, Occasion, QuietHours};
+pub use rule::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 
 /// How long something must stand until it is told.
 const HOLD: Span = Span::from_secs(1);
@@ -217,13 +217,13 @@ impl Notifier {
         if self.muted {
             return self.handled.push(notice.id());
         }
-        // One notice rings once, however many rules want it to; each rule's own command runs.
+        // One notice rings once, however many rules want it to; each rule's own command runs, and its own web hook is posted to.
         for lane in &mut self.lanes {
             if !lane.rule().wants(&notice, now, &self.zone) {
                 continue;
             }
             let means: BTreeSet<Means> = lane.rule().by.difference(&used).copied().collect();
-            used.extend(means.iter().copied().filter(|&means| means != Means::Command));
+            used.extend(means.iter().copied().filter(|means| !matches!(means, Means::Command | Means::Webhook)));
             if !means.is_empty() {
                 is_wanted = true;
                 lane.push(notice.clone(), means);

@@ -226,7 +226,7 @@ pub(super) struct NotifyTable {
     pub on: Vec<String>,
     /// Glob pattern of the terminal's name in fleetwatch; none means every terminal.
     pub terminal: Option<String>,
-    /// How it is told: bell, osc9, osc777, desktop, command.
+    /// How it is told: bell, osc9, osc777, desktop, command, webhook.
     pub by: Vec<String>,
     /// A program and its arguments; it gets the events as JSON lines on its standard input.
     pub command: Vec<String>,
@@ -235,6 +235,14 @@ pub(super) struct NotifyTable {
     /// Variables of fleetwatch's own environment that the command gets beside the usual ones (PATH, HOME, locale, display
     /// and session), such as the token of a service.
     pub command_environment: Vec<String>,
+    /// The address to which it is posted, with https.
+    pub webhook: Option<String>,
+    /// What is posted: json, ntfy or slack.
+    pub webhook_shape: Option<String>,
+    /// The variable of fleetwatch's own environment with the secret by which it is signed.
+    pub webhook_secret: Option<String>,
+    /// The same with a token that is sent along.
+    pub webhook_token: Option<String>,
     /// A part of each day in which this rule is silent, such as `22:00-07:00`.
     pub quiet_hours: Option<String>,
     /// The least number of seconds between two notices of this rule; what comes in between is told together.

@@ -25,7 +25,8 @@ use super::{
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
 use crate::history;
-use crate::notify::{Means, NotifyRule, Occasion, QuietHours};
+use crate::http;
+use crate::notify::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 use crate::pattern::Pattern;
 use crate::state::unfit_name;
 use crate::time::Span;
@@ -105,6 +106,9 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("notify", &["command"], Rule::List(no_command)),
     ("notify", &["command_seconds"], Rule::Seconds(0.1, 600.0)),
     ("notify", &["command_environment"], Rule::List(no_variables)),
+    ("notify", &["webhook"], Rule::Text(no_webhook)),
+    ("notify", &["webhook_shape"], Rule::OneOf(shapes)),
+    ("notify", &["webhook_secret", "webhook_token"], Rule::Text(no_variable)),
     ("notify", &["quiet_hours"], Rule::Text(no_quiet_hours)),
     ("notify", &["minimum_distance_seconds"], Rule::Seconds(0.0, 86_400.0)),
     ("follow_up", &["on"], Rule::OneOf(occasions)),
@@ -174,6 +178,10 @@ fn means() -> Vec<&'static str> {
     Means::ALL.iter().map(|means| means.word()).collect()
 }
 
+fn shapes() -> Vec<&'static str> {
+    WebhookShape::ALL.iter().map(|shape| shape.word()).collect()
+}
+
 fn no_terminal_name(name: &str) -> Option<ValueFault> {
     unfit_name(name).and_then(|hint| fault(format!("`{name}` cannot be a terminal's name"), hint))
 }
@@ -221,6 +229,21 @@ fn no_variables(names: &[&str]) -> Option<ValueFault> {
     let odd = names.iter().find(|name| name.is_empty() || name.contains(['=', '\0', '$', '*', ' ']))?;
     let hint = "write names only, such as command_environment = [\"NTFY_TOKEN\"]";
     fault(format!("`{odd}` is no name of an environment variable"), hint)
+}
+
+fn no_variable(name: &str) -> Option<ValueFault> {
+    no_variables(&[name])
+}
+
+fn no_webhook(url: &str) -> Option<ValueFault> {
+    let hint =
+        "write the whole address, such as webhook = \"https://ntfy.sh/my-topic\"; without https only on this machine";
+    match http::is_private(url) {
+        Ok(true) => None,
+        Ok(false) => fault("what is posted there is not encrypted".to_owned(), hint),
+        // The address may be a secret.
+        Err(_) => fault("this is no address to post to".to_owned(), hint),
+    }
 }
 
 fn no_quiet_hours(text: &str) -> Option<ValueFault> {
@@ -432,6 +455,19 @@ impl Source<'_> {
         if !table.command.is_empty() {
             by.insert(Means::Command);
         }
+        if by.contains(&Means::Webhook) && table.webhook.is_none() {
+            let hint = "name where it is posted: webhook = \"https://ntfy.sh/my-topic\"";
+            return Err(self.fault(at("by"), "a rule goes by `webhook` and names none", hint));
+        }
+        let webhook = table.webhook.map(|url| Webhook {
+            url,
+            shape: table.webhook_shape.as_deref().and_then(WebhookShape::of_word).unwrap_or(WebhookShape::Json),
+            secret: table.webhook_secret,
+            token: table.webhook_token,
+        });
+        if webhook.is_some() {
+            by.insert(Means::Webhook);
+        }
         for (key, is_empty, words) in [("on", on.is_empty(), occasions()), ("by", by.is_empty(), means())] {
             if is_empty {
                 let hint = format!("`{key}` is a list of these: {}", words.join(", "));
@@ -445,6 +481,7 @@ impl Source<'_> {
             command: table.command,
             command_deadline: seconds(table.command_seconds, COMMAND),
             command_environment: table.command_environment,
+            webhook,
             quiet_hours: table.quiet_hours.as_deref().and_then(QuietHours::parse),
             minimum_distance: seconds(table.minimum_distance_seconds, DISTANCE),
         })

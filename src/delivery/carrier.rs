@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::DeliveryEvent;
+use super::webhook::Poster;
 use crate::notify::{Dispatch, Means, NotifyRule};
 use crate::screen::harmless;
 
@@ -25,6 +26,7 @@ pub(super) struct Carrier {
     around: Around,
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
+    poster: Poster,
     troubles: Troubles,
 }
 
@@ -37,11 +39,13 @@ pub(super) struct Troubles {
 
 impl Carrier {
     pub(super) fn new(around: Around, told: UnboundedSender<DeliveryEvent>) -> Self {
+        let troubles = Troubles { told: Arc::default(), to: told };
         Self {
             around,
+            poster: Poster::new(troubles.clone()),
             running: Arc::new(Semaphore::new(COMMANDS_AT_ONCE)),
             waiting: Arc::new(Semaphore::new(COMMANDS_WAITING)),
-            troubles: Troubles { told: Arc::default(), to: told },
+            troubles,
         }
     }
 
@@ -49,6 +53,9 @@ impl Carrier {
     pub(super) fn carry_out(&self, delivery: &Dispatch) -> Vec<u8> {
         if delivery.by.contains(&Means::Command) {
             self.run(delivery);
+        }
+        if delivery.by.contains(&Means::Webhook) {
+            self.poster.post(delivery);
         }
         if delivery.by.contains(&Means::Desktop) {
             show(delivery.text(), self.troubles.clone());

@@ -32,6 +32,36 @@ words! {
         Desktop = "desktop",
         /// The rule's own command.
         Command = "command",
+        /// A POST to the rule's own address.
+        Webhook = "webhook",
+    }
+}
+words! {
+    /// What a web hook is sent.
+    WebhookShape {
+        /// What happened, for programs.
+        Json = "json",
+        /// A message of ntfy.
+        Ntfy = "ntfy",
+        /// A message of Slack.
+        Slack = "slack",
+    }
+}
+
+/// Where a rule posts what happens.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Webhook {
+    pub url: String,
+    pub shape: WebhookShape,
+    /// The environment variables with the secret that it is signed with, and with a token.
+    pub secret: Option<String>,
+    pub token: Option<String>,
+}
+
+impl std::fmt::Debug for Webhook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Whoever knows the address may post there.
+        f.debug_struct("Webhook").field("shape", &self.shape).finish_non_exhaustive()
     }
 }
 
@@ -77,6 +107,8 @@ pub struct NotifyRule {
     pub command_deadline: Span,
     /// Environment variables that it gets beside the usual ones, by their names.
     pub command_environment: Vec<String>,
+    /// Where it is posted, for [`Means::Webhook`].
+    pub webhook: Option<Webhook>,
     pub quiet_hours: Option<QuietHours>,
     /// The least time between two deliveries; what comes in between goes out together afterwards.
     pub minimum_distance: Span,
@@ -93,6 +125,7 @@ impl NotifyRule {
             command: Vec::new(),
             command_deadline: Span::ZERO,
             command_environment: Vec::new(),
+            webhook: None,
             quiet_hours: None,
             minimum_distance: Span::from_secs(1),
         }

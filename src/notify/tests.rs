@@ -27,6 +27,7 @@ fn rule(on: &[Occasion], by: &[Means]) -> NotifyRule {
         command: Vec::new(),
         command_deadline: Span::from_secs(1),
         command_environment: Vec::new(),
+        webhook: None,
         quiet_hours: None,
         minimum_distance: Span::from_secs(5),
     }

@@ -51,4 +51,5 @@ mod tmux {
     mod setup;
     mod ssh_hosts;
     mod tasks;
+    mod webhooks;
 }

@@ -55,6 +55,11 @@ impl Cage {
         Self { tmux, home }
     }
 
+    /// Writes the configuration.
+    pub fn configure(&self, text: &str) {
+        fs::write(self.home.path().join("fleetwatch/config.toml"), text).unwrap();
+    }
+
     pub fn fleetwatch(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
         for variable in ["TMUX", "TMUX_PANE", "FLEETWATCH_CONFIG"] {
