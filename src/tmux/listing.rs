@@ -7,11 +7,20 @@
 //! To print all facts of a pane costs the server four times what a brief row does, and a row that is not printed next to nothing.
 //! Who looks again and again has [`KnownRows`], by which the rest is completed.
 
+mod known;
+mod marks;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub(super) use known::Extent;
+pub use known::KnownRows;
+use known::{RowId, row_id};
+pub use marks::Marks;
+pub(in crate::tmux) use marks::names;
+
 use super::script::Nonce;
-use super::words::{is_plain, owner_words};
+use super::words::is_plain;
 use super::{Error, error};
 use crate::fleet::{PaneId, PaneLocation};
 use crate::ids::{ServerInstance, TerminalKey};
@@ -37,18 +46,6 @@ pub struct Listing {
     pub is_incomplete: bool,
     /// Each session by its number, and how many windows it has, where panes were listed.
     pub windows: Vec<(u32, u32)>,
-}
-
-/// Which panes a look lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// All panes with all facts.
-    Whole,
-    /// All panes, with all facts of those that have printed something since then, by the server's clock, or whose programs have
-    /// ended; of the others what may change without that.
-    All(i64),
-    /// Those of them alone of which there is something to tell.
-    Telling(i64),
 }
 
 /// One pane of a listing.
@@ -92,106 +89,6 @@ pub(super) enum ListedKind {
     Capture,
     /// The facts that belong to a screen.
     Screen,
-}
-
-/// Seconds of the server's clock after which all facts of all panes are listed again: a window may have another name.
-const WHOLE_AGAIN: i64 = 10;
-
-/// The same after which all panes are listed again: one may have another size or place, or be gone from beside another one.
-const ALL_AGAIN: i64 = 2;
-
-/// Seconds for which a pane counts as printing after the last time: what follows its output, such as the program that a
-/// shell has echoed, takes a moment.
-const FOLLOWS: i64 = 2;
-
-/// The rows of the last look at a server.
-#[derive(Clone, Debug, Default)]
-pub struct KnownRows {
-    instance: ServerInstance,
-    /// The server's clock at the last look, at the last one that listed all panes, and at the last one with all facts of them.
-    clock: i64,
-    all_at: Option<i64>,
-    whole_at: Option<i64>,
-    rows: Vec<Arc<ListedPane>>,
-    places: HashMap<RowId, usize>,
-    windows: Vec<(u32, u32)>,
-}
-
-/// Which row it is: a pane, its process, and where it is linked, by the session's number and the window's place in it.
-type RowId = (PaneId, u32, u32, u32);
-
-impl KnownRows {
-    /// Which panes are to be listed now.
-    pub(super) fn extent(&self) -> Extent {
-        let is_recent =
-            |at: Option<i64>, seconds| at.is_some_and(|at| (0..seconds).contains(&(self.clock.saturating_sub(at))));
-        let since = self.clock.saturating_sub(FOLLOWS);
-        match (is_recent(self.whole_at, WHOLE_AGAIN), is_recent(self.all_at, ALL_AGAIN)) {
-            (false, _) => Extent::Whole,
-            (true, false) => Extent::All(since),
-            (true, true) => Extent::Telling(since),
-        }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether they are of this server.
-    pub(super) fn is_of(&self, instance: &ServerInstance) -> bool {
-        self.instance == *instance
-    }
-
-    fn get(&self, id: &RowId) -> Option<&Arc<ListedPane>> {
-        self.places.get(id).map(|place| &self.rows[*place])
-    }
-
-    /// Takes in a look.
-    pub(super) fn learn(&mut self, look: &Listing, extent: Extent) {
-        (self.instance, self.clock) = (look.instance.clone(), look.clock);
-        self.rows.clone_from(&look.panes);
-        if !matches!(extent, Extent::Telling(_)) {
-            self.all_at = Some(look.clock);
-            self.places = look.panes.iter().enumerate().map(|(place, row)| (row_id(row), place)).collect();
-            self.windows.clone_from(&look.windows);
-        }
-        if extent == Extent::Whole {
-            self.whole_at = Some(look.clock);
-        }
-        self.learn_captures(look);
-    }
-
-    /// Takes in what was captured. A capture comes after the listing.
-    pub(super) fn learn_captures(&mut self, look: &Listing) {
-        if look.instance != self.instance || look.captures.is_empty() {
-            return;
-        }
-        let captured: HashMap<(PaneId, u32), &ListedPane> =
-            look.captures.iter().map(|capture| ((capture.pane.id, capture.pane.pid), &*capture.pane)).collect();
-        for row in &mut self.rows {
-            if let Some(captured) = captured.get(&(row.id, row.pid)).filter(|captured| !captured.is_screen_of(row)) {
-                Arc::make_mut(row).take_screen_facts(captured);
-            }
-        }
-    }
-}
-
-fn row_id(pane: &ListedPane) -> RowId {
-    (pane.id, pane.pid, pane.session_id, pane.place.window_index)
-}
-
-impl ListedPane {
-    /// Whether the facts that belong to a screen are the same.
-    fn is_screen_of(&self, row: &Self) -> bool {
-        (self.activity, self.columns, self.rows) == (row.activity, row.columns, row.rows) && self.facts == row.facts
-    }
-
-    /// Takes over the facts that belong to a screen.
-    fn take_screen_facts(&mut self, of: &Self) {
-        (self.activity, self.columns, self.rows) = (of.activity, of.columns, of.rows);
-        let command = std::mem::take(&mut self.facts.command);
-        self.facts = PaneFacts { command, ..of.facts.clone() };
-    }
 }
 
 /// Characters of a pane's start command that are listed.
@@ -294,7 +191,7 @@ fn whole_format(nonce: &Nonce, kind: char) -> String {
         "{nonce}{kind}{numbers},{SCREEN_FORMAT},#{{pane_synchronized}},#{{pane_input_off}}{nonce}\
          #{{session_name}}{nonce}#{{window_name}}{nonce}{TITLE_FORMAT}{nonce}\
          #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}{marks}{nonce}#{{={COMMAND}:pane_start_command}}{nonce}",
-        marks = format()
+        marks = marks::format()
     )
 }
 
@@ -602,71 +499,6 @@ fn without_notice(facts: &PaneFacts, captured: Screen, above: usize) -> Screen {
     }
     rows.drain(..above.min(rows.len()));
     Screen::new(columns, rows)
-}
-
-// What fleetwatch itself has written into a server: user options of task sessions and their windows. tmux keeps them
-// for as long as the session or window lives, so that every process of fleetwatch reads the same.
-
-/// The names of the options. Nothing else in tmux is called so.
-///
-/// `RUN`, `TOLD` and `TASKS` say what `fleetwatch run` made, and go with it. The others are there for as long as somebody
-/// watches, as is the hook that counts bells: whoever watches last takes them back, the next one after a process that was
-/// killed, and `doctor --clean`.
-pub(in crate::tmux) mod names {
-    /// Of a window: how often its bell rang since the hook was installed.
-    pub const BELLS: &str = "@fleetwatch_bells";
-    /// Of a window: milliseconds since the epoch at which `fleetwatch run` started its program.
-    pub const RUN: &str = "@fleetwatch_run";
-    /// Of a window: set when the dashboard has told that its program ended.
-    pub const TOLD: &str = "@fleetwatch_told";
-    /// Of a window: what its own `remain-on-exit` was before fleetwatch switched it on.
-    pub const REMAIN: &str = "@fleetwatch_remain";
-    /// Of a session: it is one of tasks, as `fleetwatch run` made it or the operator said so.
-    pub const TASKS: &str = "@fleetwatch_tasks";
-    /// Of a session: the processes that want its bells counted.
-    pub const WATCHERS: &str = "@fleetwatch_watchers";
-    /// Of a session: the indices of global hooks that had to be copied into it.
-    pub const COPIED: &str = "@fleetwatch_copied";
-}
-
-/// The marks on a pane's session and window.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
-    /// What the bell counter says; `None` where nothing has rung or no counter was ever there.
-    pub bells: Option<u64>,
-    /// When `fleetwatch run` started the window's program, in milliseconds since the epoch.
-    pub run_at: Option<i64>,
-    /// Whether it has been told that this program ended.
-    pub told: bool,
-    /// Whether the session is marked as one of tasks.
-    pub task_session: bool,
-    /// The processes that want the session's bells counted, as `PID@MACHINE`.
-    pub watchers: Vec<String>,
-    /// Whether the window keeps a program that has ended, whatever code it has.
-    pub remains: bool,
-    /// Whether that was fleetwatch's doing.
-    pub made_to_remain: bool,
-}
-
-/// The formats, separated by commas. None of the values holds one, but for the last, which lists words.
-fn format() -> String {
-    use names::{BELLS, REMAIN, RUN, TASKS, TOLD, WATCHERS};
-    format!("#{{{BELLS}}},#{{{RUN}}},#{{{TOLD}}},#{{{TASKS}}},#{{remain-on-exit}},#{{{REMAIN}}},#{{{WATCHERS}}}")
-}
-
-impl Marks {
-    /// Reads what [`format`] printed. What is not as fleetwatch writes it is not there: anybody may set options.
-    fn read(text: &str) -> Self {
-        let mut fields = text.splitn(7, ',');
-        let mut next = || fields.next().unwrap_or_default();
-        let bells = next().parse().ok();
-        let run_at = next().parse().ok().filter(|at| *at > 0);
-        let (told, task_session) = (!next().is_empty(), next() == "1");
-        // A number in some versions of tmux, a word in others.
-        let remains = matches!(next(), "on" | "1");
-        let made_to_remain = !next().is_empty();
-        Self { bells, run_at, told, task_session, watchers: owner_words(next()), remains, made_to_remain }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::known::{ALL_AGAIN, FOLLOWS, WHOLE_AGAIN};
 use super::*;
 
 const NONCE: &str = "0123456789abcdef";

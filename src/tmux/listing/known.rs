@@ -1,0 +1,120 @@
+//! What is known of the panes of a server from the looks before, and what the next one has to list for it to be complete.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{ListedPane, Listing};
+use crate::ids::{PaneId, ServerInstance};
+use crate::screen::PaneFacts;
+
+/// Which panes a look lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tmux) enum Extent {
+    /// All panes with all facts.
+    Whole,
+    /// All panes, with all facts of those that have printed something since then, by the server's clock, or whose programs have
+    /// ended; of the others what may change without that.
+    All(i64),
+    /// Those of them alone of which there is something to tell.
+    Telling(i64),
+}
+
+/// Seconds of the server's clock after which all facts of all panes are listed again: a window may have another name.
+pub(super) const WHOLE_AGAIN: i64 = 10;
+
+/// The same after which all panes are listed again: one may have another size or place, or be gone from beside another one.
+pub(super) const ALL_AGAIN: i64 = 2;
+
+/// Seconds for which a pane counts as printing after the last time: what follows its output, such as the program that a
+/// shell has echoed, takes a moment.
+pub(super) const FOLLOWS: i64 = 2;
+
+/// The rows of the last look at a server.
+#[derive(Clone, Debug, Default)]
+pub struct KnownRows {
+    pub(super) instance: ServerInstance,
+    /// The server's clock at the last look, at the last one that listed all panes, and at the last one with all facts of them.
+    pub(super) clock: i64,
+    pub(super) all_at: Option<i64>,
+    pub(super) whole_at: Option<i64>,
+    pub(super) rows: Vec<Arc<ListedPane>>,
+    pub(super) places: HashMap<RowId, usize>,
+    pub(super) windows: Vec<(u32, u32)>,
+}
+
+/// Which row it is: a pane, its process, and where it is linked, by the session's number and the window's place in it.
+pub(super) type RowId = (PaneId, u32, u32, u32);
+
+impl KnownRows {
+    /// Which panes are to be listed now.
+    pub(in crate::tmux) fn extent(&self) -> Extent {
+        let is_recent =
+            |at: Option<i64>, seconds| at.is_some_and(|at| (0..seconds).contains(&(self.clock.saturating_sub(at))));
+        let since = self.clock.saturating_sub(FOLLOWS);
+        match (is_recent(self.whole_at, WHOLE_AGAIN), is_recent(self.all_at, ALL_AGAIN)) {
+            (false, _) => Extent::Whole,
+            (true, false) => Extent::All(since),
+            (true, true) => Extent::Telling(since),
+        }
+    }
+
+    pub(in crate::tmux) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether they are of this server.
+    pub(in crate::tmux) fn is_of(&self, instance: &ServerInstance) -> bool {
+        self.instance == *instance
+    }
+
+    pub(super) fn get(&self, id: &RowId) -> Option<&Arc<ListedPane>> {
+        self.places.get(id).map(|place| &self.rows[*place])
+    }
+
+    /// Takes in a look.
+    pub(in crate::tmux) fn learn(&mut self, look: &Listing, extent: Extent) {
+        (self.instance, self.clock) = (look.instance.clone(), look.clock);
+        self.rows.clone_from(&look.panes);
+        if !matches!(extent, Extent::Telling(_)) {
+            self.all_at = Some(look.clock);
+            self.places = look.panes.iter().enumerate().map(|(place, row)| (row_id(row), place)).collect();
+            self.windows.clone_from(&look.windows);
+        }
+        if extent == Extent::Whole {
+            self.whole_at = Some(look.clock);
+        }
+        self.learn_captures(look);
+    }
+
+    /// Takes in what was captured. A capture comes after the listing.
+    pub(in crate::tmux) fn learn_captures(&mut self, look: &Listing) {
+        if look.instance != self.instance || look.captures.is_empty() {
+            return;
+        }
+        let captured: HashMap<(PaneId, u32), &ListedPane> =
+            look.captures.iter().map(|capture| ((capture.pane.id, capture.pane.pid), &*capture.pane)).collect();
+        for row in &mut self.rows {
+            if let Some(captured) = captured.get(&(row.id, row.pid)).filter(|captured| !captured.is_screen_of(row)) {
+                Arc::make_mut(row).take_screen_facts(captured);
+            }
+        }
+    }
+}
+
+pub(super) fn row_id(pane: &ListedPane) -> RowId {
+    (pane.id, pane.pid, pane.session_id, pane.place.window_index)
+}
+
+impl ListedPane {
+    /// Whether the facts that belong to a screen are the same.
+    fn is_screen_of(&self, row: &Self) -> bool {
+        (self.activity, self.columns, self.rows) == (row.activity, row.columns, row.rows) && self.facts == row.facts
+    }
+
+    /// Takes over the facts that belong to a screen.
+    fn take_screen_facts(&mut self, of: &Self) {
+        (self.activity, self.columns, self.rows) = (of.activity, of.columns, of.rows);
+        let command = std::mem::take(&mut self.facts.command);
+        self.facts = PaneFacts { command, ..of.facts.clone() };
+    }
+}
