@@ -238,13 +238,45 @@ pub struct ExplanationView {
     /// Without one it is about a server.
     key: Option<TerminalKey>,
     lines: Vec<String>,
+    /// The same without rules and what else only who writes profiles reads; empty where there is nothing of that.
+    brief: Vec<String>,
+    is_whole: bool,
     view: Viewport,
 }
 
 impl ExplanationView {
     /// Shows a text of several lines about a terminal, or about a server.
     pub fn new(key: Option<TerminalKey>, text: &str) -> Self {
-        Self { key, lines: text.lines().map(str::to_owned).collect(), view: Viewport::default() }
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        Self { key, brief: in_brief(&lines), lines, is_whole: false, view: Viewport::default() }
+    }
+
+    fn shown(&self) -> &[String] {
+        if self.is_whole || self.brief.is_empty() { &self.lines } else { &self.brief }
+    }
+}
+
+/// The first part of an explanation, with what stands on the screen in place of the rules that found it.
+fn in_brief(lines: &[String]) -> Vec<String> {
+    const BECAUSE: &str = "  because        ";
+    let end = lines.iter().position(String::is_empty).unwrap_or(lines.len());
+    let mut brief: Vec<String> = Vec::new();
+    for line in &lines[..end] {
+        let found = line.strip_prefix(BECAUSE).and_then(|why| why.strip_prefix("rule "));
+        let line = found
+            .and_then(|found| found.split_once(": "))
+            .map_or_else(|| line.clone(), |(_, text)| format!("{BECAUSE}{text}"));
+        if !brief.contains(&line) {
+            brief.push(line);
+        }
+    }
+    if end < lines.len() && lines[..end].iter().any(|line| line.starts_with(BECAUSE)) { brief } else { Vec::new() }
+}
+
+impl ExplanationView {
+    /// Shows the whole explanation, or its first part again.
+    fn turn(&mut self) {
+        (self.is_whole, self.view) = (!self.is_whole, Viewport::default());
     }
 }
 
@@ -259,19 +291,25 @@ impl Overlay for ExplanationView {
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         let jump = self.key.as_ref().map(|_| (Action::Jump, "jump"));
-        [Some((Action::ScrollDown, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
+        let turn = if self.is_whole { "in brief" } else { "rules and all that was read" };
+        let turn = (!self.brief.is_empty()).then_some((Action::Explain, turn));
+        [turn, Some((Action::ScrollDown, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let style = canvas.theme.parts.text;
         let cells = usize::from(area.width).saturating_sub(4);
-        let rows = self.lines.iter().flat_map(|line| text::hanging(line, cells));
+        let rows = self.shown().iter().flat_map(|line| text::hanging(line, cells));
         let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
         let inner = frame::popup(canvas, buffer, area, "why", &lines, &mut self.view);
         HitMap::at(frame::around(inner))
     }
 
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if action == Action::Explain {
+            self.turn();
+            return Flow::Stay;
+        }
         self.view.perform(action)
     }
 }

@@ -860,6 +860,24 @@ fn what_is_looked_at_stays_under_the_cursor_when_that_makes_another_state_of_it(
 }
 
 #[test]
+fn an_explanation_names_rules_only_to_who_asks_for_them() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let text_of = "shop-api waits for your approval\n  because        rule menu, row 3: Esc to cancel\n  because        \
+                   rule keys, row 3: Esc to cancel\n\nread by claude\n";
+    ui.explained(&fleet.terminals[0].key, Some(text_of.into()), NOW);
+    let brief = text(&mut ui, &fleet, 120, 40);
+    assert_eq!(brief.matches("because        Esc to cancel").count(), 1, "{brief}");
+    assert!(!brief.contains("rule menu") && !brief.contains("read by claude"), "{brief}");
+    press(&mut ui, &fleet, &[KeyCode::Tab]);
+    let whole = text(&mut ui, &fleet, 120, 40);
+    assert!(whole.contains("rule menu, row 3: Esc to cancel") && whole.contains("read by claude"), "{whole}");
+    press(&mut ui, &fleet, &[KeyCode::Tab]);
+    assert_eq!(text(&mut ui, &fleet, 120, 40), brief);
+}
+
+#[test]
 fn a_key_that_does_nothing_says_so() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
