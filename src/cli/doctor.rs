@@ -1,5 +1,6 @@
 //! `fleetwatch doctor`: what is there, what is missing, and what to do about it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -284,17 +285,16 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     let agents = view.terminals.iter().filter(|one| !one.state.has_ended());
     let agents: Vec<&Terminal> = agents.copied().collect();
     // Agents of a kind of which the same is to be said are told together.
-    let mut told: Vec<((&str, String), Vec<&str>)> = Vec::new();
+    let mut told: BTreeMap<(&str, String), Vec<&Terminal>> = BTreeMap::new();
     for agent in &agents {
-        let facts = &agent.state.terminal;
-        let what = (facts.tool.as_str(), record(agent, watched));
-        match told.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, names)) => names.push(&facts.id),
-            None => told.push((what, vec![&facts.id])),
-        }
+        told.entry((&agent.state.terminal.tool, record(agent, watched))).or_default().push(agent);
     }
-    let finding = |((tool, what), names): ((&str, String), Vec<&str>)| {
-        Finding::good("record", format!("{tool} ({}): {what}", names.join(", ")))
+    let finding = |((tool, what), alike): ((&str, String), Vec<&Terminal>)| {
+        let names: Vec<&str> = alike.iter().map(|agent| agent.state.terminal.id.as_str()).collect();
+        let shown: BTreeSet<&str> = alike.iter().flat_map(|agent| facts_of(agent, FactSource::Screen)).collect();
+        let shown: Vec<&str> = shown.into_iter().collect();
+        let tells = if shown.is_empty() { String::new() } else { format!("; the screen tells {}", shown.join(", ")) };
+        Finding::good("record", format!("{tool} ({}): {what}{tells}", names.join(", ")))
     };
     let records = told.into_iter().map(finding);
     let poll = &watched.settings.poll;
@@ -312,15 +312,17 @@ async fn refusal(agent: &Terminal, tmux: &tmux::Settings) -> Option<Finding> {
     (why != GitTrouble::NoRepository).then(|| Finding::notice("git", what, None))
 }
 
+/// What a source tells of an agent.
+fn facts_of(agent: &Terminal, source: FactSource) -> Vec<&'static str> {
+    agent.state.agent.iter().filter(|(_, fact)| fact.source == source).map(|(name, _)| name.word()).collect()
+}
+
 /// What tells of an agent beside its screen, and why nothing more does.
 fn record(agent: &Terminal, watched: &Watched) -> String {
     let facts = &agent.state.terminal;
-    let names = |source| {
-        let of_it = agent.state.agent.iter().filter(|(_, fact)| fact.source == source);
-        of_it.map(|(name, _)| name.word()).collect::<Vec<_>>().join(", ")
-    };
-    let (proven, guessed, shown) = (names(FactSource::Record), names(FactSource::Directory), names(FactSource::Screen));
-    let witness = match () {
+    let names = |source| facts_of(agent, source).join(", ");
+    let (proven, guessed) = (names(FactSource::Record), names(FactSource::Directory));
+    match () {
         () if !proven.is_empty() => format!("its own record is read beside its screen ({proven})"),
         () if !guessed.is_empty() => format!(
             "a record of its directory is read beside its screen ({guessed}), which may be another's: nothing proves whose it is"
@@ -329,9 +331,7 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
             let is_allowed = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
             format!("only its screen is read: {}", no_record(agent, &watched.settings.profiles, is_allowed))
         }
-    };
-    let shown = if shown.is_empty() { String::new() } else { format!("; its screen tells {shown}") };
-    format!("{witness}{shown}")
+    }
 }
 
 async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {

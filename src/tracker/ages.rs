@@ -24,6 +24,8 @@ pub(super) struct Ages {
     doing: (Doing, Since),
     /// What the operator is wanted for.
     pub(super) attention: (Attention, Since),
+    /// When the last turn was told to have ended.
+    ended: Option<Since>,
     /// The dialog that stands there, or that what cannot be told hides, and its first sight.
     dialog: Option<(DialogName, Since)>,
 }
@@ -32,7 +34,13 @@ impl Ages {
     /// Nothing has been seen yet.
     pub(super) fn new(published: &Published, now: Timestamp) -> Self {
         let since = Since { at: now, exact: false };
-        Self { phase: since, doing: (Doing::of(published), since), attention: (Attention::None, since), dialog: None }
+        Self {
+            phase: since,
+            doing: (Doing::of(published), since),
+            attention: (Attention::None, since),
+            ended: None,
+            dialog: None,
+        }
     }
 
     /// The ages of a state that was known before.
@@ -40,7 +48,10 @@ impl Ages {
         let (phase, since) = (state.turn.began(), state.since());
         let doing = if says_the_past(state.diagnostics.availability, state.attention) { phase } else { since };
         let dialog = published.dialog_name().map(|name| (name, since));
-        Self { phase, doing: (Doing::of(published), doing), attention: (state.attention, since), dialog }
+        // What was found ended keeps the age that it was found with.
+        let ended =
+            state.last_turn.at.map(|at| Since { at, exact: state.since_exact || !state.attention.is_about_the_past() });
+        Self { phase, doing: (Doing::of(published), doing), attention: (state.attention, since), ended, dialog }
     }
 
     /// Since when the terminal is what is said of it in one word.
@@ -77,11 +88,18 @@ impl Ages {
             self.doing = (doing, first_sight.unwrap_or(began));
         }
         let began = match attention {
-            Attention::Failed | Attention::Interrupted | Attention::Finished => ended.unwrap_or(since),
+            Attention::Failed | Attention::Interrupted | Attention::Finished => match ended {
+                // What is found ended stood there before, as far as its screen did.
+                Some(ended) if !ended.exact && self.ended != Some(ended) => {
+                    Since { at: ended.at.min(since.at), ..ended }
+                }
+                Some(ended) if !ended.exact && attention == self.attention.0 => self.attention.1,
+                ended => ended.unwrap_or(since),
+            },
             _ if attention == self.attention.0 => self.attention.1,
             _ => since,
         };
-        self.attention = (attention, began);
+        (self.attention, self.ended) = ((attention, began), ended);
     }
 
     /// The same is said as before, but perhaps of something else: it began unseen, at `since` at the latest.
