@@ -258,3 +258,6 @@ fn states(fleet: &Fleet) -> std::io::Result<String> {
     let terminals = view.terminals.iter().map(|terminal| printer.state_line(&terminal.state));
     terminals.chain(view.tasks.iter().map(|task| printer.task_line(task))).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,10 +36,18 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) fn new(watched: &Watched, profiles: Vec<(String, String)>) -> Self {
-        let (settings, servers) = (watched.settings.clone(), watched.servers.clone());
+        Self::of(watched.settings.clone(), watched.servers.clone(), profiles, watched.notes())
+    }
+
+    pub(super) fn of(
+        settings: Settings,
+        servers: Vec<ServerId>,
+        profiles: Vec<(String, String)>,
+        notes: Vec<KeptNote>,
+    ) -> Self {
         let (news, _) = broadcast::channel(WAITING);
         let relay = Relay::new(settings.clone(), servers.clone(), news.clone());
-        let notes = std::sync::Mutex::new(watched.notes());
+        let notes = std::sync::Mutex::new(notes);
         Self { settings, servers, profiles, notes, news, relay }
     }
 

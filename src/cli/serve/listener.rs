@@ -164,8 +164,6 @@ impl Listener {
     /// Answers requests until `ending` says true, and then those that have begun.
     pub(super) async fn serve(self, router: Router, mut ending: watch::Receiver<bool>) {
         let places = Arc::new(Semaphore::new(CONNECTIONS));
-        let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
         loop {
             let arrival = async {
                 let place = Arc::clone(&places).acquire_owned().await;
@@ -184,28 +182,10 @@ impl Listener {
                     continue;
                 }
             };
-            let router = router.clone();
-            let service = service_fn(move |request: hyper::Request<Incoming>| {
-                let mut request = request.map(Body::new);
-                request.extensions_mut().insert(peer.clone());
-                router.clone().oneshot(request)
-            });
-            let (http, tls, mut ending) = (http.clone(), self.tls(), ending.clone());
+            let (router, tls, ending) = (router.clone(), self.tls(), ending.clone());
             tokio::spawn(async move {
-                let Ok(Ok(stream)) = tokio::time::timeout(HEAD, encrypted(stream, tls)).await else {
-                    return drop(place);
-                };
-                let stream = TokioIo::new(Patient { stream, unread: None });
-                let connection = http.serve_connection(stream, service);
-                let mut connection = std::pin::pin!(connection.with_upgrades());
-                let is_ended = tokio::select! {
-                    // Whoever goes away in the midst of it is no trouble of ours.
-                    _ = &mut connection => true,
-                    _ = ending.wait_for(|ending| *ending) => false,
-                };
-                if !is_ended {
-                    connection.as_mut().graceful_shutdown();
-                    let _ = connection.await;
+                if let Ok(Ok(stream)) = tokio::time::timeout(HEAD, encrypted(stream, tls)).await {
+                    answer(stream, peer, router, ending).await;
                 }
                 drop(place);
             });
@@ -229,6 +209,28 @@ async fn encrypted(stream: Box<dyn Stream>, tls: Option<TlsAcceptor>) -> io::Res
     match tls {
         Some(tls) => Ok(Box::new(tls.accept(stream).await?)),
         None => Ok(stream),
+    }
+}
+
+/// Answers what is asked through one connection, until it ends, or what was asked when `ending` says true.
+pub(super) async fn answer(stream: Box<dyn Stream>, peer: Peer, router: Router, mut ending: watch::Receiver<bool>) {
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(peer.clone());
+        router.clone().oneshot(request)
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
+    let connection = http.serve_connection(TokioIo::new(Patient { stream, unread: None }), service);
+    let mut connection = std::pin::pin!(connection.with_upgrades());
+    let is_ended = tokio::select! {
+        // Whoever goes away in the midst of it is no trouble of ours.
+        _ = &mut connection => true,
+        _ = ending.wait_for(|ending| *ending) => false,
+    };
+    if !is_ended {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
     }
 }
 

@@ -21,9 +21,9 @@ use crate::engine::Update;
 use crate::fleet::{Effect, Fleet, ServerHealth, TerminalKey};
 use crate::history::{Body, Stored};
 use crate::poll;
-use crate::state::{Since, State as AgentState, TurnResult};
+use crate::state::{Phase, Since, State as AgentState, TurnResult};
 use crate::status::Status;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// What a number is of.
 type Labels = Vec<(&'static str, String)>;
@@ -52,7 +52,12 @@ pub(super) struct Metrics {
 }
 
 /// How a terminal stood when it was last told of.
+#[derive(Clone, Copy)]
 struct LastSeen {
+    /// Since when it is watched here.
+    watched: Timestamp,
+    /// Whether the beginning was seen of a turn that was seen in flight, and whose end was not counted yet.
+    in_flight: Option<bool>,
     at: Timestamp,
     status: Status,
     since: Since,
@@ -65,7 +70,26 @@ struct LastSeen {
 impl LastSeen {
     fn of(state: &AgentState) -> Self {
         let (ended, counted) = (state.last_turn.at, state.last_turn.began);
-        Self { at: state.observed_at, status: Status::of(state), since: state.since(), ended, counted }
+        let in_flight = (state.turn.phase == Phase::Active).then_some(state.turn.since_exact);
+        let at = state.observed_at;
+        Self { watched: at, in_flight, at, status: Status::of(state), since: state.since(), ended, counted }
+    }
+
+    /// Whether the last turn has ended since, and did so while it was watched: one that the first look found at its end, or that ended
+    /// before it, was over.
+    fn has_seen_end(&self, state: &AgentState) -> bool {
+        let last = &state.last_turn;
+        let is_counted = last.began.is_some() && last.began == self.counted;
+        let is_new = last.result != TurnResult::None && last.at > self.ended && !is_counted;
+        is_new && (self.in_flight.is_some() || last.began.is_some_and(|began| began >= self.watched))
+    }
+
+    /// How long the last turn took, where its beginning and its end were seen: one that is found after nobody had watched for a while
+    /// began or ended at any time before that.
+    fn took(&self, state: &AgentState) -> Option<Span> {
+        let (began, ended) = (state.last_turn.began?, state.last_turn.at?);
+        let end_was_seen = state.turn.since_exact || state.turn.phase != Phase::Ready;
+        (self.in_flight != Some(false) && end_was_seen).then(|| ended.since(began))
     }
 }
 
@@ -150,18 +174,18 @@ impl Metrics {
             let waited = at.since(before.since.at).as_secs();
             self.waits.get_or_create(&of("state", &before.status.word())).observe(waited);
         }
-        let last = &state.last_turn;
-        let is_counted = last.began.is_some() && last.began == before.counted;
-        if last.result != TurnResult::None && now.ended > before.ended && !is_counted {
-            let labels = of("result", last.result.word());
+        let has_seen_end = before.has_seen_end(state);
+        if has_seen_end {
+            let labels = of("result", state.last_turn.result.word());
             self.turns_ended.get_or_create(&labels).inc();
-            if let (Some(began), Some(ended)) = (last.began, last.at) {
-                self.turns.get_or_create(&labels).observe(ended.since(began).as_secs());
+            if let Some(took) = before.took(state) {
+                self.turns.get_or_create(&labels).observe(took.as_secs());
             }
         }
         // What was withdrawn is not forgotten.
         let counted = now.counted.max(before.counted);
-        *before = LastSeen { counted, ..now };
+        let in_flight = now.in_flight.or(before.in_flight.filter(|_| !has_seen_end));
+        *before = LastSeen { watched: before.watched, in_flight, counted, ..now };
     }
 
     /// Counts what was sent, once its outcome is known.
@@ -231,4 +255,55 @@ pub(super) async fn metrics(State(served): State<Served>) -> Result<Response, De
     let told = served.ask(move |engine| super::locked(&metrics).told(engine.fleet(), poll::now()));
     let text = told.await?.map_err(Denial::broken)?;
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A panel that asks for what there is not stays empty, and nobody knows why.
+    #[test]
+    fn what_is_shipped_for_grafana_and_prometheus_asks_for_metrics_that_there_are() {
+        let metrics = Metrics::new();
+        // What counts nothing is left out.
+        let none = Labels::new();
+        [&metrics.terminals, &metrics.tasks, &metrics.up, &metrics.broken]
+            .iter()
+            .for_each(|it| drop(it.get_or_create(&none)));
+        [&metrics.longest_wait, &metrics.answer_age, &metrics.look].iter().for_each(|it| drop(it.get_or_create(&none)));
+        [&metrics.waits, &metrics.turns].iter().for_each(|it| drop(it.get_or_create(&none)));
+        [&metrics.turns_ended, &metrics.inputs].iter().for_each(|it| drop(it.get_or_create(&none)));
+        let mut text = String::new();
+        encode(&mut text, &metrics.registry).unwrap();
+        let mut there: Vec<String> = Vec::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+            let (name, kind) = line.split_once(' ').unwrap();
+            let endings: &[&str] = match kind {
+                "counter" => &["_total"],
+                "histogram" => &["_bucket", "_sum", "_count"],
+                _ => &[""],
+            };
+            there.extend(endings.iter().map(|ending| format!("{name}{ending}")));
+        }
+        assert!(there.len() > 10, "{there:?}");
+        let asked = |text: &str| -> Vec<String> {
+            let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            words.filter(|word| word.starts_with("fleetwatch_")).map(str::to_owned).collect()
+        };
+        let grafana: serde_json::Value = serde_json::from_str(include_str!("../../../docs/grafana.json")).unwrap();
+        let mut queries = 0;
+        for panel in grafana["panels"].as_array().unwrap() {
+            for target in panel["targets"].as_array().into_iter().flatten() {
+                let names = asked(target["expr"].as_str().unwrap());
+                queries += names.len();
+                assert!(names.iter().all(|name| there.contains(name)), "{target}");
+            }
+        }
+        assert!(queries > 8, "{queries}");
+        // The table and the alerts in the guide; a histogram is called there by its name alone.
+        for name in asked(include_str!("../../../docs/serving.md")) {
+            let is_family = there.iter().any(|known| known.strip_prefix(&name).is_some_and(|end| end == "_bucket"));
+            assert!(is_family || there.contains(&name), "{name}");
+        }
+    }
 }

@@ -81,6 +81,7 @@ const UI_MAY_NOT_NAME: &[&str] = &[
 /// through whom, and what. They are data that the drawing shows and hands on; nothing of it is called by the drawing.
 const REACHED: &[(&str, &str, &[&str])] = &[
     ("ui", "tmux", &["tokio", "std::process", "tmux_interface"]),
+    ("ui", "http", &["tokio"]),
     ("ui", "process", &["tokio", "Instant::now", "std::process", "rusqlite"]),
     ("ui", "history", &["tokio", "Instant::now", "SystemTime", "std::process", "rusqlite"]),
 ];

@@ -1,5 +1,6 @@
 # A small agent for tests: a prompt with a line editor, a pause for work, an answer, and a dialog.
 #   ask     opens a dialog that is answered with one key; it is about the rest of the line
+#   long N  opens a dialog about a command of so many rows
 #   instead opens a dialog that asks once more when it is refused
 #   menu    opens a dialog in which a mark is moved with the arrows
 #   trust   opens a dialog that does not hear numbers
@@ -29,6 +30,12 @@ while IFS= read -r -e -p '❯ ' line; do
             printf 'Allow %s?\n> 1. Yes\n  2. No\n' "${what:-this}"
             IFS= read -r -s -n 1 answer
             printf '\033[3A\033[J● answered %s\n' "${answer:-1}" ;;
+        long\ *)
+            printf 'Allow this?\n'
+            for ((i = 1; i <= ${line#long }; i++)); do printf '  row %s of the command && \\\n' "$i"; done
+            printf '> 1. Yes\n  2. No\n'
+            IFS= read -r -s -n 1 answer
+            printf '\033[%sA\033[J● answered %s\n' "$((${line#long } + 3))" "${answer:-1}" ;;
         instead)
             printf 'Allow this?\n> 1. Yes\n  2. No\n'
             IFS= read -r -s -n 1 answer

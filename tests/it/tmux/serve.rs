@@ -42,11 +42,16 @@ impl Answer {
 
 impl Cage {
     pub fn new() -> Self {
+        Self::with(include_str!("../support/parrot.toml"))
+    }
+
+    /// The same with another profile of the agent.
+    pub fn with(profile: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
         let path = |name: &str| home.path().join(name);
         copy_shell("/bin/bash", path("parrot"));
         fs::create_dir_all(path("fleetwatch/profiles")).unwrap();
-        fs::write(path("fleetwatch/profiles/parrot.toml"), include_str!("../support/parrot.toml")).unwrap();
+        fs::write(path("fleetwatch/profiles/parrot.toml"), profile).unwrap();
         fs::write(path("parrot.sh"), include_str!("../support/parrot.sh")).unwrap();
         fs::create_dir(path("run")).unwrap();
         let run = format!("exec '{}' '{}'", path("parrot").display(), path("parrot.sh").display());
@@ -282,6 +287,43 @@ fn http_says_what_the_command_line_says() {
     assert!(server.get("/v1/history?colour=red").is_denial(400, "colour"));
     assert!(server.get("/v1/terminals/mai").is_denial(404, "mai"), "a beginning of a name is none");
     assert!(server.get("/v1/nothing").is_denial(404, "nothing here"));
+}
+
+#[test]
+fn turns_that_ended_before_anybody_watched_are_not_counted() {
+    let cage = Cage::new();
+    let say = |what: &str| {
+        cage.tmux.run(&["send-keys", "-t", "main:", what, "Enter"]);
+        cage.tmux.wait_for_text("main:", &format!("● heard {what}"));
+    };
+    say("early");
+    let server = cage.serve(&["--listen", "127.0.0.1:0"]);
+    let rests = |server: &Server| {
+        let state = server.get("/v1/terminals/main").json();
+        // An end is one when it has stood for a second.
+        state["turn"]["phase"] == "ready"
+            && state["stability"]["stable_for_seconds"].as_f64().is_some_and(|it| it > 2.0)
+    };
+    let count = |server: &Server, name: &str| {
+        let told = server.get("/metrics").body;
+        let value = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap();
+        told.lines().filter(|line| line.starts_with(name)).map(value).sum::<f64>()
+    };
+    wait_until("it has been looked at for a while", || rests(&server));
+    assert_eq!(count(&server, "fleetwatch_turns_total"), 0.0, "{}", server.get("/metrics").body);
+    say("late");
+    wait_until("the turn is counted", || count(&server, "fleetwatch_turns_total") == 1.0);
+    // What began while nobody watched took nobody knows how long, and what ended then is not counted.
+    drop(server);
+    say("nap 4");
+    cage.tmux.run(&["send-keys", "-t", "main:", "hold", "Enter"]);
+    cage.tmux.wait_for_text("main:", "working");
+    let server = cage.serve_to(cage.token("again", &[]), &["--listen", "127.0.0.1:0"]);
+    wait_until("it is seen at work", || server.get("/v1/terminals/main").json()["turn"]["phase"] == "active");
+    cage.let_go();
+    wait_until("that one is counted", || count(&server, "fleetwatch_turns_total") == 1.0);
+    let told = server.get("/v1/terminals/main/transitions").body;
+    assert_eq!(count(&server, "fleetwatch_turn_seconds_count"), 0.0, "{told}");
 }
 
 #[test]

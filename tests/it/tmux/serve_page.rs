@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -80,6 +82,14 @@ impl Browser {
         wait_until(script, || self.says(script) == true);
     }
 
+    /// Keeps a picture of what is shown, where the environment says so.
+    fn picture(&mut self, name: &str) {
+        let Some(directory) = std::env::var_os("FLEETWATCH_PICTURES") else { return };
+        let told = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        let bytes = BASE64_STANDARD.decode(told["data"].as_str().unwrap()).unwrap();
+        std::fs::write(Path::new(&directory).join(name), bytes).unwrap();
+    }
+
     fn text(&mut self, id: &str) -> String {
         self.says(&format!("document.getElementById('{id}').innerText")).as_str().unwrap().to_owned()
     }
@@ -140,4 +150,43 @@ fn who_waits_is_seen_answered_and_prompted_in_a_browser() {
         browser.wait_for("document.getElementById('ask').innerText.includes('Allow two?')");
         browser.wait_for("document.getElementById('link').innerText.startsWith('live')");
     }
+}
+
+/// How many rows the command has that is read to its end.
+const ROWS: u32 = 40;
+
+#[test]
+#[ignore = "needs Chromium"]
+fn a_command_of_forty_rows_is_read_to_its_end_and_approved_in_a_browser() {
+    let cage = Cage::with(&include_str!("../support/parrot.toml").replace("last = 6", "last = 60"));
+    cage.tmux.run(&["resize-window", "-t", "main:", "-x", "100", "-y", "60"]);
+    let token = cage.token("phone", &["--scope", "act"]);
+    let server = cage.serve_to(token.clone(), &["--listen", "127.0.0.1:0"]);
+    cage.tmux.run(&["send-keys", "-t", "main:", &format!("long {ROWS}"), "Enter"]);
+    cage.tmux.wait_for_text("main:", "2. No");
+    let mut browser = Browser::start();
+    browser.open(&format!("http://{}/#token={token}", server.address), 360, 740);
+    browser.wait_for(HAS_ROW);
+    browser.says("document.querySelector('#list li button').click()");
+    browser.wait_for("!document.getElementById('ask').hidden");
+    browser.wait_for(&format!("!!{OPTION}"));
+    let asked = browser.text("ask");
+    let missing: Vec<u32> = (1..=ROWS).filter(|row| !asked.contains(&format!("row {row} of the command"))).collect();
+    assert!(missing.is_empty(), "{missing:?} of {asked}");
+    browser.picture("page-phone-long-begin.png");
+    // Whoever scrolls with a thumb gets past the last row to the options, and the page is no wider for it.
+    browser.says(&format!("{OPTION}.scrollIntoView({{ block: 'end' }})"));
+    let is_seen = |of: &str| {
+        format!(
+            "(() => {{ const box = {of}.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }})()"
+        )
+    };
+    browser.wait_for(&is_seen(OPTION));
+    browser.wait_for("document.documentElement.scrollWidth <= innerWidth");
+    browser.picture("page-phone-long-end.png");
+    browser.wait_for(&format!("{OPTION}.click(), {OPTION}.classList.contains('armed')"));
+    browser.wait_for(&format!(
+        "({OPTION} || document.body).click(), document.getElementById('outcome').innerText.startsWith('Accepted')"
+    ));
+    cage.tmux.wait_for_text("main:", "● answered 1");
 }
