@@ -79,14 +79,14 @@ fn rows_stand_in_every_order_and_in_every_group() {
     desk.wait("by agent");
     desk.wait_for_rows("agent", &["ant", "bee", "cat", "abe"]);
     desk.press("s");
-    desk.wait("by host");
+    desk.wait("by server");
     let one_is_first = desk.watched.name() < other.name();
     desk.wait_for_rows(
-        "host",
+        "server",
         if one_is_first { &["abe", "bee", "cat", "ant"] } else { &["ant", "abe", "bee", "cat"] },
     );
     desk.press("s");
-    desk.wait_without("by host");
+    desk.wait_without("by server");
     wait_until("the most urgent first", || of_agents() == ["bee", "cat", "ant"]);
 
     desk.press("b");
@@ -96,7 +96,7 @@ fn rows_stand_in_every_order_and_in_every_group() {
     desk.wait("grouped by agent");
     desk.wait_for_rows("agent", &["▾ parrot", "bee", "cat", "ant", "▾ task", "abe"]);
     desk.press("b");
-    desk.wait("grouped by host");
+    desk.wait("grouped by server");
     wait_until("a group for each server", || {
         let rows = desk.rows();
         let heads: Vec<&String> = rows.iter().filter(|row| row.starts_with('▾')).collect();
