@@ -48,7 +48,7 @@ pub(super) fn add_up(connection: &mut Connection, codec: &mut Codec, now: Timest
     let due: Vec<i64> =
         connection.prepare_cached(sql)?.query_map([over, HOUR], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for terminal in due {
-        while add_up_some(connection, codec, terminal, over)? {
+        while add_up_some(connection, codec, terminal, now)? {
             if began.elapsed() > BUDGET {
                 return Ok(true);
             }
@@ -57,8 +57,9 @@ pub(super) fn add_up(connection: &mut Connection, codec: &mut Codec, now: Timest
     Ok(false)
 }
 
-/// Adds up the next hours of a terminal before another; whether there are more.
-fn add_up_some(connection: &mut Connection, codec: &mut Codec, terminal: i64, over: i64) -> Result<bool, Trouble> {
+/// Adds up the next hours of a terminal that are over; whether there are more.
+fn add_up_some(connection: &mut Connection, codec: &mut Codec, terminal: i64, now: Timestamp) -> Result<bool, Trouble> {
+    let over = hour_of(now - SETTLED);
     // Nothing may be written between what is read and the word that it is added up.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let sql = "SELECT min(started) FROM watches WHERE terminal = ?1";
@@ -67,7 +68,9 @@ fn add_up_some(connection: &mut Connection, codec: &mut Codec, terminal: i64, ov
     let Some(from) = added_up(&transaction, terminal)?.or(first).filter(|from| *from < over) else { return Ok(false) };
     let to = over.min(from + STEP);
     let (begin, end) = (begin_of(from), begin_of(to));
-    let seen = watched(&transaction, terminal, begin - SEAM, end + SEAM)?;
+    // Who still watches has watched up to now, or has long stopped to.
+    let mut seen = watched(&transaction, terminal, begin - SEAM, now)?;
+    seen.retain(|(started, _)| *started < end + SEAM);
     let told = points(&transaction, codec, terminal, Some(begin), end + SETTLED)?;
     let (line, ended) = (timeline(&told, &seen, begin, end), turns(&told));
     for hour in from..to {
@@ -273,6 +276,21 @@ mod tests {
         let all = days(&path, None, at(20_000), "UTC");
         let ready: u64 = all.iter().map(|day| day.whole.time(Holder::Ready).as_millis()).sum();
         assert_eq!(ready, 11_000_000);
+    }
+
+    #[test]
+    fn who_stopped_to_watch_right_before_an_hours_end_has_not_watched_the_rest_of_it() {
+        let (_directory, path) = place();
+        let mut store = store(&path, "a", at(0));
+        write(&mut store, 0, Phase::Active, TurnResult::None);
+        for beat in (10..3600).step_by(10) {
+            store.beat(at(beat), None).unwrap();
+        }
+        add_up_all(&mut store, at(5_500));
+        assert_eq!(kept_rows(&path).0, Some(1));
+        let working: u64 =
+            days(&path, None, at(5_500), "UTC").iter().map(|day| day.whole.time(Holder::Working).as_millis()).sum();
+        assert_eq!(working, 3_590_000);
     }
 
     #[test]
