@@ -275,7 +275,7 @@ fn servers_come_and_go() {
     desk.start_parrot();
     desk.wait("1 ready");
     desk.watched.run(&["kill-server"]);
-    desk.wait("no server");
+    desk.wait("tmux ended");
     desk.wait("1 gone");
     desk.start_parrot();
     desk.wait("1 ready");
