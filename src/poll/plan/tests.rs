@@ -496,9 +496,9 @@ fn many_hosts_take_turns() {
     let second = Duration::from_secs(1);
     assert_eq!(
         turn_of_host(1, Duration::ZERO),
-        Duration::from_millis(15),
+        Duration::from_millis(10),
         "one is asked as often as something changes there"
     );
-    assert_eq!(turn_of_host(100, second), Duration::from_millis(500));
+    assert_eq!(turn_of_host(200, second), second);
     assert_eq!(turn_of_host(100, 2 * second), Duration::ZERO, "it was slow enough");
 }
