@@ -38,7 +38,7 @@ use crate::poll;
 use crate::sender::Sender;
 use crate::time::Timestamp;
 use check::{Access, Denial};
-use client::Clients;
+use client::RemoteClients;
 use events::EventLog;
 use listener::Listener;
 use metrics::Metrics;
@@ -91,7 +91,7 @@ struct Served {
     /// Where the history is, if one is kept, and as whom this process signs what it writes there.
     history: Option<(PathBuf, Owner)>,
     /// What clients on other machines are told by.
-    clients: Arc<Clients>,
+    clients: Arc<RemoteClients>,
     /// Whether `serve` ends.
     ending: watch::Receiver<bool>,
 }
@@ -159,7 +159,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let settings = watched.watching(Rank::Watch);
     let (mut engine, sender) =
         Engine::start_acting(settings, &watched.servers, (config, &history), false).map_err(survey::unfit)?;
-    let clients = Arc::new(Clients::new(&watched, options.profile_texts()?));
+    let clients = Arc::new(RemoteClients::new(&watched, options.profile_texts()?));
     let (inquiries, asked) = mpsc::channel(INQUIRIES);
     let (tell_end, ending) = watch::channel(false);
     let served = Served {

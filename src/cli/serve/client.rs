@@ -24,7 +24,7 @@ use crate::state::KeptNote;
 const WAITING: usize = 256;
 
 /// What clients on other machines are told by.
-pub(super) struct Clients {
+pub(super) struct RemoteClients {
     settings: Settings,
     servers: Vec<ServerId>,
     profiles: Vec<(String, String)>,
@@ -34,7 +34,7 @@ pub(super) struct Clients {
     relay: Relay,
 }
 
-impl Clients {
+impl RemoteClients {
     pub(super) fn new(watched: &Watched, profiles: Vec<(String, String)>) -> Self {
         Self::of(watched.settings.clone(), watched.servers.clone(), profiles, watched.notes())
     }

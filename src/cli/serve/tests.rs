@@ -51,7 +51,7 @@ impl Bench {
             sender: Sender::new(profiles, tmux::Settings::default(), off, None),
             acts: Arc::new(Semaphore::new(act::MOST as usize)),
             history: None,
-            clients: Arc::new(Clients::of(settings, Vec::new(), Vec::new(), Vec::new())),
+            clients: Arc::new(RemoteClients::of(settings, Vec::new(), Vec::new(), Vec::new())),
             ending,
         };
         Self { served, token, tell_end, _home: home }
