@@ -326,6 +326,11 @@ fn inside_tmux_a_jump_switches_the_client() {
     // From another window of the same session.
     desk.watched.run(&["move-window", "-d", "-s", "birds:0", "-t", "desk:7"]);
     desk.wait("desk:7");
+    // For a moment after a jump no key is a command.
+    wait_until("keys to be taken again", || {
+        desk.press("F9");
+        desk.screen().contains("does nothing here")
+    });
     desk.press("g");
     desk.wait("C-a l: back to fleetwatch");
     desk.watched.run(&["detach-client", "-s", "desk"]);
