@@ -12,8 +12,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, HeaderValue, UPGRADE};
-use hyper::http::uri::Authority;
-use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -23,12 +22,12 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use crate::address::{WebAddress, WebAddressError};
+
 /// How long it may take to get there.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The longest answer that is read, in bytes.
 const LONGEST: usize = 64 << 20;
-/// Names of this machine, which lead nowhere else.
-const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// A connection to whoever answers.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -88,12 +87,9 @@ impl HttpAnswer {
 /// Whom to ask.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// Where: scheme, name and port, for people and for `Host`.
+    address: WebAddress,
+    /// Where it is, for people.
     place: String,
-    host: String,
-    port: u16,
-    /// What every path begins with.
-    base: String,
     tls: Option<TlsConnector>,
     token: Option<HeaderValue>,
 }
@@ -111,18 +107,10 @@ impl Endpoint {
     /// # Errors
     /// It is no address of HTTP, or the file has no certificate.
     pub fn new(url: &str, authority: Option<&Path>) -> Result<Self, HttpError> {
-        let (uri, name, is_encrypted) = parse(url)?;
-        let (usual, tls) = if is_encrypted { (443, Some(connector(authority)?)) } else { (80, None) };
-        let scheme = if is_encrypted { "https" } else { "http" };
-        let base = uri.path_and_query().map_or("", |path| path.as_str());
-        Ok(Self {
-            place: format!("{scheme}://{name}"),
-            host: name.host().to_owned(),
-            port: name.port_u16().unwrap_or(usual),
-            base: base.trim_end_matches('/').to_owned(),
-            tls,
-            token: None,
-        })
+        let address = WebAddress::parse(url)
+            .map_err(|error| HttpError::Address { what: error.to_string(), hint: WebAddressError::HINT.to_owned() })?;
+        let tls = if address.is_encrypted() { Some(connector(authority)?) } else { None };
+        Ok(Self { place: address.place(), address, tls, token: None })
     }
 
     /// The same, asked by who has a token.
@@ -146,7 +134,7 @@ impl Endpoint {
 
     /// Whether nobody on the way reads what is said: it is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
-        self.tls.is_some() || is_own(&self.host)
+        self.address.is_private()
     }
 
     /// Asks, and reads the whole answer.
@@ -207,8 +195,8 @@ impl Endpoint {
 
     async fn connect(&self) -> Result<Pin<Box<dyn Stream>>, HttpError> {
         let connecting = async {
-            let host = self.host.trim_start_matches('[').trim_end_matches(']');
-            let stream = TcpStream::connect((host, self.port)).await?;
+            let host = self.address.host().trim_start_matches('[').trim_end_matches(']');
+            let stream = TcpStream::connect((host, self.address.port())).await?;
             stream.set_nodelay(true)?;
             let Some(tls) = &self.tls else {
                 let stream: Pin<Box<dyn Stream>> = Box::pin(stream);
@@ -234,11 +222,10 @@ impl Endpoint {
         headers: &[(HeaderName, HeaderValue)],
         body: Vec<u8>,
     ) -> Result<Response<Incoming>, HttpError> {
-        let path = format!("{}{path}", self.base);
+        let path = format!("{}{path}", self.address.base());
         let mut request = Request::builder().method(method).uri(if path.is_empty() { "/" } else { &path });
         if let Some(into) = request.headers_mut() {
-            let name = self.place.split_once("://").map_or(self.place.as_str(), |(_, name)| name);
-            into.extend(HeaderValue::from_str(name).ok().map(|name| (HOST, name)));
+            into.extend(HeaderValue::from_str(self.address.name()).ok().map(|name| (HOST, name)));
             into.extend(self.token.clone().map(|token| (AUTHORIZATION, token)));
             into.extend(headers.iter().cloned());
         }
@@ -252,40 +239,6 @@ impl Endpoint {
         tokio::spawn(connection.with_upgrades());
         sender.send_request(request).await.map_err(|error| self.unanswered(error))
     }
-}
-
-/// An address, the name in it, and whether what is said there is encrypted.
-fn parse(url: &str) -> Result<(Uri, Authority, bool), HttpError> {
-    let bad = |what: String| HttpError::Address {
-        what,
-        hint: "write it as https://NAME:PORT, or http://localhost:7717 through a tunnel".to_owned(),
-    };
-    let uri: Uri = url.parse().map_err(|error| bad(format!("{url:?} is no address: {error}")))?;
-    let (Some(scheme), Some(name)) = (uri.scheme_str(), uri.authority().cloned()) else {
-        return Err(bad(format!("{url:?} is no whole address")));
-    };
-    if name.as_str().contains('@') {
-        return Err(bad("a name or a password stands in the address, which nobody should see".to_owned()));
-    }
-    let is_encrypted = match scheme {
-        "https" => true,
-        "http" => false,
-        other => return Err(bad(format!("{other}: is no address of HTTP"))),
-    };
-    Ok((uri, name, is_encrypted))
-}
-
-/// Whether nobody on the way reads what is said to an address.
-///
-/// # Errors
-/// It is none.
-pub fn is_private(url: &str) -> Result<bool, HttpError> {
-    parse(url).map(|(_, name, is_encrypted)| is_encrypted || is_own(name.host()))
-}
-
-/// Whether a name is one of this machine.
-fn is_own(host: &str) -> bool {
-    OWN_NAMES.contains(&host.to_ascii_lowercase().as_str())
 }
 
 /// Checks certificates by the system's authorities, or by the one in a file.
@@ -320,19 +273,6 @@ fn connector(authority: Option<&Path>) -> Result<TlsConnector, HttpError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_leaves_the_machine_unencrypted_is_known() {
-        for own in ["http://localhost:7717", "http://127.0.0.1:1/fleet/", "http://[::1]:7717"] {
-            assert_eq!(is_private(own), Ok(true), "{own}");
-        }
-        for other in ["http://example.net", "http://localhost.example.net:7717", "http://10.0.0.1"] {
-            assert_eq!(is_private(other), Ok(false), "{other}");
-        }
-        for bad in ["", "localhost:7717", "ftp://localhost", "http://me:secret@localhost", "/v1"] {
-            assert!(matches!(is_private(bad), Err(HttpError::Address { .. })), "{bad}");
-        }
-    }
 
     #[test]
     fn the_token_is_in_no_message() {

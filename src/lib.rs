@@ -11,7 +11,8 @@
 //! |---|---|---|
 //! | 0 | [`time`] | time as a number that somebody else read from a clock |
 //! | 0 | [`ids`] | hosts, servers, sessions, windows and panes by their names and ids |
-//! | 0 | [`pattern`] | globs of names |
+//! | 0 | [`pattern`] | globs of names, and texts with places for values |
+//! | 0 | [`address`] | addresses on the web, and whether what is said there stays private |
 //! | 0 | [`hash`] | a hash that is the same in every run and build |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`repository`] | what git tells of a repository: its branch, its changes, a difference |
@@ -73,6 +74,7 @@
 //! - Agents are data: adding one or following its next release touches `config/profiles` and `recordings`, not `src`.
 //! - What cannot be told is `unknown`. It is never rounded to ready, and a result is never made up.
 
+pub mod address;
 pub mod agent_record;
 pub mod app;
 pub mod cli;

@@ -22,10 +22,10 @@ use super::rules::Patterns;
 use super::{
     Config, ConfigError, RecordsConfig, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file,
 };
+use crate::address::WebAddress;
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
 use crate::history;
-use crate::http;
 use crate::notify::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 use crate::pattern::Pattern;
 use crate::state::unfit_name;
@@ -238,7 +238,7 @@ fn no_variable(name: &str) -> Option<ValueFault> {
 fn no_webhook(url: &str) -> Option<ValueFault> {
     let hint =
         "write the whole address, such as webhook = \"https://ntfy.sh/my-topic\"; without https only on this machine";
-    match http::is_private(url) {
+    match WebAddress::parse(url).map(|address| address.is_private()) {
         Ok(true) => None,
         Ok(false) => fault("what is posted there is not encrypted".to_owned(), hint),
         // The address may be a secret.

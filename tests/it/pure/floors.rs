@@ -12,6 +12,7 @@ const MODULES: &[(&str, u8)] = &[
     ("time", 0),
     ("ids", 0),
     ("pattern", 0),
+    ("address", 0),
     ("hash", 0),
     ("screen", 0),
     ("repository", 0),
@@ -81,7 +82,6 @@ const UI_MAY_NOT_NAME: &[&str] = &[
 /// through whom, and what. They are data that the drawing shows and hands on; nothing of it is called by the drawing.
 const REACHED: &[(&str, &str, &[&str])] = &[
     ("ui", "tmux", &["tokio", "std::process", "tmux_interface"]),
-    ("ui", "http", &["tokio"]),
     ("ui", "process", &["tokio", "Instant::now", "std::process", "rusqlite"]),
     ("ui", "history", &["tokio", "Instant::now", "SystemTime", "std::process", "rusqlite"]),
 ];
