@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::fleet::Terminal;
 use crate::ids::TerminalKey;
 use crate::notify::{Occasion, statement};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, filled};
 use crate::screen::{Screen, harmless};
 use crate::state::{Availability, State, Tri, TurnResult};
 use crate::task::{Happening, Preview, TaskFields};
@@ -64,7 +64,10 @@ pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -
             continue;
         }
         let text = match &rule.template {
-            Some(template) => filled(template, event),
+            Some(template) => {
+                let (text, source) = (event.text.as_str(), event.source.as_str());
+                filled(template, &[("{text}", text), ("{source}", source), ("{event}", event.occasion.word())])
+            }
             None => event.text.clone(),
         };
         wanted.push(Wanted {
@@ -81,29 +84,6 @@ pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -
         });
     }
     wanted
-}
-
-/// The fields of a template; everything else in it stands for itself, so that no text of a terminal is filled in twice.
-fn filled(template: &str, event: &FollowUpEvent) -> String {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some(open) = rest.find('{') {
-        let (before, from) = rest.split_at(open);
-        text.push_str(before);
-        let fields = [("{text}", event.text.as_str()), ("{source}", &event.source), ("{event}", event.occasion.word())];
-        match fields.into_iter().find(|(field, _)| from.starts_with(field)) {
-            Some((field, value)) => {
-                text.push_str(value);
-                rest = &from[field.len()..];
-            }
-            None => {
-                text.push('{');
-                rest = &from[1..];
-            }
-        }
-    }
-    text.push_str(rest);
-    text
 }
 
 /// Something that happened.

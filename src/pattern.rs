@@ -1,6 +1,21 @@
-//! Glob patterns of names: what a configuration says instead of a list of them.
+//! What a configuration says instead of a list of names, and texts with places for values.
 
 use globset::{Glob, GlobMatcher};
+
+/// A template with its places filled. Everything else in it stands for itself, and what a value says about places means nothing.
+pub fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        text.push_str(before);
+        let (value, place) =
+            values.iter().find(|(place, _)| from.starts_with(place)).map_or(("{", "{"), |(p, v)| (v, p));
+        text.push_str(value);
+        rest = &from[place.len()..];
+    }
+    text + rest
+}
 
 /// One glob pattern, with its text.
 #[derive(Clone, Debug)]
@@ -45,3 +60,15 @@ impl PartialEq for Pattern {
 }
 
 impl Eq for Pattern {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_not_read_for_places() {
+        let values = [("{text}", "a {event} {text}"), ("{event}", "ended")];
+        assert_eq!(filled("{event}: {text}, {other} {", &values), "ended: a {event} {text}, {other} {");
+        assert_eq!(filled("", &values), "");
+    }
+}

@@ -19,6 +19,7 @@ use crate::hash::Fnv;
 use crate::history;
 use crate::http::Endpoint;
 use crate::notify::{Dispatch, Webhook, WebhookShape};
+use crate::pattern::filled;
 use crate::screen::harmless;
 
 /// How long one attempt may take, and how long it is waited before the next ones.
@@ -81,10 +82,11 @@ impl Shape {
         // Once for each character: what one becomes is not escaped again.
         let escaped = |c: char| self.escape.get(&c).cloned().unwrap_or_else(|| c.to_string());
         let text: String = text.chars().map(escaped).collect();
+        let values = [("{text}", text.as_str()), ("{event}", event)];
         let body = match (&self.json, &self.body) {
             _ if self.events => json!({ "text": text, "events": events }).to_string(),
-            (Some(json), _) => filled_in(json, &text, event).to_string(),
-            (None, body) => filled(body.as_deref().unwrap_or("{text}"), &text, event),
+            (Some(json), _) => filled_in(json, &values).to_string(),
+            (None, body) => filled(body.as_deref().unwrap_or("{text}"), &values),
         };
         // A header takes the event alone, which is a word of fleetwatch's own.
         let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.replace("{event}", event)));
@@ -92,20 +94,12 @@ impl Shape {
     }
 }
 
-/// A template with its places filled, in one go: what a text says about places means nothing.
-fn filled(template: &str, text: &str, event: &str) -> String {
-    let mut parts = template.split("{text}").map(|part| part.replace("{event}", event));
-    let first = parts.next().unwrap_or_default();
-    parts.fold(first, |all, part| format!("{all}{text}{part}"))
-}
-
-fn filled_in(template: &Value, text: &str, event: &str) -> Value {
+/// A body with its places filled.
+fn filled_in(template: &Value, values: &[(&str, &str)]) -> Value {
     match template {
-        Value::String(template) => filled(template, text, event).into(),
-        Value::Array(items) => items.iter().map(|item| filled_in(item, text, event)).collect(),
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), filled_in(value, text, event))).collect()
-        }
+        Value::String(template) => filled(template, values).into(),
+        Value::Array(items) => items.iter().map(|item| filled_in(item, values)).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), filled_in(value, values))).collect(),
         other => other.clone(),
     }
 }
