@@ -1,7 +1,9 @@
 //! Drafts are kept while they are written, so that no end of the dashboard loses them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use tokio::time::Instant;
 
 use super::App;
 use super::keeper::Keeper;
@@ -17,27 +19,21 @@ pub(super) struct DraftStore {
     keeper: Keeper<Vec<Draft>>,
     /// What was left the last time, until it is told.
     found: Vec<Draft>,
-    /// Why drafts are not written, as long as the operator has not been told.
-    trouble: Arc<Mutex<Option<String>>>,
-    is_told: bool,
+    /// Why there is no place for drafts, until it is told.
+    trouble: Option<String>,
 }
 
 impl DraftStore {
     /// Takes over what was left. Where that is not possible drafts live as long as the dashboard.
     pub(super) fn start(settings: &Settings, ui: &mut Ui) -> Self {
-        let (drafts, found, trouble) = match Drafts::start(settings) {
-            Ok(Some((drafts, found))) => (Some(Arc::new(drafts)), found, None),
-            Ok(None) => (None, Vec::new(), None),
-            Err(error) => {
-                tracing::warn!(%error, "drafts are not kept");
-                (None, Vec::new(), Some(error.to_string()))
-            }
+        let started = Drafts::start(settings);
+        let trouble = started.as_ref().err().map(ToString::to_string);
+        let (drafts, found) = match started.ok().flatten() {
+            Some((drafts, found)) => (Some(Arc::new(drafts)), found),
+            None => (None, Vec::new()),
         };
-        if drafts.is_some() {
-            ui.restore_drafts(found.iter().map(|draft| (draft.key.clone(), draft.text.clone())));
-        }
-        let trouble = Arc::new(Mutex::new(trouble));
-        Self { drafts, keeper: Keeper::new(found.clone()), found, trouble, is_told: false }
+        ui.restore_drafts(found.iter().map(|draft| (draft.key.clone(), draft.text.clone())));
+        Self { drafts, keeper: Keeper::new(found.clone()), found, trouble }
     }
 }
 
@@ -56,27 +52,18 @@ impl App {
         }
     }
 
-    /// Keeps what has been written, a moment after it was.
+    /// Keeps what has been written, a moment after it was; says once that a draft lives only as long as the dashboard.
     pub(super) fn keep_drafts(&mut self) {
         let unsent = self.unsent();
-        self.tell_of_trouble(&unsent);
-        let Some(drafts) = self.drafts.drafts.clone() else { return };
-        let trouble = Arc::clone(&self.drafts.trouble);
-        self.drafts.keeper.follow(unsent, move |unsent| {
-            let kept = drafts.keep(unsent);
-            *trouble.lock().unwrap_or_else(PoisonError::into_inner) = kept.as_ref().err().map(ToString::to_string);
-            kept
-        });
-    }
-
-    /// Says once that a draft lives only as long as the dashboard, when there is one to be lost.
-    fn tell_of_trouble(&mut self, unsent: &[Draft]) {
-        if self.drafts.is_told || unsent.is_empty() {
-            return;
-        }
-        let trouble = self.drafts.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let trouble = match self.drafts.drafts.clone() {
+            Some(drafts) => {
+                let failed = self.drafts.keeper.follow(unsent, Instant::now(), move |unsent| drafts.keep(unsent));
+                failed.map(|error| error.to_string())
+            }
+            None if unsent.is_empty() => None,
+            None => self.drafts.trouble.take(),
+        };
         if let Some(why) = trouble {
-            self.drafts.is_told = true;
             self.complain(&format!("drafts are lost when the dashboard ends: {why}"));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -16,37 +17,55 @@ use crate::ui::{Choices, Ui};
 
 /// How long a change waits to be written, so that not every key writes a file.
 const SOON: Duration = Duration::from_secs(1);
+/// How long it waits after it could not be written.
+const AGAIN: Duration = Duration::from_secs(10);
 /// The file beside the history that holds what was chosen.
 const FILE_NAME: &str = "dashboard.json";
 
-/// Writes a value a moment after it changed.
+/// Writes a value a moment after it changed, and again when that failed.
 pub(super) struct Keeper<T> {
-    /// What was written last.
-    kept: T,
+    /// What was written last; `None` when that failed.
+    kept: Option<T>,
     /// When what is there now is to be written.
     due: Option<Instant>,
-    writing: Option<JoinHandle<io::Result<()>>>,
+    writing: Option<JoinHandle<()>>,
+    /// Why the last one was not written, until that is seen.
+    failed: Arc<Mutex<Option<io::Error>>>,
+    is_told: bool,
 }
 
 impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
     /// A keeper of something that is written already.
     pub(super) fn new(kept: T) -> Self {
-        Self { kept, due: None, writing: None }
+        Self { kept: Some(kept), due: None, writing: None, failed: Arc::default(), is_told: false }
     }
 
-    /// Takes in what there is now, and writes it once it is time.
-    pub(super) fn follow(&mut self, now: T, write: impl FnOnce(&T) -> io::Result<()> + Send + 'static) {
-        if now == self.kept {
-            self.due = None;
-            return;
+    /// Takes in what there is at a time, and writes it once it is due. Gives why it cannot be written, once.
+    pub(super) fn follow(
+        &mut self,
+        now: T,
+        at: Instant,
+        write: impl FnOnce(&T) -> io::Result<()> + Send + 'static,
+    ) -> Option<io::Error> {
+        let failed = self.failed();
+        if failed.is_some() {
+            self.due = Some(at + AGAIN);
         }
-        let due = *self.due.get_or_insert_with(|| Instant::now() + SOON);
+        let trouble = failed.filter(|_| !std::mem::replace(&mut self.is_told, true));
+        if self.kept.as_ref() == Some(&now) {
+            self.due = None;
+            return trouble;
+        }
+        let due = *self.due.get_or_insert(at + SOON);
         let is_writing = self.writing.as_ref().is_some_and(|writing| !writing.is_finished());
-        if due <= Instant::now() && !is_writing {
+        if due <= at && !is_writing {
             self.due = None;
-            self.kept.clone_from(&now);
-            self.writing = Some(tokio::task::spawn_blocking(move || write(&now)));
+            self.kept = Some(now.clone());
+            let failed = Arc::clone(&self.failed);
+            let write = move || *failed.lock().unwrap_or_else(PoisonError::into_inner) = write(&now).err();
+            self.writing = Some(tokio::task::spawn_blocking(write));
         }
+        trouble
     }
 
     /// Writes what is left when the dashboard is.
@@ -54,11 +73,21 @@ impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
         if let Some(writing) = self.writing.take() {
             let _ = writing.await;
         }
-        if last != self.kept
+        let _ = self.failed();
+        if self.kept.as_ref() != Some(&last)
             && let Err(error) = write(&last)
         {
             tracing::warn!(%error, "what was to be remembered was not written");
         }
+    }
+
+    /// Why the last one was not written, if nobody has seen that yet.
+    fn failed(&mut self) -> Option<io::Error> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if failed.is_some() {
+            self.kept = None;
+        }
+        failed
     }
 }
 
@@ -96,7 +125,11 @@ impl App {
     /// Keeps what is chosen, a moment after it was. Of several dashboards the last one that changes something is right.
     pub(super) fn keep_choices(&mut self) {
         let Some(file) = self.choices.file.clone() else { return };
-        self.choices.keeper.follow(self.ui.choices(), move |choices| write(&file, choices));
+        if let Some(why) =
+            self.choices.keeper.follow(self.ui.choices(), Instant::now(), move |choices| write(&file, choices))
+        {
+            self.complain(&format!("layout and columns are forgotten when the dashboard ends: {why}"));
+        }
     }
 
     /// Keeps what was chosen last when the dashboard is left.
@@ -138,7 +171,7 @@ mod tests {
         let begun = || {
             let mut ui = Ui::new(crate::ui::UiOptions::default());
             let store = ChoiceStore::start(&settings, &mut ui);
-            assert_eq!(store.keeper.kept, ui.choices());
+            assert_eq!(store.keeper.kept, Some(ui.choices()));
             (store.file.unwrap(), ui.choices())
         };
         let (file, choices) = begun();
@@ -155,5 +188,30 @@ mod tests {
             assert_eq!(begun().1, Choices::default(), "{damaged}");
             assert_eq!(std::fs::read_to_string(&file).unwrap(), damaged, "it is left as it is");
         }
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_written_is_told_once_and_written_again() {
+        let mut keeper = Keeper::new(0);
+        let (writes, seen) = std::sync::mpsc::channel();
+        let mut at = Instant::now();
+        let mut told = Vec::new();
+        // Seen; failed; told and waited; failed again; waited; written.
+        for fails in [true, true, true, true, true, false, false] {
+            let writes = writes.clone();
+            let write = move |value: &i32| {
+                writes.send(*value).map_err(io::Error::other)?;
+                if fails { Err(io::Error::other("full")) } else { Ok(()) }
+            };
+            told.extend(keeper.follow(1, at, write).map(|error| (at, error.to_string())));
+            if let Some(writing) = keeper.writing.take() {
+                writing.await.unwrap();
+            }
+            at += AGAIN;
+        }
+        drop(writes);
+        assert!(matches!(&told[..], [(_, why)] if why == "full"), "{told:?}");
+        assert_eq!(seen.iter().collect::<Vec<_>>(), [1, 1, 1]);
+        assert_eq!(keeper.kept, Some(1));
     }
 }
