@@ -91,6 +91,9 @@ pub struct Engine {
     watchers: Vec<(ServerId, Watcher)>,
     /// The servers of which another process, their owner, tells this one.
     followed: BTreeSet<ServerId>,
+    /// When something was handled last by this process's clock, and when that was the first after it had been stopped.
+    handled: Timestamp,
+    resumed: Timestamp,
     /// Where watchers send their events, and where these arrive.
     to_engine: mpsc::Sender<OwnerEvent>,
     owner_events: mpsc::Receiver<OwnerEvent>,
@@ -162,7 +165,20 @@ impl Engine {
         let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
         let (watchers, followed, updates) = (Vec::new(), BTreeSet::new(), VecDeque::new());
         let parts = VecDeque::new();
-        let mut engine = Self { fleet, settings, watchers, followed, to_engine, owner_events, acting, updates, parts };
+        let (handled, resumed) = (Timestamp::default(), Timestamp::default());
+        let mut engine = Self {
+            fleet,
+            settings,
+            watchers,
+            followed,
+            handled,
+            resumed,
+            to_engine,
+            owner_events,
+            acting,
+            updates,
+            parts,
+        };
         engine.watchers = engine.watch(servers)?;
         Ok(engine)
     }
@@ -210,7 +226,7 @@ impl Engine {
     /// Waits until something happens. May be dropped while it waits.
     pub async fn next(&mut self) -> EngineEvent {
         let outside = self.acting.as_ref().and_then(|acting| acting.dispatcher.poll_timeout());
-        let timers = self.fleet.poll_timeout().map(|due| due + self.delay());
+        let timers = self.fleet.poll_timeout().map(|due| self.run_at(due));
         let timeout = timers.into_iter().chain(outside).min();
         if !self.parts.is_empty() {
             return EngineEvent::Part;
@@ -232,6 +248,9 @@ impl Engine {
 
     /// Takes in what has happened, at `now`.
     pub fn handle(&mut self, event: EngineEvent, now: Timestamp) {
+        if now.since(std::mem::replace(&mut self.handled, now)) > STOPPED {
+            self.resumed = now;
+        }
         match event {
             EngineEvent::Owner(event) => self.owner_event(event, now),
             EngineEvent::Submission(submission) => {
@@ -256,7 +275,7 @@ impl Engine {
             EngineEvent::Timeout => {}
         }
         // Whatever happens, time passes.
-        self.pass_time(now, self.delay());
+        self.pass_time(now, |engine, due| engine.run_at(due));
     }
 
     /// The next thing to show or to print, oldest first.
@@ -437,7 +456,7 @@ impl Engine {
         }
         let now = match input.at() {
             Some(at) => {
-                self.pass_time(at, Span::ZERO);
+                self.pass_time(at, |_, due| due);
                 at
             }
             None => now,
@@ -451,19 +470,20 @@ impl Engine {
         }
     }
 
-    /// How much later than its own clock says this process lets timers run.
-    fn delay(&self) -> Span {
-        if self.followed.is_empty() { Span::ZERO } else { LATEST_REPORT }
+    /// When this process lets a timer run by its own clock. A client waits for what its owner saw by then, which may still have
+    /// to be read when it was stopped.
+    fn run_at(&self, due: Timestamp) -> Timestamp {
+        if self.followed.is_empty() { due } else { due.max(self.resumed) + LATEST_REPORT }
     }
 
-    /// Lets the timers run that have been due for so long, each at its own time, unless this process was stopped meanwhile. So
+    /// Lets the timers run whose time to run has come, each at its own time, unless this process was stopped meanwhile. So
     /// timers and reports come in the same order in every process that has the same reports, however late these arrive.
-    fn pass_time(&mut self, until: Timestamp, delay: Span) {
+    fn pass_time(&mut self, until: Timestamp, run_at: fn(&Self, Timestamp) -> Timestamp) {
         let mut last = None;
         if !self.parts.is_empty() {
             return;
         }
-        while let Some(due) = self.fleet.poll_timeout().filter(|due| *due + delay <= until) {
+        while let Some(due) = self.fleet.poll_timeout().filter(|due| run_at(self, *due) <= until) {
             let due = if until.since(due) > STOPPED { until } else { due };
             // A timer that is due again at once must not stop the time.
             let at = last.map_or(due, |last: Timestamp| due.max(last + Span::from_millis(1)));
@@ -568,8 +588,8 @@ mod tests {
     use crate::screen::{PaneFacts, Screen};
 
     /// What a process with this role makes of a terminal that is gone: when it leaves, and after which event that is known.
-    /// The clock says that it is due before the report of a moment earlier arrives.
-    fn leaves(role: Role) -> (Timestamp, &'static str) {
+    /// The clock says that it is due, and is so late, before the report of a moment earlier arrives.
+    fn leaves(role: Role, late: Span) -> (Timestamp, &'static str) {
         let profiles = Arc::new(ProfileSet::builtin());
         let (poll, fleet) = (poll::Settings::default(), fleet::Settings::default());
         let (server, gone) = (ServerId::default(), Timestamp::from_millis(1_000_000));
@@ -601,7 +621,6 @@ mod tests {
         };
         let role = EngineEvent::Owner(OwnerEvent::Role { server: server.clone(), role, lead: None });
         let millis = Span::from_millis;
-        let late = millis(20);
         engine.handle(role, gone);
         engine.handle(report(gone, vec![pane]), gone);
         engine.handle(report(gone, Vec::new()), gone);
@@ -629,7 +648,10 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let _inside = runtime.enter();
         let due = Timestamp::from_millis(1_000_000) + fleet::Settings::default().keep_gone;
-        assert_eq!(leaves(Role::Client), (due, "late report"));
-        assert_eq!(leaves(Role::Owner), (due, "timeout"));
+        let late = Span::from_millis(20);
+        assert_eq!(leaves(Role::Client, late), (due, "late report"));
+        assert_eq!(leaves(Role::Owner, late), (due, "timeout"));
+        // It was stopped, and what the owner told meanwhile is still to be read.
+        assert_eq!(leaves(Role::Client, Span::from_secs(5)), (due, "late report"));
     }
 }
