@@ -19,7 +19,7 @@ use super::Served;
 use super::check::Denial;
 use crate::engine::Update;
 use crate::fleet::{Effect, Fleet, ServerHealth, TerminalKey};
-use crate::history::{Body, Stored};
+use crate::history::{Body, Stored, What};
 use crate::poll;
 use crate::state::{Phase, Since, State as AgentState, TurnResult};
 use crate::status::Status;
@@ -135,6 +135,11 @@ impl Metrics {
         );
         let help = "Answers of a server that were late, torn or cut off since its host was first asked";
         registry.register("server_broken_answers", help, all.broken.clone());
+        for input in [What::Prompt, What::Answer, What::Keys] {
+            for sender in ["dashboard", "command line", "queue", "follow-up", "token"] {
+                drop(all.inputs.get_or_create(&sent(input, "accepted", sender)));
+            }
+        }
         Self { registry, ..all }
     }
 
@@ -164,11 +169,21 @@ impl Metrics {
             self.known.insert(key.clone(), now);
             return;
         };
+        let of = |name, value: &str| vec![(name, value.to_owned()), agent(state), host(key)];
+        // Prometheus sees no rise of what was not there before: what may end soon begins with 0.
+        if now.status.needs_operator() {
+            drop(self.waits.get_or_create(&of("state", &now.status.word())));
+        }
+        if now.in_flight.is_some() {
+            for result in TurnResult::ALL.iter().filter(|result| **result != TurnResult::None) {
+                drop(self.turns_ended.get_or_create(&of("result", result.word())));
+                drop(self.turns.get_or_create(&of("result", result.word())));
+            }
+        }
         // What it was found with has been told by then.
         if at <= before.at {
             return;
         }
-        let of = |name, value: &str| vec![(name, value.to_owned()), agent(state), host(key)];
         let is_over = before.status.needs_operator() && (before.status, before.since) != (now.status, now.since);
         if is_over && before.since.exact {
             let waited = at.since(before.since.at).as_secs();
@@ -189,16 +204,14 @@ impl Metrics {
     }
 
     /// Counts what was sent, once its outcome is known.
-    pub(super) fn sent(&mut self, sent: &Stored) {
-        let Body::Input(input) = &sent.body else { return };
+    pub(super) fn sent(&mut self, stored: &Stored) {
+        let Body::Input(input) = &stored.body else { return };
         let sender = match input.sender.split_once(' ') {
             Some((first @ ("queue" | "follow-up" | "token"), _)) => first,
             _ => &input.sender,
         };
         let outcome = input.outcome.as_deref().unwrap_or("unknown");
-        let labels = [("input", input.sent.what().word()), ("outcome", outcome), ("sender", sender)];
-        let labels = labels.map(|(name, value)| (name, value.to_owned()));
-        self.inputs.get_or_create(&labels.to_vec()).inc();
+        self.inputs.get_or_create(&sent(input.sent.what(), outcome, sender)).inc();
     }
 
     /// All of it as text, with what is so now.
@@ -238,6 +251,12 @@ impl Metrics {
         encode(&mut text, &self.registry)?;
         Ok(text)
     }
+}
+
+fn sent(input: What, outcome: &str, sender: &str) -> Labels {
+    [("input", input.word()), ("outcome", outcome), ("sender", sender)]
+        .map(|(name, value)| (name, value.to_owned()))
+        .into()
 }
 
 fn agent(state: &AgentState) -> (&'static str, String) {

@@ -336,6 +336,9 @@ fn what_is_served_is_written_down_as_openapi_and_counted() {
     let body = serde_json::json!({ "dialog": dialog()["id"], "choice": "yes" }).to_string();
     assert_eq!(server.post("/v1/terminals/main/answer", "a", &body).status, 200);
     let numbers = || server.get("/metrics");
+    // Prometheus sees no rise of what was not there before.
+    let none = "fleetwatch_inputs_total{input=\"prompt\",outcome=\"accepted\",sender=\"queue\"} 0\n";
+    assert!(numbers().body.contains(none), "{}", numbers().body);
     let counted = [
         "fleetwatch_terminals{state=\"finished\",agent=\"parrot\",host=\"\"} 1\n",
         "fleetwatch_wait_seconds_count{state=\"approval\",agent=\"parrot\",host=\"\"} 1\n",
