@@ -434,6 +434,7 @@ mod standing_tests {
             index: 1,
             key: TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 7, instance: Default::default() },
             pane: Some(pane),
+            ended_at: None,
             bell: false,
             bells: None,
             registration: Registration::None,

@@ -209,7 +209,11 @@ impl ServerMemory {
                 instance: self.instance.clone(),
             };
             if pane.is_task() {
-                gathering.add(key, &listed, pane, facts, &capture);
+                // In whole seconds of the server's clock, which may be another machine's.
+                let ended = listed
+                    .died
+                    .map(|died| at - crate::time::Span::from_secs(look.clock.saturating_sub(died).unsigned_abs()));
+                gathering.add(key, &listed, pane, facts, &capture, ended);
                 continue;
             }
             panes.push(PaneReport {

@@ -45,6 +45,9 @@ pub struct TaskSnapshot {
     pub key: TerminalKey,
     /// `None` when the pane is there but its state could not be had.
     pub pane: Option<PaneState>,
+    /// When the program of a dead pane ended, to the second, where tmux tells it.
+    #[serde(default)]
+    pub ended_at: Option<Timestamp>,
     /// Whether a bell rang since the window was last looked at in tmux.
     pub bell: bool,
     /// What the bell counter says; `None` where none is installed.
@@ -184,6 +187,9 @@ pub struct TaskFields {
     pub known: bool,
     pub status: TaskStatus,
     pub since: Timestamp,
+    /// Whether that is known; if not, the status has lasted since then at least (SPEC §10).
+    #[serde(default)]
+    pub since_exact: bool,
     /// When the program began to run, or was first seen.
     pub started_at: Timestamp,
     pub command: Option<String>,
@@ -343,9 +349,6 @@ fn is_place(before: &str) -> bool {
 /// Lines of output that are told of a program that has ended.
 const LAST: usize = 3;
 
-/// What began so recently may have begun before anybody looked.
-const FIRST_LOOK: Span = Span::from_secs(1);
-
 /// The least code that says which signal ended a program.
 const SIGNALS: i32 = 128;
 
@@ -354,9 +357,8 @@ impl Task {
     pub fn why(&self, now: Timestamp) -> String {
         let word = self.as_status().word();
         // What a first look finds may have been so for long.
-        let is_new = now.since(self.since) < FIRST_LOOK;
-        let mut text =
-            if is_new { format!("{word}\n") } else { format!("{word} for {}\n", seconds(now.since(self.since))) };
+        let (is_seen, more) = (self.since_exact, if self.since_exact { "" } else { "more than " });
+        let mut text = format!("{word} for {more}{}\n", seconds(now.since(self.since)));
         for reason in self.reasons() {
             let _ = writeln!(text, "  {reason}");
         }
@@ -366,9 +368,9 @@ impl Task {
             Registration::None => "first seen",
             Registration::Started(_) | Registration::Told(_) => "started by `fleetwatch run`",
         };
-        let ran = match (self.is_dead(), is_new) {
-            (true, true) => "ended just now, or before this look".to_owned(),
-            (true, false) => format!("ran for {}", seconds(self.since.since(self.started_at))),
+        let ran = match (self.is_dead(), is_seen && self.started_at < self.since) {
+            (true, false) => "ended before that look".to_owned(),
+            (true, true) => format!("ran for {}", seconds(self.since.since(self.started_at))),
             (false, _) => format!("has run for {}", seconds(now.since(self.started_at))),
         };
         let _ = writeln!(text, "  {how} {} ago, {ran}", seconds(now.since(self.started_at)));

@@ -8,7 +8,7 @@ use super::snapshot::{
     PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
 };
 use crate::ids::{SessionId, TerminalKey, WindowId};
-use crate::state::{KeptNote, Note, Problem, TaskStatus};
+use crate::state::{KeptNote, Note, Problem, Since, TaskStatus};
 use crate::status::Status;
 use crate::time::Timestamp;
 use crate::tracker::Settings;
@@ -45,6 +45,9 @@ pub struct Task {
     pub status: TaskStatus,
     /// When the status began.
     pub since: Timestamp,
+    /// Whether that is known; if not, it has lasted since then at least.
+    #[serde(default)]
+    pub since_exact: bool,
     /// When the program began to run, or was first seen.
     pub started_at: Timestamp,
     /// The last known state of the pane.
@@ -78,6 +81,8 @@ struct Unreachable {
     problem: Problem,
     status: TaskStatus,
     since: Timestamp,
+    #[serde(default)]
+    since_exact: bool,
 }
 
 impl TaskTracker {
@@ -217,6 +222,7 @@ impl Task {
             session_id: SessionId(0),
             status: fields.status,
             since: fields.since,
+            since_exact: fields.since_exact,
             started_at: fields.started_at,
             pane: Some(pane),
             known: fields.known,
@@ -253,6 +259,7 @@ impl Task {
             session_id,
             status: TaskStatus::Unknown,
             since: now,
+            since_exact: !is_baseline,
             started_at: registration.at().map_or(now, |at| at.min(now)),
             known: window.pane.is_some(),
             pane: None,
@@ -269,11 +276,12 @@ impl Task {
             counted_by_flag: window.bells.is_none() && window.bell && !is_baseline,
             standing: PromptDetector::default(),
         };
-        let prompt = task.take_pane(window.pane, now);
+        let prompt = task.take_pane(window.pane, window.ended_at, now, is_baseline);
         debug_assert!(prompt.is_none(), "a prompt is told in the second look");
         if task.status == TaskStatus::Running {
-            task.since = task.started_at;
+            (task.since, task.since_exact) = (task.started_at, !is_baseline || registration.at().is_some());
         }
+        task.started_at = task.started_at.min(task.since);
         let untold = matches!(registration, Registration::Started(_));
         let dead = task.is_dead();
         match (is_baseline, dead) {
@@ -297,8 +305,10 @@ impl Task {
         now: Timestamp,
         events: &mut Vec<TaskEvent>,
     ) {
-        if let Some(Unreachable { status, since, .. }) = self.unreachable.take() {
-            (self.status, self.since) = (status, since);
+        let mut unseen = self.unwatched;
+        if let Some(Unreachable { status, since, since_exact, .. }) = self.unreachable.take() {
+            (self.status, self.since, self.since_exact) = (status, since, since_exact);
+            unseen = true;
         }
         let again = !window.key.may_be(&self.key);
         // Where the first of several panes is gone, the next one stands for the window, but it does not begin now.
@@ -318,11 +328,11 @@ impl Task {
             self.session = session.to_owned();
         }
         if again {
-            self.begin_anew(now);
+            self.begin_anew(now, unseen);
         }
         let rung = self.count(window.bell, window.bells);
         self.known = window.pane.is_some();
-        let prompt = self.take_pane(window.pane, now);
+        let prompt = self.take_pane(window.pane, window.ended_at, now, unseen);
         match (self.is_dead(), was_dead && !again) {
             (true, false) => self.ended(rung, now, events),
             (false, _) if again && in_place => {
@@ -360,6 +370,11 @@ impl Task {
     pub fn command(&self) -> &str {
         let pane = self.pane.as_ref();
         pane.map_or("", |pane| pane.start_command.as_deref().unwrap_or(&pane.command))
+    }
+
+    /// When its status began.
+    pub fn began(&self) -> Since {
+        Since { at: self.since, exact: self.since_exact }
     }
 
     /// What it is to a person.
@@ -402,6 +417,7 @@ impl Task {
             known: self.known,
             status: self.status,
             since: self.since,
+            since_exact: self.since_exact,
             started_at: self.started_at,
             command: pane.map(|pane| pane.command.clone()),
             start_command: pane.and_then(|pane| pane.start_command.clone()),
@@ -421,29 +437,46 @@ impl Task {
         match &mut self.unreachable {
             Some(unreachable) => unreachable.problem = problem.clone(),
             None => {
-                let (status, since) = (self.status, self.since);
-                self.unreachable = Some(Unreachable { problem: problem.clone(), status, since });
-                (self.status, self.since, self.known) = (TaskStatus::Unknown, now, false);
+                let (status, Since { at: since, exact: since_exact }) = (self.status, self.began());
+                self.unreachable = Some(Unreachable { problem: problem.clone(), status, since, since_exact });
+                (self.status, self.since, self.since_exact, self.known) = (TaskStatus::Unknown, now, true, false);
             }
         }
     }
 
-    /// Takes in the state of the pane, if it is known; gives the prompt that has come to stand.
-    fn take_pane(&mut self, pane: Option<PaneState>, now: Timestamp) -> Option<String> {
+    /// Takes in the state of the pane, if it is known; gives the prompt that has come to stand. What nobody has seen change
+    /// is `unseen`: only tmux knows since when it is so.
+    fn take_pane(
+        &mut self,
+        pane: Option<PaneState>,
+        ended_at: Option<Timestamp>,
+        now: Timestamp,
+        unseen: bool,
+    ) -> Option<String> {
         let pane = pane?;
+        let stands = |before: &PaneState| (&before.preview, before.dead) == (&pane.preview, pane.dead);
+        let is_still_unseen = !self.since_exact && self.pane.as_ref().is_none_or(stands);
         let prompt = self.standing.look(&pane, now).map(str::to_owned);
         let status = self.standing.status(&pane, now);
         if status != self.status {
-            (self.status, self.since) = (status, now);
+            let ended = ended_at.filter(|_| unseen || is_still_unseen);
+            (self.since, self.since_exact) = match ended {
+                Some(at) => (at.min(now), true),
+                None if unseen => (now, false),
+                // What the first look found is only now understood.
+                None if is_still_unseen => (self.since, false),
+                None => (now, true),
+            };
+            self.status = status;
         }
         self.pane = Some(pane);
         prompt
     }
 
     /// Another program runs in the same window.
-    fn begin_anew(&mut self, now: Timestamp) {
+    fn begin_anew(&mut self, now: Timestamp, unseen: bool) {
         self.started_at = self.registration.at().map_or(now, |at| at.min(now));
-        self.since = now;
+        (self.since, self.since_exact) = (now, !unseen);
         self.pane = None;
         self.status = TaskStatus::Unknown;
         self.standing = PromptDetector::default();
@@ -524,6 +557,7 @@ mod tests {
             index: number,
             key: key(number),
             pane: Some(pane),
+            ended_at: None,
             bell: false,
             bells: Some(bells),
             registration: Registration::Started(Timestamp::from_millis(1)),
@@ -582,5 +616,45 @@ mod tests {
         assert_eq!((first.started_at, first.since), (Timestamp::from_millis(1), Timestamp::from_millis(1)));
         assert_eq!(after.task(WindowId(3)).map(Task::prompt), Some(Some(asks.trim())));
         assert_eq!([look(&mut after, now.clone(), 102), look(&mut after, now, 104)], [vec![""; 0], vec![""; 0]]);
+    }
+
+    #[test]
+    fn a_first_look_does_not_make_young_what_is_old() {
+        let mut watch = TaskTracker::default();
+        let unregistered = |window: TaskSnapshot| TaskSnapshot { registration: Registration::None, ..window };
+        let ended = |window: TaskSnapshot, seconds: i64| TaskSnapshot {
+            ended_at: Some(Timestamp::from_millis(seconds * 1000)),
+            ..unregistered(window)
+        };
+        let windows = |code: Option<i32>| {
+            vec![
+                ended(window(1, "told", Some(3), 0), 40),
+                unregistered(window(2, "not told", Some(3), 0)),
+                unregistered(window(3, "runs", code, 0)),
+                unregistered(window(4, "Proceed? [y/N] ", None, 0)),
+                window(5, "started by run", None, 0),
+            ]
+        };
+        let began = |watch: &TaskTracker| {
+            let tasks = watch.tasks().map(|task| (task.since.as_millis() / 1000, task.since_exact));
+            tasks.collect::<Vec<_>>()
+        };
+        look(&mut watch, windows(None), 100);
+        look(&mut watch, windows(None), 102);
+        // The question stood there in the first look, which could not tell that it is one.
+        assert_eq!(began(&watch), [(40, true), (100, false), (100, false), (100, false), (0, true)]);
+        assert_eq!(watch.task(WindowId(4)).map(|task| task.status), Some(TaskStatus::WaitingInput));
+        let why = |number| watch.task(WindowId(number)).unwrap().why(Timestamp::from_millis(110_000));
+        assert!(why(1).contains("exited 3 for 70 s"), "{}", why(1));
+        assert!(why(2).contains("exited 3 for more than 10 s"), "{}", why(2));
+        look(&mut watch, windows(Some(0)), 120);
+        assert_eq!(began(&watch)[2], (120, true), "somebody was looking");
+        let away = vec![ended(window(5, "started by run", Some(1), 0), 130)];
+        for seconds in [125, 140] {
+            let problem = Problem { kind: "x".to_owned(), message: "x".to_owned() };
+            watch.failed(&problem, &Settings::default(), Timestamp::from_millis(seconds * 1000));
+        }
+        look(&mut watch, away, 150);
+        assert_eq!(began(&watch), [(130, true)], "it ended while nobody could ask");
     }
 }

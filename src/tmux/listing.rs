@@ -65,6 +65,8 @@ pub struct ListedPane {
     pub rows: u16,
     pub cwd: Option<String>,
     pub facts: PaneFacts,
+    /// When the program of a dead pane ended, in seconds of the server's clock; `None` where this tmux does not tell.
+    pub died: Option<i64>,
     /// Whether keys that are sent to this pane go to all panes of its window.
     pub synchronized: bool,
     /// Whether the pane takes no keys (`select-pane -d`).
@@ -177,9 +179,10 @@ fn escape_commas(format: &str) -> String {
     escaped
 }
 
-/// The facts that belong to a screen. Formats that a tmux does not know are empty there: pane_dead_signal is younger than 3.2.
+/// The facts that belong to a screen. Formats that a tmux does not know are empty there: pane_dead_signal and
+/// pane_dead_time are younger than 3.2.
 const SCREEN_FORMAT: &str = "#{cursor_x},#{cursor_y},#{cursor_flag},#{alternate_on},#{pane_dead},#{pane_dead_status},\
-                             #{pane_dead_signal},#{window_bell_flag},#{history_size},#{pane_in_mode}";
+                             #{pane_dead_signal},#{pane_dead_time},#{window_bell_flag},#{history_size},#{pane_in_mode}";
 
 /// The title, where a program has set one.
 const TITLE_FORMAT: &str = "#{?#{==:#{pane_title},#{host}},,#{pane_title}}";
@@ -308,8 +311,10 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
 fn calm(panes: &mut [Arc<ListedPane>], told: Option<Vec<bool>>) {
     for (pane, _) in panes.iter_mut().zip(told.into_iter().flatten()).filter(|(_, told)| !told) {
         if pane.facts.bell || pane.facts.in_mode || pane.facts.dead {
-            let facts = &mut Arc::make_mut(pane).facts;
+            let pane = Arc::make_mut(pane);
+            let facts = &mut pane.facts;
             (facts.bell, facts.in_mode, facts.dead, facts.exit_status) = (false, false, false, None);
+            pane.died = None;
         }
     }
 }
@@ -362,17 +367,18 @@ impl Numbers<'_> {
         self.text().map(|text| !matches!(text, "" | "0"))
     }
 
-    /// What [`SCREEN_FORMAT`] printed.
-    fn screen_facts(&mut self, title: &str, command: &str) -> Option<PaneFacts> {
+    /// What [`SCREEN_FORMAT`] printed, and when the program ended.
+    fn screen_facts(&mut self, title: &str, command: &str) -> Option<(PaneFacts, Option<i64>)> {
         let cursor = Cursor { column: self.number()?, row: self.number()?, visible: self.flag()? };
         let (alternate, dead) = (self.flag()?, self.flag()?);
         let status: Option<i32> = self.number();
         let signal = self.text().and_then(signal_number);
+        let died = self.number().filter(|_| dead);
         let (bell, history_size, in_mode) = (self.flag()?, self.number()?, self.flag()?);
         // What a shell would say of a command that a signal ended.
         let exit_status = if dead { signal.map(|signal| 128 + signal).or(status) } else { None };
         let (title, command) = (harmless(title), harmless(command));
-        Some(PaneFacts { title, command, cursor, alternate, dead, exit_status, bell, history_size, in_mode })
+        Some((PaneFacts { title, command, cursor, alternate, dead, exit_status, bell, history_size, in_mode }, died))
     }
 }
 
@@ -388,7 +394,7 @@ fn read_brief(numbers: &str, known: &KnownRows) -> Option<Option<Arc<ListedPane>
             return Arc::clone(row);
         }
         let facts = PaneFacts { bell, in_mode, dead: false, exit_status: None, ..row.facts.clone() };
-        Arc::new(ListedPane { activity, columns, rows, facts, ..ListedPane::clone(row) })
+        Arc::new(ListedPane { activity, columns, rows, facts, died: None, ..ListedPane::clone(row) })
     }))
 }
 
@@ -402,8 +408,8 @@ fn read_screen_row(
     let pane = (PaneId(n.number()?), n.number()?);
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
     let Some(row) = of_panes.get(&pane) else { return Some(None) };
-    let facts = n.screen_facts(title, &row.facts.command)?;
-    Some(Some(ListedPane { activity, columns, rows, facts, ..ListedPane::clone(row) }))
+    let (facts, died) = n.screen_facts(title, &row.facts.command)?;
+    Some(Some(ListedPane { activity, columns, rows, facts, died, ..ListedPane::clone(row) }))
 }
 
 fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
@@ -414,7 +420,7 @@ fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
     let (window_index, pane_index, window_panes, session_windows) =
         (n.number()?, n.number()?, n.number()?, n.number()?);
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
-    let facts = n.screen_facts(title, command)?;
+    let (facts, died) = n.screen_facts(title, command)?;
     let (synchronized, input_off) = (n.flag()?, n.flag()?);
     Some(ListedPane {
         id: PaneId(id),
@@ -434,6 +440,7 @@ fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
         rows,
         cwd: (!cwd.is_empty()).then(|| harmless(cwd)),
         facts,
+        died,
         synchronized,
         input_off,
         marks: Marks::read(marks),

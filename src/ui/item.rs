@@ -197,7 +197,7 @@ impl<'a> Item<'a> {
     pub fn since(self) -> Since {
         match self {
             Item::Terminal(terminal) => terminal.state.since(),
-            Item::Task(task) => Since { at: task.since, exact: true },
+            Item::Task(task) => task.began(),
         }
     }
 

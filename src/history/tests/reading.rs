@@ -308,6 +308,7 @@ fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskR
         index: number,
         key: terminal(number),
         pane: Some(pane(dead)),
+        ended_at: None,
         bell: false,
         bells: None,
         registration: Registration::None,

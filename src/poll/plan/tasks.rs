@@ -158,6 +158,7 @@ impl Gathering {
         pane: &mut Pane,
         facts: PaneFacts,
         capture: &Capture,
+        ended: Option<Timestamp>,
     ) {
         let known = !matches!(capture, Capture::Failed(_));
         let window = WindowId(listed.window_id);
@@ -165,6 +166,7 @@ impl Gathering {
         let counter = (!marks.watchers.is_empty()).then(|| marks.bells.unwrap_or(0));
         let Some((bell, bells)) = pane.take_bells(facts.bell, counter) else { return };
         self.windows.insert(window);
+        let dead = facts.dead;
         let state = pane.preview().filter(|_| known).map(|preview| PaneState {
             command: facts.command,
             start_command: listed.start_command.clone(),
@@ -186,6 +188,7 @@ impl Gathering {
             index: listed.place.window_index,
             key,
             pane: state,
+            ended_at: ended.filter(|_| dead),
             bell,
             bells,
             registration,

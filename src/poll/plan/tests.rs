@@ -57,6 +57,7 @@ impl Played {
             rows: 2,
             cwd: None,
             facts,
+            died: None,
             synchronized: false,
             input_off: false,
             marks: crate::tmux::Marks::default(),

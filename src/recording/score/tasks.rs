@@ -145,6 +145,7 @@ fn look(frame: &Frame) -> TaskPoll {
         index: 0,
         key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() },
         pane: Some(pane),
+        ended_at: None,
         bell: facts.bell,
         bells: None,
         registration: Registration::None,

@@ -17,7 +17,7 @@ fn read(text: &str) -> Result<Listing, Error> {
     Listing::parse(text, NONCE)
 }
 
-const NUMBERS: &str = "%12,4300,$1,@3,2,0,1,4,1795234800,80,24,5,6,1,0,0,,,1,900,0,0,0";
+const NUMBERS: &str = "%12,4300,$1,@3,2,0,1,4,1795234800,80,24,5,6,1,0,0,,,,1,900,0,0,0";
 
 #[test]
 fn a_row_is_read_with_whatever_its_texts_hold() {
@@ -71,7 +71,7 @@ fn a_capture_keeps_its_first_row_even_when_that_is_blank() {
 #[test]
 fn what_tmux_says_of_a_dead_pane_is_not_its_output() {
     let shown = |dead: &str, alternate: &str, history: &str, rows: &str| {
-        let numbers = format!("%12,43,$1,@3,2,0,1,4,17,80,3,0,2,1,{alternate},{dead},3,,0,{history},0,0,0");
+        let numbers = format!("%12,43,$1,@3,2,0,1,4,17,80,3,0,2,1,{alternate},{dead},3,,,0,{history},0,0,0");
         let look = read(&output(&row('C', &numbers, [""; 7], &format!("\n{rows}")))).unwrap();
         let screen = look.captures[0].screen.clone().unwrap();
         screen.rows().iter().map(|row| row.text().to_owned()).collect::<Vec<_>>().join("|")
@@ -94,7 +94,7 @@ fn a_capture_that_printed_nothing_has_no_screen() {
 #[test]
 fn exit_codes_are_those_of_a_shell() {
     let exit = |fields: &str| {
-        let numbers = format!("%1,1,$1,@1,0,0,1,1,0,80,24,0,0,1,0,{fields},0,0,0,0,0");
+        let numbers = format!("%1,1,$1,@1,0,0,1,1,0,80,24,0,0,1,0,{fields},,0,0,0,0,0");
         read(&output(&row('P', &numbers, [""; 7], "\n"))).unwrap().panes[0].facts.exit_status
     };
     assert_eq!(exit("1,3,"), Some(3));
@@ -103,6 +103,16 @@ fn exit_codes_are_those_of_a_shell() {
     assert_eq!(exit("1,,TERM"), Some(143));
     assert_eq!(exit("1,,"), None);
     assert_eq!(exit("0,,"), None);
+}
+
+#[test]
+fn a_tmux_that_knows_it_tells_when_a_program_ended() {
+    let died = |dead: &str, at: &str| {
+        let numbers = format!("%1,1,$1,@1,0,0,1,1,0,80,24,0,0,1,0,{dead},0,,{at},0,0,0,0,0");
+        read(&output(&row('P', &numbers, [""; 7], "\n"))).unwrap().panes[0].died
+    };
+    assert_eq!(died("1", "1795234700"), Some(1_795_234_700));
+    assert_eq!((died("1", ""), died("0", "1795234700")), (None, None));
 }
 
 #[test]
@@ -148,7 +158,7 @@ fn a_brief_row_is_completed_by_the_last_one() {
         assert!(unknown.is_incomplete && unknown.panes.is_empty(), "{numbers}");
     }
     // What a capture says is newer than the listing before it.
-    let screen = format!("{NONCE}S%12,4300,1795234813,80,24,7,8,1,1,0,,,0,900,0{NONCE}u{NONCE}\nabove\nrow\n");
+    let screen = format!("{NONCE}S%12,4300,1795234813,80,24,7,8,1,1,0,,,,0,900,0{NONCE}u{NONCE}\nabove\nrow\n");
     let captured = again(&(brief("%12,4300,$1,2,1795234813,80,24,0,0") + &screen), &known);
     known.learn(&captured, Extent::All(since));
     let [capture] = &captured.captures[..] else { panic!("one capture") };

@@ -200,7 +200,7 @@ pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<StyledL
     facts.put("name", task.id.clone());
     noted(&mut facts, task);
     facts.put("window", format!("{}:{} {} ({})", task.session, task.index, task.name, task.window));
-    facts.put("status", format!("{} for {}", task.status, times::running(canvas.now.since(task.since))));
+    facts.put("status", format!("{} for {}", task.status, times::lasting(task.began(), canvas.now)));
     facts.put("prompt", task.prompt().unwrap_or_default());
     facts.put("runs since", format!("{} ago", times::running(canvas.now.since(task.started_at))));
     let code = task.exit_code().map(|code| code.to_string());

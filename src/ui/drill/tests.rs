@@ -45,6 +45,7 @@ fn build(exit_code: Option<i32>, lines: &[&str]) -> TaskSnapshot {
         index: 2,
         key: key(),
         pane: Some(pane),
+        ended_at: None,
         bell: false,
         bells: None,
         registration: Registration::None,

@@ -1659,6 +1659,7 @@ fn tasks() -> Vec<fleetwatch::task::Task> {
                 instance: Default::default(),
             },
             pane: Some(pane),
+            ended_at: None,
             bell: false,
             bells: Some(if n == 2 { 3 } else { 0 }),
             registration: Registration::None,

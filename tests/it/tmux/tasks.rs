@@ -791,3 +791,29 @@ fn every_bell_of_a_session_that_run_makes_is_told() {
     wait_until("five bells", || bells() == 5);
     assert_eq!(watch.events("ring").first().map(String::as_str), Some("started"));
 }
+
+#[test]
+fn a_task_that_ended_before_the_first_look_is_as_old_as_tmux_says() {
+    let world = World::new("[[task]]\nsession = \"jobs\"\n");
+    world.tmux.run(&["new-session", "-d", "-s", "jobs", "-n", "asleep", "sleep 1000"]);
+    world.tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
+    world.tmux.run(&["new-window", "-d", "-t", "jobs:", "-n", "over", "sh -c 'exit 3'"]);
+    let format = ["list-panes", "-t", "jobs:=over", "-F", "#{pane_dead_status} #{pane_dead_time}"];
+    wait_until("the end", || world.tmux.run(&format).starts_with('3'));
+    let said = world.tmux.run(&format);
+    let at = said.trim().strip_prefix("3 ").and_then(|at| at.parse::<i64>().ok());
+    let listed = || -> Vec<Value> { serde_json::from_str(&world.run(&["list", "--json"])).unwrap() };
+    let field = |task: &str, name: &str| listed().into_iter().find(|it| it["id"] == task).unwrap()[name].clone();
+    // It is there to be seen that it is older than the first look.
+    wait_until("two seconds", || at.is_none_or(|at| jiff::Timestamp::now().as_second() >= at + 2));
+    assert_eq!(field("asleep", "since_exact"), false);
+    assert_eq!(field("over", "since_exact"), at.is_some());
+    if let Some(at) = at {
+        let since: jiff::Timestamp = field("over", "since").as_str().unwrap().parse().unwrap();
+        assert!((since.as_second() - at).abs() <= 1, "{since}, not {at}");
+    }
+    let plain = world.run(&["list"]);
+    let row = |task: &str| plain.lines().find(|line| line.contains(task)).unwrap().to_owned();
+    assert!(row("asleep").contains('>'), "{plain}");
+    assert_eq!(row("over").contains('>'), at.is_none(), "{plain}");
+}

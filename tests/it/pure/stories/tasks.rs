@@ -178,6 +178,7 @@ impl Window {
             index: self.id,
             key,
             pane: (!self.unknown).then_some(pane),
+            ended_at: None,
             bell: self.bell,
             bells: self.bells,
             registration,
