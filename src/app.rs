@@ -34,7 +34,7 @@ use crate::screen::harmless;
 use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::task::Task;
-use crate::time::Span;
+use crate::time::{Span, Timestamp};
 use crate::ui::{Action, Topic, Ui, UiOptions, told};
 use actors::{Actors, Continuation};
 use drafts::DraftStore;
@@ -136,6 +136,8 @@ struct App {
     /// When the operator asked last to be brought to a terminal.
     jumped: Option<Instant>,
     last_frame: Instant,
+    /// The clock as it was read for the next frame, or the one that is shown: all ages on it go by this time.
+    now: Timestamp,
     /// When the next frame is to be drawn because something has changed; times change by themselves.
     due: Option<Instant>,
 }
@@ -147,7 +149,8 @@ impl App {
         let profiles = Arc::clone(&watching.profiles);
         let history = History::start(&config.history);
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
-        let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), ..look });
+        let afar = engine.settings().remote.is_some();
+        let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), afar, ..look });
         let drafts = DraftStore::start(&config.history, &mut ui);
         let choices = ChoiceStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);
@@ -173,6 +176,7 @@ impl App {
             wants_to_end: false,
             jumped: None,
             last_frame: Instant::now(),
+            now: poll::now(),
             due: None,
         })
     }
@@ -288,7 +292,7 @@ impl App {
         let next = match self.lent {
             // The files are followed all the same.
             Some(_) => now + Span::from_secs(1),
-            None => self.ui.wake_at(&self.engine.fleet().view(now)),
+            None => self.ui.wake_at(&self.engine.fleet().view(self.now)),
         };
         Instant::now() + Duration::from_millis(next.since(now).as_millis())
     }
@@ -296,6 +300,7 @@ impl App {
     /// Lets the dashboard follow the engine, the files and the time.
     async fn follow(&mut self) -> Result<(), AppError> {
         let now = poll::now();
+        self.now = now;
         self.show_updates();
         self.follow_files();
         if let Some(warning) = self.history.new_warning() {
@@ -380,7 +385,7 @@ impl App {
     }
 
     fn draw(&mut self) -> Result<(), AppError> {
-        let view = self.engine.fleet().view(poll::now());
+        let view = self.engine.fleet().view(self.now);
         self.tty.draw(|frame| self.ui.draw(frame, &view))?;
         match self.ui.title(&view) {
             Some(title) => self.tty.set_title(title)?,

@@ -102,6 +102,20 @@ impl Span {
         }
     }
 
+    /// How long something has been going on, to the second while seconds matter: `9s`, `4m12`, `17m`, `2h05`, `3d`.
+    pub fn running(self) -> String {
+        const HOUR: u64 = 3600;
+        let seconds = self.0 / 1000;
+        match seconds {
+            ..60 => format!("{seconds}s"),
+            60..600 => format!("{}m{:02}", seconds / 60, seconds % 60),
+            600..HOUR => format!("{}m", seconds / 60),
+            HOUR..36_000 => format!("{}h{:02}", seconds / HOUR, seconds % HOUR / 60),
+            36_000..86_400 => format!("{}h", seconds / HOUR),
+            _ => self.rounded(),
+        }
+    }
+
     /// The span in seconds, with a fraction.
     pub fn as_secs(self) -> f64 {
         // Exact for every span shorter than 285,000 years.

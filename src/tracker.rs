@@ -282,7 +282,9 @@ impl Tracker {
         let reading =
             self.last_reading.as_ref().filter(|_| is_found && next.diagnostics.process_state == ProcessState::TuiUp);
         let at = reading.map_or(now, |(reading, _)| self.stood_since(reading, next.phase, now));
-        let transition = self.publish(next, notes, Since { at, exact: !unseen }, now);
+        // What nobody saw come stands since the last output.
+        let stands_since = if is_found { self.last_output(now) } else { now };
+        let transition = self.publish(next, notes, Since { at, exact: !unseen }, stands_since, now);
         self.rests_until = if is_unchanged && transition.is_none() { self.rest() } else { None };
         transition
     }
@@ -541,6 +543,7 @@ impl Tracker {
         mut next: Published,
         notes: Vec<&'static str>,
         since: Since,
+        stands_since: Timestamp,
         now: Timestamp,
     ) -> Option<Transition> {
         self.lifecycle.update(&next, &self.turn, &self.settings, now);
@@ -549,7 +552,7 @@ impl Tracker {
         let signature = if next == self.published { self.signature } else { next.signature() };
         // A recovery resets stability whatever it changes (SPEC §7).
         if !notes.is_empty() || signature != self.signature {
-            self.stable_since = now;
+            self.stable_since = if notes.is_empty() { stands_since } else { now };
         }
         self.signature = signature;
         if next.last_turn != self.published.last_turn && next.last_turn.result != TurnResult::None {

@@ -113,6 +113,7 @@ impl Environment {
             title: wanted.title,
             templates: Vec::new(),
             confirm: wanted.confirm,
+            afar: false,
         }
     }
 

@@ -157,7 +157,8 @@ impl App {
         }
         let directories = self.watch.source.directories();
         let (options, wrong) = look::options_again(&self.config.ui, &directories, self.ui.options());
-        self.ui.set_options(UiOptions { templates: self.config.templates.clone(), ..options });
+        let (templates, afar) = (self.config.templates.clone(), self.is_remote());
+        self.ui.set_options(UiOptions { templates, afar, ..options });
         let wrong = wrong.into_iter().flatten();
         faults.extend(wrong.map(|(topic, fault)| (topic, format!("{fault} ({})", fault.hint))));
         // Also what is wrong is read once, and again when it has changed.

@@ -57,9 +57,8 @@ impl App {
             Request::Explain { key } => self.ui.explained(&key, self.engine.explain(&key, poll::now()), poll::now()),
             Request::Copy { key, what } => self.copy(&key, what)?,
             Request::Reasons { key } => {
-                let now = poll::now();
-                let text = self.engine.explain(&key, now);
-                self.ui.reasons(&key, text.as_deref(), &self.engine.fleet().view(now));
+                let text = self.engine.explain(&key, self.now);
+                self.ui.reasons(&key, text.as_deref(), &self.engine.fleet().view(self.now));
             }
             Request::Diff { key, directory } => self.read_diff(key, directory),
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
@@ -104,7 +103,7 @@ impl App {
     }
 
     /// Whether what is watched is on another machine, where prompts wait in another outbox.
-    fn is_remote(&self) -> bool {
+    pub(super) fn is_remote(&self) -> bool {
         self.engine.settings().remote.is_some()
     }
 

@@ -238,7 +238,7 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
         line("believed", believed);
     }
     if state.has_ended() {
-        let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", time_of_day(at), seconds(now.since(at))));
+        let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", time_of_day(at), now.since(at).running()));
         line("last turn", &(told(&state.last_turn) + &at.unwrap_or_default()));
     }
     if let Some(doubt) = why.and_then(|why| why.reading.doubt.as_deref()) {
@@ -246,18 +246,19 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
     }
     let sure = match (&state.stale, state.stability.stable) {
         _ if state.has_ended() => None,
-        (Some(stale), _) => Some(format!("not at all: the last good look is {} old", seconds(now.since(stale.at)))),
-        (None, true) => Some(format!("it has been the same for {:.0} s", state.stability.stable_for_seconds)),
-        (None, false) => {
-            Some(format!("it is the same for only {:.1} s, and may yet change", state.stability.stable_for_seconds))
+        (Some(stale), _) => Some(format!("not at all: the last good look is {} old", now.since(stale.at).running())),
+        (None, true) => {
+            Some(format!("nothing of it has changed for {}", now.since(state.stability.stable_since).running()))
         }
+        (None, false) if !state.since_exact => Some("nobody has looked for a second yet: it may change".to_owned()),
+        (None, false) => Some("something of it changed less than a second ago: it may go on".to_owned()),
     };
     sure.into_iter().for_each(|sure| line("how sure", &sure));
     line("changes with", changes_with(state));
     // That nothing happens is no change.
     let timers = why.into_iter().flat_map(|why| why.timers);
     for timer in timers.filter(|timer| timer.name != TimerName::Stability) {
-        line("by itself", &format!("in {}: {}", seconds(timer.until.since(now)), timer.then));
+        line("by itself", &format!("in {}: {}", timer.until.since(now).running(), timer.then));
     }
     text
 }
@@ -366,15 +367,11 @@ fn is_held_by_record(state: &State) -> bool {
 
 fn since(since: Since, now: Timestamp) -> String {
     let elapsed = now.since(since.at);
-    if elapsed < FIRST_LOOK {
+    if elapsed < FIRST_LOOK && !since.exact {
         return "just now, or from before this look".to_owned();
     }
-    let (clock, elapsed) = (time_of_day(since.at), seconds(elapsed));
+    let (clock, elapsed) = (time_of_day(since.at), elapsed.running());
     if since.exact { format!("{clock}, for {elapsed}") } else { format!("{clock} at least, for more than {elapsed}") }
-}
-
-fn seconds(span: Span) -> String {
-    format!("{:.1} s", span.as_secs())
 }
 
 #[cfg(test)]
@@ -449,6 +446,36 @@ mod tests {
                 "last-turn: its screen was taken for success; the record is believed",
             ]
         );
+    }
+
+    #[test]
+    fn how_sure_it_is_goes_by_the_same_clock_as_its_age() {
+        let at = Timestamp::from_millis(100_000);
+        let mut profiles = ProfileSet::default();
+        profiles.add("scout.toml", SCOUT).unwrap();
+        let profile = profiles.select("scout", Some("1.0.0"), false).unwrap().profile;
+        let facts = PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() };
+        let reading = profile.read(&Screen::from_capture("❯\n".as_bytes(), 80, 24), &facts);
+        let told = |printed_until: Option<Timestamp>, now: Timestamp| {
+            let mut tracker = Tracker::new(Settings::default(), at);
+            tracker.printed_until(printed_until);
+            let read = Observation::Read { reading: &reading, temporal: profile.temporal(), resized: false };
+            tracker.handle(read, at);
+            let text = answer(&tracker.state(TerminalFacts::default(), now), None, now);
+            let of = |name: &str| {
+                text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_default().trim().to_owned()
+            };
+            [of("since"), of("how sure")]
+        };
+        let [since, sure] = told(Some(at - Span::from_secs(53)), at);
+        assert!(since.ends_with("for more than 53s"), "{since}");
+        assert_eq!(sure, "nothing of it has changed for 53s");
+        let [since, sure] = told(None, at);
+        assert_eq!(
+            [since.as_str(), sure.as_str()],
+            ["just now, or from before this look", "nobody has looked for a second yet: it may change"]
+        );
+        assert_eq!(told(None, at + Span::from_secs(75))[1], "nothing of it has changed for 1m15");
     }
 
     #[test]

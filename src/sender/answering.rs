@@ -26,7 +26,8 @@ pub(super) enum After {
 fn accepted(after: After) -> Outcome {
     let shown = match after {
         After::Working => Some("working again"),
-        After::Ready => Some("ready"),
+        // Not which state that is: a refusal may have interrupted its turn.
+        After::Ready => Some("it waits for a prompt"),
         After::AnotherDialog => Some("another dialog"),
         After::Gone => Some("the agent has ended"),
         After::Unknown => None,

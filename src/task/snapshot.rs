@@ -11,7 +11,7 @@ use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::screen::{Cursor, Screen, harmless};
 use crate::state::{Problem, TaskStatus};
 use crate::status::Status;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
 /// Lines of output that a preview holds (SPEC §9).
 const PREVIEW_LINES: usize = 20;
@@ -358,7 +358,7 @@ impl Task {
         let word = self.as_status().word();
         // What a first look finds may have been so for long.
         let (is_seen, more) = (self.since_exact, if self.since_exact { "" } else { "more than " });
-        let mut text = format!("{word} for {more}{}\n", seconds(now.since(self.since)));
+        let mut text = format!("{word} for {more}{}\n", now.since(self.since).running());
         for reason in self.reasons() {
             let _ = writeln!(text, "  {reason}");
         }
@@ -370,10 +370,10 @@ impl Task {
         };
         let ran = match (self.is_dead(), is_seen && self.started_at < self.since) {
             (true, false) => "ended before that look".to_owned(),
-            (true, true) => format!("ran for {}", seconds(self.since.since(self.started_at))),
-            (false, _) => format!("has run for {}", seconds(now.since(self.started_at))),
+            (true, true) => format!("ran for {}", self.since.since(self.started_at).running()),
+            (false, _) => format!("has run for {}", now.since(self.started_at).running()),
         };
-        let _ = writeln!(text, "  {how} {} ago, {ran}", seconds(now.since(self.started_at)));
+        let _ = writeln!(text, "  {how} {} ago, {ran}", now.since(self.started_at).running());
         match self.bells {
             0 => {}
             1 => text.push_str("  rang once\n"),
@@ -416,9 +416,4 @@ impl Task {
             }
         }
     }
-}
-
-/// A length of time to the second.
-fn seconds(span: Span) -> String {
-    format!("{} s", span.as_millis() / 1000)
 }

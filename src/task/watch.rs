@@ -67,6 +67,9 @@ pub struct Task {
     unreachable: Option<Unreachable>,
     /// Whether it was known before the first look, and this process has not looked at it yet.
     unwatched: bool,
+    /// Whether it still shows what the first look found there.
+    #[serde(default)]
+    as_found: bool,
     counter: Option<u64>,
     /// The flag went up in the last look and the counter did not follow yet.
     flag_awaits_counter: bool,
@@ -233,6 +236,7 @@ impl Task {
             note: Note::default(),
             unreachable: None,
             unwatched: true,
+            as_found: false,
             counter: Some(fields.bells),
             flag_awaits_counter: false,
             counted_by_flag: false,
@@ -270,6 +274,7 @@ impl Task {
             note: Note::default(),
             unreachable: None,
             unwatched: false,
+            as_found: is_baseline,
             // The counter may lag the flag by a moment, and is not to count the same bell again.
             counter: window.bells.map(|bells| if is_baseline { bells } else { bells.max(u64::from(window.bell)) }),
             flag_awaits_counter: false,
@@ -455,16 +460,16 @@ impl Task {
     ) -> Option<String> {
         let pane = pane?;
         let stands = |before: &PaneState| (&before.preview, before.dead) == (&pane.preview, pane.dead);
-        let is_still_unseen = !self.since_exact && self.pane.as_ref().is_none_or(stands);
+        self.as_found &= self.pane.as_ref().is_none_or(stands);
         let prompt = self.standing.look(&pane, now).map(str::to_owned);
         let status = self.standing.status(&pane, now);
         if status != self.status {
-            let ended = ended_at.filter(|_| unseen || is_still_unseen);
+            let ended = ended_at.filter(|_| unseen || self.as_found);
             (self.since, self.since_exact) = match ended {
                 Some(at) => (at.min(now), true),
                 None if unseen => (now, false),
                 // What the first look found is only now understood.
-                None if is_still_unseen => (self.since, false),
+                None if self.as_found => (self.since, false),
                 None => (now, true),
             };
             self.status = status;
@@ -477,7 +482,7 @@ impl Task {
     fn begin_anew(&mut self, now: Timestamp, unseen: bool) {
         self.started_at = self.registration.at().map_or(now, |at| at.min(now));
         (self.since, self.since_exact) = (now, !unseen);
-        self.pane = None;
+        (self.pane, self.as_found) = (None, false);
         self.status = TaskStatus::Unknown;
         self.standing = PromptDetector::default();
         self.bells = 0;
@@ -645,8 +650,8 @@ mod tests {
         assert_eq!(began(&watch), [(40, true), (100, false), (100, false), (100, false), (0, true)]);
         assert_eq!(watch.task(WindowId(4)).map(|task| task.status), Some(TaskStatus::WaitingInput));
         let why = |number| watch.task(WindowId(number)).unwrap().why(Timestamp::from_millis(110_000));
-        assert!(why(1).contains("exited 3 for 70 s"), "{}", why(1));
-        assert!(why(2).contains("exited 3 for more than 10 s"), "{}", why(2));
+        assert!(why(1).contains("exited 3 for 1m10"), "{}", why(1));
+        assert!(why(2).contains("exited 3 for more than 10s"), "{}", why(2));
         look(&mut watch, windows(Some(0)), 120);
         assert_eq!(began(&watch)[2], (120, true), "somebody was looking");
         let away = vec![ended(window(5, "started by run", Some(1), 0), 130)];

@@ -52,7 +52,7 @@ impl Tracker {
     }
 
     /// When something was printed last, at the latest.
-    fn last_output(&self, now: Timestamp) -> Timestamp {
+    pub(super) fn last_output(&self, now: Timestamp) -> Timestamp {
         self.printed_until.map_or(now, |at| at.min(now))
     }
 }

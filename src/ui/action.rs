@@ -2,7 +2,7 @@
 
 /// Declares the actions with the name that a keymap uses, a sentence for the help, and what they are about: `row` for
 /// those that do something with the row that the cursor is on, `table` for those that move in the table, or change
-/// which rows there are and how they are shown.
+/// which rows there are and how they are shown, `machine` for those that need the tmux and the history of the machine that is watched.
 macro_rules! actions {
     ($($(#[$meta:meta])* $action:ident = $name:literal, $description:literal $([$($about:ident)+])?;)+) => {
         /// Something that the operator can ask for.
@@ -49,9 +49,9 @@ actions! {
     UnmarkAll = "unmark-all", "remove all marks" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
-    Note = "note", "write a note on the terminal; an empty one takes it away" [row];
-    Rename = "rename", "name the terminal; an empty name gives it its own back" [row];
-    Label = "label", "label the terminal, or all marked ones, to group by" [row];
+    Note = "note", "write a note on the terminal; an empty one takes it away" [row machine];
+    Rename = "rename", "name the terminal; an empty name gives it its own back" [row machine];
+    Label = "label", "label the terminal, or all marked ones, to group by" [row machine];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
     Open = "open", "answer the waiting dialog, or write a prompt" [row];
     AllowOnce = "allow-once", "open the dialog with its yes, this once, chosen" [row];
@@ -59,20 +59,20 @@ actions! {
     RefuseWhy = "refuse-why", "answer the dialog with no, and type why" [row];
     Prompt = "prompt", "write a prompt" [row];
     History = "history", "show the terminal's history and earlier screens" [row table];
-    Today = "today", "show who worked and who waited for you today, hour by hour, with cost";
+    Today = "today", "show who worked and who waited for you today, hour by hour, with cost" [machine];
     Broadcast = "broadcast", "write a prompt to all marked terminals" [table];
     Interrupt = "interrupt", "interrupt the agent, or all marked ones, after a question" [row];
     Raw = "raw", "type directly into the terminal" [row];
     Unqueue = "unqueue", "take back the terminal's queued prompts" [row];
     Explain = "explain", "explain the state" [row];
-    Jump = "jump", "go to the terminal in tmux" [row];
-    KillTask = "kill-task", "kill the selected task, after a question" [row];
-    RerunTask = "rerun-task", "run the selected task again, after a question" [row];
-    PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question";
-    KillAllTasks = "kill-all-tasks", "kill all tasks, after a question";
-    TaskSessions = "task-sessions", "choose which sessions are tasks";
+    Jump = "jump", "go to the terminal in tmux" [row machine];
+    KillTask = "kill-task", "kill the selected task, after a question" [row machine];
+    RerunTask = "rerun-task", "run the selected task again, after a question" [row machine];
+    PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question" [machine];
+    KillAllTasks = "kill-all-tasks", "kill all tasks, after a question" [machine];
+    TaskSessions = "task-sessions", "choose which sessions are tasks" [machine];
     Servers = "servers", "list the servers and hosts, slowest first, to filter by one";
-    FollowUps = "follow-ups", "messages to agents: resend or dismiss";
+    FollowUps = "follow-ups", "messages to agents: resend or dismiss" [machine];
     MuteAll = "mute-all", "mute or unmute all notices";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];
     SwitchPane = "switch-pane", "show the other pane below the table" [table];
@@ -137,6 +137,11 @@ impl Action {
     /// Whether it moves in the table, or changes which rows there are and how they are shown.
     pub fn is_of_table(self) -> bool {
         self.about().contains(&"table")
+    }
+
+    /// Whether it needs the tmux and the history of the machine that is watched, which `--connect` does not reach.
+    pub fn is_of_machine(self) -> bool {
+        self.about().contains(&"machine")
     }
 }
 

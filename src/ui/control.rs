@@ -320,6 +320,11 @@ impl Ui {
         }
         match self.options.keymap.action(self.context(), key) {
             Some(action) => self.perform(action, view),
+            None if let Some(action) = self.options.keymap.withheld(self.context(), key) => {
+                let (key, name) = (Keymap::name_of(key), action.name());
+                self.say(format!("{key} ({name}) works on the machine itself only, not through --connect"), view);
+                Vec::new()
+            }
             None if self.overlays.is_empty() => {
                 let help = self.options.keymap.key_for(Context::Fleet, Action::Help).unwrap_or_default();
                 self.say(format!("{} does nothing here; {help} lists keys", Keymap::name_of(key)), view);

@@ -9,12 +9,14 @@ use ratatui::style::Style;
 use super::action::Action;
 use super::frame::{self, Canvas, Hint, StyledLine};
 use super::keymap::{Binding, Context, show};
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
 use super::scroll::{SearchableText, Viewport};
 use super::table::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::{self, padded};
+use super::{Request, find};
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
+use crate::time::Timestamp;
 
 /// The cells of a mark and of the blanks behind it.
 const MARK: usize = 4;
@@ -160,6 +162,10 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
             keymap.bindings(context).filter(|binding| context != of || !is_offered(binding)).collect();
         sections.push(keys_of(canvas, context.title(), &bindings, room));
     }
+    let withheld: Vec<&Binding> = keymap.all_withheld(Context::Fleet).collect();
+    if !withheld.is_empty() {
+        sections.push(keys_of(canvas, "on the machine itself only, not through --connect", &withheld, room));
+    }
     sections.push(marks(canvas, room));
     sections
 }
@@ -232,7 +238,7 @@ fn explanation(status: Status) -> &'static str {
     }
 }
 
-/// An explanation; its text is as of when it was asked for.
+/// An explanation. In brief it goes on with the row; the whole is as of when it was asked for, so that it can be read.
 #[derive(Debug)]
 pub struct ExplanationView {
     /// Without one it is about a server.
@@ -242,13 +248,22 @@ pub struct ExplanationView {
     brief: Vec<String>,
     is_whole: bool,
     view: Viewport,
+    /// Of when the text is.
+    told: Option<Timestamp>,
 }
 
 impl ExplanationView {
     /// Shows a text of several lines about a terminal, or about a server.
     pub fn new(key: Option<TerminalKey>, text: &str) -> Self {
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        Self { key, brief: in_brief(&lines), lines, is_whole: false, view: Viewport::default() }
+        let mut view =
+            Self { key, brief: Vec::new(), lines: Vec::new(), is_whole: false, view: Viewport::default(), told: None };
+        view.take(text);
+        view
+    }
+
+    fn take(&mut self, text: &str) {
+        self.lines = text.lines().map(str::to_owned).collect();
+        self.brief = in_brief(&self.lines);
     }
 
     fn shown(&self) -> &[String] {
@@ -287,6 +302,29 @@ impl Overlay for ExplanationView {
 
     fn terminal(&self) -> Option<&TerminalKey> {
         self.key.as_ref()
+    }
+
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let now = cx.view.now;
+        let terminal = self.key.as_ref().and_then(|key| find(cx.view, key)).filter(|_| !self.is_whole);
+        if let Some(terminal) = terminal {
+            let age = |at: Timestamp| at.since(terminal.state.since).as_millis() / 1000;
+            let told = *self.told.get_or_insert(now);
+            if age(told) != age(now) {
+                self.told = Some(now);
+                cx.ask(Request::Reasons { key: terminal.key.clone() });
+            }
+        }
+        Flow::Stay
+    }
+
+    fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
+        if let OverlayEvent::Reasons { key, text: Some(text) } = event
+            && self.key.as_ref() == Some(key)
+            && !self.is_whole
+        {
+            self.take(text);
+        }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

@@ -196,10 +196,12 @@ impl Layout {
         Self::ALL[(self as usize + 1) % Self::ALL.len()]
     }
 
-    /// What the dashboard calls it.
-    pub const fn words(self) -> &'static str {
+    /// What the dashboard calls it, in a frame so wide.
+    pub const fn words(self, width: u16) -> &'static str {
         match self {
+            Self::All if width < SIDE_BY_SIDE => "table, and log or screen below it",
             Self::All => "table, log and screen",
+            Self::Beside if width < BESIDE_TABLE => "table, and the screen below it (beside it from 100 columns on)",
             Self::Beside => "table with a tall screen beside it",
             Self::Grid => "a grid of live screens",
             Self::Screen => "table and screen",

@@ -72,7 +72,8 @@ impl TotalsWords {
 
 /// A length of time as it is told everywhere; what is more than nothing is at least a second.
 fn length(span: Span) -> String {
-    times::running(Span::from_secs(span.as_millis().div_ceil(1000)))
+    let least = if span == Span::ZERO { span } else { Span::from_secs(1) };
+    times::running(span.max(least))
 }
 
 /// The view of one day.
@@ -371,10 +372,7 @@ mod tests {
     #[test]
     fn lengths_have_two_units() {
         let of = |seconds: u64| length(Span::from_millis(seconds * 1000 - 100));
-        assert_eq!(
-            [of(1), of(59), of(60), of(3599), of(3600), of(36_061)],
-            ["1s", "59s", "1m00", "59m", "1h00", "10h"]
-        );
+        assert_eq!([of(1), of(59), of(60), of(3599), of(3600), of(36_061)], ["1s", "58s", "59s", "59m", "59m", "10h"]);
     }
 
     #[test]

@@ -565,8 +565,9 @@ impl Ui {
     pub(super) fn lay_out(&mut self, action: Action, view: &View<'_>) {
         match action {
             Action::Layout => {
+                let width = self.drawn.regions.body.width;
                 self.panes.layout = self.panes.layout.next();
-                let message = self.panes.layout.words().to_owned();
+                let message = self.panes.layout.words(width).to_owned();
                 self.notify_about(Topic::Layout, Status::Ready, message, view.now);
             }
             Action::Taller => self.panes.nudge(Divider::Level, 1, &self.drawn.regions),

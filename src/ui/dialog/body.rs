@@ -202,10 +202,11 @@ impl DialogBox {
     fn words(&self, held: Held, canvas: &Canvas<'_>, room: u16) -> String {
         let context = self.context();
         let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
-        let (jump, anyway) = (key(Action::Jump), key(Action::AnswerAnyway));
+        let (jump, anyway) = (canvas.keymap.key_for(context, Action::Jump), key(Action::AnswerAnyway));
         let [long, short] = match held {
             Held::Not(Hold::TooSmall) if self.typing.is_none() => {
-                [format!("too small to read it here: {jump} goes there"), format!("too small: {jump} jumps")]
+                let [goes, jumps] = ["goes there", "jumps"].map(|way| way_of(jump.as_deref(), way, ": "));
+                [format!("too small to read it here{goes}"), format!("too small{jumps}")]
             }
             Held::Not(hold) => return hold.words(canvas, context, self.read_on()),
             Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
@@ -231,8 +232,8 @@ impl DialogBox {
                     true => "its pane is too narrow for all of it",
                     false => "the agent shows only a part of it",
                 };
-                let long = format!("{why}: {jump} goes there, {anyway} {}", self.sends());
-                [long, format!("cut: {jump} jumps, {anyway} sends")]
+                let [goes, jumps] = ["goes there,", "jumps,"].map(|way| way_of(jump.as_deref(), way, " "));
+                [format!("{why}:{goes} {anyway} {}", self.sends()), format!("cut:{jumps} {anyway} sends")]
             }
             Held::NoChoice => return self.sends(),
         };
@@ -245,4 +246,9 @@ pub(super) fn title(terminal: &Terminal, canvas: &Canvas<'_>) -> String {
     let state = &terminal.state;
     let since = times::lasting(state.since(), canvas.now);
     format!("{}: {} for {since}", state.terminal.id, Status::of(state).word())
+}
+
+/// The key that is a way out and where it leads, where there is such a key.
+fn way_of(key: Option<&str>, leads: &str, before: &str) -> String {
+    key.map(|key| format!("{before}{key} {leads}")).unwrap_or_default()
 }

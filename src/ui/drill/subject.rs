@@ -112,8 +112,9 @@ impl Subject {
     pub fn act(&self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match self {
             Self::Task { task, .. } => {
-                let jump = cx.options.keymap.key_for(Context::Drill, Action::Jump).unwrap_or_default();
-                cx.tell(Status::Unknown, format!("{} is a task; go there to type ({jump})", task.id));
+                let jump = cx.options.keymap.key_for(Context::Drill, Action::Jump);
+                let there = jump.map(|jump| format!("; go there to type ({jump})")).unwrap_or_default();
+                cx.tell(Status::Unknown, format!("{} is a task{there}", task.id));
                 Flow::Stay
             }
             Self::Agent(agent) if action == Action::Open && self.waits() => {

@@ -5,21 +5,9 @@ use jiff::tz::TimeZone;
 use crate::state::Since;
 use crate::time::{Span, Timestamp};
 
-const MINUTE: u64 = 60;
-const HOUR: u64 = 60 * MINUTE;
-const DAY: u64 = 24 * HOUR;
-
 /// How long something has been going on, to the second while seconds matter: `9s`, `4m12`, `17m`, `2h05`, `3d`.
 pub fn running(span: Span) -> String {
-    let seconds = span.as_millis() / 1000;
-    match seconds {
-        ..MINUTE => format!("{seconds}s"),
-        MINUTE..600 => format!("{}m{:02}", seconds / MINUTE, seconds % MINUTE),
-        600..HOUR => format!("{}m", seconds / MINUTE),
-        HOUR..36_000 => format!("{}h{:02}", seconds / HOUR, seconds % HOUR / MINUTE),
-        36_000..DAY => format!("{}h", seconds / HOUR),
-        _ => span.rounded(),
-    }
+    span.running()
 }
 
 /// How long something has been going on: `>4m12` where it may be longer, because its beginning was not seen.

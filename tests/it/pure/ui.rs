@@ -1673,7 +1673,13 @@ fn tasks() -> Vec<fleetwatch::task::Task> {
             windows: vec![
                 window(1, "lint", "cargo", exits.then_some(2), &["checking", "error: unused import"]),
                 window(2, "serve", "node", None, &["listening on 8080"]),
-                window(3, "deploy", "deploy.sh", None, &["Deploy 漢字 to production? [y/N]"]),
+                window(
+                    3,
+                    "deploy",
+                    "deploy.sh",
+                    None,
+                    &[if exits { "Deploy 漢字 to production? [y/N]" } else { "building" }],
+                ),
                 window(4, "docs", "mdbook", exits.then_some(0), &["done"]),
             ],
         }],
@@ -1984,4 +1990,53 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_told() {
     // What has no likeness to anything is told all that there is, in as many lines as that takes.
     let wrong = typed("is:zzz", 60);
     assert!(wrong.contains("needs-you") && wrong.contains("exited"), "{wrong}");
+}
+
+#[test]
+fn what_cannot_be_done_from_afar_is_not_offered() {
+    let mut fleet = SampleFleet::usual();
+    acting::ask(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    let there = || Ui::new(UiOptions { afar: true, ..UiOptions::default() });
+    let shown = |ui: &mut Ui, fleet: &SampleFleet, keys: &str| {
+        frame(ui, fleet, 160, 45);
+        press(ui, fleet, &chars(keys));
+        text(ui, fleet, 160, 45)
+    };
+    let footer = |shown: &str| shown.lines().last().unwrap_or_default().to_owned();
+    assert!(footer(&shown(&mut dashboard(), &fleet, "")).contains("g jump"));
+    assert!(!footer(&shown(&mut there(), &fleet, "")).contains("jump"));
+    // The dialog, and a dialog that is too small to be read.
+    for (width, height) in [(160, 45), (30, 8)] {
+        let mut ui = there();
+        frame(&mut ui, &fleet, width, height);
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        let shown = text(&mut ui, &fleet, width, height);
+        assert!(!shown.contains("go there") && !shown.contains("jumps"), "{shown}");
+    }
+    let palette = shown(&mut there(), &fleet, ":tmux");
+    assert!(!palette.contains("go to the terminal in tmux"), "{palette}");
+    let mut ui = there();
+    frame(&mut ui, &fleet, 160, 45);
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
+    assert!(text(&mut ui, &fleet, 160, 45).contains("g (jump) works on the machine itself only"));
+    let mut ui = there();
+    frame(&mut ui, &fleet, 160, 300);
+    press(&mut ui, &fleet, &chars("?"));
+    let help = text(&mut ui, &fleet, 160, 300);
+    assert!(help.contains("on the machine itself only, not through --connect"), "{help}");
+    // Another configuration does not bring them back.
+    ui.set_options(UiOptions { afar: true, ..UiOptions::default() });
+    assert_eq!(press(&mut ui, &fleet, &chars("gg")), []);
+}
+
+#[test]
+fn a_layout_is_called_what_it_is_where_it_is() {
+    let fleet = SampleFleet::usual();
+    for (width, told) in [(80, "screen below it (beside it from 100 columns on)"), (100, "tall screen beside it")] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, width, 24);
+        press(&mut ui, &fleet, &chars("v"));
+        let shown = text(&mut ui, &fleet, width, 24);
+        assert!(shown.contains(told), "{shown}");
+    }
 }

@@ -253,6 +253,11 @@ fn the_dashboard_of_another_machine_shows_and_answers() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let screen = PrivateTmux::start(&words);
     screen.wait_for_text("main:", "parrot");
+    let footer = || screen.screen("main:").lines().last().unwrap_or_default().to_owned();
+    wait_until("the keys of the row", || footer().contains("prompt"));
+    assert!(!footer().contains("jump"), "{}", footer());
+    screen.run(&["send-keys", "-t", "main:", "g"]);
+    screen.wait_for_text("main:", "works on the machine itself only");
     cage.ask("this");
     screen.wait_for_text("main:", "Allow this?");
     screen.run(&["send-keys", "-t", "main:", "a"]);

@@ -76,7 +76,7 @@ fn a_dialog_is_answered_in_place() {
     assert!(desk.watched.screen("birds:").contains("> 1. Yes"), "choosing sends nothing");
     desk.press("Enter");
     desk.watched.wait_for_text("birds:", "● answered 2");
-    desk.wait("birds: taken: ready");
+    desk.wait("birds: taken: it waits for a prompt");
     desk.wait_without("sends: 2");
     wait_until("the answer in the history", || {
         desk.history().lines().any(|line| {
@@ -114,7 +114,7 @@ fn letters_typed_on_behind_an_answer_run_nothing() {
     wait_until("the answer to be taken, and a second of typing behind it", || {
         desk.type_text("mq");
         std::thread::sleep(Duration::from_millis(100));
-        taken = taken.or_else(|| desk.screen().contains("birds: taken: ready").then(Instant::now));
+        taken = taken.or_else(|| desk.screen().contains("birds: taken: it waits for a prompt").then(Instant::now));
         taken.is_some_and(|taken| taken.elapsed() > Duration::from_secs(1))
     });
     desk.wait_without("sends: Enter");
