@@ -276,6 +276,8 @@ pub struct Ui {
     introduced: bool,
     /// When the operator last did something.
     touched: Option<Timestamp>,
+    /// When a dialog was last answered from here.
+    answered: Option<Timestamp>,
     last_click: Option<(RowKey, Timestamp)>,
     /// The result that was last told to have been seen, so that it is told once.
     reported_seen: Option<(TerminalKey, Timestamp)>,
@@ -299,6 +301,7 @@ impl Ui {
             history_trouble: None,
             introduced: false,
             touched: None,
+            answered: None,
             last_click: None,
             reported_seen: None,
             drawn: Drawn::default(),

@@ -83,8 +83,9 @@ impl Composer {
             cx.say(&format!("nothing was sent: {why}"));
             return Flow::Stay;
         }
-        // Insisting on many at once is more than one key can mean.
-        if self.to.one().is_none() || (self.is_kept && !self.was_whole) {
+        // Insisting on many at once is more than one key can mean, and one letter was perhaps meant for a dialog.
+        let is_answer = text.trim().chars().count() == 1;
+        if self.to.one().is_none() || (self.is_kept && !self.was_whole) || is_answer {
             self.asking = Some(when);
             return Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, when, cx.view)));
         }

@@ -114,7 +114,10 @@ impl Ui {
                 message.push_str(&self.way_on(outcome).map(|hint| format!(" ({hint})")).unwrap_or_default());
                 Topic::Prompt(key.clone())
             }
-            Act::Answer { .. } => Topic::Dialog(key.clone()),
+            Act::Answer { .. } => {
+                self.answered = Some(view.now);
+                Topic::Dialog(key.clone())
+            }
             Act::Keys { .. } | Act::Interrupt { .. } => Topic::Keys(key.clone()),
         };
         self.on_event(OverlayEvent::Ended { operation, outcome }, view);

@@ -172,7 +172,7 @@ impl DialogBox {
                 self.question = Question::with(chosen);
                 self.ticks = shown.dialog.ticked();
                 match (meant, chosen) {
-                    (Some(answer), None) => self.message = Some((Status::Stalled, unknown(answer))),
+                    (Some(answer), None) => self.message = Some((Status::Stalled, unknown(&shown.dialog, answer))),
                     (Some(Action::RefuseWhy), option) => {
                         self.typing = Some(Typing { line: LineInput::default(), option })
                     }

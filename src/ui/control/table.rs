@@ -4,6 +4,7 @@
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{Attention, Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
+use crate::time::Span;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, RowKey, TableRow};
 use crate::ui::columns::ColumnList;
@@ -23,6 +24,8 @@ use crate::ui::raw::Raw;
 use crate::ui::today::Today;
 use crate::ui::{Drawn, Request, Topic, Ui};
 
+/// How long after an answer the key that opens a row begins no prompt: it was meant for a dialog.
+const ANSWERED: Span = Span::from_secs(3);
 /// Columns that one key moves the divider between the panes.
 const COLUMNS: i32 = 4;
 
@@ -220,8 +223,21 @@ impl Ui {
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if terminal.state.waits() {
             self.open(DialogBox::new(terminal.key.clone()));
+        } else if self.answered.is_some_and(|at| view.now.since(at) < ANSWERED) {
+            self.follow_answer(view);
         } else {
             self.compose(view);
+        }
+    }
+
+    /// Goes on to whoever else waits, in place of a prompt that nobody meant.
+    fn follow_answer(&mut self, view: &View<'_>) {
+        let arrangement = &self.memory.arrangement;
+        if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {
+            self.select_waiting(true, view);
+        } else {
+            let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
+            self.say(format!("nobody waits any more; {key} writes a prompt"), view);
         }
     }
 

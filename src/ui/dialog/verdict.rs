@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{DialogBox, Stage, Typing};
-use crate::dialog::{Dialog, Verdict};
+use crate::dialog::{Choice, Dialog, Verdict};
 use crate::fleet::Terminal;
 use crate::operation::{Act, Recipient, When};
 use crate::status::Status;
@@ -33,7 +33,7 @@ impl DialogBox {
             return self.choose(Some(own));
         }
         let Some(option) = meant_option(&dialog, answer) else {
-            self.message = Some((Status::Stalled, unknown(answer)));
+            self.message = Some((Status::Stalled, unknown(&dialog, answer)));
             if answer == Action::RefuseWhy {
                 self.question.shown_since(cx.view.now);
             }
@@ -63,8 +63,23 @@ pub(super) fn meant_option(dialog: &Dialog, answer: Action) -> Option<usize> {
     dialog.that_says(if answer == Action::AllowOnce { Verdict::Once } else { Verdict::No })
 }
 
-/// What is said where it is not.
-pub(super) fn unknown(answer: Action) -> String {
-    let what = if answer == Action::AllowOnce { "yes, this once" } else { "no" };
-    format!("nothing was sent: the agent's profile does not say which option is {what}")
+/// What is said where it is not, and which keys choose there.
+pub(super) fn unknown(dialog: &Dialog, answer: Action) -> String {
+    let names: Vec<&str> =
+        dialog.options.iter().map(|option| option.name.as_str()).filter(|it| !it.is_empty()).collect();
+    let keys = match names[..] {
+        [] => "arrows choose".to_owned(),
+        [only] => format!("{only} chooses"),
+        [first, .., last] => format!("{first} to {last} choose"),
+    };
+    let is_verdict = |option: &Choice| {
+        let word = option.label.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+        ["yes", "no"].iter().any(|verdict| word.eq_ignore_ascii_case(verdict))
+    };
+    let what = match answer {
+        _ if !dialog.options.iter().any(is_verdict) => "no option is a yes or a no",
+        Action::AllowOnce => "it is not known which option is yes, this once",
+        _ => "it is not known which option is no",
+    };
+    format!("nothing was sent: {what}; {keys}")
 }

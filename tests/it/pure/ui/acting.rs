@@ -84,8 +84,8 @@ fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
     assert!(text(&mut ui, &fleet, 80, 24).contains("read on"));
     // A profile that does not say which is which, two options that say the same, and letters that are the dialog's own.
     for (dialog, told) in [
-        ("Drop it?\n❯ 1. Go on\n  2. Stop", "does not say which option is yes, this once"),
-        ("Drop it?\n❯ 1. Yes\n  2. Yes", "does not say which option is yes, this once"),
+        ("Drop it?\n❯ 1. Go on\n  2. Stop", "no option is a yes or a no; 1 to 2 choose"),
+        ("Drop it?\n❯ 1. Yes\n  2. Yes", "not known which option is yes, this once; 1 to 2 choose"),
         ("Drop it? (Y)es/(N)o [Yes]: ", "sends: y, and Enter where it waits for it"),
     ] {
         ask_leave(&mut fleet, 0, dialog);
@@ -290,6 +290,54 @@ fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
     ui.ended(answer, &Outcome::NotTaken { why }, &fleet.view());
     assert!(text(&mut ui, &fleet, 120, 40).contains("not taken: the dialog is still there"));
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
+}
+
+#[test]
+fn a_key_pressed_on_behind_answers_begins_no_prompt() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    let open = |ui: &mut Ui, fleet: &SampleFleet| {
+        frame(ui, fleet, 120, 40);
+        press(ui, fleet, &[KeyCode::Enter]);
+        frame(ui, fleet, 120, 40);
+    };
+    open(&mut ui, &fleet);
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    let is_working = |fleet: &mut SampleFleet, at: usize| {
+        fleet.terminals[at].state.assessment.business_state = BusinessState::Working;
+    };
+    is_working(&mut fleet, 0);
+    ui.ended(answer, &Outcome::Accepted(None), &fleet.view());
+    fleet.now = fleet.now + Span::from_secs(1);
+    frame(&mut ui, &fleet, 120, 40);
+    // The row that was answered has nothing to answer any more: on to the next one that waits.
+    open(&mut ui, &fleet);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("prompt to") && selected(&mut ui, &fleet).contains("billing"), "{shown}");
+    open(&mut ui, &fleet);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("Which database"));
+    press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Up]);
+    // A while later it is the key that writes a prompt again.
+    fleet.now = fleet.now + Span::from_secs(10);
+    let at = fleet.terminals.iter().position(|it| it.state.terminal.id == "docs").expect("docs");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("/docs"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    ui.ended(answer, &Outcome::Accepted(None), &fleet.view());
+    open(&mut ui, &fleet);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("prompt to docs") && shown.contains("nobody waits any more; i writes a prompt"), "{shown}");
+    fleet.now = fleet.now + Span::from_secs(4);
+    open(&mut ui, &fleet);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to docs"), "{at}");
+    // One letter was perhaps meant for a dialog.
+    press(&mut ui, &fleet, &chars("n"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Enter]), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("send this to docs?"));
+    let sent = press(&mut ui, &fleet, &chars("y"));
+    assert!(matches!(acts(&sent)[..], [(_, Act::Prompt { text, .. })] if text == "n"), "{sent:?}");
 }
 
 #[test]
