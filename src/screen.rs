@@ -51,19 +51,20 @@ struct Run {
 /// One row of the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Row {
-    text: String,
-    /// Bytes of `text` without the blanks at its end.
-    trimmed: usize,
-    runs: Vec<Run>,
+    // Every pane keeps its rows: what has grown by pushing takes up to twice the room.
+    text: Box<str>,
+    runs: Box<[Run]>,
     /// Characters that were shown and are not in `text`, as they could act on a terminal, each with the byte before which
     /// it stood.
-    hidden: Vec<(u32, char)>,
+    hidden: Box<[(u32, char)]>,
+    /// Bytes of `text` without the blanks at its end.
+    trimmed: u32,
 }
 
 impl Row {
     /// The row's text without the blanks at its end.
     pub fn text(&self) -> &str {
-        &self.text[..self.trimmed]
+        &self.text[..self.trimmed as usize]
     }
 
     /// Whether nothing but blanks stands in the row.
@@ -128,10 +129,12 @@ impl Row {
     }
 }
 
-/// Builds a row from left to right.
+/// Builds rows from left to right, one after the other.
 #[derive(Default)]
 pub(crate) struct RowBuilder {
-    row: Row,
+    text: String,
+    runs: Vec<Run>,
+    hidden: Vec<(u32, char)>,
 }
 
 impl RowBuilder {
@@ -139,37 +142,43 @@ impl RowBuilder {
     pub(crate) fn push(&mut self, c: char, style: Style) {
         if !is_harmless(c) {
             if !c.is_control() {
-                self.row.hidden.push((u32::try_from(self.row.text.len()).unwrap_or(u32::MAX), c));
+                self.hidden.push((self.end(), c));
             }
             return;
         }
-        if self.row.runs.last().is_none_or(|run| run.style != style) {
-            // A row longer than 4 GiB cannot be captured.
-            let start = u32::try_from(self.row.text.len()).unwrap_or(u32::MAX);
-            self.row.runs.push(Run { start, style });
+        if self.runs.last().is_none_or(|run| run.style != style) {
+            let start = self.end();
+            self.runs.push(Run { start, style });
         }
-        self.row.text.push(c);
+        self.text.push(c);
     }
 
-    /// Ends the row and cuts the blanks at its end that cannot be seen.
-    pub(crate) fn finish(self) -> Row {
-        let mut row = self.row;
-        while row.text.ends_with(' ') && !row.style_at(row.text.len() - 1).shows_on_blank() {
-            row.text.pop();
+    /// Where the next character stands. A row longer than 4 GiB cannot be captured.
+    fn end(&self) -> u32 {
+        u32::try_from(self.text.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Ends the row and cuts the blanks at its end that cannot be seen; the next row begins.
+    pub(crate) fn finish(&mut self) -> Row {
+        let Self { text, runs, .. } = self;
+        while text.ends_with(' ') && runs.last().is_some_and(|run| !run.style.shows_on_blank()) {
+            text.pop();
+            while runs.last().is_some_and(|run| run.start as usize >= text.len()) {
+                runs.pop();
+            }
         }
-        while row.runs.last().is_some_and(|run| run.start as usize >= row.text.len()) {
-            row.runs.pop();
+        let end = self.end();
+        match self.runs.is_empty() {
+            true => self.hidden.clear(),
+            false => self.hidden.iter_mut().for_each(|(at, _)| *at = end.min(*at)),
         }
-        row.trimmed = row.text.trim_end_matches(' ').len();
-        let end = u32::try_from(row.text.len()).unwrap_or(u32::MAX);
-        match row.runs.is_empty() {
-            true => row.hidden.clear(),
-            false => row.hidden.iter_mut().for_each(|(at, _)| *at = end.min(*at)),
-        }
-        // Every pane keeps its rows, and what has grown by pushing takes up to twice the room.
-        row.text.shrink_to_fit();
-        row.runs.shrink_to_fit();
-        row
+        let trimmed = u32::try_from(self.text.trim_end_matches(' ').len()).unwrap_or(u32::MAX);
+        let (text, runs, hidden) =
+            (self.text.as_str().into(), self.runs.as_slice().into(), self.hidden.as_slice().into());
+        self.text.clear();
+        self.runs.clear();
+        self.hidden.clear();
+        Row { text, runs, hidden, trimmed }
     }
 }
 

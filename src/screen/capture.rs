@@ -28,7 +28,7 @@ struct Reader {
 
 impl Reader {
     fn end_row(&mut self) {
-        let row = std::mem::take(&mut self.row).finish();
+        let row = self.row.finish();
         if self.done.len() < self.limit {
             self.done.push(row);
         }
