@@ -48,7 +48,7 @@ use terminal::{SignalRequest, Signals};
 
 /// The shortest time between two frames that no key asked for.
 const FRAME: Duration = Duration::from_millis(33);
-/// The shortest time between two frames at all; a key is answered within it.
+/// The shortest time between two frames that keys asked for; a key is answered within it.
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// How long the first frame waits for the first answers, so that it has something to show.
 const FIRST_FRAME: Duration = Duration::from_millis(200);
@@ -138,6 +138,9 @@ struct App {
     last_frame: Instant,
     /// The clock as it was read for the next frame, or the one that is shown: all ages on it go by this time.
     now: Timestamp,
+    /// The last frame that a key asked for, and whether the next one is such: what agents do does not keep a key waiting.
+    last_answer: Instant,
+    is_answer: bool,
     /// When the next frame is to be drawn because something has changed; times change by themselves.
     due: Option<Instant>,
 }
@@ -177,6 +180,8 @@ impl App {
             jumped: None,
             last_frame: Instant::now(),
             now: poll::now(),
+            last_answer: Instant::now(),
+            is_answer: false,
             due: None,
         })
     }
@@ -198,12 +203,13 @@ impl App {
         while !self.wants_to_end {
             self.wait().await?;
             self.follow().await?;
+            // A frame does not wait for what is told elsewhere.
+            if self.lent.is_none() && self.due.is_some_and(|due| due <= Instant::now()) {
+                self.draw()?;
+            }
             self.deliver()?;
             if self.lent.is_some() {
                 continue;
-            }
-            if self.due.is_some_and(|due| due <= Instant::now()) {
-                self.draw()?;
             }
             terminal::panic_on_request();
             if !self.tty.is_held() {
@@ -235,15 +241,15 @@ impl App {
                     };
                     self.on_event(event).await?;
                 }
-                self.want_frame(KEY_FRAME);
+                self.want_answer();
             }
             Some(continuation) = self.done.recv() => {
                 continuation(self)?;
-                self.want_frame(KEY_FRAME);
+                self.want_answer();
             }
             Some(answer) = self.answers.recv() => {
                 self.ui.on_answer(&answer, &self.engine.fleet().view(poll::now()));
-                self.want_frame(KEY_FRAME);
+                self.want_answer();
             }
             Some(record) = self.log.recv() => {
                 let more = std::iter::from_fn(|| self.log.try_recv().ok());
@@ -253,9 +259,8 @@ impl App {
             }
             event = self.engine.next() => {
                 let is_own = matches!(event, EngineEvent::Update(Update::Operation(_)) | EngineEvent::Noted(_));
-                let distance = if is_own { KEY_FRAME } else { FRAME };
                 self.engine.handle(event, poll::now());
-                self.want_frame(distance);
+                if is_own { self.want_answer() } else { self.want_frame(FRAME) }
                 // Where reports come without a pause, frames go on.
                 while self.due.is_none_or(|due| Instant::now() < due)
                     && let Some(event) = self.engine.try_next()
@@ -265,7 +270,7 @@ impl App {
                         biased;
                         event = next_event(&mut self.events) => {
                             self.on_event(event).await?;
-                            self.want_frame(KEY_FRAME);
+                            self.want_answer();
                             break;
                         }
                         () = ready(()) => {}
@@ -277,13 +282,22 @@ impl App {
         Ok(())
     }
 
-    /// Asks for a frame as soon as the last one is old enough; for none while another program has the terminal.
+    /// Asks for a frame as soon as the last one is old enough.
     fn want_frame(&mut self, distance: Duration) {
-        if self.lent.is_some() {
-            return;
+        self.want_frame_at(self.last_frame + distance);
+    }
+
+    /// Asks for the frame that shows what the operator has done.
+    fn want_answer(&mut self) {
+        self.is_answer = true;
+        self.want_frame_at(self.last_answer + KEY_FRAME);
+    }
+
+    /// None is asked for while another program has the terminal.
+    fn want_frame_at(&mut self, at: Instant) {
+        if self.lent.is_none() {
+            self.due = Some(self.due.map_or(at, |due| due.min(at)));
         }
-        let at = self.last_frame + distance;
-        self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
     /// When a time on the frame will have changed by itself.
@@ -392,6 +406,9 @@ impl App {
             None => self.tty.give_title_back()?,
         }
         self.last_frame = Instant::now();
+        if std::mem::take(&mut self.is_answer) {
+            self.last_answer = self.last_frame;
+        }
         self.due = None;
         Ok(())
     }

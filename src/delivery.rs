@@ -30,6 +30,9 @@ use outbox::{Outbox, OutboxSettings};
 const AGAIN: Span = Span::from_secs(5);
 /// How soon it is compared with what there is again.
 const PAUSE: Span = Span::from_millis(200);
+/// The same of what may have to be told. What needs the operator is told after a second: among a thousand terminals something
+/// changes all the time, and to look at each of them takes as long as a frame.
+const NOTICES: Span = Span::from_millis(100);
 
 /// What is told of the telling itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +59,7 @@ pub struct Dispatcher {
     has_terminal: bool,
     /// Whether there is anything to tell the operator, ever.
     has_notices: bool,
+    notices: Notices,
 }
 
 impl Dispatcher {
@@ -79,11 +83,15 @@ impl Dispatcher {
             outbox: outbox_settings.open(&config.follow_up),
             outbox_settings,
             summaries: Summaries::new(history.clone()),
+            notices: Notices::default(),
         }
     }
 
     /// Takes in what this process is to a server, and what the leader of one has seen to.
     pub fn server_event(&mut self, event: OwnerEvent) {
+        if !matches!(event, OwnerEvent::Input(_)) {
+            self.notices.last = None;
+        }
         match event {
             OwnerEvent::Role { server, lead, .. } => {
                 let held = lead.as_ref().map(Lead::held);
@@ -106,6 +114,7 @@ impl Dispatcher {
 
     /// Follows other rules from now on.
     pub fn set_config(&mut self, config: &Config) {
+        self.notices.last = None;
         self.notifier.set_rules(&config.notices());
         match &mut self.outbox {
             Some(outbox) => outbox.set_rules(&config.follow_up),
@@ -128,6 +137,7 @@ impl Dispatcher {
         self.history.effect(effect, fleet, now);
         let Effect::Tasks(batch) = effect else { return };
         self.notifier.tasks(batch, now);
+        self.notices.last = None;
         if self.leads(&batch.server) {
             note_ends(batch, fleet, &self.tmux);
         }
@@ -146,12 +156,13 @@ impl Dispatcher {
         if let Some(outbox) = &mut self.outbox {
             outbox.look(view);
         }
-        if !self.has_notices {
+        if !self.has_notices || !self.notices.are_looked_for(view) {
             return Vec::new();
         }
         self.notifier.observe(view, operator, &leads);
         let mut bytes = Vec::new();
         let deliveries: Vec<Dispatch> = std::iter::from_fn(|| self.notifier.poll(view.now, &leads)).collect();
+        self.notices.due = self.notifier.poll_timeout();
         // The others know it first: should this process be killed now, nothing is told twice.
         for notice in self.notifier.take_handled() {
             let lead = self.leads.get(&notice.key.server);
@@ -168,7 +179,7 @@ impl Dispatcher {
 
     /// When to call [`Dispatcher::follow`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let notices = if self.has_notices { self.notifier.poll_timeout() } else { None };
+        let notices = if self.has_notices { self.notices.poll_timeout() } else { None };
         [notices, self.summaries.poll_timeout()].into_iter().flatten().min()
     }
 
@@ -177,6 +188,41 @@ impl Dispatcher {
         if let Some(outbox) = &self.outbox {
             outbox.finish().await;
         }
+    }
+}
+
+/// When it is looked for what may have to be told.
+#[derive(Debug, Default)]
+struct Notices {
+    /// The version of the view in which it was looked for last, and when; `None` when something else has changed.
+    last: Option<(Option<u64>, Timestamp)>,
+    /// Whether something may have changed since.
+    is_behind: bool,
+    /// When a notice is due.
+    due: Option<Timestamp>,
+}
+
+impl Notices {
+    /// Whether it is looked for now: something may have changed, or is due, and the last time was a while ago.
+    fn are_looked_for(&mut self, view: &View<'_>) -> bool {
+        let now = view.now;
+        if let Some((version, at)) = self.last {
+            let has_changed = version.is_none() || version != view.version;
+            let is_due = self.due.is_some_and(|due| due <= now);
+            // A clock that was set back says nothing of how long ago it was.
+            self.is_behind = has_changed && (at..at + NOTICES).contains(&now);
+            if self.is_behind || !(has_changed || is_due) {
+                return false;
+            }
+        }
+        (self.last, self.is_behind) = (Some((view.version, now)), false);
+        true
+    }
+
+    /// When it has to be looked for again at the latest.
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        let behind = self.last.filter(|_| self.is_behind).map(|(_, at)| at + NOTICES);
+        [self.due, behind].into_iter().flatten().min()
     }
 }
 
@@ -259,6 +305,26 @@ fn note_ends(batch: &Batch, fleet: &Fleet, tmux: &tmux::Settings) {
 mod tests {
     use super::*;
     use crate::fleet::{Input, PollResult, ServerReport, Settings};
+
+    #[test]
+    fn what_changes_all_the_time_is_looked_at_now_and_then() {
+        let mut fleet = Fleet::new(Settings::default(), ProfileSet::builtin().into());
+        let mut notices = Notices::default();
+        let begin = Timestamp::from_millis(1_800_000_000_000);
+        let moment = Span::from_millis(1);
+        assert!(notices.are_looked_for(&fleet.view(begin)));
+        assert!(!notices.are_looked_for(&fleet.view(begin + NOTICES + NOTICES)), "nothing has changed");
+        fleet.handle(Input::TimePassed, begin);
+        assert!(!notices.are_looked_for(&fleet.view(begin + moment)));
+        assert_eq!(notices.poll_timeout(), Some(begin + NOTICES), "it is not forgotten");
+        assert!(notices.are_looked_for(&fleet.view(begin + NOTICES)));
+        assert_eq!(notices.poll_timeout(), None);
+        fleet.handle(Input::TimePassed, begin);
+        let set_back = begin + Span::from_millis(1) - Span::from_secs(3600);
+        assert!(notices.are_looked_for(&fleet.view(set_back)));
+        notices.due = Some(begin);
+        assert!(notices.are_looked_for(&fleet.view(begin)), "what is due waits for no change");
+    }
     use crate::profile::ProfileSet;
     use crate::state::Problem;
 
