@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use clap::Args;
 
@@ -187,13 +186,8 @@ pub(super) fn named(server: ServerId) -> ServerId {
     let Socket::Path(path) = &server.socket else { return server };
     let above = path.parent().and_then(Path::parent).filter(|_| server.host.is_none());
     let Some(above) = above.filter(|above| homes().iter().any(|home| home == above)) else { return server };
-    match user() {
-        Some(user) => {
-            let directory = above.join(format!("tmux-{user}"));
-            ServerId { socket: server.socket.named_in(&directory), ..server }
-        }
-        None => server,
-    }
+    let directory = above.join(format!("tmux-{}", user()));
+    ServerId { socket: server.socket.named_in(&directory), ..server }
 }
 
 /// Where tmux makes its directory, as it is written and as tmux resolves it.
@@ -203,10 +197,9 @@ fn homes() -> Vec<PathBuf> {
     home.canonicalize().into_iter().chain([home]).collect()
 }
 
-/// The number of the user, after which tmux calls the directory. Without `id` paths stay paths, which work as well.
-fn user() -> Option<u32> {
-    let output = Command::new("id").arg("-ru").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+/// The number of the user, after which tmux calls the directory.
+fn user() -> u32 {
+    rustix::process::getuid().as_raw()
 }
 
 #[cfg(test)]
@@ -240,7 +233,7 @@ mod sockets_tests {
 
     #[test]
     fn a_path_is_a_name_only_where_this_users_tmux_looks_for_names() {
-        let user = user().unwrap();
+        let user = user();
         let server = |host: Option<&str>, path: &Path| ServerId {
             host: host.map(Into::into),
             socket: Socket::Path(path.to_owned()),
