@@ -69,6 +69,8 @@ pub struct Settings {
     pub records: Arc<RecordsConfig>,
     /// Whether the git repositories are read that agents work in.
     pub git: bool,
+    /// The pollers of hosts that share these settings take turns.
+    pub hosts: HostCount,
 }
 
 impl Settings {
@@ -85,7 +87,8 @@ impl Settings {
         let history = config.history.location().filter(|_| config.history.enabled);
         let records = Arc::new(config.records.clone());
         let (adopted, git) = (Adopted::location(), watch.git);
-        Self { ticks, tmux, rules, adopted, own: own(), history, keeper: None, records, git }
+        let hosts = HostCount::default();
+        Self { ticks, tmux, rules, adopted, own: own(), history, keeper: None, records, git, hosts }
     }
 }
 
@@ -241,22 +244,30 @@ fn waits(known: &Input) -> Option<PaneId> {
     }
 }
 
-/// Pollers of servers on hosts: all of them are this machine's work.
-static HOSTS: AtomicU32 = AtomicU32::new(0);
+/// Counts the pollers of servers on hosts: all of them are this machine's work.
+#[derive(Clone, Debug, Default)]
+pub struct HostCount(Arc<AtomicU32>);
 
-/// One of [`HOSTS`].
-struct OnHost;
+impl HostCount {
+    /// One more, until it is dropped.
+    fn join(&self) -> OnHost {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        OnHost(self.clone())
+    }
+}
+
+/// One of those that are counted.
+struct OnHost(HostCount);
 
 impl OnHost {
-    fn new() -> Self {
-        HOSTS.fetch_add(1, Ordering::Relaxed);
-        Self
+    fn count(&self) -> u32 {
+        self.0.0.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for OnHost {
     fn drop(&mut self) {
-        HOSTS.fetch_sub(1, Ordering::Relaxed);
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -289,14 +300,14 @@ struct ServerPoller {
 
 impl ServerPoller {
     fn new(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, since: PollerState) -> Result<Self, Error> {
-        let Settings { ticks, tmux, rules, adopted, own, history, keeper, records, git } = settings;
+        let Settings { ticks, tmux, rules, adopted, own, history, keeper, records, git, hosts } = settings;
         let memory = ServerMemory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
         let git = git.then(|| GitWatch::of(&server));
         let records_read = AgentRecords::of(&server);
         let keeper = TaskHooks::new(keeper, since.hooks_set);
         Ok(Self {
-            on_host: server.id().host.is_some().then(OnHost::new),
+            on_host: server.id().host.is_some().then(|| hosts.join()),
             server,
             profiles,
             memory,
@@ -515,10 +526,7 @@ impl ServerPoller {
     }
 
     fn pause(&self) -> Duration {
-        let turn = match self.on_host {
-            Some(_) => plan::turn_of_host(HOSTS.load(Ordering::Relaxed), self.took),
-            None => Duration::ZERO,
-        };
+        let turn = self.on_host.as_ref().map_or(Duration::ZERO, |host| plan::turn_of_host(host.count(), self.took));
         self.memory.pause(self.took).max(turn)
     }
 }
