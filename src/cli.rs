@@ -110,7 +110,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
     let Some(command) = command else { return wait_for(dashboard::run(&options)) };
     match command {
         Command::List(args) => wait_for(list::run(&args, &options)),
-        Command::Watch(args) => wait_for(watch::run(&args, &options)),
+        Command::Watch(args) => wait_in_one_thread(watch::run(&args, &options)),
         Command::Status(args) => status::run(&args, &options),
         Command::Wait(args) => wait_for(wait::run(&args, &options)),
         Command::Serve(args) => wait_for(serve::run(&args, &options)),
@@ -162,6 +162,12 @@ async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
 /// Runs a command that looks at tmux servers; the others start no runtime.
 fn wait_for<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.context("the runtime cannot be started")?.block_on(command)
+}
+
+/// The same where nobody waits for a key meanwhile: what is read in one thread and let go in another is memory lost between them.
+fn wait_in_one_thread<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("the runtime cannot be started")?.block_on(command)
 }
 
