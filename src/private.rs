@@ -210,6 +210,29 @@ pub fn check_file(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Reads a secret of this user's.
+///
+/// # Errors
+/// It is not there, cannot be read, is no regular file of this user, or others can read or write it.
+pub fn read_secret(path: &Path) -> io::Result<Vec<u8>> {
+    check_secret(path, 0o077)?;
+    fs::read(path)
+}
+
+/// Refuses a file of which the mode lets others do what it must not, beside what [`check_file`] refuses.
+///
+/// # Errors
+/// As said, or it cannot be looked at; one that is missing as well.
+pub fn check_secret(path: &Path, forbidden: u32) -> io::Result<()> {
+    check_file(path)?;
+    let data = fs::metadata(path)?;
+    if data.permissions().mode() & forbidden == 0 {
+        return Ok(());
+    }
+    let why = format!("others can read or write {0}: `chmod 600 {0}`", path.display());
+    Err(io::Error::new(ErrorKind::PermissionDenied, why))
+}
+
 /// Waits until no other process has a lock on a file, and has it until what it returns is dropped.
 ///
 /// # Errors

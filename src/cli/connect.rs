@@ -1,6 +1,5 @@
 //! `--connect`: what another machine watches, through the `fleetwatch serve` that runs there.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -82,12 +81,8 @@ fn read_token(path: &Path) -> Result<String, Failure> {
         Failure::usage(format!("the token in {} cannot be used: {why}", path.display()))
             .hint(format!("it must be your own file, `chmod 600 {}`", path.display()))
     };
-    private::check_file(path).map_err(|error| unusable(error.to_string()))?;
-    let mode = std::fs::metadata(path).map_err(|error| unusable(error.to_string()))?.permissions().mode();
-    if mode & 0o077 != 0 {
-        return Err(unusable("others can read it".to_owned()));
-    }
-    std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))
+    let bytes = private::read_secret(path).map_err(|error| unusable(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| unusable("it is no text".to_owned()))
 }
 
 impl Watched {

@@ -76,10 +76,8 @@ pub(super) fn encryption(certificate: &Path, key: &Path) -> Result<TlsAcceptor, 
         Failure::usage(format!("{} cannot be used: {why}", path.display()))
             .hint("name a certificate with those that vouch for it, and its key, both in PEM")
     };
-    let mode = std::fs::metadata(key).map_err(|error| unusable(key, &error))?.permissions().mode();
-    if mode & 0o007 != 0 {
-        return Err(unusable(key, &"everybody on this machine may read the key, or write it"));
-    }
+    // A group may be let read it, as the packages of certificates do.
+    private::check_secret(key, 0o027).map_err(|error| unusable(key, &error))?;
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|error| unusable(certificate, &error))?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;

@@ -159,7 +159,7 @@ fn who_may_only_read_does_nothing_and_who_is_not_known_sees_nothing() {
     fs::write(&file, format!("{}\n", server.token)).unwrap();
     let named = ["--token-file", file.to_str().unwrap(), "list"];
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    is_refused(&with(None, &named), 2, "others can read it");
+    is_refused(&with(None, &named), 2, "others can read");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     assert!(with(None, &named).status.success());
     // The token does not go out in clear.
@@ -315,7 +315,7 @@ fn what_is_encrypted_is_told_to_whom_the_certificate_is_for_alone() {
     let serve =
         |more: &[&str]| cage.fleetwatch(&[&["serve", "--listen", "127.0.0.1:0"], more].concat()).output().unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
-    is_refused(&serve(&["--tls-cert", &certificate, "--tls-key", &key]), 2, "may read the key");
+    is_refused(&serve(&["--tls-cert", &certificate, "--tls-key", &key]), 2, "others can read");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     is_refused(&serve(&["--tls-cert", &stranger, "--tls-key", &key]), 2, "stranger.pem cannot be used");
     is_refused(&serve(&["--tls-cert", &key, "--tls-key", &key]), 2, "key.pem cannot be used");
