@@ -3,6 +3,7 @@
 //! Each question is a connection of its own: they are few, and none is answered by what another one left behind.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, HeaderValue, UP
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
@@ -92,6 +93,8 @@ pub struct Endpoint {
     place: String,
     tls: Option<TlsConnector>,
     token: Option<HeaderValue>,
+    /// Whether it may lead out of the operator's network only.
+    is_outside: bool,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -110,7 +113,12 @@ impl Endpoint {
         let address = WebAddress::parse(url)
             .map_err(|error| HttpError::Address { what: error.to_string(), hint: WebAddressError::HINT.to_owned() })?;
         let tls = if address.is_encrypted() { Some(connector(authority)?) } else { None };
-        Ok(Self { place: address.place(), address, tls, token: None })
+        Ok(Self { place: address.place(), address, tls, token: None, is_outside: false })
+    }
+
+    /// The same, where it is out of the operator's network.
+    pub fn outside(self) -> Self {
+        Self { is_outside: true, ..self }
     }
 
     /// The same, asked by who has a token.
@@ -152,10 +160,7 @@ impl Endpoint {
         let stream = self.connect().await?;
         let asked = async {
             let response = self.exchange(stream, method, path, headers, body).await?;
-            let status = response.status();
-            let read = Limited::new(response.into_body(), LONGEST).collect().await;
-            let body = read.map_err(|error| self.unanswered(error))?.to_bytes();
-            Ok(HttpAnswer { status, body })
+            self.read(response).await
         };
         tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| Err(self.unanswered("it takes too long")))
     }
@@ -171,16 +176,21 @@ impl Endpoint {
         let asked = async {
             let response = self.exchange(stream, Method::GET, path, &headers, Vec::new()).await?;
             if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-                let status = response.status();
-                let read = Limited::new(response.into_body(), LONGEST).collect().await;
-                let body = read.map_err(|error| self.unanswered(error))?.to_bytes();
-                return Err(self.refused(&HttpAnswer { status, body }));
+                return Err(self.refused(&self.read(response).await?));
             }
             let upgraded = hyper::upgrade::on(response).await.map_err(|error| self.unanswered(error))?;
             let stream: Pin<Box<dyn Stream>> = Box::pin(TokioIo::new(upgraded));
             Ok(stream)
         };
         tokio::time::timeout(CONNECT, asked).await.unwrap_or_else(|_| Err(self.unanswered("it takes too long")))
+    }
+
+    /// Reads a whole answer.
+    async fn read(&self, response: Response<Incoming>) -> Result<HttpAnswer, HttpError> {
+        let status = response.status();
+        let read = Limited::new(response.into_body(), LONGEST).collect().await;
+        let body = read.map_err(|error| self.unanswered(error))?.to_bytes();
+        Ok(HttpAnswer { status, body })
     }
 
     /// What an answer says that is not the one that was asked for.
@@ -196,7 +206,17 @@ impl Endpoint {
     async fn connect(&self) -> Result<Pin<Box<dyn Stream>>, HttpError> {
         let connecting = async {
             let host = self.address.host().trim_start_matches('[').trim_end_matches(']');
-            let stream = TcpStream::connect((host, self.address.port())).await?;
+            let mut addresses: Vec<SocketAddr> = lookup_host((host, self.address.port())).await?.collect();
+            if self.is_outside {
+                addresses.retain(|address| is_outside(address.ip()));
+            }
+            if addresses.is_empty() {
+                return Err(io::Error::new(
+                    io::ErrorKind::AddrNotAvailable,
+                    "its name has no address that may be asked",
+                ));
+            }
+            let stream = TcpStream::connect(&addresses[..]).await?;
             stream.set_nodelay(true)?;
             let Some(tls) = &self.tls else {
                 let stream: Pin<Box<dyn Stream>> = Box::pin(stream);
@@ -238,6 +258,23 @@ impl Endpoint {
         // It ends with the answer, or with what it was upgraded to.
         tokio::spawn(connection.with_upgrades());
         sender.send_request(request).await.map_err(|error| self.unanswered(error))
+    }
+}
+
+/// Whether an address is one of the whole Internet, and of no network of somebody's own.
+fn is_outside(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(it) => {
+            let [first, second, ..] = it.octets();
+            let is_shared = first == 100 && second & 0xc0 == 64;
+            let is_odd = it.is_unspecified() || first == 0 || first >= 224 || it.is_documentation();
+            !(it.is_private() || it.is_loopback() || it.is_link_local() || is_shared || is_odd)
+        }
+        // Of version 6 only those that are given out; among them are ways to those of version 4.
+        IpAddr::V6(it) => {
+            let [first, second, ..] = it.segments();
+            first & 0xe000 == 0x2000 && first != 0x2002 && !(first == 0x2001 && second == 0)
+        }
     }
 }
 
