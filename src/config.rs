@@ -19,9 +19,11 @@ use std::{fmt, io};
 
 use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
+use crate::notify::{Means, NotifyRule};
 use crate::pattern::Pattern;
+use crate::push::PushServices;
 use crate::tmux::CommandTransport;
-use crate::{history, notify, tracker};
+use crate::{history, tracker};
 
 pub use adopted::{Adopted, AdoptedError, AdoptedSession};
 pub use host_names::{WILD_IN_PATH, files_named};
@@ -53,18 +55,25 @@ pub struct Config {
     pub templates: Vec<Template>,
     pub ui: UiConfig,
     /// What is told outside of the dashboard.
-    pub notify: Vec<notify::NotifyRule>,
+    pub notify: Vec<NotifyRule>,
     /// Which agents are told what happens in other terminals.
     pub follow_up: Vec<FollowUpRule>,
+    /// Through which push services browsers may be told.
+    pub push_services: PushServices,
 }
 
 impl Config {
-    /// The rules by which something is told outside of the dashboard: without any, the terminal's bell rings.
-    pub fn notices(&self) -> Vec<notify::NotifyRule> {
-        match self.notify.is_empty() && self.ui.bell {
-            true => vec![notify::NotifyRule::bell()],
+    /// The rules by which something is told outside of the dashboard: without any, the terminal's bell rings. Browsers that asked
+    /// to be told of waits are told of them, unless a rule says of what.
+    pub fn notices(&self) -> Vec<NotifyRule> {
+        let mut rules = match self.notify.is_empty() && self.ui.bell {
+            true => vec![NotifyRule::of_waits(Means::Bell)],
             false => self.notify.clone(),
+        };
+        if !rules.iter().any(|rule| rule.by.contains(&Means::Push)) {
+            rules.push(NotifyRule::of_waits(Means::Push));
         }
+        rules
     }
 }
 

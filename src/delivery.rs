@@ -1,10 +1,12 @@
-//! What is told outside of the dashboard: to the operator by bells, notices and commands, to agents by follow-ups.
+//! What is told outside of the dashboard: to the operator by bells, notices, commands and web push, to agents by follow-ups.
 //!
 //! What goes out, when and how is decided in [`crate::notify`] and [`crate::follow_up`]; here it is done, and what fails
 //! is told once.
 
 mod carrier;
 mod outbox;
+mod post;
+mod push;
 mod webhook;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -78,7 +80,7 @@ impl Dispatcher {
             leads: BTreeMap::new(),
             has_terminal,
             notifier: Notifier::new(config.notices(), TimeZone::system()),
-            carrier: Carrier::new(Around::of_process(), told),
+            carrier: Carrier::new(Around::of_process(), config.push_services.clone(), told),
             has_notices: !config.notices().is_empty(),
             outbox: outbox_settings.open(&config.follow_up),
             outbox_settings,
@@ -116,6 +118,7 @@ impl Dispatcher {
     pub fn set_config(&mut self, config: &Config) {
         self.notices.last = None;
         self.notifier.set_rules(&config.notices());
+        self.carrier.set_push_services(config.push_services.clone());
         match &mut self.outbox {
             Some(outbox) => outbox.set_rules(&config.follow_up),
             none => {
@@ -169,8 +172,8 @@ impl Dispatcher {
             lead.into_iter().for_each(|lead| lead.handled(notice.clone()));
         }
         for delivery in deliveries {
-            let able =
-                |means: &Means| self.has_terminal || matches!(means, Means::Desktop | Means::Command | Means::Webhook);
+            let is_for_terminals = |means: &Means| matches!(means, Means::Bell | Means::Osc9 | Means::Osc777);
+            let able = |means: &Means| self.has_terminal || !is_for_terminals(means);
             let by: BTreeSet<Means> = delivery.by.iter().copied().filter(able).collect();
             bytes.extend(self.carrier.carry_out(&Dispatch { by, ..delivery }));
         }

@@ -33,6 +33,8 @@
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
+//! | 1 | [`push`] | Web Push: what is sealed for a browser, and where it may go |
+//! | 1 | [`token`] | who may ask over HTTP, and in which browsers they are told |
 //! | 1 | [`git`] | reads repositories in which agents work, without a program of theirs being run |
 //! | 1 | [`config`] | the configuration file and the sessions chosen to be tasks in, checked values out |
 //! | 2 | [`sender`] | performs operations: written down, done, and what came of it written down |
@@ -98,6 +100,7 @@ pub mod poll;
 pub mod private;
 pub mod process;
 pub mod profile;
+pub mod push;
 pub mod recording;
 pub mod repository;
 pub mod screen;
@@ -107,5 +110,6 @@ pub mod status;
 pub mod task;
 pub mod time;
 pub mod tmux;
+pub mod token;
 pub mod tracker;
 pub mod ui;

@@ -11,6 +11,7 @@ mod listener;
 mod metrics;
 mod openapi;
 mod page;
+mod push;
 mod qr;
 mod read;
 mod token;
@@ -35,14 +36,15 @@ use crate::fleet::Fleet;
 use crate::history::{History, Owner};
 use crate::owner::Rank;
 use crate::poll;
+use crate::push::PushServices;
 use crate::sender::Sender;
 use crate::time::Timestamp;
+use crate::token::Scope;
 use check::{Access, Denial};
 use client::RemoteClients;
 use events::EventLog;
 use listener::Listener;
 use metrics::Metrics;
-use token::{Scope, TokenFile};
 pub use token::{TokenArgs, token};
 
 /// Serve over HTTP what every terminal shows and what can be done to it, to whoever has a token (`fleetwatch token`).
@@ -90,6 +92,8 @@ struct Served {
     acts: Arc<Semaphore>,
     /// Where the history is, if one is kept, and as whom this process signs what it writes there.
     history: Option<(PathBuf, Owner)>,
+    /// Through which push services browsers may be told.
+    push_services: PushServices,
     /// What clients on other machines are told by.
     clients: Arc<RemoteClients>,
     /// Whether `serve` ends.
@@ -143,7 +147,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             .into());
     }
     let watched = Watched::new(options)?;
-    let access = Arc::new(Access::new(TokenFile::of_user()?, args.allow_host.clone()));
+    let access = Arc::new(Access::new(token::tokens()?, args.allow_host.clone()));
     // Who is told to end takes the socket away.
     let end = end_asked_for();
     let listener = match &args.unix {
@@ -170,6 +174,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         sender,
         acts: Arc::new(Semaphore::new(act::MOST as usize)),
         history: history.path().map(PathBuf::from).zip(history.owner().cloned()),
+        push_services: config.push_services.clone(),
         clients,
         ending: ending.clone(),
     };

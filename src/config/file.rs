@@ -27,6 +27,7 @@ pub(super) struct File {
     pub notify: Vec<NotifyTable>,
     /// Which agents are told what happens in other terminals.
     pub follow_up: Vec<FollowUpTable>,
+    pub serve: ServeTable,
 }
 
 /// How the servers are looked at, and which of their panes.
@@ -226,7 +227,7 @@ pub(super) struct NotifyTable {
     pub on: Vec<String>,
     /// Glob pattern of the terminal's name in fleetwatch; none means every terminal.
     pub terminal: Option<String>,
-    /// How it is told: bell, osc9, osc777, desktop, command, webhook.
+    /// How it is told: bell, osc9, osc777, desktop, command, webhook, push.
     pub by: Vec<String>,
     /// A program and its arguments; it gets the events as JSON lines on its standard input.
     pub command: Vec<String>,
@@ -264,4 +265,13 @@ pub(super) struct FollowUpTable {
     pub template: Option<String>,
     /// How many minutes a message is kept for an agent that is not there.
     pub keep_minutes: Option<i64>,
+}
+
+/// What `fleetwatch serve` is told.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ServeTable {
+    /// Hosts through which browsers may be told beside the push services that are known, as `host` or `host:port`.
+    pub push_services: Vec<String>,
 }

@@ -32,17 +32,17 @@ fn the_shipped_file_says_what_the_program_does_without_one() {
 
 #[test]
 fn the_bell_rings_unless_it_is_off_or_a_rule_says_what_is_told() {
-    let means = |text: &str| -> Vec<Vec<notify::Means>> {
-        parse(text).unwrap().notices().into_iter().map(|rule| rule.by.into_iter().collect()).collect()
-    };
-    let rule = "[[notify]]\non = [\"failed\"]\nby = [\"osc9\"]\n";
-    let (bell, osc9) = (vec![notify::Means::Bell], vec![notify::Means::Osc9]);
-    assert_eq!(means(""), std::slice::from_ref(&bell));
-    assert_eq!(means("[ui]\nbell = true\n"), [bell]);
-    assert_eq!(means("[ui]\nbell = false\n"), Vec::<Vec<_>>::new());
-    // A rule of one's own takes the place of the bell, whatever it is about.
-    assert_eq!(means(rule), std::slice::from_ref(&osc9));
-    assert_eq!(means(&format!("[ui]\nbell = true\n{rule}")), [osc9]);
+    let means =
+        |text: &str| -> Vec<Means> { parse(text).unwrap().notices().into_iter().flat_map(|rule| rule.by).collect() };
+    let rule = |by: &str| format!("[[notify]]\non = [\"failed\"]\nby = [\"{by}\"]\n");
+    assert_eq!(means(""), [Means::Bell, Means::Push]);
+    assert_eq!(means("[ui]\nbell = true\n"), [Means::Bell, Means::Push]);
+    assert_eq!(means("[ui]\nbell = false\n"), [Means::Push]);
+    // A rule of one's own takes the place of the bell, whatever it is about, and one by push that of push.
+    assert_eq!(means(&rule("osc9")), [Means::Osc9, Means::Push]);
+    assert_eq!(means(&format!("[ui]\nbell = true\n{}", rule("osc9"))), [Means::Osc9, Means::Push]);
+    assert_eq!(means(&format!("{}{}", rule("osc9"), rule("push"))), [Means::Osc9, Means::Push]);
+    assert_eq!(parse(&rule("push")).unwrap().notices().len(), 1);
 }
 
 /// After a change of the tables, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --lib schema` writes it.

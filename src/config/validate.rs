@@ -28,6 +28,7 @@ use crate::follow_up::FollowUpRule;
 use crate::history;
 use crate::notify::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 use crate::pattern::Pattern;
+use crate::push::PushServices;
 use crate::state::unfit_name;
 use crate::time::Span;
 use crate::tracker;
@@ -111,6 +112,7 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("notify", &["webhook_secret", "webhook_token"], Rule::Text(no_variable)),
     ("notify", &["quiet_hours"], Rule::Text(no_quiet_hours)),
     ("notify", &["minimum_distance_seconds"], Rule::Seconds(0.0, 86_400.0)),
+    ("serve", &["push_services"], Rule::Text(no_push_service)),
     ("follow_up", &["on"], Rule::OneOf(occasions)),
     ("follow_up", &["from"], Rule::Glob),
     ("follow_up", &["to"], Rule::Word),
@@ -246,6 +248,11 @@ fn no_webhook(url: &str) -> Option<ValueFault> {
     }
 }
 
+fn no_push_service(name: &str) -> Option<ValueFault> {
+    let hint = "write the name of the host, and its port unless it is 443: push_services = [\"push.example.net\"]";
+    if PushServices::is_name(name) { None } else { fault(format!("`{name}` is no name of a push service"), hint) }
+}
+
 fn no_quiet_hours(text: &str) -> Option<ValueFault> {
     let hint = "write the beginning and the end, such as quiet_hours = \"22:00-07:00\"";
     if QuietHours::parse(text).is_some() { None } else { fault(format!("`{text}` is no part of a day"), hint) }
@@ -321,6 +328,7 @@ impl Source<'_> {
             templates: self.templates(&file.template)?,
             ui: self.ui(file.ui)?,
             notify: file.notify.into_iter().enumerate().map(|it| self.notify_rule(it)).collect::<Result<_, _>>()?,
+            push_services: PushServices { own: file.serve.push_services },
             follow_up: file.follow_up.into_iter().enumerate().map(|it| self.follow_up(it)).collect::<Result<_, _>>()?,
         })
     }

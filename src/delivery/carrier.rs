@@ -11,8 +11,10 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::DeliveryEvent;
+use super::push::Pusher;
 use super::webhook::Poster;
 use crate::notify::{Dispatch, Means, NotifyRule};
+use crate::push::PushServices;
 use crate::screen::harmless;
 
 /// Commands that run at the same time at most; a burst of events must not become a burst of processes.
@@ -27,6 +29,7 @@ pub(super) struct Carrier {
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     poster: Poster,
+    pusher: Pusher,
     troubles: Troubles,
 }
 
@@ -38,11 +41,12 @@ pub(super) struct Troubles {
 }
 
 impl Carrier {
-    pub(super) fn new(around: Around, told: UnboundedSender<DeliveryEvent>) -> Self {
+    pub(super) fn new(around: Around, services: PushServices, told: UnboundedSender<DeliveryEvent>) -> Self {
         let troubles = Troubles { told: Arc::default(), to: told };
         Self {
             around,
             poster: Poster::new(troubles.clone()),
+            pusher: Pusher::new(services, troubles.clone()),
             running: Arc::new(Semaphore::new(COMMANDS_AT_ONCE)),
             waiting: Arc::new(Semaphore::new(COMMANDS_WAITING)),
             troubles,
@@ -57,10 +61,18 @@ impl Carrier {
         if delivery.by.contains(&Means::Webhook) {
             self.poster.post(delivery);
         }
+        if delivery.by.contains(&Means::Push) {
+            self.pusher.push(delivery);
+        }
         if delivery.by.contains(&Means::Desktop) {
             show(delivery.text(), self.troubles.clone());
         }
         bytes(&delivery.text(), &delivery.by, self.around)
+    }
+
+    /// Knows other push services from now on.
+    pub(super) fn set_push_services(&mut self, services: PushServices) {
+        self.pusher.set_services(services);
     }
 
     fn run(&self, delivery: &Dispatch) {

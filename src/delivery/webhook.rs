@@ -3,36 +3,21 @@
 //! What a body looks like is data (`config/webhooks`): a shape says where the text goes, and how it is escaped there.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::Sha256;
-use tokio::sync::Semaphore;
 
 use super::carrier::Troubles;
+use super::post::{self, Places};
 use crate::hash::Fnv;
 use crate::history;
 use crate::http::Endpoint;
 use crate::notify::{Dispatch, Webhook, WebhookShape};
 use crate::pattern::filled;
 use crate::screen::harmless;
-
-/// How long one attempt may take, and how long it is waited before the next ones.
-const ATTEMPT: Duration = Duration::from_secs(10);
-const PAUSES: [Duration; 5] = [
-    Duration::from_secs(1),
-    Duration::from_secs(4),
-    Duration::from_secs(15),
-    Duration::from_secs(60),
-    Duration::from_secs(240),
-];
-/// Notices that are on their way at most; what comes then is not sent, and that is told.
-const UNDER_WAY: usize = 64;
 
 /// What bodies look like.
 #[derive(Debug, Deserialize)]
@@ -107,20 +92,20 @@ fn filled_in(template: &Value, values: &[(&str, &str)]) -> Value {
 /// Posts notices.
 #[derive(Clone, Debug)]
 pub(super) struct Poster {
-    places: Arc<Semaphore>,
+    places: Places,
     troubles: Troubles,
 }
 
 impl Poster {
     pub(super) fn new(troubles: Troubles) -> Self {
-        Self { places: Arc::new(Semaphore::new(UNDER_WAY)), troubles }
+        Self { places: Places::default(), troubles }
     }
 
     /// Begins to post a notice by its rule's web hook.
     pub(super) fn post(&self, delivery: &Dispatch) {
         let Some(hook) = delivery.rule.webhook.clone() else { return };
         let troubles = self.troubles.clone();
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+        let Some(place) = self.places.take() else {
             return troubles.tell("webhook", "too many are on their way; an event was not sent");
         };
         let event = delivery.notices.first().map_or("", |notice| notice.occasion.word());
@@ -158,28 +143,8 @@ async fn deliver(hook: &Webhook, post: &Post) -> Result<(), String> {
     let mut id = Fnv::default();
     [history::now().to_string().as_bytes(), post.body.as_bytes()].iter().for_each(|part| id.feed(part));
     let id = format!("{:016x}", id.get());
-    let mut pauses = PAUSES.iter();
-    loop {
-        let headers = headers(post, &id, secret.as_deref())?;
-        let asked = endpoint.ask(Method::POST, "", &headers, post.body.clone().into(), ATTEMPT);
-        let why = match asked.await {
-            Ok(answer) if answer.status.is_success() => return Ok(()),
-            Ok(answer) => {
-                let why = format!("{} answers {}", endpoint.place(), answer.status.as_u16());
-                let may_pass = answer.status.is_server_error()
-                    || matches!(answer.status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
-                if !may_pass {
-                    return Err(why);
-                }
-                why
-            }
-            Err(error) => error.to_string(),
-        };
-        match pauses.next() {
-            Some(pause) => tokio::time::sleep(*pause).await,
-            None => return Err(format!("{why}; an event was given up")),
-        }
-    }
+    let headers = || headers(post, &id, secret.as_deref());
+    post::post(&endpoint, headers, post.body.as_bytes()).await.map_err(|not_taken| not_taken.why)
 }
 
 fn headers(post: &Post, id: &str, secret: Option<&str>) -> Result<Vec<(HeaderName, HeaderValue)>, String> {

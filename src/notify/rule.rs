@@ -34,6 +34,8 @@ words! {
         Command = "command",
         /// A POST to the rule's own address.
         Webhook = "webhook",
+        /// A notice in the browsers that asked for it.
+        Push = "push",
     }
 }
 words! {
@@ -115,13 +117,13 @@ pub struct NotifyRule {
 }
 
 impl NotifyRule {
-    /// The bell of the terminal when somebody begins to wait for the operator.
-    pub fn bell() -> Self {
+    /// One means when somebody begins to wait for the operator.
+    pub fn of_waits(by: Means) -> Self {
         use Occasion::{Approval, Input, Question, Setup, Trust};
         Self {
             on: [Approval, Question, Trust, Setup, Input].into(),
             terminal: None,
-            by: [Means::Bell].into(),
+            by: [by].into(),
             command: Vec::new(),
             command_deadline: Span::ZERO,
             command_environment: Vec::new(),

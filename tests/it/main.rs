@@ -42,6 +42,7 @@ mod tmux {
     mod look;
     mod owner;
     mod poll;
+    mod push;
     mod record;
     mod send;
     mod sender;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{FromRequest, Path, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, RequestExt, Router};
@@ -14,9 +14,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Served;
-use super::check::{Caller, Denial};
+use super::check::{Caller, Denial, json_body};
 use super::read::DialogShown;
-use super::token::{Scope, hexadecimal};
 use crate::cli::send::{self, PromptBack};
 use crate::cli::target::Meant;
 use crate::dialog::Dialog;
@@ -29,12 +28,11 @@ use crate::sender::Gate;
 use crate::status::Hindrance;
 use crate::time::Timestamp;
 use crate::tmux::{Key, PasteText};
+use crate::token::{Scope, hexadecimal};
 use crate::ui::Interrupt;
 
 /// The longest body of a request, in bytes: the longest prompt, with every byte of it escaped.
 const BODY_BYTES: usize = 512 << 10;
-/// How long a body may take to arrive.
-const BODY: Duration = Duration::from_secs(10);
 /// Keys that are pressed at once, at most.
 const MOST_KEYS: usize = 64;
 /// Characters of an idempotency key at most.
@@ -146,21 +144,8 @@ impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
             let hint = format!("send a new one of up to {LONGEST_KEY} characters for each act, such as a UUID");
             return Err(bad(&"there is no `Idempotency-Key`", &hint));
         }
-        let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if kind.split(';').next().map(str::trim) != Some("application/json") {
-            let hint = "send it with `Content-Type: application/json`";
-            return Err(Denial::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is no JSON", hint));
-        }
         let path = request.uri().path().to_owned();
-        let reading = axum::body::to_bytes(request.into_body(), BODY_BYTES);
-        let body = tokio::time::timeout(BODY, reading).await.map_err(|_| {
-            let hint = format!("a body has {} seconds", BODY.as_secs());
-            Denial::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive", hint)
-        })?;
-        let body = body.map_err(|_| {
-            let hint = format!("a body has at most {} KiB", BODY_BYTES >> 10);
-            Denial::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long, or was cut off", hint)
-        })?;
+        let body = json_body(request, BODY_BYTES).await?;
         let digest = Sha256::new().chain_update(path.as_bytes()).chain_update([0]).chain_update(&body).finalize();
         let body = serde_json::from_slice(&body).map_err(|error| bad(&error, "docs/serving.md has what it takes"))?;
         let by = Producer::Token { name: caller.token.name.clone(), address: caller.peer.to_string() };

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, StatusCode, Uri};
@@ -13,13 +14,15 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
 
 use super::listener::Peer;
-use super::token::{Token, TokenFile};
 use crate::cli::Failure;
 use crate::history;
+use crate::token::{Token, TokenFile};
 
 /// Requests that a token may make at once, and how many a second it gets back.
 const AT_ONCE: f64 = 100.0;
 const A_SECOND: f64 = 50.0;
+/// How long a body may take to arrive.
+const BODY: Duration = Duration::from_secs(10);
 
 /// What is answered to a request that is not done: its status, why, and what can be done about it.
 #[derive(Clone, Debug)]
@@ -168,13 +171,13 @@ impl Access {
 
     /// Whether what is told to somebody may still be told to them.
     pub(super) fn still_admits(&self, caller: &Caller) -> bool {
-        let is_it = |token: &Token| *token == caller.token && token.is_good(history::now());
+        let is_it = |token: &Token| token.is_same(&caller.token) && token.is_good(history::now());
         self.tokens.read().is_ok_and(|tokens| tokens.iter().any(is_it))
     }
 }
 
 /// Routes that tell nothing of the fleet, and are for everybody who gets here.
-const OPEN: &[&str] = &["/", "/healthz", "/openapi.json"];
+const OPEN: &[&str] = &["/", "/sw.js", "/manifest.json", "/icon.png", "/healthz", "/openapi.json"];
 
 /// Lets a request through, or answers why not. Nothing of an answer is kept, framed or run by a browser.
 pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
@@ -202,6 +205,27 @@ pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Reques
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// The body of a request that sends JSON.
+///
+/// # Errors
+/// It says that it is something else, is too long, or does not arrive.
+pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes, Denial> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.split(';').next().map(str::trim) != Some("application/json") {
+        let hint = "send it with `Content-Type: application/json`";
+        return Err(Denial::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is no JSON", hint));
+    }
+    let reading = axum::body::to_bytes(request.into_body(), longest);
+    let body = tokio::time::timeout(BODY, reading).await.map_err(|_| {
+        let hint = format!("a body has {} seconds", BODY.as_secs());
+        Denial::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive", hint)
+    })?;
+    body.map_err(|_| {
+        let hint = format!("a body has at most {} KiB", longest >> 10);
+        Denial::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long, or was cut off", hint)
+    })
 }
 
 /// What is answered where nothing is.

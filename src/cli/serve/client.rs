@@ -12,13 +12,13 @@ use tokio::sync::broadcast;
 
 use super::Served;
 use super::check::{Caller, Denial};
-use super::token::Scope;
 use crate::cli::survey::Watched;
 use crate::engine::EngineEvent;
 use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
 use crate::owner::{self, Admission, News, Relay, SPOKEN, Settings, Welcome};
 use crate::poll;
 use crate::state::KeptNote;
+use crate::token::Scope;
 
 /// News that wait for a slow client at most; it misses those that come then, and knows the same by the next look.
 const WAITING: usize = 256;

@@ -19,7 +19,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::OPENAPI;
-    use crate::cli::serve::{act, read};
+    use crate::cli::serve::{act, push, read};
     use crate::state::{State, Transition};
     use crate::task::TaskFields;
 
@@ -83,6 +83,10 @@ mod tests {
         let answer = made.subschema_for::<act::AnswerBody>().to_value();
         let keys = made.subschema_for::<act::KeysBody>().to_value();
         let interrupt = made.subschema_for::<act::InterruptBody>().to_value();
+        let offer = made.subschema_for::<push::PushOffer>().to_value();
+        let subscribe = made.subschema_for::<push::SubscribeBody>().to_value();
+        let unsubscribe = made.subschema_for::<push::UnsubscribeBody>().to_value();
+        let subscribed = made.subschema_for::<push::Subscribed>().to_value();
         let list = |of: &Value| json!({ "type": "array", "items": of });
         let either = json!({ "anyOf": [terminal, task] });
         let nullable = json!({ "anyOf": [dialog, { "type": "null" }] });
@@ -133,6 +137,17 @@ mod tests {
             "responses": { "200": { "description": "It does.", "content": { "application/json": { "schema":
                 { "type": "object", "required": ["ok"], "properties": { "ok": { "const": true } } } } } } } });
         let one = |id, what, schema| of_a_terminal(get(id, what, ("As it is now.", schema), &["404", "409"]));
+        let with_body = |id: &str, what: &str, body: &Value, bad: &[&str]| {
+            let good = [("200", "How many browsers this token has told now.", subscribed.clone())];
+            json!({ "operationId": id, "summary": what,
+                "requestBody": { "required": true, "content": { "application/json": { "schema": body } } },
+                "responses": answers(&good, &[&["400", "408", "413", "415"], bad].concat()) })
+        };
+        let push = json!({
+            "get": get("pushOffer", "What a browser subscribes with.", ("Its key.", offer), &[]),
+            "post": with_body("subscribe", "Has a browser told when somebody waits.", &subscribe, &["409"]),
+            "delete": with_body("unsubscribe", "Has it told no more.", &unsubscribe, &[]),
+        });
         let mut all = json!({
             "openapi": "3.1.0",
             "info": { "title": "fleetwatch", "version": env!("CARGO_PKG_VERSION"), "license": { "name": "MIT", "identifier": "MIT" },
@@ -150,6 +165,7 @@ mod tests {
                 "/v1/terminals/{id}/explain": one("explain", "Why it is said to be what it is.", json!({ "type": "object" })),
                 "/v1/history": { "get": history },
                 "/v1/events": { "get": events },
+                "/v1/push": push,
                 "/v1/terminals/{id}/answer": of_a_terminal(post("answer", "Answers the dialog that was read.", &answer)),
                 "/v1/terminals/{id}/input": of_a_terminal(post("input", "Sends a prompt.", &prompt)),
                 "/v1/terminals/{id}/keys": of_a_terminal(post("keys", "Presses keys.", &keys)),

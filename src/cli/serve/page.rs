@@ -1,4 +1,4 @@
-//! The page: one file that the browser is let run as it is, and nothing beside it.
+//! The page: one file that the browser is let run as it is, and a worker that shows notices while it is closed.
 
 use std::sync::LazyLock;
 
@@ -9,6 +9,9 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("page.html");
+const WORKER: &str = include_str!("sw.js");
+const MANIFEST: &str = include_str!("manifest.json");
+const ICON: &[u8] = include_bytes!("icon.png");
 
 /// What a browser may do with the page: run its own script, by the hash of that, and ask this server.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
@@ -18,8 +21,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
         format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(content)))
     };
     format!(
-        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; img-src data:; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; worker-src 'self'; manifest-src 'self'; img-src 'self' data:; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types worker",
         allowed("script"),
         allowed("style")
     )
@@ -30,6 +33,21 @@ pub(super) async fn page() -> Response {
     let headers =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY.as_str())];
     (headers, PAGE).into_response()
+}
+
+/// `GET /sw.js`: what shows notices while the page is closed. It asks nobody anything.
+pub(super) async fn worker() -> Response {
+    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], WORKER).into_response()
+}
+
+/// `GET /manifest.json`: what the page is on a home screen.
+pub(super) async fn manifest() -> Response {
+    ([(header::CONTENT_TYPE, "application/manifest+json")], MANIFEST).into_response()
+}
+
+/// `GET /icon.png`.
+pub(super) async fn icon() -> Response {
+    ([(header::CONTENT_TYPE, "image/png")], ICON).into_response()
 }
 
 #[cfg(test)]

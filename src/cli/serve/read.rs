@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::check::{self, Denial};
-use super::{Served, act, client, events, metrics, openapi, page};
+use super::{Served, act, client, events, metrics, openapi, page, push};
 use crate::cli::target::{self, Meant, Purpose};
 use crate::cli::{Failure, explain, history, list};
 use crate::engine::Engine;
@@ -33,6 +33,9 @@ pub(super) fn routes(served: Served) -> Router {
     let access = std::sync::Arc::clone(&served.access);
     Router::new()
         .route("/", get(page::page))
+        .route("/sw.js", get(page::worker))
+        .route("/manifest.json", get(page::manifest))
+        .route("/icon.png", get(page::icon))
         .route("/openapi.json", get(openapi::openapi))
         .route("/metrics", get(metrics::metrics))
         .route("/healthz", get(|| async { Json(json!({ "ok": true })) }))
@@ -46,6 +49,7 @@ pub(super) fn routes(served: Served) -> Router {
         .route("/v1/history", get(records))
         .route("/v1/events", get(events::events))
         .route("/v1/client", get(client::client))
+        .route("/v1/push", get(push::offer).post(push::subscribe).delete(push::unsubscribe))
         .merge(act::routes())
         .fallback(check::missing)
         .method_not_allowed_fallback(check::other_method)

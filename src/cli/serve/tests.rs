@@ -10,6 +10,7 @@ use crate::http::Endpoint;
 use crate::owner::{Remote, Settings};
 use crate::profile::ProfileSet;
 use crate::tmux;
+use crate::token::TokenFile;
 use listener::Peer;
 
 /// How often everything else has its turn before somebody hangs up.
@@ -51,6 +52,7 @@ impl Bench {
             sender: Sender::new(profiles, tmux::Settings::default(), off, None),
             acts: Arc::new(Semaphore::new(act::MOST as usize)),
             history: None,
+            push_services: PushServices::default(),
             clients: Arc::new(RemoteClients::of(settings, Vec::new(), Vec::new(), Vec::new())),
             ending,
         };
@@ -194,6 +196,7 @@ fn requests(token: &str) -> Vec<Vec<u8>> {
         "/v1/history?target=main&since=2h&limit=7",
         "/v1/events",
         "/v1/client",
+        "/v1/push",
         "/v1/terminals/key:eyJrZXkiOnsic2VydmVyIjp7Imhvc3QiOm51bGx9fX0/dialog",
     ];
     let mut all: Vec<Vec<u8>> =
@@ -212,6 +215,12 @@ fn requests(token: &str) -> Vec<Vec<u8>> {
             )
             .into_bytes(),
         );
+    }
+    let elsewhere = r#"{"endpoint":"https://push.example.net/x","keys":{"p256dh":"BA","auth":"AA"}}"#;
+    for method in ["POST", "DELETE"] {
+        let length = elsewhere.len();
+        let head = format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n");
+        all.push(format!("{method} /v1/push HTTP/1.1\r\n{head}\r\n{elsewhere}").into_bytes());
     }
     let hello =
         r#"{"protocol":7,"version":"0.1.0","server":{"host":null,"socket":"Default"},"rules":0,"rank":"reader"}"#;

@@ -1,20 +1,17 @@
-//! Who may ask over HTTP: named tokens with a scope and an end. The file has their hashes only.
+//! `fleetwatch token`: makes, lists and revokes the tokens with which `serve` is asked.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Read as _};
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use jiff::Zoned;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::cli::failure::BadValue;
 use crate::cli::{Done, Failure, output};
 use crate::history;
-use crate::private;
 use crate::time::Timestamp;
+use crate::token::{Scope, Token, TokenFile, hexadecimal};
 
 /// What every token begins with, so that one that lies about is known for what it is.
 const PREFIX: &str = "fwt_";
@@ -44,9 +41,9 @@ enum TokenCommand {
         #[arg(long = "for", value_name = "TIME", default_value = "30d", value_parser = span)]
         good_for: jiff::Span,
     },
-    /// List the tokens by name, with when they end.
+    /// List the tokens by name, with when they end and how many browsers they have told when someone waits.
     List {
-        /// Print one JSON array: `{"name", "scope", "created", "expires"}`.
+        /// Print one JSON array: `{"name", "scope", "created", "expires", "subscriptions"}`.
         #[arg(long)]
         json: bool,
     },
@@ -58,120 +55,37 @@ enum TokenCommand {
     },
 }
 
-/// What a token is good for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// To see what there is to see.
-    Read,
-    /// To answer, prompt, interrupt and press keys as well.
-    Act,
-}
-
-/// A token as the file has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Token {
-    pub name: String,
-    pub scope: Scope,
-    created: Timestamp,
-    expires: Timestamp,
-    /// SHA-256 of the whole token, in hexadecimal digits.
-    hash: String,
-}
-
-impl Token {
-    /// Whether it has not ended yet.
-    pub(super) fn is_good(&self, now: Timestamp) -> bool {
-        now < self.expires
+impl ValueEnum for Scope {
+    fn value_variants<'a>() -> &'a [Self] {
+        Scope::ALL
     }
 
-    /// What may be told of it.
-    fn json(&self) -> serde_json::Value {
-        let Self { name, scope, created, expires, .. } = self;
-        serde_json::json!({ "name": name, "scope": scope, "created": created, "expires": expires })
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Scope::Read => "To see what there is to see",
+            Scope::Act => "To answer, prompt, interrupt and press keys as well",
+        };
+        Some(PossibleValue::new(self.word()).help(help))
     }
 }
 
 /// The tokens of this user.
-#[derive(Clone, Debug)]
-pub(super) struct TokenFile(PathBuf);
-
-impl TokenFile {
-    /// # Errors
-    /// There is no directory for it.
-    pub(super) fn of_user() -> Result<Self, Failure> {
-        let directory = history::state_directory().ok_or_else(|| {
-            Failure::refused("without a home directory there is no place for tokens").hint("set XDG_STATE_HOME")
-        })?;
-        Ok(Self(directory.join("tokens.json")))
-    }
-
-    #[cfg(test)]
-    pub(super) fn at(path: PathBuf) -> Self {
-        Self(path)
-    }
-
-    /// All of them, those that have ended among them.
-    ///
-    /// # Errors
-    /// The file cannot be read, others can, or it is no list of tokens.
-    pub(super) fn read(&self) -> io::Result<Vec<Token>> {
-        private::check_file(&self.0)?;
-        let text = match fs::read(&self.0) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            text => text?,
-        };
-        if fs::metadata(&self.0)?.permissions().mode() & 0o077 != 0 {
-            let why = format!("others can read or write {0}: `chmod 600 {0}`", self.0.display());
-            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
-        }
-        serde_json::from_slice(&text).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
-    }
-
-    /// Replaces the list by what `change` makes of it, alone among all processes.
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<Token>) -> Result<T, Failure>) -> Result<T, Failure> {
-        let unusable = |error: io::Error| {
-            Failure::refused(format!("the tokens in {} cannot be used: {error}", self.0.display()))
-                .hint("the file and its directory must be yours alone; remove the file to begin anew")
-        };
-        private::make_directory(self.0.parent().unwrap_or(Path::new("."))).map_err(unusable)?;
-        let _alone = private::locked(&self.0.with_extension("lock")).map_err(unusable)?;
-        let mut tokens = self.read().map_err(unusable)?;
-        let done = change(&mut tokens)?;
-        let text = serde_json::to_vec_pretty(&tokens).map_err(|error| unusable(error.into()))?;
-        private::replace(&self.0, &text).map_err(unusable)?;
-        Ok(done)
-    }
-
-    /// The token whose text this is.
-    ///
-    /// # Errors
-    /// As [`TokenFile::read`].
-    pub(super) fn find(&self, text: &str) -> io::Result<Option<Token>> {
-        let hash = hash(text);
-        let mut found = None;
-        for token in self.read()? {
-            // Every token is looked at, and each whole, so that the time tells nothing.
-            if is_equal(token.hash.as_bytes(), hash.as_bytes()) {
-                found = Some(token);
-            }
-        }
-        Ok(found)
-    }
+///
+/// # Errors
+/// There is no directory for them.
+pub(super) fn tokens() -> Result<TokenFile, Failure> {
+    TokenFile::of_user().ok_or_else(|| {
+        Failure::refused("without a home directory there is no place for tokens").hint("set XDG_STATE_HOME")
+    })
 }
 
-/// Whether two texts are equal, in a time that depends on their length alone.
-fn is_equal(left: &[u8], right: &[u8]) -> bool {
-    let differing = left.iter().zip(right).fold(0, |differing, (left, right)| differing | (left ^ right));
-    left.len() == right.len() && std::hint::black_box(differing) == 0
-}
-
-fn hash(text: &str) -> String {
-    hexadecimal(&Sha256::digest(text.as_bytes()))
-}
-
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Replaces the list by what `change` makes of it.
+fn change(file: &TokenFile, change: impl FnOnce(&mut Vec<Token>) -> Result<(), Failure>) -> Result<(), Failure> {
+    let unusable = |error: io::Error| {
+        Failure::refused(format!("the tokens in {} cannot be used: {error}", file.path().display()))
+            .hint("the file and its directory must be yours alone; remove the file to begin anew")
+    };
+    file.change(change).map_err(unusable)?
 }
 
 /// Runs `token`.
@@ -179,12 +93,12 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 /// # Errors
 /// The name is taken or unknown, or the file cannot be read or written.
 pub fn token(args: &TokenArgs) -> Done {
-    let file = TokenFile::of_user()?;
+    let file = tokens()?;
     match &args.command {
         TokenCommand::Add { name, scope, good_for } => add(&file, name, *scope, *good_for),
         TokenCommand::List { json } => list(&file, *json),
         TokenCommand::Revoke { name } => {
-            file.change(|tokens| {
+            change(&file, |tokens| {
                 let before = tokens.len();
                 tokens.retain(|token| token.name != *name);
                 if tokens.len() < before {
@@ -201,7 +115,7 @@ pub fn token(args: &TokenArgs) -> Done {
 fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done {
     let (text, token, until) = made(name, scope, good_for)?;
     let now = token.created;
-    file.change(|tokens| {
+    change(file, |tokens| {
         // One that has ended gives its name back.
         tokens.retain(|token| token.is_good(now));
         if tokens.iter().any(|token| token.name == name) {
@@ -221,7 +135,7 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
 /// The file cannot be read or written.
 pub(super) fn replace(file: &TokenFile, name: &str, scope: Scope) -> anyhow::Result<String> {
     let (text, token, _) = made(name, scope, jiff::Span::new().days(30))?;
-    file.change(|tokens| {
+    change(file, |tokens| {
         tokens.retain(|token| token.name != name);
         tokens.push(token);
         Ok(())
@@ -239,7 +153,7 @@ fn made(name: &str, scope: Scope, good_for: jiff::Span) -> anyhow::Result<(Strin
     let mut secret = [0; SECRET_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut secret)?;
     let text = format!("{PREFIX}{}", hexadecimal(&secret));
-    let token = Token { name: name.to_owned(), scope, created: at(&now), expires: at(&until), hash: hash(&text) };
+    let token = Token::new(name, scope, (at(&now), at(&until)), &text);
     Ok((text, token, until))
 }
 
@@ -255,9 +169,12 @@ fn list(file: &TokenFile, json: bool) -> Done {
     let now = history::now();
     let line = |token: &Token| {
         let ends = if token.is_good(now) { "until" } else { "ended" };
-        let scope = token.scope.to_possible_value();
-        let scope = scope.as_ref().map_or("", clap::builder::PossibleValue::get_name);
-        format!("{}  {scope}  {ends} {}\n", token.name, token.expires)
+        let told = match token.subscriptions.len() {
+            0 => String::new(),
+            1 => "  tells 1 browser".to_owned(),
+            more => format!("  tells {more} browsers"),
+        };
+        format!("{}  {}  {ends} {}{told}\n", token.name, token.scope, token.expires)
     };
     output::print(&tokens.iter().map(line).collect::<String>())
 }
@@ -273,35 +190,4 @@ fn name(text: &str) -> Result<String, BadValue> {
 fn span(text: &str) -> Result<jiff::Span, BadValue> {
     let bad = BadValue { what: "this is no time", hint: "write how long, such as 12h, 30d or 1y" };
     text.parse::<jiff::Span>().ok().filter(|span| span.is_positive()).ok_or(bad)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_found_by_its_text_alone_and_until_it_ends() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = TokenFile::at(directory.path().join("state/tokens.json"));
-        let (now, end) = (Timestamp::from_millis(1_000), Timestamp::from_millis(2_000));
-        let token =
-            Token { name: "phone".into(), scope: Scope::Read, created: now, expires: end, hash: hash("fwt_secret") };
-        assert_eq!(file.find("fwt_secret").unwrap(), None);
-        let add = |tokens: &mut Vec<Token>| {
-            tokens.push(token.clone());
-            Ok(())
-        };
-        file.change(add).unwrap();
-        assert_eq!(file.find("fwt_secret").unwrap(), Some(token.clone()));
-        for other in ["", "fwt_", "fwt_secres", "fwt_secret ", &token.hash] {
-            assert_eq!(file.find(other).unwrap(), None, "{other}");
-        }
-        assert!(token.is_good(now) && !token.is_good(end));
-        let text = fs::read_to_string(&file.0).unwrap();
-        assert!(!text.contains("fwt_secret"), "{text}");
-        assert_eq!(fs::metadata(&file.0).unwrap().permissions().mode() & 0o777, 0o600);
-        // Whoever else could write it could let themselves in.
-        fs::set_permissions(&file.0, fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(file.read().unwrap_err().to_string().contains("chmod 600"));
-    }
 }

@@ -33,6 +33,8 @@ const MODULES: &[(&str, u8)] = &[
     ("process", 1),
     ("recording", 1),
     ("history", 1),
+    ("push", 1),
+    ("token", 1),
     ("git", 1),
     ("config", 1),
     ("sender", 2),

@@ -9,6 +9,7 @@ pub mod hosts;
 pub mod model_server;
 pub mod private_tmux;
 pub mod sample_fleet;
+pub mod sealed;
 pub mod stage;
 
 /// A shell by another name, for what is told by the names of programs. A process of its own copies it: a file that this one

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
@@ -60,6 +61,11 @@ impl Cage {
         Self { tmux, home }
     }
 
+    /// The directory in which state is kept.
+    pub fn state(&self) -> PathBuf {
+        self.home.path().join("state")
+    }
+
     /// Writes the configuration.
     pub fn configure(&self, text: &str) {
         fs::write(self.home.path().join("fleetwatch/config.toml"), text).unwrap();
@@ -101,17 +107,7 @@ impl Cage {
 
     /// The same, without asking it anything.
     pub fn serve_unasked(&self, token: String, arguments: &[&str]) -> Server {
-        let mut child = self.fleetwatch(&[&["serve"], arguments].concat()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let place = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
-        Server {
-            child,
-            address: place.trim_start_matches("https://").trim_start_matches("http://").to_owned(),
-            token,
-            _out: out,
-        }
+        Server::start(self.fleetwatch(&[&["serve"], arguments].concat()), token)
     }
 
     /// Lets the agent end what it holds on to.
@@ -124,7 +120,6 @@ impl Cage {
         self.tmux.wait_for_text("main:", &format!("Allow {what}?"));
     }
 }
-
 /// A running `fleetwatch serve`.
 pub struct Server {
     child: Child,
@@ -147,6 +142,21 @@ fn exchange(mut stream: impl Read + Write, request: &str) -> Answer {
 }
 
 impl Server {
+    /// Starts it, and waits until it says where it listens.
+    pub fn start(mut command: Command, token: String) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let place = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
+        Self {
+            child,
+            address: place.trim_start_matches("https://").trim_start_matches("http://").to_owned(),
+            token,
+            _out: out,
+        }
+    }
+
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -1,0 +1,138 @@
+//! Which browsers are told when somebody waits: what they have to know, and what they ask for.
+
+use axum::Json;
+use axum::extract::{Extension, Request, State};
+use axum::http::{StatusCode, header};
+use serde::{Deserialize, Serialize};
+
+use super::Served;
+use super::check::{Caller, Denial, json_body};
+use crate::push::{PushFault, Subscription};
+
+/// The longest body of a request, in bytes.
+const BODY_BYTES: usize = 4 << 10;
+/// Browsers that one token has told at most.
+const MOST: usize = 8;
+
+/// What a browser has to know.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct PushOffer {
+    /// The public key that it subscribes with.
+    key: String,
+    /// How many browsers this token has told.
+    subscriptions: usize,
+}
+
+/// What a browser is told by: its `PushSubscription` in JSON.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct SubscribeBody {
+    endpoint: String,
+    keys: SubscribeKeys,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SubscribeKeys {
+    p256dh: String,
+    auth: String,
+}
+
+/// What ends it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct UnsubscribeBody {
+    endpoint: String,
+}
+
+/// How many browsers this token has told now.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Subscribed {
+    subscriptions: usize,
+}
+
+/// `GET /v1/push`.
+pub(super) async fn offer(
+    State(served): State<Served>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<PushOffer>, Denial> {
+    let key = served.access.tokens.push_key().map_err(Denial::broken)?;
+    Ok(Json(PushOffer { key: key.public(), subscriptions: caller.token.subscriptions.len() }))
+}
+
+/// `POST /v1/push`.
+pub(super) async fn subscribe(
+    State(served): State<Served>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Json<Subscribed>, Denial> {
+    // By this name the page was found; whoever runs the push service can ask there.
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let contact = format!("https://{host}");
+    let body: SubscribeBody = read(request).await?;
+    let keys = (body.keys.p256dh.as_str(), body.keys.auth.as_str());
+    let subscription = Subscription::new(&body.endpoint, keys, contact, &served.push_services).map_err(refused)?;
+    changed(served, caller, move |own| {
+        own.retain(|it| it.endpoint != subscription.endpoint);
+        if own.len() >= MOST {
+            return Err(Denial::new(
+                StatusCode::CONFLICT,
+                format!("this token has {MOST} browsers told already"),
+                "end one of them there, or make another token",
+            ));
+        }
+        own.push(subscription);
+        Ok(())
+    })
+    .await
+}
+
+/// `DELETE /v1/push`.
+pub(super) async fn unsubscribe(
+    State(served): State<Served>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Json<Subscribed>, Denial> {
+    let body: UnsubscribeBody = read(request).await?;
+    changed(served, caller, move |own| {
+        own.retain(|it| it.endpoint != body.endpoint);
+        Ok(())
+    })
+    .await
+}
+
+async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, Denial> {
+    let body = json_body(request, BODY_BYTES).await?;
+    let hint = "docs/serving.md has what it takes";
+    serde_json::from_slice(&body).map_err(|error| Denial::new(StatusCode::BAD_REQUEST, error, hint))
+}
+
+/// Changes the subscriptions of a token, as long as it is good.
+async fn changed(
+    served: Served,
+    caller: Caller,
+    change: impl FnOnce(&mut Vec<Subscription>) -> Result<(), Denial> + Send + 'static,
+) -> Result<Json<Subscribed>, Denial> {
+    let work = move || {
+        served.access.tokens.change(|tokens| {
+            let Some(token) = tokens.iter_mut().find(|token| token.is_same(&caller.token)) else {
+                let hint = "`fleetwatch token add` makes another one";
+                return Err(Denial::new(StatusCode::UNAUTHORIZED, "this token was revoked", hint));
+            };
+            change(&mut token.subscriptions)?;
+            Ok(Json(Subscribed { subscriptions: token.subscriptions.len() }))
+        })
+    };
+    tokio::task::spawn_blocking(work).await.map_err(Denial::broken)?.map_err(Denial::broken)?
+}
+
+fn refused(fault: PushFault) -> Denial {
+    let hint = match &fault {
+        PushFault::Service(_) => "`push_services` in [serve] allows another one",
+        _ => "send what `PushSubscription.toJSON()` gives",
+    };
+    Denial::new(StatusCode::BAD_REQUEST, fault, hint)
+}
