@@ -1,7 +1,7 @@
 //! Addresses on the web: `fleetwatch serve` on another machine, and web hooks.
 
-use hyper::Uri;
-use hyper::http::uri::Authority;
+use http::Uri;
+use http::uri::Authority;
 
 /// Names of this machine, which lead nowhere else.
 const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];

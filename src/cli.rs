@@ -23,6 +23,7 @@ pub mod replay;
 mod run;
 pub mod score;
 mod send;
+#[cfg_attr(not(feature = "serve"), path = "cli/serve/absent.rs")]
 mod serve;
 mod setup;
 mod shell;

@@ -3,10 +3,15 @@
 //! What goes out, when and how is decided in [`crate::notify`] and [`crate::follow_up`]; here it is done, and what fails
 //! is told once.
 
+#[cfg(not(feature = "serve"))]
+mod absent;
 mod carrier;
 mod outbox;
+#[cfg(feature = "serve")]
 mod post;
+#[cfg(feature = "serve")]
 mod push;
+#[cfg(feature = "serve")]
 mod webhook;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

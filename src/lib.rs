@@ -110,6 +110,7 @@ pub mod status;
 pub mod task;
 pub mod time;
 pub mod tmux;
+#[cfg(feature = "serve")]
 pub mod token;
 pub mod tracker;
 pub mod ui;

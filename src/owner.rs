@@ -32,8 +32,8 @@ use tokio::task::JoinHandle;
 
 use client::{Followed, Patience, follow};
 use lease::{Acquired, Bid, LeasePath, acquire};
-pub(crate) use remote::SPOKEN;
-pub use remote::{Admission, News, Relay, Remote, Welcome, news};
+
+pub use remote::{Admission, News, Relay, Remote, SPOKEN, Welcome, news};
 use wire::Hello;
 
 use crate::config::Config;

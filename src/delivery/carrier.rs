@@ -11,8 +11,10 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::DeliveryEvent;
-use super::push::Pusher;
-use super::webhook::Poster;
+#[cfg(not(feature = "serve"))]
+use super::absent::{Poster, Pusher};
+#[cfg(feature = "serve")]
+use super::{push::Pusher, webhook::Poster};
 use crate::notify::{Dispatch, Means, NotifyRule};
 use crate::push::PushServices;
 use crate::screen::harmless;

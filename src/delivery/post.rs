@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::{HeaderName, HeaderValue};
-use hyper::{Method, StatusCode};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::http::Endpoint;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::Sha256;

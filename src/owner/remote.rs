@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyper::{Method, StatusCode};
+use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::broadcast;
@@ -22,7 +22,7 @@ use crate::time::Timestamp;
 
 /// The route, and the name of what is spoken there.
 const ROUTE: &str = "/v1/client";
-pub(crate) const SPOKEN: &str = "fleetwatch";
+pub const SPOKEN: &str = "fleetwatch";
 /// How long a single look at what is far away may take.
 const ONE_LOOK: Duration = Duration::from_secs(20);
 /// How soon a connection that was lost is tried again, and how late at most.

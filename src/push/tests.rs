@@ -1,4 +1,9 @@
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use serde_json::json;
+
 use super::*;
+use crate::time::Timestamp;
 use sealed::{AUTH, POINT, claimed, decoded, opened};
 
 #[path = "../../tests/it/support/sealed.rs"]

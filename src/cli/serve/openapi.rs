@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// After a change of the types, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --lib schema` writes it.
+    /// After a change of the types, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --features serve --lib schema` writes it.
     #[test]
     fn the_shipped_schema_of_the_routes_is_that_of_the_types() {
         let made = format!("{:#}\n", document());

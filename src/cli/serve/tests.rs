@@ -301,7 +301,7 @@ async fn malformed_requests_are_refused() {
     survives(2_000, 0x9e37_79b9_7f4a_7c15).await;
 }
 
-/// A million of them: `FLEETWATCH_FUZZ=1000000 cargo test --release --lib a_million_malformed -- --ignored --nocapture`. The seed is
+/// A million of them: `FLEETWATCH_FUZZ=1000000 cargo test --features serve --release --lib a_million_malformed -- --ignored --nocapture`. The seed is
 /// that of the clock, and told when something fails.
 #[tokio::test]
 #[ignore = "takes minutes"]

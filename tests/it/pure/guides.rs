@@ -61,7 +61,7 @@ fn the_errors_that_are_explained_are_those_of_the_code() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if path.extension().is_some_and(|it| it == "rs") {
                 sources += &fs::read_to_string(path).unwrap();
             }
         }

@@ -1,0 +1,35 @@
+//! `fleetwatch serve` and `fleetwatch token` in a build without the feature `serve`: how to get them.
+
+use super::{Done, Failure, GlobalOptions};
+use crate::http::WITHOUT;
+
+/// Serve the fleet over HTTP: this fleetwatch was built without it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<String>,
+}
+
+/// Make tokens for `serve`: this fleetwatch was built without it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TokenArgs {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<String>,
+}
+
+/// # Errors
+/// This build does not serve.
+pub async fn run(_args: &Args, _options: &GlobalOptions) -> Done {
+    refuse()
+}
+
+/// # Errors
+/// This build knows no tokens.
+pub fn token(_args: &TokenArgs) -> Done {
+    refuse()
+}
+
+fn refuse() -> Done {
+    let (what, hint) = WITHOUT;
+    Err(Failure::usage(what).hint(hint).into())
+}
