@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Served;
 use super::check::{Caller, Denial, json_body};
 use crate::push::{PushFault, Subscription};
+use crate::token::Token;
 
 /// The longest body of a request, in bytes.
 const BODY_BYTES: usize = 4 << 10;
@@ -75,16 +76,19 @@ pub(super) async fn subscribe(
     let body: SubscribeBody = read(request).await?;
     let keys = (body.keys.p256dh.as_str(), body.keys.auth.as_str());
     let subscription = Subscription::new(&body.endpoint, keys, contact, &served.push_services).map_err(refused)?;
-    changed(served, caller, move |own| {
-        own.retain(|it| it.endpoint != subscription.endpoint);
-        if own.len() >= MOST {
+    changed(served, caller, move |tokens, own| {
+        let is_it = |it: &Subscription| it.endpoint == subscription.endpoint;
+        let others = tokens[own].subscriptions.iter().filter(|it| !is_it(it)).count();
+        if others >= MOST {
             return Err(Denial::new(
                 StatusCode::CONFLICT,
                 format!("this token has {MOST} browsers told already"),
                 "end one of them there, or make another token",
             ));
         }
-        own.push(subscription);
+        // A browser is told once, by the token that it has now.
+        tokens.iter_mut().for_each(|token| token.subscriptions.retain(|it| !is_it(it)));
+        tokens[own].subscriptions.push(subscription);
         Ok(())
     })
     .await
@@ -97,8 +101,8 @@ pub(super) async fn unsubscribe(
     request: Request,
 ) -> Result<Json<Subscribed>, Denial> {
     let body: UnsubscribeBody = read(request).await?;
-    changed(served, caller, move |own| {
-        own.retain(|it| it.endpoint != body.endpoint);
+    changed(served, caller, move |tokens, own| {
+        tokens[own].subscriptions.retain(|it| it.endpoint != body.endpoint);
         Ok(())
     })
     .await
@@ -110,20 +114,20 @@ async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, Den
     serde_json::from_slice(&body).map_err(|error| Denial::new(StatusCode::BAD_REQUEST, error, hint))
 }
 
-/// Changes the subscriptions of a token, as long as it is good.
+/// Changes subscriptions for a token, as long as it is good: all tokens, and which of them it is.
 async fn changed(
     served: Served,
     caller: Caller,
-    change: impl FnOnce(&mut Vec<Subscription>) -> Result<(), Denial> + Send + 'static,
+    change: impl FnOnce(&mut [Token], usize) -> Result<(), Denial> + Send + 'static,
 ) -> Result<Json<Subscribed>, Denial> {
     let work = move || {
         served.access.tokens.change(|tokens| {
-            let Some(token) = tokens.iter_mut().find(|token| token.is_same(&caller.token)) else {
+            let Some(own) = tokens.iter().position(|token| token.is_same(&caller.token)) else {
                 let hint = "`fleetwatch token add` makes another one";
                 return Err(Denial::new(StatusCode::UNAUTHORIZED, "this token was revoked", hint));
             };
-            change(&mut token.subscriptions)?;
-            Ok(Json(Subscribed { subscriptions: token.subscriptions.len() }))
+            change(tokens, own)?;
+            Ok(Json(Subscribed { subscriptions: tokens[own].subscriptions.len() }))
         })
     };
     tokio::task::spawn_blocking(work).await.map_err(Denial::broken)?.map_err(Denial::broken)?

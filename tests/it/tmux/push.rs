@@ -229,6 +229,10 @@ fn who_may_not_be_told_is_refused_and_why() {
     let ended = ask(&server, &token, "DELETE", &json!({ "endpoint": "https://fcm.googleapis.com/fcm/send/8" }));
     assert_eq!((ended.status, ended.json()["subscriptions"].as_u64()), (200, Some(7)));
     assert_eq!(subscribe(&known(9)).status, 200);
+    // A browser that has another token now is told once.
+    let next = cage.token("next", &[]);
+    assert_eq!(ask(&server, &next, "POST", &known(9)).status, 200);
+    assert_eq!(listed(&cage), [("test".to_owned(), 7), ("next".to_owned(), 1)]);
     cage.printed(&["token", "revoke", "test"]);
     assert!(subscribe(&known(1)).is_denial(401, "not known"));
     // What the browser runs and shows comes without a token, as text of its kind.

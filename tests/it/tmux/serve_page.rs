@@ -294,11 +294,11 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     browser.open("about:blank", 360, 740);
     let escaped: String = row.bytes().map(|byte| format!("%{byte:02X}")).collect();
     browser.open(&format!("{origin}/#token={token}&row={escaped}"), 360, 740);
-    browser.wait_for("document.getElementById('title').innerText === 'main' && location.hash === ''");
+    browser.wait_for("document.getElementById('title')?.innerText === 'main' && location.hash === ''");
     // Without encryption no browser takes notices, and the page says so.
     let other = cage.serve_to(token.clone(), &["--listen", "0.0.0.0:0", "--insecure", "--allow-host", "fleet.test"]);
     let port = other.address.rsplit_once(':').unwrap().1;
     browser.open(&format!("http://0.0.0.0:{port}/#token={token}"), 360, 740);
-    browser.wait_for("!isSecureContext && document.getElementById('rung').innerText.includes('need https')");
+    browser.wait_for("!isSecureContext && document.getElementById('rung')?.innerText.includes('need https')");
     assert_eq!(browser.says("document.getElementById('ring').hidden"), true);
 }
