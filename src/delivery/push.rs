@@ -15,7 +15,7 @@ use super::carrier::Troubles;
 use super::post::{self, NotTaken, Places};
 use crate::history;
 use crate::http::Endpoint;
-use crate::notify::{Dispatch, Notice};
+use crate::notify::Dispatch;
 use crate::push::{PushKey, PushServices, Reach, Subscription};
 use crate::token::TokenFile;
 
@@ -43,16 +43,21 @@ impl Message {
         Self { body: json!({ "text": text, "row": row, "topic": topic }), topic }
     }
 
-    /// What is told of a delivery: the last of each terminal, or all of them in one line.
+    /// What is told of a delivery.
     fn of(delivery: &Dispatch) -> Vec<Self> {
-        let mut last: BTreeMap<String, (Value, &Notice)> = BTreeMap::new();
-        for notice in &delivery.notices {
-            let row = row(&notice.document["state"]);
-            last.insert(row.to_string(), (row, notice));
+        let told = delivery.notices.iter().map(|notice| (row(&notice.document["state"]), notice.text.as_str()));
+        Self::of_rows(told, &delivery.text())
+    }
+
+    /// What is told of rows, oldest first: the last of each, or all of them in one line.
+    fn of_rows<'a>(told: impl Iterator<Item = (Value, &'a str)>, all: &str) -> Vec<Self> {
+        let mut last: BTreeMap<String, Self> = BTreeMap::new();
+        for (row, text) in told {
+            last.insert(row.to_string(), Self::new(text, row));
         }
         match last.len() <= ONE_BY_ONE {
-            true => last.into_values().map(|(row, notice)| Self::new(&notice.text, row)).collect(),
-            false => vec![Self::new(&delivery.text(), Value::Null)],
+            true => last.into_values().collect(),
+            false => vec![Self::new(all, Value::Null)],
         }
     }
 }
@@ -171,5 +176,24 @@ impl Order {
             (HeaderName::from_static("urgency"), HeaderValue::from_static("high")),
             (HeaderName::from_static("topic"), text(&self.message.topic)?),
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_terminal_has_a_topic_and_many_are_told_at_once() {
+        let agent = |pid: u32| row(&json!({ "terminal": { "host": null, "socket": "s", "pane": "%1", "pid": pid } }));
+        let task = row(&json!({ "host": null, "socket": "s", "pane": "%1", "pid": 7, "command": "make" }));
+        assert_eq!((agent(7).to_string().as_str(), &task), (r#"[null,"s","%1",7]"#, &agent(7)));
+        let told = Message::of_rows([(agent(1), "a"), (agent(2), "b"), (agent(1), "c")].into_iter(), "all");
+        let texts: Vec<&Value> = told.iter().map(|message| &message.body["text"]).collect();
+        assert_eq!(texts, ["c", "b"], "what was told of it before is old");
+        assert!(told[0].topic != told[1].topic && told.iter().all(|message| message.topic.len() == TOPIC));
+        let many = Message::of_rows((1..=4).map(|pid| (agent(pid), "a")), "all");
+        assert_eq!(many.len(), 1);
+        assert_eq!((&many[0].body["text"], &many[0].body["row"]), (&json!("all"), &Value::Null));
     }
 }
