@@ -260,6 +260,8 @@ fn without_ages(mut value: Value) -> Value {
 #[test]
 fn http_says_what_the_command_line_says() {
     let cage = Cage::new();
+    // What git tells comes a moment later, and between two of the requests.
+    cage.configure("[watch]\ngit = false\n");
     let server = cage.serve(&["--listen", "127.0.0.1:0"]);
     cage.ask("rm -rf build");
     wait_until("the dialog is served", || server.get("/v1/terminals/main").json()["attention"] == "approval");
