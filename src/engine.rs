@@ -515,22 +515,28 @@ pub async fn survey(
     notes: Vec<KeptNote>,
 ) -> Result<Fleet, JoinError> {
     let mut polls = JoinSet::new();
+    let (to_fleet, mut inputs) = mpsc::channel(WAITING_EVENTS);
     for server in servers {
-        let (settings, server) = (settings.clone(), server.clone());
+        let (settings, server, to_fleet) = (settings.clone(), server.clone(), to_fleet.clone());
         polls.spawn(async move {
-            match owner::ask(&settings, &server, freshness == Freshness::Now).await {
-                Some(known) => known,
-                None => poll::look(settings.poll, settings.profiles, server).await.inputs().collect(),
+            let Some(known) = owner::ask(&settings, &server, freshness == Freshness::Now).await else {
+                return poll::tell(settings.poll, settings.profiles, server, to_fleet).await;
+            };
+            for input in known {
+                // Whoever asked may have ended.
+                let _ = to_fleet.send(input).await;
             }
         });
     }
+    drop(to_fleet);
     let mut fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
     notes.into_iter().for_each(|noted| fleet.handle(Input::Noted(noted), Timestamp::default()));
-    while let Some(inputs) = polls.join_next().await {
-        for input in inputs? {
-            let at = input.at().unwrap_or_else(poll::now);
-            fleet.handle(input, at);
-        }
+    while let Some(input) = inputs.recv().await {
+        let at = input.at().unwrap_or_else(poll::now);
+        fleet.handle(input, at);
+    }
+    while let Some(ended) = polls.join_next().await {
+        ended?;
     }
     Ok(fleet)
 }

@@ -4,6 +4,7 @@
 //! [`plan`], which is pure; this file asks, waits and hands on.
 
 mod keeper;
+mod once;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ use tokio::task::JoinHandle;
 
 pub use crate::config::Ticks;
 pub use keeper::{is_alive, owner, release};
+pub use once::{look, tell};
 pub use plan::Own;
 
 use crate::agent_record::AgentRecordReading;
@@ -37,8 +39,7 @@ use keeper::Chosen;
 use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
 
-/// How often, and after how long, one look is made again for the exit status of a task.
-const LOOKS_AGAIN: u32 = 5;
+/// How long something is waited for that may be there at once.
 const A_MOMENT: Duration = Duration::from_millis(40);
 /// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
 const CAPTURES: usize = 512;
@@ -195,29 +196,6 @@ impl ServerPoll {
     }
 }
 
-/// Looks at a server once and captures every watched pane of it.
-pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
-    match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
-        Ok(mut looker) => {
-            looker.is_only_look = true;
-            let mut looked = looker.look().await;
-            for _ in 0..LOOKS_AGAIN {
-                if !looker.awaits_exit_status {
-                    break;
-                }
-                tokio::time::sleep(A_MOMENT).await;
-                looked = looker.look().await;
-            }
-            looked
-        }
-        Err(error) => {
-            let (outcome, load) = (PollResult::Failed(error.problem()), ServerLoad::default());
-            let server = ServerReport { server, at: now(), load, outcome };
-            ServerPoll { known: Vec::new(), server, tasks: None }
-        }
-    }
-}
-
 /// The agents of whom their records say something else than before.
 type RecordsRead = Vec<(TerminalKey, AgentRecordReading)>;
 
@@ -234,6 +212,11 @@ async fn still_run(server: &Server, ids: &[u32]) -> bool {
     let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
     let words: Vec<&str> = ["kill", "-0"].into_iter().chain(ids.iter().map(String::as_str)).collect();
     !ids.is_empty() && server.run_beside(&words).await.is_ok()
+}
+
+/// Whether an agent runs in a pane.
+fn is_agent(pane: &PaneReport) -> bool {
+    matches!(pane.program, Program::Agent { .. })
 }
 
 /// The pane of a terminal that waited for the operator when it was seen last.
@@ -328,8 +311,21 @@ impl ServerPoller {
     }
 
     async fn look(&mut self) -> ServerPoll {
-        self.took = Duration::ZERO;
-        let looked = self.try_look().await;
+        let listed = self.list().await;
+        self.complete(listed).await
+    }
+
+    /// Goes on from what was listed: what is due is captured.
+    async fn complete(&mut self, listed: Result<(Listing, Vec<PaneId>), Error>) -> ServerPoll {
+        let looked = match listed {
+            Ok((look, due)) => self.try_complete(look, due).await,
+            Err(error) => Err(error),
+        };
+        self.conclude(looked).await
+    }
+
+    /// What is told of a look.
+    async fn conclude(&mut self, looked: Result<PollReport, Error>) -> ServerPoll {
         let (outcome, tasks) = match looked {
             Ok(told) => {
                 tracing::debug!(server = %self.server.id(), took = ?self.took, panes = told.panes.len(), "looked");
@@ -346,16 +342,21 @@ impl ServerPoller {
         };
         let (server, at) = (self.server.id().clone(), now());
         let tasks = tasks.map(|(look, sessions)| TaskReport { server: server.clone(), at, look, sessions });
-        let load = ServerLoad { took: Span::from_millis(self.took.as_millis() as u64), broken: self.server.broken() };
-        let server = ServerReport { server, at, load, outcome };
+        let server = ServerReport { server, at, load: self.load(), outcome };
         let known = self.recall.before(&server).await;
         self.memory.hurry_for(known.iter().filter_map(waits));
         ServerPoll { known, server, tasks }
     }
 
+    /// What it took to ask the server.
+    fn load(&self) -> ServerLoad {
+        ServerLoad { took: Span::from_millis(self.took.as_millis() as u64), broken: self.server.broken() }
+    }
+
     /// One process in most cases: the panes that changed last time are captured along with the listing, as they
-    /// mostly go on changing. A second one fetches what else turns out to have changed.
-    async fn try_look(&mut self) -> Result<PollReport, Error> {
+    /// mostly go on changing. A second one fetches what else turns out to have changed, which is what is returned beside it.
+    async fn list(&mut self) -> Result<(Listing, Vec<PaneId>), Error> {
+        self.took = Duration::ZERO;
         if let Some(sessions) = self.chosen.read_again(self.server.id()) {
             self.memory.adopt(sessions);
         }
@@ -370,6 +371,10 @@ impl ServerPoller {
             self.memory.put_off(&look);
         }
         let due = self.memory.due(&look);
+        Ok((look, due))
+    }
+
+    async fn try_complete(&mut self, look: Listing, due: Vec<PaneId>) -> Result<PollReport, Error> {
         let mut more = Listing::default();
         if !due.is_empty() {
             let asked = Instant::now();
@@ -378,9 +383,9 @@ impl ServerPoller {
         }
         let instance = look.instance.clone();
         let mut told = self.memory.report(look, more, now());
-        for pane in &mut told.panes {
-            pane.agent_process = self.agents.get(&pane.key.pid).and_then(|agent| agent.ids.first().copied());
-        }
+        self.name_processes(&mut told.panes);
+        let there: BTreeSet<u32> = told.panes.iter().map(|pane| pane.key.pid).collect();
+        self.agents.retain(|pid, _| there.contains(pid));
         self.read_records(&mut told.panes).await;
         self.read_git(&mut told.panes).await;
         self.keeper.ensure_hooks(&self.server, &instance, &told.sessions).await;
@@ -453,10 +458,15 @@ impl ServerPoller {
         self.profiles.agent_processes(tool, processes)
     }
 
+    /// Adds which process is the agent of each pane.
+    fn name_processes(&self, panes: &mut [PaneReport]) {
+        for pane in panes {
+            pane.agent_process = self.agents.get(&pane.key.pid).and_then(|agent| agent.ids.first().copied());
+        }
+    }
+
     /// Adds what the agents' own records say now.
     async fn read_records(&mut self, panes: &mut [PaneReport]) {
-        let there: BTreeSet<u32> = panes.iter().map(|pane| pane.key.pid).collect();
-        self.agents.retain(|pid, _| there.contains(pid));
         let agent = |pane: &PaneReport| {
             let Program::Agent { tool, .. } = &pane.program else { return None };
             if pane.capture == Capture::Awaited {
@@ -508,20 +518,23 @@ impl ServerPoller {
     /// Adds what is known of the repositories that agents work in. They are read meanwhile; what is new is told at a later look.
     async fn read_git(&mut self, panes: &mut [PaneReport]) {
         let Some(git) = &mut self.git else { return };
-        let agents = panes.iter_mut().filter(|pane| matches!(pane.program, Program::Agent { .. }));
-        let mut agents: Vec<(GitDirectory, &mut PaneReport)> = agents
-            .filter_map(|pane| {
-                let is_active = matches!(pane.capture, Capture::Fresh(_));
-                Some((GitDirectory { path: pane.cwd.clone()?, is_active }, pane))
-            })
-            .collect();
-        let directories: Vec<GitDirectory> = agents.iter().map(|(directory, _)| directory.clone()).collect();
+        let directory = |pane: &PaneReport| {
+            let is_active = matches!(pane.capture, Capture::Fresh(_));
+            Some(GitDirectory { path: pane.cwd.clone().filter(|_| is_agent(pane))?, is_active })
+        };
+        let directories: Vec<GitDirectory> = panes.iter().filter_map(directory).collect();
         git.look(&directories, now());
         if self.is_only_look {
             git.settle(GIT, now()).await;
         }
-        for (directory, pane) in &mut agents {
-            pane.git = git.facts(&directory.path);
+        self.add_git(panes);
+    }
+
+    /// Adds what is known of them by now.
+    fn add_git(&self, panes: &mut [PaneReport]) {
+        let Some(git) = &self.git else { return };
+        for pane in panes.iter_mut().filter(|pane| is_agent(pane)) {
+            pane.git = pane.cwd.as_deref().and_then(|path| git.facts(path));
         }
     }
 

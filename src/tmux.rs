@@ -101,6 +101,17 @@ pub struct Server {
     settings: Settings,
 }
 
+/// Calls for screens that are under way. Dropping them ends them.
+pub struct Captures(JoinSet<Result<(Vec<PaneId>, Listing), Error>>);
+
+impl Captures {
+    /// The next answer, and of which panes it is; `None` when all are there.
+    pub async fn next(&mut self) -> Option<Result<(Vec<PaneId>, Listing), Error>> {
+        let answer = self.0.join_next().await?;
+        Some(answer.unwrap_or_else(|error| Err(Error::Failed(format!("reading screens failed: {error}")))))
+    }
+}
+
 impl Server {
     /// A handle to a server; nothing is called yet.
     ///
@@ -169,6 +180,19 @@ impl Server {
         panes: &[PaneId],
         at_once: usize,
     ) -> Result<Listing, Error> {
+        let mut calls = self.captures(known, panes, at_once);
+        let mut all = Listing { clock: i64::MAX, ..Listing::default() };
+        while let Some(answer) = calls.next().await {
+            let (_, look) = answer?;
+            known.learn_captures(&look);
+            all.clock = all.clock.min(look.clock);
+            all.captures.extend(look.captures);
+        }
+        Ok(all)
+    }
+
+    /// The same, begun now, each call as it is answered.
+    pub fn captures(&self, known: &KnownRows, panes: &[PaneId], at_once: usize) -> Captures {
         let (rows, turns) = (Arc::new(known.clone()), Arc::new(Semaphore::new(CALLS)));
         let mut calls = JoinSet::new();
         for panes in panes.chunks(at_once) {
@@ -176,18 +200,15 @@ impl Server {
             let (rows, turns) = (Arc::clone(&rows), Arc::clone(&turns));
             calls.spawn(async move {
                 let _turn = turns.acquire().await;
-                server.capture_of(&rows, &panes).await
+                let mut look = server.capture_of(&rows, &panes).await?;
+                // What another server shows is not of these panes.
+                if !rows.is_of(&look.instance) {
+                    look.captures.clear();
+                }
+                Ok((panes, look))
             });
         }
-        let mut all = Listing { clock: i64::MAX, ..Listing::default() };
-        while let Some(look) = calls.join_next().await {
-            let look = look.map_err(|error| Error::Failed(format!("reading screens failed: {error}")))??;
-            known.learn_captures(&look);
-            // What another server shows is not of these panes.
-            all.clock = all.clock.min(look.clock);
-            all.captures.extend(look.captures.into_iter().filter(|_| known.is_of(&look.instance)));
-        }
-        Ok(all)
+        Captures(calls)
     }
 
     /// Panes of some rows, in one call: what all of them show, or a few.

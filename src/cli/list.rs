@@ -33,7 +33,10 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         let tasks = view.tasks.iter().map(|task| json(&survey.fleet, Meant::Task(task), survey.now));
         let all = terminals.chain(tasks).collect::<Result<Vec<Value>, serde_json::Error>>()?;
         let text = serde_json::to_string_pretty(&all)?;
-        return output::print(&format!("{text}\n"));
+        let done = output::print(&format!("{text}\n"));
+        // The process ends: to take a thousand terminals apart before takes 20 ms.
+        std::mem::forget((survey, all));
+        return done;
     }
     if view.terminals.is_empty() && view.tasks.is_empty() {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();

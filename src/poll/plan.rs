@@ -170,6 +170,23 @@ impl ServerMemory {
         }
     }
 
+    /// Leaves these panes to captures of their own.
+    pub(super) fn await_screens(&mut self, panes: &[PaneId]) {
+        self.awaited = panes.iter().copied().collect();
+    }
+
+    /// Takes in that some of them have been captured, or are gone.
+    pub(super) fn await_no_more(&mut self, panes: &BTreeSet<PaneId>) {
+        self.awaited.retain(|pane| !panes.contains(pane));
+    }
+
+    /// Whether one of these panes is told of as of a task.
+    pub(super) fn has_task_among(&self, panes: &[PaneId]) -> bool {
+        let tasks: BTreeSet<PaneId> =
+            self.panes.iter().filter(|(_, pane)| pane.is_task()).map(|((id, _), _)| *id).collect();
+        panes.iter().any(|pane| tasks.contains(pane))
+    }
+
     /// Watched panes that may show something new and that this look has not captured.
     pub(super) fn due(&self, look: &Listing) -> Vec<PaneId> {
         let captured: BTreeSet<PaneId> = look.captures.iter().map(|capture| capture.pane.id).collect();

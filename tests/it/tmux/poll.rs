@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
 use fleetwatch::config::Config;
-use fleetwatch::fleet::{Capture, Input, PaneReport, PollResult, ServerReport};
+use fleetwatch::fleet::{Capture, Fleet, Input, PaneReport, PollResult, ServerReport};
 use fleetwatch::poll::{self, Polled, Poller, Settings};
 use fleetwatch::profile::{ProfileSet, Program};
 
@@ -77,6 +77,46 @@ async fn one_look_captures_every_watched_pane() {
     // Without a rule only agents are watched, and there are none.
     let report = poll::look(settings(""), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
     assert!(matches!(report.outcome, PollResult::Listed(panes) if panes.is_empty()));
+}
+
+#[tokio::test]
+async fn one_look_at_very_many_panes_is_told_in_parts() {
+    const PANES: usize = 300;
+    let tmux = PrivateTmux::start(&["sh", "-c", "echo number 0; exec cat"]);
+    for first in (1..PANES).step_by(50) {
+        let windows = (first..PANES.min(first + 50)).map(|number| {
+            let command = format!("echo number {number}; exec cat");
+            [";", "new-window", "-d", "-t", "main:"].map(str::to_owned).into_iter().chain([command])
+        });
+        let words: Vec<String> = windows.flatten().skip(1).collect();
+        tmux.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    tmux.wait_for_text(&format!("main:{}", PANES - 1), &format!("number {}", PANES - 1));
+    let (to_test, mut inputs) = tokio::sync::mpsc::channel(1024);
+    poll::tell(settings(EVERYTHING), Arc::new(ProfileSet::builtin()), tmux.id(), to_test).await;
+    let mut fleet = Fleet::new(Default::default(), Arc::new(ProfileSet::builtin()));
+    let (mut read, mut parts) = (Vec::new(), Vec::new());
+    while let Some(input) = inputs.recv().await {
+        if let Input::Server(report) = &input {
+            match &report.outcome {
+                PollResult::Listed(panes) => {
+                    assert!(read.is_empty() && panes.len() == PANES);
+                    assert!(panes.iter().all(|pane| pane.capture == Capture::Awaited), "no screen is there yet");
+                }
+                PollResult::Read { panes, is_last } => {
+                    parts.push(*is_last);
+                    read.extend(panes.clone());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        let at = input.at().unwrap_or_else(poll::now);
+        fleet.handle(input, at);
+    }
+    assert_eq!(parts, [false, true]);
+    assert!((0..PANES).all(|number| shows(&read, &format!("number {number}"))));
+    let view = fleet.view(poll::now());
+    assert!(view.terminals.len() == PANES && view.servers.iter().all(|server| !server.is_waiting()));
 }
 
 #[tokio::test]

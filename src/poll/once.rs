@@ -1,0 +1,123 @@
+//! A look at a server that is followed by no other one: of many panes it is told in parts, so that the fleet takes in some screens
+//! while tmux prints the next ones.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::Sender;
+
+use super::{A_MOMENT, PollerState, ServerPoll, ServerPoller, Settings, now};
+use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerLoad, ServerReport};
+use crate::profile::ProfileSet;
+use crate::tmux::{Error, Listing};
+
+/// How often a look is made again, each after [`A_MOMENT`], for the exit status of a task.
+const LOOKS_AGAIN: u32 = 5;
+/// Screens in a part. Each is a call, for which tmux looks at all of its panes.
+const PART: usize = 256;
+
+/// Looks at a server once and captures every watched pane of it.
+pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
+    match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
+        Ok(mut looker) => {
+            looker.is_only_look = true;
+            let looked = looker.look().await;
+            looker.look_for_ends(looked).await
+        }
+        Err(error) => unfit(server, &error),
+    }
+}
+
+/// The same, and tells it as it comes.
+pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, to: Sender<Input>) {
+    let looked = match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
+        Ok(mut looker) => {
+            looker.is_only_look = true;
+            match looker.list().await {
+                Ok((look, due)) if looker.is_told_in_parts(&due) => return looker.tell_in_parts(look, due, to).await,
+                listed => {
+                    let looked = looker.complete(listed).await;
+                    looker.look_for_ends(looked).await
+                }
+            }
+        }
+        Err(error) => unfit(server, &error),
+    };
+    for input in looked.inputs() {
+        // Nobody waits for it any more.
+        if to.send(input).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A server whose name is not fit for a command line.
+fn unfit(server: ServerId, error: &Error) -> ServerPoll {
+    let (outcome, load) = (PollResult::Failed(error.problem()), ServerLoad::default());
+    let server = ServerReport { server, at: now(), load, outcome };
+    ServerPoll { known: Vec::new(), server, tasks: None }
+}
+
+impl ServerPoller {
+    /// Looks again until it is known how the tasks ended that have just ended.
+    async fn look_for_ends(&mut self, mut looked: ServerPoll) -> ServerPoll {
+        for _ in 0..LOOKS_AGAIN {
+            if !self.awaits_exit_status {
+                break;
+            }
+            tokio::time::sleep(A_MOMENT).await;
+            looked = self.look().await;
+        }
+        looked
+    }
+
+    /// Whether the screens of these panes take tmux so long that some are taken in meanwhile. Tasks are told as a whole.
+    fn is_told_in_parts(&self, due: &[PaneId]) -> bool {
+        due.len() > PART && self.on_host.is_none() && !self.memory.has_task_among(due)
+    }
+
+    async fn tell_in_parts(&mut self, look: Listing, due: Vec<PaneId>, to: Sender<Input>) {
+        let mut screens = self.server.captures(&self.rows, &due, PART);
+        self.memory.await_screens(&due);
+        let mut listed = self.memory.report(look.clone(), Listing::default(), now());
+        self.name_processes(&mut listed.panes);
+        // Repositories are read while tmux captures.
+        self.read_git(&mut listed.panes).await;
+        for input in self.conclude(Ok(listed)).await.inputs() {
+            if to.send(input).await.is_err() {
+                return;
+            }
+        }
+        let mut left = due.len();
+        while let Some(captured) = screens.next().await {
+            let outcome = match captured {
+                Ok((part, more)) => {
+                    left = left.saturating_sub(part.len());
+                    PollResult::Read { panes: self.read_part(&look, &part, more).await, is_last: left == 0 }
+                }
+                Err(error) => {
+                    tracing::warn!(server = %self.server.id(), %error, "a part of a look failed");
+                    PollResult::Failed(error.problem())
+                }
+            };
+            let is_over = matches!(outcome, PollResult::Failed(_));
+            let report = ServerReport { server: self.server.id().clone(), at: now(), load: self.load(), outcome };
+            if to.send(Input::Server(report)).await.is_err() || is_over {
+                return;
+            }
+        }
+    }
+
+    /// What the fleet is told of some panes of a look, once they are captured.
+    async fn read_part(&mut self, look: &Listing, part: &[PaneId], more: Listing) -> Vec<PaneReport> {
+        let part: BTreeSet<PaneId> = part.iter().copied().collect();
+        self.memory.await_no_more(&part);
+        let panes = look.panes.iter().filter(|pane| part.contains(&pane.id)).cloned().collect();
+        let look = Listing { panes, captures: Vec::new(), windows: Vec::new(), ..look.clone() };
+        let mut panes = self.memory.report(look, more, now()).panes;
+        self.name_processes(&mut panes);
+        self.read_records(&mut panes).await;
+        self.add_git(&mut panes);
+        panes
+    }
+}
