@@ -9,6 +9,7 @@ use tokio::sync::mpsc::Sender;
 use super::{A_MOMENT, PollerState, ServerPoll, ServerPoller, Settings, now};
 use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerLoad, ServerReport};
 use crate::profile::ProfileSet;
+use crate::time::Timestamp;
 use crate::tmux::{Error, Listing};
 
 /// How often a look is made again, each after [`A_MOMENT`], for the exit status of a task.
@@ -83,7 +84,10 @@ impl ServerPoller {
         self.name_processes(&mut listed.panes);
         // Repositories are read while tmux captures.
         self.read_git(&mut listed.panes).await;
-        for input in self.conclude(Ok(listed)).await.inputs() {
+        let listed = self.conclude(Ok(listed)).await;
+        // One look is of one time: what is read last is no proof that what was read first has not changed since.
+        let at = listed.server.at;
+        for input in listed.inputs() {
             if to.send(input).await.is_err() {
                 return;
             }
@@ -93,7 +97,7 @@ impl ServerPoller {
             let outcome = match captured {
                 Ok((part, more)) => {
                     left = left.saturating_sub(part.len());
-                    PollResult::Read { panes: self.read_part(&look, &part, more).await, is_last: left == 0 }
+                    PollResult::Read { panes: self.read_part(&look, &part, more, at).await, is_last: left == 0 }
                 }
                 Err(error) => {
                     tracing::warn!(server = %self.server.id(), %error, "a part of a look failed");
@@ -101,7 +105,7 @@ impl ServerPoller {
                 }
             };
             let is_over = matches!(outcome, PollResult::Failed(_));
-            let report = ServerReport { server: self.server.id().clone(), at: now(), load: self.load(), outcome };
+            let report = ServerReport { server: self.server.id().clone(), at, load: self.load(), outcome };
             if to.send(Input::Server(report)).await.is_err() || is_over {
                 return;
             }
@@ -109,12 +113,12 @@ impl ServerPoller {
     }
 
     /// What the fleet is told of some panes of a look, once they are captured.
-    async fn read_part(&mut self, look: &Listing, part: &[PaneId], more: Listing) -> Vec<PaneReport> {
+    async fn read_part(&mut self, look: &Listing, part: &[PaneId], more: Listing, at: Timestamp) -> Vec<PaneReport> {
         let part: BTreeSet<PaneId> = part.iter().copied().collect();
         self.memory.await_no_more(&part);
         let panes = look.panes.iter().filter(|pane| part.contains(&pane.id)).cloned().collect();
         let look = Listing { panes, captures: Vec::new(), windows: Vec::new(), ..look.clone() };
-        let mut panes = self.memory.report(look, more, now()).panes;
+        let mut panes = self.memory.report(look, more, at).panes;
         self.name_processes(&mut panes);
         self.read_records(&mut panes).await;
         self.add_git(&mut panes);

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 const PAGE: &str = include_str!("page.html");
 const WORKER: &str = include_str!("sw.js");
 const MANIFEST: &str = include_str!("manifest.json");
-const ICON: &[u8] = include_bytes!("icon.png");
+const ICON: &[u8] = include_bytes!("../../../config/icon.png");
 
 /// What a browser may do with the page: run its own script, by the hash of that, and ask this server.
 static POLICY: LazyLock<String> = LazyLock::new(|| {

@@ -169,7 +169,8 @@ fn no_public_type_has_the_name_of_another() {
     let mut files = Vec::new();
     collect(&root, &mut files);
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for path in &files {
+    // What stands for a part that is not built has that part's names.
+    for path in files.iter().filter(|path| !path.ends_with("absent.rs")) {
         let relative = path.strip_prefix(&root).unwrap();
         let source = Source::new(relative, &fs::read_to_string(path).unwrap());
         for name in source.public_types().filter(|name| !OF_EACH_MODULE.contains(&name.as_str())) {
