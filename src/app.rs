@@ -355,6 +355,7 @@ impl App {
                     }
                 }
                 Update::Delivery(DeliveryEvent::Trouble(trouble)) => self.complain(&trouble),
+                Update::Delivery(DeliveryEvent::Unclear(_)) => {}
                 Update::Delivery(DeliveryEvent::FollowUp(text)) => self.ui.notify(Status::Ready, text, poll::now()),
             }
         }

@@ -46,6 +46,8 @@ const NOTICES: Span = Span::from_millis(100);
 pub enum DeliveryEvent {
     /// Something could not be told, in a whole sentence.
     Trouble(String),
+    /// Whether a prompt arrived is not known. Where prompts are followed by their records, those tell it.
+    Unclear(String),
     /// An agent was told something.
     FollowUp(String),
 }

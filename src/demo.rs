@@ -41,13 +41,12 @@ pub struct Scene {
     pub branch: Option<&'static str>,
 }
 
-/// Where a scene stands still until somebody answers, or for some time.
+/// Where a scene stands still until somebody answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Wait {
     from: Span,
     /// When it was answered as it was recorded.
     until: Span,
-    length: Span,
 }
 
 /// The same session, refused.
@@ -68,15 +67,11 @@ const fn scene(
     recording: &'static str,
     enters: u64,
     repeats: u64,
-    waits: Option<(u64, u64, u64)>,
+    waits: Option<(u64, u64)>,
     rests: u64,
 ) -> Scene {
     let waits = match waits {
-        Some((from, until, length)) => Some(Wait {
-            from: Span::from_millis(from),
-            until: Span::from_millis(until),
-            length: Span::from_millis(length),
-        }),
+        Some((from, until)) => Some(Wait { from: Span::from_millis(from), until: Span::from_millis(until) }),
         None => None,
     };
     let (enters, repeats, rests) = (Span::from_millis(enters), Span::from_millis(repeats), Span::from_millis(rests));
@@ -89,13 +84,13 @@ const MINUTE: u64 = 60_000;
 /// All panes: two wait for an approval, one for the answer to a question, one fails, one finishes, one exits, one was
 /// interrupted, and the others work or are ready.
 pub const SCENES: &[Scene] = &[
-    scene("shop-api", "claude", "2.1.330/run-approved", 7_800, 5_000, Some((8_100, 13_400, 10 * MINUTE)), MINUTE)
+    scene("shop-api", "claude", "2.1.330/run-approved", 7_800, 5_000, Some((8_100, 13_400)), MINUTE)
         .refused("2.1.330/run-denied", 13_200, b'4')
         .on("empty-build"),
-    scene("pricing", "claude", "2.1.330/write-approved", 5_900, 4_700, Some((7_800, 13_100, 10 * MINUTE)), MINUTE)
+    scene("pricing", "claude", "2.1.330/write-approved", 5_900, 4_700, Some((7_800, 13_100)), MINUTE)
         .refused("2.1.330/write-denied", 13_200, b'3')
         .on("vat"),
-    scene("billing", "codex", "0.169.0/question-tool", 8_600, 7_800, Some((11_000, 11_000, 8 * MINUTE)), MINUTE),
+    scene("billing", "codex", "0.169.0/question-tool", 8_600, 7_800, Some((11_000, 11_000)), MINUTE),
     scene("infra", "claude", "2.1.329/api-error-500-gives-up", 12_500, 10_400, None, 20 * MINUTE),
     scene("docs", "gemini", "0.61.0/simple-success", 6_700, 6_700, None, 5 * MINUTE),
     scene("search", "claude", "2.1.330/explain-finished", 20_000, 4_500, None, 20_000)

@@ -239,6 +239,8 @@ struct Drawn {
     first: usize,
     /// How many rows the table had.
     count: usize,
+    /// The row that the cursor was on.
+    selected: Option<RowKey>,
     /// Where a click performs which action: hints of the footer, buttons of what lies on top.
     buttons: Vec<(Rect, Action)>,
     /// What has the keyboard, where something lies over the table.

@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStderr};
 use tokio::time::timeout;
 
 use super::{App, AppError, terminal};
-use crate::fleet::TerminalKey;
+use crate::fleet::{Input, TerminalKey};
 use crate::poll;
 use crate::screen::harmless;
 
@@ -92,6 +92,10 @@ impl App {
         match tokio::process::Command::from(command).kill_on_drop(true).spawn() {
             Ok(mut child) => {
                 let errors = child.stderr.take();
+                // Now, and not when they come back.
+                if let LendPurpose::Jump(key) = &purpose {
+                    self.note(Some(key.clone()), "jumped to it");
+                }
                 self.lent = Some(Lent { child, errors, said: Vec::new(), name, purpose });
                 self.due = None;
                 Ok(())
@@ -112,7 +116,7 @@ impl App {
         let failure = lent.failure(status?);
         match lent.purpose {
             LendPurpose::Jump(key) => {
-                self.saw(key, "jumped to it");
+                self.engine.handle_local(Input::Seen { key }, poll::now());
                 failure.iter().for_each(|failure| self.complain(failure));
             }
             LendPurpose::Edit(draft) => {

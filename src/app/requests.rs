@@ -181,7 +181,7 @@ impl App {
     }
 
     /// Keeps what the operator did beside inputs (SPEC §10).
-    fn note(&self, key: Option<TerminalKey>, action: &'static str) {
+    pub(super) fn note(&self, key: Option<TerminalKey>, action: &'static str) {
         let name = key.as_ref().and_then(|key| self.engine.fleet().name_of(key)).unwrap_or("dashboard").to_owned();
         self.history.record(Record::Action { key, name, at: poll::now(), action: OperatorAction::of_word(action) });
     }

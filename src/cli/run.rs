@@ -8,10 +8,13 @@ use serde::Serialize;
 use super::history::keep;
 use super::survey::{Watched, unfit};
 use super::{Done, Failure, GlobalOptions, output};
+use crate::engine::Freshness;
 use crate::fleet::ServerId;
 use crate::history::{History, OperatorAction, Record};
 use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::poll;
+use crate::state::TaskStatus;
+use crate::task::Task;
 use crate::tmux::{Argv, Begun, ListedPane, Listing, NewTask, Server, Start, TaskPlace};
 
 /// The longest name of a task or a session.
@@ -46,6 +49,10 @@ pub struct Args {
 #[derive(Serialize)]
 struct Printed<'a> {
     name: &'a str,
+    /// What every list calls it, and other commands know it by: another name where something else has that one.
+    id: &'a str,
+    status: TaskStatus,
+    exit_code: Option<i32>,
     session: &'a str,
     session_id: String,
     window_id: String,
@@ -70,7 +77,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     check_name("task", &args.name, "")?;
     check_name("session", &args.session, ".:")?;
     let argv = Argv::new(args.command.clone()).map_err(|error| Failure::usage(&error))?;
-    let watched = Watched::new(options)?;
+    let mut watched = Watched::new(options)?;
     let Some(id) = watched.servers.first() else {
         return Err(Failure::usage("there is no server to run it on").into());
     };
@@ -86,7 +93,12 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
     });
     keep(&history).await;
-    tell(args, &begun, again)
+    // Whoever watches knows of it from now on, and a command that cannot run has ended by now.
+    watched.servers.truncate(1);
+    let survey = watched.survey_quietly(Freshness::Now).await.ok();
+    let view = survey.as_ref().map(|survey| survey.fleet.view(survey.now));
+    let seen = view.as_ref().and_then(|view| view.tasks.iter().copied().find(|task| task.window == begun.window));
+    tell(args, &begun, again, seen)
 }
 
 /// Starts the task where there is room for it; whether that is the window of one that had ended.
@@ -115,12 +127,17 @@ async fn start(
         .into())
 }
 
-fn tell(args: &Args, begun: &Begun, again: bool) -> Done {
+fn tell(args: &Args, begun: &Begun, again: bool, seen: Option<&Task>) -> Done {
     let Begun { session, window, key } = begun;
+    let id = seen.map_or(args.name.as_str(), |task| task.id.as_str());
+    let ended = seen.filter(|task| task.is_dead());
     if args.json {
         let (name, session_name) = (args.name.as_str(), args.session.as_str());
         return output::print(&output::json_line(&Printed {
             name,
+            id,
+            status: seen.map_or(TaskStatus::Running, |task| task.status),
+            exit_code: ended.and_then(Task::exit_code),
             session: session_name,
             session_id: session.to_string(),
             window_id: window.to_string(),
@@ -129,11 +146,15 @@ fn tell(args: &Args, begun: &Begun, again: bool) -> Done {
             again,
         })?);
     }
-    let how = if again { "runs again in" } else { "runs in" };
+    let how = match (ended, again) {
+        (Some(task), _) => format!("{} at once in", task.as_status().word()),
+        (None, true) => "runs again in".to_owned(),
+        (None, false) => "runs in".to_owned(),
+    };
     let host = key.server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
     output::print(&format!(
         "{} {how} {}{host}: window {window}, pane {}, pid {}\n",
-        args.name, args.session, key.pane, key.pid
+        id, args.session, key.pane, key.pid
     ))
 }
 

@@ -227,7 +227,7 @@ impl Printer {
                     }
                     continue;
                 }
-                Update::Delivery(DeliveryEvent::Trouble(trouble)) => {
+                Update::Delivery(DeliveryEvent::Trouble(trouble) | DeliveryEvent::Unclear(trouble)) => {
                     eprintln!("warning: {}", harmless(trouble));
                     continue;
                 }

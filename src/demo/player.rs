@@ -122,7 +122,7 @@ impl Player<'_> {
         for n in first..end {
             let at = self.recording.events[n].at;
             if let Some(wait) = self.scene.waits.filter(|wait| wait.from >= self.at && wait.from < at) {
-                if self.wait(wait.length) == Some(Answer::Refused) {
+                if self.wait_for_answer() == Answer::Refused {
                     return Ok(true);
                 }
                 // Whoever recorded the session took time to answer; an answer of now takes effect now.
@@ -157,6 +157,17 @@ impl Player<'_> {
         }
         std::thread::sleep(rest());
         false
+    }
+
+    /// Stands still until somebody answers: a dialog is the operator's. Answers from before do not count.
+    fn wait_for_answer(&mut self) -> Answer {
+        while self.answers.try_recv().is_ok() {}
+        // Nobody can answer any more once the pane is gone, and the player with it.
+        self.answers.recv().unwrap_or_else(|_| {
+            loop {
+                std::thread::park();
+            }
+        })
     }
 
     /// Stands still for a time, or until somebody answers. Answers from before do not count.

@@ -120,7 +120,12 @@ const fn says_the_past(availability: Availability, attention: Attention) -> bool
 
 impl Doing {
     fn of(published: &Published) -> Self {
-        let (availability, phase) = (published.diagnostics.availability, published.phase);
+        let phase = published.phase;
+        let availability = match published.diagnostics.availability {
+            // An agent that has ended is gone, and no more so when its pane closes.
+            Availability::TuiDown => Availability::Unavailable,
+            other => other,
+        };
         let context = Some(published.assessment.ui_context).filter(|_| phase == Phase::Unknown);
         Self { availability, phase, context, dialog: published.dialog_name() }
     }

@@ -15,6 +15,7 @@ use super::arrangement::RowKey;
 use super::frame::Hint;
 use super::help::{ExplanationView, Help};
 use super::item::Item;
+use super::dialog::DialogBox;
 use super::keymap::{Context, Keymap};
 use super::lists::copying;
 use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
@@ -111,7 +112,11 @@ impl Ui {
         let topic = match &operation.act {
             Act::Prompt { text, when } => {
                 self.follow_draft(key, text, *when, outcome, view);
-                message.push_str(&self.way_on(outcome).map(|hint| format!(" ({hint})")).unwrap_or_default());
+                let decide = self.options.keymap.key_for(Context::Fleet, Action::FollowUps);
+                let is_unclear = matches!(outcome, Outcome::Unverified { .. }) && *when == When::Ready;
+                let way_on = decide.filter(|_| is_unclear).map(|key| format!("{key} sends it again or leaves it"));
+                let way_on = way_on.or_else(|| self.way_on(outcome));
+                message.push_str(&way_on.map(|hint| format!(" ({hint})")).unwrap_or_default());
                 Topic::Prompt(key.clone())
             }
             Act::Answer { .. } => {
@@ -279,6 +284,23 @@ impl Ui {
             _ => return self.perform_in_fleet(action, view),
         }
         Vec::new()
+    }
+
+    /// The box of a dialog; one whose row nobody has seen under the cursor is to be looked at first, as keys were typed ahead.
+    pub(super) fn guarded(&self, dialog: DialogBox) -> DialogBox {
+        let was_seen = !self.overlays.is_empty() || self.drawn.selected.as_ref() == self.cursor.row();
+        if was_seen { dialog } else { dialog.typed_ahead() }
+    }
+
+    /// Goes on to whoever else waits, in place of a prompt that nobody meant.
+    pub(super) fn follow_answer(&mut self, view: &View<'_>) {
+        let arrangement = &self.memory.arrangement;
+        if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {
+            self.select_waiting(true, view);
+        } else {
+            let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
+            self.say(format!("nobody waits any more; {key} writes a prompt"), view);
+        }
     }
 
     /// Whether a key that is for the selected row may have been meant for another one, which the operator is told;

@@ -61,6 +61,8 @@ pub struct DialogBox {
     has_sent: bool,
     /// What the operator is told below the options.
     message: Option<(Status, String)>,
+    /// Whether the keys that opened it were typed before anybody saw for what.
+    is_ahead: bool,
 }
 
 /// What is shown.
@@ -135,6 +137,7 @@ impl DialogBox {
             stage: Stage::Choosing,
             has_sent: false,
             message: None,
+            is_ahead: false,
         }
     }
 
@@ -179,7 +182,10 @@ impl DialogBox {
                     _ => {}
                 }
                 // One that came up just now may not be the one that the key was meant for that opened it.
-                self.question.shown_since(terminal.state.since().at);
+                match self.is_ahead {
+                    true => self.question.look_first(),
+                    false => self.question.shown_since(terminal.state.since().at),
+                }
                 if meant.is_some() && chosen.is_none() {
                     // What is typed on was meant for the line that there is none of.
                     self.question.shown_since(now);
@@ -233,12 +239,6 @@ impl DialogBox {
             None if !shown.dialog.is_whole() && !self.refuses() => Some(Held::NotWhole),
             None => None,
         }
-    }
-
-    /// Whether a plain no is chosen.
-    fn refuses(&self) -> bool {
-        let chosen = self.shown.as_ref().zip(self.question.chosen()).filter(|_| self.typing.is_none());
-        chosen.is_some_and(|(shown, chosen)| shown.dialog.refuses(chosen))
     }
 
     fn asked(&self, theme: &Theme) -> QuestionText {

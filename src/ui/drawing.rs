@@ -160,7 +160,9 @@ impl Ui {
         let is_empty = regions.left.is_empty() && regions.right.is_empty();
         let has_panes = !writing && regions.size == FrameSize::Full && !is_empty;
         let log = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
-        Drawn { regions, first, rows: shown, count: rows.len(), page, columns, any_spinner, log, ..Drawn::default() }
+        let selected = self.cursor.row().cloned();
+        let count = rows.len();
+        Drawn { regions, first, rows: shown, count, selected, page, columns, any_spinner, log, ..Drawn::default() }
     }
 
     /// Returns where the log is.

@@ -283,9 +283,10 @@ fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
         ServerHealth::NoServer(_) => {
             // What is still shown of it is of then.
             let left = view.terminals.iter().filter(|it| it.key.server == server.id).map(|it| it.state.since).max();
-            Some(
-                left.map_or_else(|| "no tmux".to_owned(), |at| format!("tmux ended {} ago", times::age(now.since(at)))),
-            )
+            Some(left.map_or_else(
+                || "no tmux".to_owned(),
+                |at| format!("tmux ended {} ago: start it again", times::age(now.since(at))),
+            ))
         }
         ServerHealth::Failed(problem) => {
             let since = server.answered_at.map(|at| format!(" {}", times::age(now.since(at)))).unwrap_or_default();

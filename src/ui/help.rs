@@ -156,17 +156,25 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     if !here.is_empty() {
         sections.push(keys_of(canvas, "for what is selected now", &here, room));
     }
-    let others = Context::ALL.iter().copied().filter(|&context| context != of);
-    for context in std::iter::once(of).chain(others) {
-        let bindings: Vec<&Binding> =
-            keymap.bindings(context).filter(|binding| context != of || !is_offered(binding)).collect();
+    let own: Vec<&Binding> = keymap.bindings(of).filter(|binding| !is_offered(binding)).collect();
+    sections.push(keys_of(canvas, of.title(), &own, room));
+    if of == Context::Fleet {
+        sections.push(marks(canvas, room));
+    }
+    // What does the same everywhere stands in the part above.
+    let is_everywhere =
+        |binding: &&Binding| matches!(binding.action, Some(Action::Help | Action::Suspend | Action::Redraw));
+    for context in Context::ALL.iter().copied().filter(|&context| context != of) {
+        let bindings: Vec<&Binding> = keymap.bindings(context).filter(|binding| !is_everywhere(binding)).collect();
         sections.push(keys_of(canvas, context.title(), &bindings, room));
     }
     let withheld: Vec<&Binding> = keymap.all_withheld(Context::Fleet).collect();
     if !withheld.is_empty() {
         sections.push(keys_of(canvas, "on the machine itself only, not through --connect", &withheld, room));
     }
-    sections.push(marks(canvas, room));
+    if of != Context::Fleet {
+        sections.push(marks(canvas, room));
+    }
     sections
 }
 

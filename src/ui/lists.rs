@@ -19,11 +19,11 @@ use crate::time::Timestamp;
 
 /// Other words by which people look for an action.
 const SYNONYMS: &[(Action, &str)] = &[
-    (Action::Open, "approve accept allow deny reject yes no reply respond"),
-    (Action::AllowOnce, "approve accept yes"),
+    (Action::Open, "answer reply respond approve accept allow deny reject yes no"),
+    (Action::AllowOnce, "approve accept allow yes"),
     (Action::Refuse, "deny reject no"),
-    (Action::RefuseWhy, "deny reject reason because"),
-    (Action::Prompt, "send message ask tell compose queue"),
+    (Action::RefuseWhy, "reason because deny reject"),
+    (Action::Prompt, "send queue message ask tell compose"),
     (Action::Broadcast, "send all everyone several"),
     (Action::Jump, "attach switch goto focus visit"),
     (Action::Raw, "attach keys keyboard terminal passthrough"),
@@ -52,7 +52,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Redraw, "refresh repaint"),
     (Action::Reload, "refresh restart config settings theme"),
     (Action::Suspend, "background shell"),
-    (Action::Quit, "quit exit leave close bye stop"),
+    (Action::Quit, "exit quit leave close bye stop"),
     (Action::Help, "keys bindings manual usage popup"),
 ];
 

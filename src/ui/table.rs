@@ -60,6 +60,12 @@ impl Column {
         width.is_none_or(|width| width >= least)
     }
 
+    /// Whether it says enough for a narrow table, where it takes its cells from every row: something of half of them.
+    fn says_enough(&self, items: &[Item<'_>]) -> bool {
+        let says = |item: &&Item<'_>| !(self.words)(**item, Timestamp::default()).is_empty();
+        self.spare < FACTS || self.spare == WHERE || 2 * items.iter().filter(says).count() >= items.len()
+    }
+
     /// Whether it has something to say of any of these items.
     pub fn says_something(&self, items: &[Item<'_>]) -> bool {
         match self.spare {
@@ -276,11 +282,16 @@ impl ColumnLayout {
             left = left.saturating_sub(cells);
         }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
-        let is_folded = width < TOLD_FROM && arrangement.columns == ChosenColumns::default();
+        let is_usual = arrangement.columns == ChosenColumns::default();
+        let (is_folded, is_narrow) = (width < TOLD_FROM && is_usual, width < WIDE && is_usual);
         // What all rows say is asked only of columns that may have room.
         let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
-        let is_wanted =
-            |it: &Column| !(it.stays() || is_folded && it.is_told()) && may_fit(it) && it.says_something(items);
+        let is_wanted = |it: &Column| {
+            !(it.stays() || is_folded && it.is_told())
+                && may_fit(it)
+                && it.says_something(items)
+                && (!is_narrow || it.says_enough(items))
+        };
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
             columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
         optional.sort_by_key(|(it, _)| (width < TOLD_FROM || !it.is_told(), it.spare));

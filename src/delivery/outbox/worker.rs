@@ -266,7 +266,11 @@ impl Worker {
             // What may stand in a prompt or have gone out is never sent again on a guess.
             Outcome::NotTaken { why } | Outcome::Unverified { why } => {
                 self.open(now)?.conclude(intent.id, IntentState::Unknown, Some(&why), now)?;
-                self.settings.tell(DeliveryEvent::Trouble(unclear(intent, &why)));
+                let unclear = unclear(intent, &why);
+                self.settings.tell(match intent.recipient {
+                    Some(_) => DeliveryEvent::Unclear(unclear),
+                    None => DeliveryEvent::Trouble(unclear),
+                });
             }
             // A prompt that was taken back meanwhile stays that, and what nobody could send before its claim ran out waits on.
             Outcome::Refused(refusal)

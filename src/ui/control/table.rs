@@ -222,22 +222,11 @@ impl Ui {
         }
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if terminal.state.waits() {
-            self.open(DialogBox::new(terminal.key.clone()));
+            self.open(self.guarded(DialogBox::new(terminal.key.clone())));
         } else if self.answered.is_some_and(|at| view.now.since(at) < ANSWERED) {
             self.follow_answer(view);
         } else {
             self.compose(view);
-        }
-    }
-
-    /// Goes on to whoever else waits, in place of a prompt that nobody meant.
-    fn follow_answer(&mut self, view: &View<'_>) {
-        let arrangement = &self.memory.arrangement;
-        if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {
-            self.select_waiting(true, view);
-        } else {
-            let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
-            self.say(format!("nobody waits any more; {key} writes a prompt"), view);
         }
     }
 
@@ -256,7 +245,7 @@ impl Ui {
     fn open_dialog(&mut self, meant: Action, view: &View<'_>) {
         match self.acted_on(view) {
             Some(Item::Terminal(terminal)) if terminal.state.waits() => {
-                self.open(DialogBox::meaning(terminal, meant, view.now));
+                self.open(self.guarded(DialogBox::meaning(terminal, meant, view.now)));
             }
             Some(item) => self.say(format!("{} asks for no leave", item.id()), view),
             None => {}
@@ -387,7 +376,7 @@ impl Ui {
     }
 
     /// Selects the next row that should be looked at, most urgent first. A folded group that it is in is unfolded.
-    fn select_waiting(&mut self, forward: bool, view: &View<'_>) -> bool {
+    pub(super) fn select_waiting(&mut self, forward: bool, view: &View<'_>) -> bool {
         let queue = self.memory.arrangement.queue(view);
         let next = if forward { self.cursor.next_of(&queue) } else { self.cursor.previous_of(&queue) };
         let Some(item) = next else { return false };

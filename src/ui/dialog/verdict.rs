@@ -21,6 +21,21 @@ impl DialogBox {
         dialog
     }
 
+    /// The same for keys that were typed ahead: none does anything until it has been on the screen for a second.
+    pub fn typed_ahead(mut self) -> Self {
+        self.is_ahead = true;
+        if self.shown.is_some() {
+            self.question.look_first();
+        }
+        self
+    }
+
+    /// Whether a plain no is chosen.
+    pub(super) fn refuses(&self) -> bool {
+        let chosen = self.shown.as_ref().zip(self.question.chosen()).filter(|_| self.typing.is_none());
+        chosen.is_some_and(|(shown, chosen)| shown.dialog.refuses(chosen))
+    }
+
     /// Answers yes this once, or no, where it is certain which option that is and all of it was read; else chooses it.
     /// A letter of the dialog's own only chooses, as all of them do.
     pub(super) fn answer_with(&mut self, answer: Action, cx: &mut OverlayContext<'_, '_>) {

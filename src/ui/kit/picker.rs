@@ -59,8 +59,8 @@ impl Picker {
         self
     }
 
-    /// The menu with words, apart by blanks, that mean its entries as well, in their order: who types the beginning of one
-    /// is shown what it means first.
+    /// The menu with words, apart by blanks, that mean its entries as well, in their order, those first that mean it most:
+    /// who types the beginning of one is shown what it means first.
     pub fn also_called(mut self, synonyms: Vec<&'static str>) -> Self {
         self.menu.synonyms = synonyms;
         self
@@ -296,11 +296,18 @@ impl Menu {
         /// What is shorter begins too many words.
         const WORD: usize = 3;
         let typed = self.typed.text().to_lowercase();
-        let is_meant = |words: &&str| words.split(' ').any(|word| word.starts_with(&typed));
+        // A whole word before the beginning of one, and what it means first before what it means as well.
+        let meant = |words: &str| {
+            let found = words.split(' ').enumerate().filter(|(_, word)| word.starts_with(&typed));
+            found.map(|(at, word)| (word != typed, at)).min()
+        };
         self.shown = best(self.typed.text(), &self.texts);
         if typed.len() >= WORD {
-            let meant = (0..self.synonyms.len()).filter(|index| is_meant(&self.synonyms[*index]));
-            let (mut shown, fitting) = (meant.collect::<Vec<_>>(), std::mem::take(&mut self.shown));
+            let ranked = (0..self.synonyms.len()).filter_map(|index| Some((meant(self.synonyms[index])?, index)));
+            let mut ranked: Vec<((bool, usize), usize)> = ranked.collect();
+            ranked.sort_unstable();
+            let (mut shown, fitting) =
+                (ranked.into_iter().map(|(_, index)| index).collect::<Vec<_>>(), std::mem::take(&mut self.shown));
             shown.extend(fitting.into_iter().filter(|index| !shown.contains(index)).collect::<Vec<_>>());
             self.shown = shown;
         }

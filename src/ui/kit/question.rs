@@ -229,6 +229,11 @@ impl Question {
         self.pause.begin();
     }
 
+    /// No key does anything for a second from when it can be seen.
+    pub fn look_first(&mut self) {
+        self.pause.begin();
+    }
+
     /// The question could be seen since a moment.
     pub fn shown_since(&mut self, at: Timestamp) {
         self.pause = Pause::since(at);

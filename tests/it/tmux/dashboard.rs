@@ -425,6 +425,9 @@ fn jumping_hands_the_terminal_over_and_takes_it_back() {
     desk.wait("C-b d: back to fleetwatch");
     desk.wait_without("? help");
     desk.type_text("hello from here");
+    // The history has it while they are away.
+    let is_told = || desk.history().lines().any(|line| line.contains("jumped to it"));
+    wait_until("the jump in the history", is_told);
     desk.watched.wait_for_text("birds:", "hello from here");
     desk.watched.run(&["detach-client", "-s", "birds"]);
     desk.wait("? help");

@@ -817,3 +817,36 @@ fn a_task_that_ended_before_the_first_look_is_as_old_as_tmux_says() {
     assert!(row("asleep").contains('>'), "{plain}");
     assert_eq!(row("over").contains('>'), at.is_none(), "{plain}");
 }
+
+#[test]
+fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
+    let world = World::new("");
+    world.task("first", "exec sleep 100");
+    let watch = world.watch_counting("tasks");
+    // Whoever watches knows it before `run` is over.
+    let ids = || -> Vec<String> {
+        let listed: Vec<Value> = serde_json::from_str(&world.run(&["list", "--json"])).unwrap();
+        listed.iter().filter_map(|it| it["id"].as_str().map(str::to_owned)).collect()
+    };
+    for number in 0..4 {
+        let name = format!("quick{number}");
+        world.task(&name, "exec sleep 100");
+        assert!(ids().contains(&name), "{name}");
+    }
+    world.run(&["run", "first", "--session", "more", "--", "sleep", "100"]);
+    let told = world.run(&["run", "second", "--session", "more", "--", "sleep", "100"]);
+    assert!(told.starts_with("second runs in more: "), "{told}");
+    let told = world.run(&["run", "quick0", "--session", "more", "--", "sleep", "100"]);
+    assert!(told.starts_with("more:quick0 runs in more: "), "{told}");
+    assert!(ids().contains(&"more:quick0".to_owned()));
+    let told: Value =
+        serde_json::from_str(&world.run(&["run", "quick1", "--session", "more", "--json", "--", "sleep", "9"]))
+            .unwrap();
+    assert_eq!(
+        (&told["name"], &told["id"], &told["status"]),
+        (&"quick1".into(), &"more:quick1".into(), &"running".into())
+    );
+    let told = world.run(&["run", "nosuch", "--", "/nonexistent/x"]);
+    assert!(told.starts_with("nosuch exited 127 at once in tasks: "), "{told}");
+    drop(watch);
+}

@@ -293,6 +293,32 @@ fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
 }
 
 #[test]
+fn keys_typed_ahead_answer_nothing_that_was_not_looked_at() {
+    let mut fleet = SampleFleet::usual();
+    for keys in ["n\n", "na"] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        // All of it arrives before another frame: nobody has seen which row `n` led to.
+        for key in keys.chars() {
+            press(&mut ui, &fleet, &[if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) }]);
+        }
+        frame(&mut ui, &fleet, 120, 40);
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "{keys:?}");
+        fleet.now = fleet.now + Span::from_secs(2);
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("Which database"), "{shown}");
+    }
+    // Key by key, each with its frame, nothing is in the way.
+    let mut ui = dashboard();
+    for key in [KeyCode::Char('n'), KeyCode::Enter] {
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[key]);
+    }
+    frame(&mut ui, &fleet, 120, 40);
+    assert!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])).is_some());
+}
+
+#[test]
 fn a_key_pressed_on_behind_answers_begins_no_prompt() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
