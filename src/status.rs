@@ -249,6 +249,9 @@ impl Status {
     pub const fn urgency(self) -> usize {
         match self {
             Status::Exited(Some(0)) => Status::Gone.place(),
+            // What the screen does not say may be that somebody waits; what is ready waits for nothing.
+            Status::Unknown => Status::Ready.place(),
+            Status::Ready => Status::Unknown.place(),
             _ => self.place(),
         }
     }
@@ -545,8 +548,20 @@ mod tests {
     #[test]
     fn who_waits_comes_first_and_what_ended_well_last() {
         use Status::*;
-        let order =
-            [Approval, Question, Trust, Asks, Failed, Exited(None), Stalled, Finished, Working, Exited(Some(0))];
+        let order = [
+            Approval,
+            Question,
+            Trust,
+            Asks,
+            Failed,
+            Exited(None),
+            Stalled,
+            Finished,
+            Working,
+            Unknown,
+            Ready,
+            Exited(Some(0)),
+        ];
         assert!(order.is_sorted_by_key(|status| status.urgency()));
         assert!(Failed.urgency() == Exited(Some(2)).urgency() && Working.urgency() == Running.urgency());
         assert!(Asks.needs_operator() && !Failed.needs_operator());

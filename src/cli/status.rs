@@ -47,7 +47,8 @@ const fn look(group: Status) -> Option<(char, &'static str)> {
         Status::Finished => ('✓', "fg=green"),
         Status::Working => ('*', "fg=yellow"),
         Status::Ready => ('·', "fg=cyan"),
-        Status::Unknown | Status::Gone => return None,
+        Status::Unknown => ('…', "fg=white"),
+        Status::Gone => return None,
         _ => ('?', "fg=magenta,bold"),
     })
 }

@@ -467,7 +467,7 @@ impl Arrangement {
 /// The place of a terminal by how urgently it needs the operator; the lowest comes first. A muted terminal has its place
 /// among those that need nobody.
 fn rank(item: Item<'_>, muted: bool) -> usize {
-    if muted { Status::Unknown.urgency() } else { item.status().urgency() }
+    if muted { Status::Ready.urgency() } else { item.status().urgency() }
 }
 
 /// The place of a terminal by what it does.

@@ -12,10 +12,10 @@ use ratatui::layout::Position;
 
 use super::action::Action;
 use super::arrangement::RowKey;
+use super::dialog::DialogBox;
 use super::frame::Hint;
 use super::help::{ExplanationView, Help};
 use super::item::Item;
-use super::dialog::DialogBox;
 use super::keymap::{Context, Keymap};
 use super::lists::copying;
 use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};

@@ -247,7 +247,7 @@ impl Ui {
             Some(Item::Terminal(terminal)) if terminal.state.waits() => {
                 self.open(self.guarded(DialogBox::meaning(terminal, meant, view.now)));
             }
-            Some(item) => self.say(format!("{} asks for no leave", item.id()), view),
+            Some(item) => self.say(format!("{} shows no dialog to answer", item.id()), view),
             None => {}
         }
     }

@@ -151,8 +151,8 @@ fn colour_says_what_the_glyph_says() {
         ("✓", Color::Green),
         ("⠋", Color::Yellow),
         ("⠋", Color::Yellow),
-        ("·", Color::Cyan),
         ("…", Color::Indexed(248)),
+        ("·", Color::Cyan),
         ("○", Color::Indexed(248)),
     ];
     assert_eq!(shown, expected.map(|(glyph, color)| (glyph.to_owned(), color)));
@@ -818,7 +818,7 @@ fn the_most_urgent_come_first_and_of_those_the_one_that_waited_longest() {
     fleet.terminals.reverse();
     let mut ui = dashboard();
     let expected = [
-        "shop-api", "billing", "new-repo", "infra", "nightly", "étude", "docs", "ingest", "検索", "web", "vague",
+        "shop-api", "billing", "new-repo", "infra", "nightly", "étude", "docs", "ingest", "検索", "vague", "web",
         "legacy",
     ];
     assert_eq!(names(&mut ui, &fleet), expected);

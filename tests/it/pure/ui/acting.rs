@@ -792,7 +792,7 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
         assert_eq!(press(&mut ui, &fleet, &chars("x")), [], "confirm = {confirm}");
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains("nothing to interrupt: the agent of legacy has ended"), "{shown}");
-        press(&mut ui, &fleet, &chars("kkx"));
+        press(&mut ui, &fleet, &chars("kx"));
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains("nothing to interrupt: web is ready") && !shown.contains("press in"), "{shown}");
     }
