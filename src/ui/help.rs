@@ -13,6 +13,7 @@ use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
 use super::scroll::{SearchableText, Viewport};
 use super::table::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::{self, padded};
+use super::times;
 use super::{Request, find};
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
@@ -347,7 +348,11 @@ impl Overlay for ExplanationView {
         let cells = usize::from(area.width).saturating_sub(4);
         let rows = self.shown().iter().flat_map(|line| text::hanging(line, cells));
         let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
-        let inner = frame::popup(canvas, buffer, area, "why", &lines, &mut self.view);
+        let title = match self.told.filter(|_| self.is_whole) {
+            Some(told) => format!("why, as of {}", times::to_the_second(told, canvas.zone)),
+            None => "why".to_owned(),
+        };
+        let inner = frame::popup(canvas, buffer, area, &title, &lines, &mut self.view);
         HitMap::at(frame::around(inner))
     }
 
