@@ -188,14 +188,20 @@ fn is_expected(dialog: &Dialog, expected: &str) -> bool {
 /// What a choice and a text of one's own answer, and the prompt that is to follow it.
 ///
 /// # Errors
-/// No option is meant, or it takes no text.
+/// No option is meant, it takes no text, or it takes one and there is none.
 pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result<(Reply, Option<String>), Failure> {
     let reply = Reply::meant(choice, dialog).map_err(|no_choice| unmeant(&no_choice, dialog))?;
     let (Some(text), Reply::Option(option)) = (text, &reply) else {
         return match text {
             Some(_) => Err(Failure::usage("a text goes with one option that takes one")
                 .hint(format!("its options: {}", dialog.list()))),
-            None => Ok((reply, None)),
+            None => match &reply {
+                Reply::Option(option) if dialog.takes_text(*option) => {
+                    Err(Failure::usage("this option takes a text: --text")
+                        .hint(format!("its options: {}", dialog.list())))
+                }
+                _ => Ok((reply, None)),
+            },
         };
     };
     let fit = PasteText::new(text).map_err(|unfit| {
