@@ -71,6 +71,12 @@ impl Tiles {
         let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
         if self.order.is_empty() {
             (self.order, self.chosen_at) = (items.iter().map(|item| item.key().clone()).collect(), now);
+            // Whatever the cursor is on stands beside the most urgent, not instead of them.
+            let beyond = self.order.iter().position(|key| Some(key) == selected).filter(|place| *place >= seen);
+            if let (Some(place), Some(last)) = (beyond, seen.checked_sub(1)) {
+                let key = self.order.remove(place);
+                self.order.insert(last, key);
+            }
             return;
         }
         let there: HashSet<&TerminalKey> = items.iter().map(|item| item.key()).collect();
@@ -80,7 +86,9 @@ impl Tiles {
         }
         let before: HashSet<&TerminalKey> = self.order.iter().take(seen).collect();
         let rank = |item: &Item<'_>| match before.contains(item.key()) {
-            true if is_held || Some(item.key()) == selected => 0,
+            true if is_held => 0,
+            // Who has paged to it comes back with it, once no key is pressed any more.
+            _ if !is_held && Some(item.key()) == selected => 0,
             _ if needs(*item) => 1,
             false if !is_due => 3,
             _ => 2,
