@@ -2,7 +2,8 @@
 
 /// Declares the actions with the name that a keymap uses, a sentence for the help, and what they are about: `row` for
 /// those that do something with the row that the cursor is on, `table` for those that move in the table, or change
-/// which rows there are and how they are shown, `machine` for those that need the tmux and the history of the machine that is watched.
+/// which rows there are and how they are shown, `machine` for those that need the tmux and the history of the machine that is watched,
+/// `line` for those that open something to type into.
 macro_rules! actions {
     ($($(#[$meta:meta])* $action:ident = $name:literal, $description:literal $([$($about:ident)+])?;)+) => {
         /// Something that the operator can ask for.
@@ -37,7 +38,7 @@ actions! {
     PageDown = "page-down", "one page down" [table];
     First = "first", "select the first terminal" [table];
     Last = "last", "select the last terminal" [table];
-    NextWaiting = "next-waiting", "select the next that needs you: longest wait first, then failed, then finished" [table];
+    NextWaiting = "next-waiting", "go to the longest wait, again: to the next; failed and finished only when nobody waits" [table];
     PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table];
     Filter = "filter", "filter the terminals" [table];
     Sort = "sort", "sort by attention, name, phase, age, agent, server in turn" [table];
@@ -49,20 +50,20 @@ actions! {
     UnmarkAll = "unmark-all", "remove all marks" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
-    Note = "note", "write a note on the terminal; an empty one takes it away" [row machine];
-    Rename = "rename", "name the terminal; an empty name gives it its own back" [row machine];
-    Label = "label", "label the terminal, or all marked ones, to group by" [row machine];
+    Note = "note", "write a note on the terminal; an empty one takes it away" [row machine line];
+    Rename = "rename", "name the terminal; an empty name gives it its own back" [row machine line];
+    Label = "label", "label the terminal, or all marked ones, to group by" [row machine line];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
     Open = "open", "answer the waiting dialog, or write a prompt" [row];
     AllowOnce = "allow-once", "open the dialog with its yes, this once, chosen" [row];
     Refuse = "refuse", "open the dialog with its no chosen" [row];
-    RefuseWhy = "refuse-why", "answer the dialog with no, and type why" [row];
-    Prompt = "prompt", "write a prompt" [row];
+    RefuseWhy = "refuse-why", "answer the dialog with no, and type why" [row line];
+    Prompt = "prompt", "write a prompt" [row line];
     History = "history", "show the terminal's history and earlier screens" [row table];
     Today = "today", "show who worked and who waited for you today, hour by hour, with cost" [machine];
-    Broadcast = "broadcast", "write a prompt to all marked terminals" [table];
+    Broadcast = "broadcast", "write a prompt to all marked terminals" [table line];
     Interrupt = "interrupt", "interrupt the agent, or all marked ones, after a question" [row];
-    Raw = "raw", "type directly into the terminal" [row];
+    Raw = "raw", "type directly into the terminal" [row line];
     Unqueue = "unqueue", "take back the terminal's queued prompts" [row];
     Explain = "explain", "explain the state" [row];
     Jump = "jump", "go to the terminal in tmux" [row machine];
@@ -137,6 +138,11 @@ impl Action {
     /// Whether it moves in the table, or changes which rows there are and how they are shown.
     pub fn is_of_table(self) -> bool {
         self.about().contains(&"table")
+    }
+
+    /// Whether it opens something to type into: where it does not, what is typed next must not be taken for keys.
+    pub fn opens_line(self) -> bool {
+        self.about().contains(&"line")
     }
 
     /// Whether it needs the tmux and the history of the machine that is watched, which `--connect` does not reach.

@@ -394,10 +394,13 @@ impl Arrangement {
         !self.flags.is_muted(item) && item.status().needs_operator()
     }
 
-    /// Those that should be looked at, in the order in which the operator goes to them whatever the rows are sorted by:
-    /// the most urgent first, and of those the one that has waited longest; what has finished comes last.
+    /// Those that the operator goes to, whatever the rows are sorted by: all that wait, the longest wait first. Only
+    /// where nobody does, those that should be looked at, most urgent first; what has finished comes last.
     pub fn queue<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
         let mut queue: Vec<Item<'a>> = self.shown(view).filter(|item| self.wants_a_look(*item)).collect();
+        if queue.iter().any(|item| self.needs_operator(*item)) {
+            queue.retain(|item| self.needs_operator(*item));
+        }
         queue.sort_by_cached_key(|item| (self.place_in_queue(*item), item.key().clone()));
         queue
     }

@@ -2,6 +2,7 @@
 
 mod table;
 mod tasks;
+mod waiting;
 
 use std::collections::HashMap;
 
@@ -19,6 +20,7 @@ use super::item::Item;
 use super::keymap::{Context, Keymap};
 use super::lists::copying;
 use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
+use super::question::TypeAhead;
 use super::toast::{self, Topic};
 use super::{Request, Ui, find};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -249,7 +251,14 @@ impl Ui {
     /// What does the same wherever it is asked for, and then what the table does.
     fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         let is_about_selected = self.overlays.iter().all(|overlay| overlay.terminal().is_none());
-        if action.is_of_row() && is_about_selected && self.has_lost_its_row(view) {
+        if action.is_of_row()
+            && is_about_selected
+            && let Some(why) = self.lost_row(view)
+        {
+            self.say_of(action, why, view);
+            if action == Action::Open {
+                self.memory.type_ahead.begin("the row that was meant is another one", true, view.now);
+            }
             return Vec::new();
         }
         match action {
@@ -279,7 +288,7 @@ impl Ui {
             Action::Close => drop(self.overlays.pop()),
             // The table cannot be seen, and nobody should move in it or change it.
             _ if self.is_table_hidden() && action.is_of_table() => {
-                self.say("that is done in the table".to_owned(), view)
+                self.say_of(action, "that is done in the table".to_owned(), view)
             }
             _ => return self.perform_in_fleet(action, view),
         }
@@ -292,37 +301,24 @@ impl Ui {
         if was_seen { dialog } else { dialog.typed_ahead() }
     }
 
-    /// Goes on to whoever else waits, in place of a prompt that nobody meant.
-    pub(super) fn follow_answer(&mut self, view: &View<'_>) {
-        let arrangement = &self.memory.arrangement;
-        if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {
-            self.select_waiting(true, view);
-        } else {
-            let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
-            self.say(format!("nobody waits any more; {key} writes a prompt"), view);
-        }
-    }
-
-    /// Whether a key that is for the selected row may have been meant for another one, which the operator is told;
-    /// else the cursor keeps to that row from now on.
-    fn has_lost_its_row(&mut self, view: &View<'_>) -> bool {
-        let Some(row) = self.cursor.row() else { return false };
+    /// Why a key that is for the selected row may have been meant for another one; where it was not, the cursor keeps
+    /// to that row from now on.
+    fn lost_row(&mut self, view: &View<'_>) -> Option<String> {
+        let row = self.cursor.row()?;
         let name = match row {
             RowKey::Head(group) => Some(group.title().to_owned()),
             RowKey::Terminal(_) => self.selected(view).map(|item| item.id().to_owned()),
         };
-        let why = match name {
-            None => "the selected terminal has just left".to_owned(),
+        match name {
+            None => Some("the selected terminal has just left".to_owned()),
             Some(name) if self.cursor.has_just_slipped(view.now) => {
-                format!("nothing was done: the rows have moved, and the cursor is on {name} now")
+                Some(format!("nothing was done: the rows have moved, and the cursor is on {name} now"))
             }
             Some(_) => {
                 self.cursor.stay();
-                return false;
+                None
             }
-        };
-        self.say(why, view);
-        true
+        }
     }
 
     /// Whether a whole view stands in place of the table and has the keyboard.
@@ -343,11 +339,16 @@ impl Ui {
         if is_typed && self.overlays.last().is_some_and(|overlay| overlay.is_over()) {
             return Vec::new();
         }
-        match self.options.keymap.action(self.context(), key) {
+        let action = self.options.keymap.action(self.context(), key);
+        if self.memory.type_ahead.holds(view.now) && self.is_typed_ahead(key, action, view) {
+            return Vec::new();
+        }
+        match action {
             Some(action) => self.perform(action, view),
             None if let Some(action) = self.options.keymap.withheld(self.context(), key) => {
                 let (key, name) = (Keymap::name_of(key), action.name());
-                self.say(format!("{key} ({name}) works on the machine itself only, not through --connect"), view);
+                let why = format!("{key} ({name}) works on the machine itself only, not through --connect");
+                self.say_of(action, why, view);
                 Vec::new()
             }
             None if self.overlays.is_empty() => {
@@ -365,7 +366,30 @@ impl Ui {
         }
     }
 
+    /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves is a key as ever.
+    fn is_typed_ahead(&mut self, key: KeyEvent, action: Option<Action>, view: &View<'_>) -> bool {
+        let leaves = matches!(action, Some(Action::Close | Action::Quit | Action::Suspend | Action::Redraw));
+        let opens_again = self.memory.type_ahead.opens_again() && key.code == KeyCode::Enter;
+        if opens_again || (leaves && key.modifiers.contains(KeyModifiers::CONTROL)) {
+            self.memory.type_ahead = TypeAhead::default();
+            return false;
+        }
+        if key.code == KeyCode::Esc {
+            self.memory.type_ahead = TypeAhead::default();
+            self.retire(&Topic::Key);
+        } else {
+            self.memory.type_ahead.prolong(view.now);
+            self.memory.tell_type_ahead(view.now);
+        }
+        true
+    }
+
     fn paste(&mut self, text: &str, view: &View<'_>) -> Vec<Request> {
+        if self.memory.type_ahead.holds(view.now) {
+            self.memory.type_ahead.prolong(view.now);
+            self.memory.tell_type_ahead(view.now);
+            return Vec::new();
+        }
         let (passed, requests) = self.with_top(view, |overlay, cx| overlay.paste(text, cx));
         if self.context() == Context::Filter {
             self.follow_filter(view);
@@ -380,6 +404,15 @@ impl Ui {
     /// Says why a key did nothing, or less than was meant.
     fn say(&mut self, why: String, view: &View<'_>) {
         self.notify_about(Topic::Key, Status::Unknown, why, view.now);
+    }
+
+    /// Says why an action did nothing. What is typed for a line that it would have opened goes nowhere.
+    fn say_of(&mut self, action: Action, why: String, view: &View<'_>) {
+        if action.opens_line() {
+            self.memory.refuse_line(&why, view.now);
+        } else {
+            self.say(why, view);
+        }
     }
 
     /// Lets all overlays know what came of something.
@@ -460,6 +493,8 @@ impl Ui {
     }
 
     fn click(&mut self, at: Position, view: &View<'_>) -> Vec<Request> {
+        // Nobody clicks while they type.
+        self.memory.type_ahead = TypeAhead::default();
         self.panes.release();
         if self.overlays.is_empty() {
             self.panes.hold(at, &self.drawn.regions);

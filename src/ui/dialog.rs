@@ -26,7 +26,7 @@ use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
 use super::theme::Theme;
 use super::toast::{self, Topic};
-use crate::dialog::{self, Manner, TextEntry};
+use crate::dialog::{self, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
 use crate::screen::Screen;
@@ -35,6 +35,10 @@ use crate::time::{Span, Timestamp};
 use crate::tmux::PasteText;
 
 pub use several::SeveralDialogs;
+pub use verdict::NO_LINE;
+
+/// Why what is typed into a dialog goes nowhere yet.
+const NEW: &str = "the dialog is new on the screen";
 
 /// How long an answered dialog that is still shown is taken for the old one.
 const FOLLOW: Span = Span::from_secs(3);
@@ -186,10 +190,6 @@ impl DialogBox {
                     true => self.question.look_first(),
                     false => self.question.shown_since(terminal.state.since().at),
                 }
-                if meant.is_some() && chosen.is_none() {
-                    // What is typed on was meant for the line that there is none of.
-                    self.question.shown_since(now);
-                }
             }
         }
         if self.stage != Stage::Sending {
@@ -316,7 +316,7 @@ impl DialogBox {
             None => {}
             Some(Held::NotWhole) if anyway => {}
             Some(Held::Not(Hold::Changed)) => {
-                let message = "the dialog changed just now, nothing was sent; look at it first".to_owned();
+                let message = "nothing was sent: it is new on the screen; look at it first".to_owned();
                 self.message = Some((Status::Stalled, message));
                 return;
             }
@@ -401,30 +401,6 @@ impl DialogBox {
             self.question.choose(option, &asked);
         }
     }
-
-    /// What is pressed for the chosen option, in words, or why there is none to press.
-    fn sends(&self) -> String {
-        let Some(shown) = &self.shown else { return String::new() };
-        let dialog = &shown.dialog;
-        match (dialog.manner, self.question.chosen()) {
-            _ if !dialog.can_answer() => "it has no options that can be read; answer with keys, or there".to_owned(),
-            (_, None) => String::new(),
-            (_, Some(chosen)) if self.typing.is_some() && !dialog.takes_text(chosen) => {
-                format!("sends: {}, and the text as the next prompt", dialog::in_words(&dialog.presses(chosen)))
-            }
-            _ if self.typing.is_some() => "sends: the text, then Enter".to_owned(),
-            (Manner::Several, _) => format!("sends: {}", dialog::in_words(&dialog.presses_to_tick(&self.ticks))),
-            (_, Some(chosen)) if self.wants_text() => {
-                let name = dialog.options.get(chosen).map_or("", |option| option.name.as_str());
-                format!("{name} takes a text, which is typed here first")
-            }
-            (Manner::Letters, Some(chosen)) => {
-                let name = dialog.options.get(chosen).map_or("", |option| option.name.as_str());
-                format!("sends: {name}, and Enter where it waits for it")
-            }
-            (_, Some(chosen)) => format!("sends: {}", dialog::in_words(&dialog.presses(chosen))),
-        }
-    }
 }
 
 impl Overlay for DialogBox {
@@ -487,7 +463,11 @@ impl Overlay for DialogBox {
             Action::Answer => self.answer(false, cx),
             Action::AnswerAnyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
-            _ if self.is_deaf(cx.view.now) => {}
+            _ if self.is_deaf(cx.view.now) => {
+                if action.opens_line() && self.question.is_deaf(cx.view.now) {
+                    cx.refuse_line(NEW);
+                }
+            }
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
             Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.answer_with(action, cx),
             Action::Template if self.typing.is_some() => match templates(&cx.options.templates, Some(&self.key)) {
@@ -506,12 +486,19 @@ impl Overlay for DialogBox {
     /// The dialog's own numbers and letters choose; they send nothing.
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_some() {
-            if !self.is_deaf(cx.view.now) {
+            if self.question.is_deaf(cx.view.now) {
+                // The end of a text without its beginning may say the opposite.
+                cx.refuse_line(NEW);
+            } else if !self.is_deaf(cx.view.now) {
                 self.typed(|line| line.key(key));
             }
         } else if let (KeyCode::Char(c), Some(shown), false) = (key.code, &self.shown, self.is_deaf(cx.view.now)) {
             let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
-            self.choose(shown.dialog.options.iter().position(named));
+            let option = shown.dialog.options.iter().position(named);
+            if option.is_none() && cx.options.keymap.action(Context::Fleet, key).is_some_and(Action::opens_line) {
+                cx.refuse_line("that is done in the table");
+            }
+            self.choose(option);
         }
         Flow::Stay
     }

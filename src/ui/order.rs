@@ -188,30 +188,33 @@ impl RowSelection {
         self.select(index, rows, now);
     }
 
-    /// The next of those that should be looked at, given most urgent first: the first one that the cursor has not been
-    /// at since it was last moved otherwise, so that one that comes up meanwhile is next whatever stands below. Once
-    /// one that waited has been answered, those that still wait come before all others again; once all have been gone
-    /// to, the first one again, without what has finished, which was seen on the way.
+    /// The next of those that should be looked at, given most urgent first: the first one that this has not led to
+    /// since the cursor was last moved otherwise. So the first of them comes first wherever the cursor is, also where
+    /// it is there already, and one that comes up meanwhile is next whatever stands below. Once one that waited has
+    /// been answered, or all have been gone to, it begins again, without what has finished, which was seen on the way.
     pub fn next_of<'a>(&mut self, queue: &[Item<'a>]) -> Option<Item<'a>> {
         let here = self.key().cloned();
         if self.walked.last().map(|(key, _)| key) != here.as_ref() {
-            let status = queue.iter().find(|item| Some(item.key()) == here.as_ref()).map(|item| item.status());
-            self.walked = here.clone().map(|key| (key, status.unwrap_or(Status::Unknown))).into_iter().collect();
+            self.walked.clear();
         }
         let waits = |key: &TerminalKey| queue.iter().any(|item| item.key() == key && item.status().needs_operator());
         if self.walked.iter().any(|(key, status)| status.needs_operator() && !waits(key)) {
             self.walked.retain(|(_, status)| *status == Status::Finished);
         }
-        let is_here = |item: &&Item<'_>| Some(item.key()) == here.as_ref();
         let was_there = |item: &Item<'_>| self.walked.iter().any(|(key, _)| key == item.key());
-        let next = queue.iter().find(|item| !is_here(item) && !was_there(item));
+        let next = queue.iter().find(|item| !was_there(item));
         if next.is_some() {
             return next.copied();
         }
         self.walked.retain(|(_, status)| *status == Status::Finished);
-        let is_over = |item: &Item<'_>| item.status() == Status::Finished;
-        let again = || queue.iter().filter(|item| !is_over(item));
-        again().find(|item| !is_here(item)).or(again().next()).copied()
+        queue.iter().find(|item| item.status() != Status::Finished).copied()
+    }
+
+    /// Takes the selected row for one that the way through those that should be looked at has led to.
+    pub fn has_looked_at(&mut self, selected: Item<'_>) {
+        if self.walked.last().is_none_or(|(key, _)| key != selected.key()) {
+            self.walked = vec![(selected.key().clone(), selected.status())];
+        }
     }
 
     /// The one before the selected row of those that need the operator, around the end.

@@ -13,6 +13,7 @@ use super::arrangement::{Arrangement, Bells};
 use super::composer::BroadcastDraft;
 use super::frame::{Canvas, Hint};
 use super::keymap::Context;
+use super::question::TypeAhead;
 use super::toast::{Toasts, Topic};
 use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -118,9 +119,22 @@ pub struct OverlayMemory {
     pub follow_ups: Vec<Intent>,
     /// The prompts that wait for each terminal until it is ready.
     pub queued: HashMap<TerminalKey, Vec<Waiting>>,
+    /// What is typed for a line that did not open.
+    pub type_ahead: TypeAhead,
 }
 
 impl OverlayMemory {
+    /// Says why no line opened, and lets what is typed for it go nowhere.
+    pub fn refuse_line(&mut self, why: &str, now: Timestamp) {
+        self.type_ahead.begin(why, false, now);
+        self.tell_type_ahead(now);
+    }
+
+    /// Says that what is typed goes nowhere, and why.
+    pub fn tell_type_ahead(&mut self, now: Timestamp) {
+        self.toasts.push(Some(Topic::Key), Status::Unknown, self.type_ahead.words(), now);
+    }
+
     /// What was begun for a terminal and is not on its way there.
     pub fn draft(&self, key: &TerminalKey) -> Option<&str> {
         self.drafts.get(key).filter(|draft| self.sending.get(key) != Some(draft)).map(String::as_str)
@@ -191,6 +205,11 @@ impl<'v> OverlayContext<'_, 'v> {
     /// Says why a key did nothing.
     pub fn say(&mut self, why: &str) {
         self.tell_about(Topic::Key, Status::Unknown, why.to_owned());
+    }
+
+    /// Says why no line opened, and lets what is typed for it go nowhere.
+    pub fn refuse_line(&mut self, why: &str) {
+        self.memory.refuse_line(why, self.view.now);
     }
 
     /// The terminal with an identity, as long as it is in the fleet.

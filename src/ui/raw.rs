@@ -122,8 +122,8 @@ impl Raw {
     fn held(&self, now: Timestamp) -> Option<&'static str> {
         let has_read = |dialog: &Arc<Dialog>| self.read.as_ref().is_some_and(|read| read.is_same(dialog));
         match &self.dialog {
-            _ if !self.is_shown => Some("the terminal was not on the screen yet; nothing was sent"),
-            _ if self.pause.holds(now) => Some("a dialog came up just now: no key goes there for a second"),
+            _ if !self.is_shown => Some("nothing was sent: the terminal was not on the screen yet"),
+            _ if self.pause.holds(now) => Some("nothing was sent: a dialog came up just now"),
             Some(dialog) if !has_read(dialog) => {
                 Some("nothing was sent: its dialog is not fully in view here; read it in its box, or go there")
             }
@@ -225,7 +225,12 @@ impl Overlay for Raw {
             return Flow::Stay;
         }
         if let Some(why) = self.held(cx.view.now) {
-            cx.say(why);
+            if !self.is_shown || self.pause.holds(cx.view.now) {
+                // The end of what is typed without its beginning is another command.
+                cx.refuse_line(why);
+            } else {
+                cx.say(why);
+            }
             return Flow::Stay;
         }
         if self.warns() {
@@ -267,6 +272,7 @@ impl Overlay for Raw {
             return Flow::Stay;
         }
         cx.tell(Status::Gone, "the terminal is gone".to_owned());
+        cx.memory.type_ahead.begin("the terminal is gone", false, cx.view.now);
         Flow::Close
     }
 }

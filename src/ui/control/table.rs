@@ -6,10 +6,10 @@ use crate::state::{Attention, Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
 use crate::time::Span;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{Group, RowKey, TableRow};
+use crate::ui::arrangement::{Group, RowKey};
 use crate::ui::columns::ColumnList;
 use crate::ui::composer::Composer;
-use crate::ui::dialog::{DialogBox, SeveralDialogs};
+use crate::ui::dialog::{DialogBox, NO_LINE, SeveralDialogs};
 use crate::ui::drill::Drill;
 use crate::ui::filter::{Filter, FilterBar};
 use crate::ui::frame::Hint;
@@ -26,6 +26,8 @@ use crate::ui::{Drawn, Request, Topic, Ui};
 
 /// How long after an answer the key that opens a row begins no prompt: it was meant for a dialog.
 const ANSWERED: Span = Span::from_secs(3);
+/// What is said where an action is for one terminal, and the cursor is on none.
+const NOTHING_SELECTED: &str = "no terminal is selected";
 /// Columns that one key moves the divider between the panes.
 const COLUMNS: i32 = 4;
 
@@ -125,9 +127,11 @@ impl Ui {
             Action::Interrupt => return self.interrupt(view),
             Action::Raw => match self.acted_on(view) {
                 Some(Item::Terminal(terminal)) => self.open(Raw::new(terminal.key.clone())),
-                Some(Item::Task(task)) if task.is_dead() => self.say(format!("{} has ended", task.id), view),
+                Some(Item::Task(task)) if task.is_dead() => {
+                    self.say_of(action, format!("{} has ended", task.id), view);
+                }
                 Some(Item::Task(task)) => self.open(Raw::for_task(task)),
-                None => {}
+                None => self.say_of(action, NOTHING_SELECTED.to_owned(), view),
             },
             Action::Unqueue => return self.unqueue(view),
             Action::Palette => {
@@ -144,7 +148,10 @@ impl Ui {
                     Action::Rename => (NotePart::Name, self.acted_on(view).into_iter().collect()),
                     _ => (NotePart::Text, self.acted_on(view).into_iter().collect()),
                 };
-                NoteBar::new(part, &items).into_iter().for_each(|bar| self.open(bar));
+                match NoteBar::new(part, &items) {
+                    Some(bar) => self.open(bar),
+                    None => self.say_of(action, NOTHING_SELECTED.to_owned(), view),
+                }
             }
             Action::Seen => return self.mark_seen(view),
             Action::SwitchPane => self.panes.switch(),
@@ -245,10 +252,15 @@ impl Ui {
     fn open_dialog(&mut self, meant: Action, view: &View<'_>) {
         match self.acted_on(view) {
             Some(Item::Terminal(terminal)) if terminal.state.waits() => {
-                self.open(self.guarded(DialogBox::meaning(terminal, meant, view.now)));
+                let dialog = DialogBox::meaning(terminal, meant, view.now);
+                if meant.opens_line() && !dialog.is_typing() {
+                    self.memory.refuse_line(NO_LINE, view.now);
+                }
+                self.open(self.guarded(dialog));
             }
-            Some(item) => self.say(format!("{} shows no dialog to answer", item.id()), view),
-            None => {}
+            Some(item) if item.status().needs_operator() => self.say_no_agent(meant, view),
+            Some(item) => self.say_of(meant, format!("{} is not asking anything", item.id()), view),
+            None => self.say_of(meant, NOTHING_SELECTED.to_owned(), view),
         }
     }
 
@@ -259,20 +271,26 @@ impl Ui {
     }
 
     fn compose(&mut self, view: &View<'_>) {
-        let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return self.say_no_agent(view) };
+        let Some(Item::Terminal(terminal)) = self.acted_on(view) else {
+            return self.say_no_agent(Action::Prompt, view);
+        };
         if terminal.state.has_ended() {
-            let name = &terminal.state.terminal.id;
-            return self.say(format!("{name} takes no prompt: its agent has ended"), view);
+            let why = format!("{} takes no prompt: its agent has ended", terminal.state.terminal.id);
+            return self.say_of(Action::Prompt, why, view);
         }
         self.open(Composer::new(terminal.key.clone(), &self.memory));
     }
 
     /// Says why a key that is for agents does nothing, before what is typed next is taken for keys of the dashboard.
-    fn say_no_agent(&mut self, view: &View<'_>) {
-        if let Some(Item::Task(task)) = self.acted_on(view) {
-            let raw = self.options.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
-            self.say(format!("{} is a task, and no agent; {raw} lets every key go there", task.id), view);
-        }
+    fn say_no_agent(&mut self, action: Action, view: &View<'_>) {
+        let why = match self.acted_on(view) {
+            Some(Item::Task(task)) => {
+                let raw = self.options.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
+                format!("{} is a task, and no agent; {raw} lets every key go there", task.id)
+            }
+            _ => NOTHING_SELECTED.to_owned(),
+        };
+        self.say_of(action, why, view);
     }
 
     /// Opens the composer for all marked terminals.
@@ -290,7 +308,7 @@ impl Ui {
         }
         if keys.is_empty() {
             let mark = self.options.keymap.key_for(Context::Fleet, Action::Mark).unwrap_or_default();
-            return self.say(format!("mark the terminals first ({mark})"), view);
+            return self.say_of(Action::Broadcast, format!("mark the terminals first ({mark})"), view);
         }
         self.open(Composer::for_several(keys, &self.memory));
     }
@@ -321,7 +339,7 @@ impl Ui {
             return Vec::new();
         }
         let Some(Item::Terminal(terminal)) = self.acted_on(view) else {
-            self.say_no_agent(view);
+            self.say_no_agent(Action::Interrupt, view);
             return Vec::new();
         };
         if let Some(needless) = Interrupt::needless(terminal) {
@@ -343,55 +361,6 @@ impl Ui {
         }
         self.say("nothing waits for this terminal".to_owned(), view);
         Vec::new()
-    }
-
-    /// From a dialog it goes on to what the next terminal waits for.
-    fn step_to_waiting(&mut self, forward: bool, view: &View<'_>) {
-        if !self.select_waiting(forward, view) {
-            self.say(self.why_none_waits(view), view);
-        } else if self.context() == Context::Dialog {
-            self.overlays.pop();
-            self.open_selected(view);
-        }
-    }
-
-    /// Why there is no next terminal to go to.
-    fn why_none_waits(&self, view: &View<'_>) -> String {
-        let arrangement = &self.memory.arrangement;
-        if !arrangement.queue(view).is_empty() {
-            return "nothing else needs you".to_owned();
-        }
-        let hidden: Vec<Item<'_>> =
-            Item::all(view).into_iter().filter(|item| arrangement.wants_a_look(*item)).collect();
-        let needing = hidden.iter().filter(|item| arrangement.needs_operator(**item)).count();
-        let message = match (hidden.len(), needing) {
-            (0, _) => return "nothing needs you".to_owned(),
-            (1, 0) => "1 that is worth a look".to_owned(),
-            (some, 0) => format!("{some} that are worth a look"),
-            (_, 1) => "1 that needs you".to_owned(),
-            (_, some) => format!("{some} that need you"),
-        };
-        let show = self.options.keymap.key_for(Context::Fleet, Action::Dismiss).unwrap_or_default();
-        format!("the filter hides {message} ({show} shows all)")
-    }
-
-    /// Selects the next row that should be looked at, most urgent first. A folded group that it is in is unfolded.
-    pub(super) fn select_waiting(&mut self, forward: bool, view: &View<'_>) -> bool {
-        let queue = self.memory.arrangement.queue(view);
-        let next = if forward { self.cursor.next_of(&queue) } else { self.cursor.previous_of(&queue) };
-        let Some(item) = next else { return false };
-        if let Some(group) = self.memory.arrangement.group_of(item) {
-            self.memory.arrangement.fold(&group, false);
-        }
-        let rows = self.rows(view);
-        let is_it = |row: &TableRow<'_>| row.item().is_some_and(|shown| shown.key() == item.key());
-        if let Some(index) = rows.iter().position(is_it) {
-            match forward {
-                true => self.cursor.walk_to(index, &rows, view.now),
-                false => self.cursor.select(index, &rows, view.now),
-            }
-        }
-        true
     }
 
     /// Does what an action says of the order of the rows.

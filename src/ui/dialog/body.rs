@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{DialogBox, Held, Shown, Typing};
-use crate::dialog::{Choice, Cut};
+use crate::dialog::{self, Choice, Cut, Manner};
 use crate::fleet::Terminal;
 use crate::screen::Row;
 use crate::status::Status;
@@ -196,6 +196,30 @@ impl DialogBox {
         buttons.extend([(Action::Jump, "go there and answer"), (Action::Close, close)]);
         let buttons = frame::buttons(canvas, buffer, sheet.buttons, self.context(), &buttons);
         HitMap { place: sheet.place, buttons }
+    }
+
+    /// What is pressed for the chosen option, in words, or why there is none to press.
+    fn sends(&self) -> String {
+        let Some(shown) = &self.shown else { return String::new() };
+        let dialog = &shown.dialog;
+        match (dialog.manner, self.question.chosen()) {
+            _ if !dialog.can_answer() => "it has no options that can be read; answer with keys, or there".to_owned(),
+            (_, None) => String::new(),
+            (_, Some(chosen)) if self.typing.is_some() && !dialog.takes_text(chosen) => {
+                format!("sends: {}, and the text as the next prompt", dialog::in_words(&dialog.presses(chosen)))
+            }
+            _ if self.typing.is_some() => "sends: the text, then Enter".to_owned(),
+            (Manner::Several, _) => format!("sends: {}", dialog::in_words(&dialog.presses_to_tick(&self.ticks))),
+            (_, Some(chosen)) if self.wants_text() => {
+                let name = dialog.options.get(chosen).map_or("", |option| option.name.as_str());
+                format!("{name} takes a text, which is typed here first")
+            }
+            (Manner::Letters, Some(chosen)) => {
+                let name = dialog.options.get(chosen).map_or("", |option| option.name.as_str());
+                format!("sends: {name}, and Enter where it waits for it")
+            }
+            (_, Some(chosen)) => format!("sends: {}", dialog::in_words(&dialog.presses(chosen))),
+        }
     }
 
     /// Why nothing is sent yet, in as many words as there is room for.

@@ -13,11 +13,16 @@ use crate::ui::input::LineInput;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::OverlayContext;
 
+/// What is said where no line can be opened for the reason of a no; the box says why.
+pub const NO_LINE: &str = "there is no line to type why";
+
 impl DialogBox {
     /// The same with an answer chosen, if the dialog has it. What is typed next is for this box from now on.
     pub fn meaning(terminal: &Terminal, answer: Action, now: Timestamp) -> Self {
         let mut dialog = Self { meant: Some(answer), ..Self::new(terminal.key.clone()) };
         dialog.follow(terminal, now);
+        // A line that opened later would get the end of what is typed now.
+        dialog.meant.take_if(|meant| meant.opens_line());
         dialog
     }
 
@@ -36,10 +41,20 @@ impl DialogBox {
         chosen.is_some_and(|(shown, chosen)| shown.dialog.refuses(chosen))
     }
 
+    /// Whether what is typed is a text.
+    pub fn is_typing(&self) -> bool {
+        self.typing.is_some()
+    }
+
     /// Answers yes this once, or no, where it is certain which option that is and all of it was read; else chooses it.
     /// A letter of the dialog's own only chooses, as all of them do.
     pub(super) fn answer_with(&mut self, answer: Action, cx: &mut OverlayContext<'_, '_>) {
-        let Some(dialog) = self.shown.as_ref().map(|shown| Arc::clone(&shown.dialog)) else { return };
+        let Some(dialog) = self.shown.as_ref().map(|shown| Arc::clone(&shown.dialog)) else {
+            if answer.opens_line() {
+                cx.refuse_line(NO_LINE);
+            }
+            return;
+        };
         if self.stage != Stage::Choosing || self.typing.is_some() {
             return;
         }
@@ -49,8 +64,8 @@ impl DialogBox {
         }
         let Some(option) = meant_option(&dialog, answer) else {
             self.message = Some((Status::Stalled, unknown(&dialog, answer)));
-            if answer == Action::RefuseWhy {
-                self.question.shown_since(cx.view.now);
+            if answer.opens_line() {
+                cx.refuse_line(NO_LINE);
             }
             return;
         };

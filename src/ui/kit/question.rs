@@ -26,7 +26,7 @@ const FRAMED: u16 = 16;
 /// Why a key that sends something does nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// What is asked changed just now.
+    /// What is asked came up or changed just now.
     Changed,
     /// The terminal is too small to show what is asked.
     TooSmall,
@@ -40,7 +40,7 @@ impl Hold {
         let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
         let read_on = |action, rows| format!("read on: {} {}", key(action), text::counted(rows, "row"));
         match self {
-            Hold::Changed => "it changed just now: no key does anything for a second".to_owned(),
+            Hold::Changed => "new on the screen: no key does anything for a second".to_owned(),
             Hold::TooSmall => "too small to read it here".to_owned(),
             Hold::Unread(above, 0) => read_on(up, above),
             Hold::Unread(_, below) => read_on(down, below),
@@ -78,6 +78,45 @@ impl Pause {
     pub fn holds(&self, now: Timestamp) -> bool {
         // A clock that was set back must not hold them for hours.
         self.since.is_some_and(|since| !self.shown || (since <= now && now.since(since) < LOOK_FIRST))
+    }
+}
+
+/// What is typed for a line that did not open goes nowhere: its letters are keys that nobody meant. It begins with the
+/// key that opened nothing, and each key after it prolongs it, until the operator pauses.
+#[derive(Clone, Debug, Default)]
+pub struct TypeAhead {
+    pause: Pause,
+    /// Why no line opened.
+    why: String,
+    /// Whether the key that opens a row may be pressed again, as long as nothing was typed.
+    opens_again: bool,
+}
+
+impl TypeAhead {
+    /// Begins, and says why.
+    pub fn begin(&mut self, why: &str, opens_again: bool, now: Timestamp) {
+        *self = Self { pause: Pause::since(now), why: why.to_owned(), opens_again };
+    }
+
+    /// Whether keys go nowhere.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.pause.holds(now)
+    }
+
+    /// Whether a key that opens the row is no text.
+    pub fn opens_again(&self) -> bool {
+        self.opens_again
+    }
+
+    /// Takes in a key that goes nowhere.
+    pub fn prolong(&mut self, now: Timestamp) {
+        (self.pause, self.opens_again) = (Pause::since(now), false);
+    }
+
+    /// What the operator is told.
+    pub fn words(&self) -> String {
+        let nothing = if self.why.contains("nothing was") { "" } else { "nothing was sent, and " };
+        format!("{}; {nothing}what you type is ignored until you pause", self.why)
     }
 }
 

@@ -287,7 +287,7 @@ fn a_key_for_a_row_does_nothing_just_after_the_cursor_came_there_by_itself() {
 }
 
 #[test]
-fn n_goes_to_who_needs_you_first_and_to_finished_ones_last() {
+fn n_goes_to_the_longest_wait_and_to_what_has_failed_or_finished_only_when_nobody_waits() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
@@ -306,14 +306,42 @@ fn n_goes_to_who_needs_you_first_and_to_finished_ones_last() {
         press(&mut ui, &fleet, &chars("n"));
         walk.push(name(&mut ui, &fleet));
     }
-    assert_eq!(walk[..3], ["shop-api", "billing", "new-repo"], "those that wait come first");
-    assert_eq!(walk[5], "docs", "what has finished comes last: {walk:?}");
+    let round = ["shop-api", "billing", "new-repo"];
+    assert_eq!(walk, [round, round].concat(), "only those that wait, the longest wait first");
     press(&mut ui, &fleet, &chars("N"));
-    assert_eq!(name(&mut ui, &fleet), walk[4]);
+    assert_eq!(name(&mut ui, &fleet), "billing");
+    // Where the cursor is on the longest wait already, whoever put it there, it stays there first.
+    for keys in [&[KeyCode::Home][..], &[KeyCode::End, KeyCode::Home], &[KeyCode::Down, KeyCode::Up]] {
+        press(&mut ui, &fleet, keys);
+        press(&mut ui, &fleet, &chars("n"));
+        assert_eq!(name(&mut ui, &fleet), "shop-api");
+        assert!(text(&mut ui, &fleet, 120, 40).contains("shop-api waits longest; n again goes to the next"));
+        press(&mut ui, &fleet, &chars("n"));
+        assert_eq!(name(&mut ui, &fleet), "billing");
+        press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Esc]);
+    }
+    // Beside one that waits, nothing else is gone to.
+    let all = fleet.terminals.clone();
+    for index in [1, 2] {
+        turn_into(&mut fleet, index, Attention::None);
+        fleet.terminals[index].state.assessment.business_state = BusinessState::Working;
+    }
+    press(&mut ui, &fleet, &chars("nnn"));
+    assert_eq!(name(&mut ui, &fleet), "shop-api");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nobody waits but shop-api"));
+    turn_into(&mut fleet, 0, Attention::None);
+    fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
+    let mut walk = Vec::new();
+    for _ in 0..4 {
+        press(&mut ui, &fleet, &chars("n"));
+        walk.push(name(&mut ui, &fleet));
+    }
+    assert_eq!((walk[0].as_str(), walk[3].as_str()), ("infra", "docs"), "what has finished comes last: {walk:?}");
+    fleet.terminals = all;
     // One that begins to wait is next, wherever the walk is.
     press(&mut ui, &fleet, &chars("Gn"));
     assert_eq!(name(&mut ui, &fleet), "shop-api");
-    press(&mut ui, &fleet, &chars("nnn"));
+    press(&mut ui, &fleet, &chars("nn"));
     let web = fleet.terminals.iter().position(|it| it.state.terminal.id == "web").expect("web");
     turn_into(&mut fleet, web, Attention::Approval);
     press(&mut ui, &fleet, &chars("n"));
@@ -446,6 +474,9 @@ fn keys_move_and_ask() {
     press(&mut ui, &fleet, &[KeyCode::Home]);
     assert!(selected(&mut ui, &fleet).contains("shop-api"));
     press(&mut ui, &fleet, &chars("N"));
+    assert!(selected(&mut ui, &fleet).contains("new-repo"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &[KeyCode::Down; 6]);
     assert!(selected(&mut ui, &fleet).contains("docs"));
     let key = fleet.terminals[5].key.clone();
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
@@ -939,7 +970,7 @@ fn groups_fold_and_count_what_they_hide() {
     press(&mut ui, &fleet, &[KeyCode::Home]);
     press(&mut ui, &fleet, &chars("n"));
     assert!(selected(&mut ui, &fleet).contains("shop-api"));
-    press(&mut ui, &fleet, &chars("nnn"));
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Right, KeyCode::Down]);
     assert!(selected(&mut ui, &fleet).contains("infra"));
     press(&mut ui, &fleet, &[KeyCode::Left]);
     assert!(selected(&mut ui, &fleet).contains("▸ prod"), "the cursor goes to the head of what it folds");
@@ -1447,6 +1478,7 @@ fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
         (vec![KeyCode::End], "legacy"),
         (chars("j"), "legacy"),
         (vec![KeyCode::Left, KeyCode::Home], "shop-api"),
+        (chars("n"), "shop-api"),
         (chars("n"), "billing"),
     ] {
         press(&mut ui, &fleet, &keys);
@@ -1512,6 +1544,34 @@ fn tiles_stay_where_they_are_and_one_that_begins_to_wait_comes_at_once() {
     fleet.terminals.retain(|terminal| terminal.state.terminal.id != later[5]);
     let (left, _) = tiles(&mut ui, &fleet);
     assert_eq!(left.iter().zip(&later).filter(|(now, before)| now != before).count(), 1, "{left:?}");
+}
+
+#[test]
+fn those_that_wait_have_a_tile_in_view_wherever_the_cursor_is() {
+    let mut fleet = SampleFleet::usual();
+    let kinds = SampleFleet::usual().terminals;
+    let make = |n: u32| {
+        let mut terminal = kinds[if n < 2 { 0 } else { 8 }].clone();
+        terminal.key.pane = fleetwatch::fleet::PaneId(100 + n);
+        terminal.state.terminal.id = format!("w-{n:02}");
+        terminal
+    };
+    fleet.terminals = (0..22).map(make).collect();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    // The cursor is on the last row when the grid comes.
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char('v'), KeyCode::Char('v')]);
+    let expect = |ui: &mut Ui, fleet: &SampleFleet| {
+        let (shown, selected) = tiles(ui, fleet);
+        assert_eq!((shown.len(), selected.as_str()), (12, "w-21"), "{shown:?}");
+        assert_eq!(shown[..2], ["w-00", "w-01"]);
+    };
+    expect(&mut ui, &fleet);
+    // Who pages to the last ones comes back with the one that was chosen there.
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::End]);
+    fleet.now = fleet.now + Span::from_secs(6);
+    let (shown, selected) = tiles(&mut ui, &fleet);
+    assert!(shown.len() == 12 && shown.contains(&"w-00".to_owned()) && shown.contains(&selected), "{shown:?}");
 }
 
 #[test]
@@ -1723,11 +1783,11 @@ fn backwards_the_least_urgent_is_next_and_its_group_is_unfolded() {
     let mut ui = dashboard();
     press(&mut ui, &fleet, &chars("bbbb"));
     press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('Z'), KeyCode::Char('N')]);
-    assert!(selected(&mut ui, &fleet).contains("docs"), "the least urgent one, as if it came after all others");
+    assert!(selected(&mut ui, &fleet).contains("new-repo"), "the shortest wait, as if it came after all others");
     press(&mut ui, &fleet, &chars("N"));
-    assert!(selected(&mut ui, &fleet).contains("étude"));
-    press(&mut ui, &fleet, &chars("nnnnnn"));
-    assert!(selected(&mut ui, &fleet).contains("docs"));
+    assert!(selected(&mut ui, &fleet).contains("billing"));
+    press(&mut ui, &fleet, &chars("nnn"));
+    assert!(selected(&mut ui, &fleet).contains("new-repo"));
 }
 
 #[test]
@@ -1912,7 +1972,7 @@ fn tasks_stand_among_the_agents() {
     let shown = names(&mut ui, &fleet);
     assert_eq!(shown[..6], ["shop-api", "billing", "deploy", "new-repo", "infra", "lint"], "what asks, what failed");
     assert_eq!(shown.len(), 16);
-    press(&mut ui, &fleet, &chars("nn"));
+    press(&mut ui, &fleet, &chars("nnn"));
     assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production? [y/N]"));
     let key = fleet.tasks.iter().find(|task| task.id == "deploy").expect("a task").key.clone();
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);

@@ -650,6 +650,7 @@ fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
     frame(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("B"));
     assert!(text(&mut ui, &fleet, 160, 45).contains("mark the terminals first"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
     // The approval, the finished one, the working one, the one that is gone.
     for down in [0, 5, 1, 3] {
         press(&mut ui, &fleet, &vec![KeyCode::Down; down]);
@@ -834,12 +835,13 @@ fn the_key_that_asks_stops_an_agent_where_its_profile_says_how() {
 
 #[test]
 fn the_mode_in_which_keys_go_to_a_terminal_cannot_be_overlooked() {
-    let fleet = SampleFleet::usual();
+    let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("r"));
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [], "nobody has seen yet where the key would go");
     assert!(text(&mut ui, &fleet, 120, 40).contains("every key goes to shop-api"));
+    fleet.now = fleet.now + Span::from_millis(1_100);
     let key = fleet.terminals[0].key.clone();
     let pressed = |name: &str| {
         let (keys, dialog) = (vec![name.parse().unwrap()], fleet.terminals[0].dialog.clone());
@@ -854,4 +856,97 @@ fn the_mode_in_which_keys_go_to_a_terminal_cannot_be_overlooked() {
     // Terminals report the chord as a digit.
     assert_eq!(control(&mut ui, &fleet, '5'), []);
     assert!(text(&mut ui, &fleet, 120, 40).contains("? help"));
+}
+
+/// Types at the speed of fingers, and looks at each frame. Nothing must be asked for.
+fn type_slowly(ui: &mut Ui, fleet: &mut SampleFleet, keys: &str) {
+    for key in keys.chars() {
+        fleet.now = fleet.now + Span::from_millis(110);
+        let key = if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) };
+        assert_eq!(press(ui, fleet, &[key]), [], "{key:?}");
+        frame(ui, fleet, 120, 40);
+    }
+}
+
+#[test]
+fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
+    let commands = "refactor it: go *  plan any release\nyn12\n";
+    let mut fleet = SampleFleet::usual();
+    ask(&mut fleet, 0, "Which?\n❯ 1. Alpha\n  2. Beta");
+    fleet.tasks = tasks();
+    let build = names(&mut dashboard(), &fleet).iter().position(|name| name == "lint").expect("a task");
+    let row = |name: &str| names(&mut dashboard(), &fleet).iter().position(|it| it == name).expect("a row");
+    let (docs, legacy) = (row("docs"), row("legacy"));
+    for (at, key, told) in [
+        (0, 'w', "there is no line to type why"),
+        (docs, 'w', "docs is not asking anything"),
+        (legacy, 'i', "legacy takes no prompt: its agent has ended"),
+        (build, 'i', "lint is a task, and no agent"),
+        (docs, 'B', "mark the terminals first"),
+    ] {
+        let mut fleet = SampleFleet { terminals: fleet.terminals.clone(), ..SampleFleet::usual() };
+        fleet.tasks = tasks();
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &vec![KeyCode::Down; at]);
+        press(&mut ui, &fleet, &[KeyCode::Char(key)]);
+        let before = text(&mut ui, &fleet, 120, 40);
+        assert!(before.contains(told) && before.contains("nothing was sent, and what you"), "{told}: {before}");
+        type_slowly(&mut ui, &mut fleet, commands);
+        let shown = text(&mut ui, &fleet, 120, 40);
+        for opened in ["prompt to", "every key goes to", "marked", "pinned", "/fact"] {
+            assert!(!shown.contains(opened), "{told}: {opened}: {shown}");
+        }
+        assert!(shown.contains("nothing was sent, and what you"), "it is told as long as it is so: {shown}");
+        ui.handle(&Event::Paste("go on\n".to_owned()), &fleet.view());
+        assert!(!text(&mut ui, &fleet, 120, 40).contains("to paste a prompt"), "{told}");
+        // Esc ends it, and so does a pause.
+        press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char('?')]);
+        assert!(text(&mut ui, &fleet, 120, 40).contains("for what is selected now") || at == 0, "{told}");
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+        press(&mut ui, &fleet, &[KeyCode::Char(key)]);
+        fleet.now = fleet.now + Span::from_millis(1_100);
+        press(&mut ui, &fleet, &[KeyCode::Char('?')]);
+        assert!(!text(&mut ui, &fleet, 120, 40).contains("enter open"), "{told}");
+    }
+}
+
+#[test]
+fn an_answer_is_not_begun_in_its_middle() {
+    // A dialog that came up just now: the first letters of the reason would be lost.
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    fleet.terminals.truncate(1);
+    fleet.terminals[0].state.since = NOW;
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("w"));
+    type_slowly(&mut ui, &mut fleet, "do not drop it, keep it\n");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("No: ") && shown.contains("the dialog is new on the screen"), "{shown}");
+    fleet.now = fleet.now + Span::from_millis(1_100);
+    type_slowly(&mut ui, &mut fleet, "keep it");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("2  No: keep it"));
+    // A dialog that has long been there is no new one.
+    let mut fleet = SampleFleet::usual();
+    ask(&mut fleet, 0, "Which?\n❯ 1. Alpha\n  2. Beta");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("w"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("new on the screen") && shown.contains("1 to 2 choose"), "{shown}");
+}
+
+#[test]
+fn no_key_goes_to_a_terminal_that_was_not_on_the_screen_nor_do_those_behind_it() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down; 6]);
+    assert_eq!(press(&mut ui, &fleet, &chars("rm")), [], "no frame has shown it");
+    frame(&mut ui, &fleet, 120, 40);
+    type_slowly(&mut ui, &mut fleet, " -r build\n");
+    fleet.now = fleet.now + Span::from_millis(1_100);
+    assert_eq!(acts(&press(&mut ui, &fleet, &chars("m"))).len(), 1);
 }

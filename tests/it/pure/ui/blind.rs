@@ -460,6 +460,7 @@ fn a_row_that_is_gone_offers_nothing_that_needs_it() {
         assert_eq!(press(&mut ui, &fleet, &chars(&key.to_string())), []);
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains(why) && !shown.contains("prompt to"), "{shown}");
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
     }
 }
 

@@ -350,7 +350,7 @@ fn several_dialogs_are_answered_at_once_and_each_outcome_is_told() {
     desk.wait("answer 3 of 3 dialogs");
     desk.wait("Allow make a?");
     desk.wait("Allow make b?");
-    desk.wait_without("it changed just now");
+    desk.wait_without("new on the screen");
     desk.press("2");
     desk.wait("left out: doves, it has no option 2 No");
     assert!(!desk.watched.screen("birds:").contains("answered"), "choosing sends nothing");
@@ -390,6 +390,50 @@ fn a_text_for_an_option_that_gives_the_prompt_back_is_the_next_prompt() {
     assert!(code == Some(0) && told.contains("  > do it 'otherwise'\n"), "{told}");
     desk.watched.wait_for_text("birds:", "● heard do it 'otherwise'");
     assert!(desk.watched.screen("birds:").contains("● answered 2"));
+    // An option that is a line to type in, and no line.
+    desk.tell_parrot("type");
+    desk.watched.wait_for_text("birds:", "2. Type something.");
+    let (code, told) = answer(&["2"]);
+    assert!(code == Some(2) && told.contains("this option takes a text: --text"), "{told}");
+    assert!(!desk.watched.screen("birds:").contains("typed"), "nothing was pressed");
+}
+
+/// Presses keys at the speed of fingers, which is what the dashboard has to tell from a pause.
+fn type_slowly(desk: &Desk, keys: &str) {
+    for key in keys.split_whitespace() {
+        desk.press(key);
+        std::thread::sleep(std::time::Duration::from_millis(110));
+    }
+}
+
+#[test]
+fn a_reason_without_a_line_for_it_is_no_row_of_commands() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    type_slowly(&desk, "w r e f a c t o r Space i t Enter");
+    desk.wait("birds is not asking anything; nothing was sent, and what you type is ignored until you pause");
+    assert!(desk.screen().contains("1 ready"), "{}", desk.screen());
+    for opened in ["every key goes to", "prompt to", "marked", "why"] {
+        assert!(!desk.screen().contains(&format!("─ {opened}")), "{}", desk.screen());
+    }
+    assert!(!desk.watched.screen("birds:").contains("refactor"));
+    desk.press("Escape");
+    desk.wait_without("is not asking anything");
+    // A dialog without a no: the `r` of the text gave the keyboard to the terminal, and Enter chose there.
+    desk.tell_parrot("menu");
+    desk.wait("1 needs you");
+    type_slowly(&desk, "w p l e a s e Space r u n Space 2 Enter Enter");
+    desk.wait("there is no line to type why");
+    desk.wait("1 to 3 choose");
+    assert!(!desk.screen().contains("every key goes to"), "{}", desk.screen());
+    assert!(desk.watched.screen("birds:").contains("> Alpha"), "nothing was sent");
+    // The first Escape ends what is ignored, unless the pause was long enough, and the next one closes the box.
+    wait_until("the box to close", || {
+        desk.press("Escape");
+        !desk.screen().contains("close; nothing was sent")
+    });
+    desk.leave();
 }
 
 #[test]
