@@ -121,7 +121,18 @@ impl Ui {
         self.drawn.buttons = frame::hints(&canvas, buffer, regions.footer, self.context(), &hints);
         self.drawn.buttons.extend(on_top);
         let needing = self.rows_that_need(&rows);
-        self.memory.toasts.draw(&canvas, buffer, regions.body, &Free { keyboard, rows: &needing });
+        let waits = self.selected(view).is_some_and(|item| item.status().needs_operator());
+        let asks = if waits && self.overlays.is_empty() { self.screen_pane() } else { Rect::ZERO };
+        self.memory.toasts.draw(&canvas, buffer, regions.body, &Free { keyboard, rows: &needing, asks });
+    }
+
+    /// Where the screen of the selected row stands.
+    fn screen_pane(&self) -> Rect {
+        match self.panes.single(&self.drawn.regions) {
+            None => self.drawn.regions.right,
+            Some(Below::Preview) => self.drawn.regions.left,
+            Some(Below::Log) => Rect::ZERO,
+        }
     }
 
     /// Where the rows are that messages should not hide: the selected one, and those that need the operator.

@@ -161,6 +161,8 @@ pub struct Free<'a> {
     pub keyboard: Keyboard,
     /// Rows that should stay in view.
     pub rows: &'a [Rect],
+    /// The screen of a terminal that waits: what it asks should stay in view.
+    pub asks: Rect,
 }
 
 /// What has the keyboard.
@@ -193,7 +195,8 @@ impl Free<'_> {
         let hidden = place.intersection(self.keyboard.place);
         let is_drawn = |at: &Position| buffer.cell(*at).is_some_and(|cell| cell.symbol() != " ");
         let keyboard = if self.keyboard.is_view { hidden.positions().filter(is_drawn).count() } else { cells(hidden) };
-        Cost(keyboard, self.rows.iter().map(|row| cells(place.intersection(*row))).sum())
+        let rows: usize = self.rows.iter().map(|row| cells(place.intersection(*row))).sum();
+        Cost(keyboard, rows + place.intersection(self.asks).positions().filter(is_drawn).count())
     }
 }
 

@@ -139,3 +139,20 @@ fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() 
         assert_eq!(lines(&before)[row], lines(&after)[row], "{}", lines(&after).join("\n"));
     }
 }
+
+#[test]
+fn messages_hide_nothing_that_the_selected_terminal_asks() {
+    let mut fleet = SampleFleet::usual();
+    let asked =
+        ["Allow rm -rf build in the directory of the project, and all that depends on it?", "❯ 1. Yes", "  2. No"];
+    super::acting::ask(&mut fleet, 0, &asked.join("\n"));
+    let mut ui = dashboard();
+    if !text(&mut ui, &fleet, 80, 24).contains("2. No") {
+        press(&mut ui, &fleet, &[KeyCode::Tab]);
+    }
+    let (before, after) = before_and_after(&mut ui, &fleet, 80, 24);
+    for option in ["❯ 1. Yes", "  2. No"] {
+        let row = lines(&before).iter().position(|line| line.contains(option)).expect("the option");
+        assert_eq!(lines(&before)[row], lines(&after)[row], "{}", lines(&after).join("\n"));
+    }
+}
