@@ -120,6 +120,8 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
     desk.wait("1 working");
     desk.press("B");
     desk.wait("mark the terminals first (space)");
+    desk.press("Escape");
+    desk.wait_without("mark the terminals first");
     desk.press("*");
     desk.wait("2 marked");
     desk.press("B");
