@@ -207,7 +207,7 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
         (MOVES, "before an age, or under STABLE: the screen still moves"),
         ("data", "in the header: all that is shown is younger than that"),
     ] {
-        lines.push(vec![(format!("  {}", padded(mark, MARK)), parts.quiet), (text.to_owned(), parts.text)]);
+        lines.push(vec![(format!("  {} ", padded(mark, MARK - 1)), parts.quiet), (text.to_owned(), parts.text)]);
     }
     lines.into_iter().flat_map(|line| hanging(line, room)).collect()
 }

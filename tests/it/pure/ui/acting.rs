@@ -295,7 +295,8 @@ fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
 #[test]
 fn keys_typed_ahead_answer_nothing_that_was_not_looked_at() {
     let mut fleet = SampleFleet::usual();
-    for keys in ["n\n", "na"] {
+    // The first `n` says who waits longest, the second goes on.
+    for keys in ["nn\n", "nna"] {
         let mut ui = dashboard();
         frame(&mut ui, &fleet, 120, 40);
         // All of it arrives before another frame: nobody has seen which row `n` led to.
