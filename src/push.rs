@@ -94,5 +94,6 @@ fn address(endpoint: &str) -> Result<(Uri, String), PushFault> {
     Ok((uri, name))
 }
 
-#[cfg(all(test, feature = "serve"))]
+#[cfg(feature = "serve")]
+#[cfg(test)]
 mod tests;

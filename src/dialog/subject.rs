@@ -170,7 +170,11 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
     let said: Vec<String> = excerpt
         .lines()
         .map(bare)
-        .take_while(|line| !first_option.is_some_and(|option| line.contains(option)))
+        .take_while(|line| match first_option {
+            Some(option) => !line.contains(option),
+            // What was kept of a dialog has no options, but the mark of the chosen one.
+            None => !line.starts_with("> "),
+        })
         .filter(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("Tip:"))
         .collect();
     if let Some(command) = said.iter().find_map(|line| line.strip_prefix("$ ")) {
@@ -235,6 +239,9 @@ mod tests {
         let boxed = "Run the command\n────\n╭───╮\n│ rm x │\n╰───╯\nRun this?\n❯ 1. Yes";
         assert_eq!(told(boxed), "rm x");
         assert_eq!(told("Proceed?\n❯ 1. Yes"), "");
+        let kept = |excerpt: &str| subject(excerpt, None).map(ApprovalSubject::in_words).unwrap_or_default();
+        assert_eq!(kept("Allow which?\n> Alpha\nBeta\nGamma"), "", "an option is not what it is about");
+        assert_eq!(kept("Shell\nrm db\nAllow it?\n> 1. Yes\n2. No"), "rm db");
     }
 
     #[test]
