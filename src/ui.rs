@@ -40,6 +40,8 @@ use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
 pub use action::Action;
+pub use filter::{Filter, Unclear};
+pub use flags::Flags;
 pub use interrupt::Interrupt;
 pub use item::{Item, what_of_agent};
 pub use keymap::{Binding, Context, Keymap, KeymapError};

@@ -5,13 +5,16 @@ use serde_json::Value;
 use super::survey::Watched;
 use super::target::{Meant, nearest};
 use super::{Done, Failure, GlobalOptions, output, table};
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, View};
 use crate::time::Timestamp;
-use crate::ui::{COLUMNS, Column, Item};
+use crate::ui::{COLUMNS, Column, Filter, Flags, Item, Unclear};
 
 /// Print every watched terminal and task with its state, once.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
+    /// Print only what fits, as the filter of the dashboard reads it: `api`, `is:needs-you`, `agent:claude waited:>5m`.
+    #[arg(value_name = "FILTER")]
+    pub filter: Vec<String>,
     /// Print one JSON array with the full public state of each terminal and task.
     #[arg(long)]
     pub json: bool,
@@ -26,7 +29,9 @@ pub struct Args {
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let columns = args.columns.as_deref().map(columns).transpose()?;
     let survey = Watched::open(options).await?.survey_with_prompts().await?;
-    let view = survey.fleet.view(survey.now);
+    let mut view = survey.fleet.view(survey.now);
+    let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
+    keep_what_fits(&Filter::new(&args.filter.join(" ")), &mut view)?;
     if args.json {
         let terminals =
             view.terminals.iter().map(|terminal| json(&survey.fleet, Meant::Terminal(terminal), survey.now));
@@ -38,12 +43,27 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         std::mem::forget((survey, all));
         return done;
     }
-    if view.terminals.is_empty() && view.tasks.is_empty() {
+    if is_empty {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
         eprintln!("no pane of {} runs a known agent or is named by the configuration", servers.join(", "));
         return output::print("");
     }
     output::print(&table::table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width(), survey.now))
+}
+
+/// Leaves in a view what a filter lets through.
+///
+/// # Errors
+/// The filter asks for a state that there is none of, or for a number that is none.
+fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(), Failure> {
+    if let Some(doubt) = filter.doubt(view).filter(Unclear::is_wrong) {
+        return Err(Failure::usage(doubt.in_short()).hint(doubt.hint()));
+    }
+    let (flags, now) = (Flags::default(), view.now);
+    let mut fits = filter.matcher(&flags, now);
+    view.terminals.retain(|terminal| fits(Item::from(*terminal)));
+    view.tasks.retain(|task| fits(Item::from(*task)));
+    Ok(())
 }
 
 /// The full public state of a terminal or a task (SPEC §2, §9), with what the operator notes of it.

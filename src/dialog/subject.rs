@@ -204,10 +204,11 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
             }
             Some(told)
         }
-        (None, Some(last)) => Some(match act(&said[asked]) {
-            Some(act) => ApprovalSubject { act: Some(act), what: last.clone() },
-            None => ApprovalSubject { act: None, what: format!("{} {last}", said[asked]) },
-        }),
+        (None, Some(last)) => match act(&said[asked]) {
+            Some(act) => Some(ApprovalSubject { act: Some(act), what: last.clone() }),
+            // Where the options are not known it may be one of them, or what stands below them.
+            None => first_option.map(|_| ApprovalSubject { act: None, what: format!("{} {last}", said[asked]) }),
+        },
         (None, None) => None,
     }
 }

@@ -289,7 +289,7 @@ const NEAREST: usize = 3;
 
 impl Unclear {
     /// In a few words.
-    fn in_short(&self) -> String {
+    pub fn in_short(&self) -> String {
         match self {
             Unclear::State(word) => format!("no state {word}"),
             Unclear::Field(word) => format!("no field {word}:"),
@@ -299,7 +299,7 @@ impl Unclear {
     }
 
     /// Whether nothing can ever fit.
-    fn is_wrong(&self) -> bool {
+    pub fn is_wrong(&self) -> bool {
         matches!(self, Unclear::State(_) | Unclear::Number(..))
     }
 

@@ -559,6 +559,15 @@ fn the_demo_is_listed_explained_and_answered() {
         }
     }
 
+    let listed = |words: &[&str]| {
+        let states: Vec<Value> = serde_json::from_str(&demo.run(&[&["list", "--json"], words].concat()).out).unwrap();
+        states.iter().map(|state| state["terminal"]["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&["shop"]), ["shop-api"]);
+    assert_eq!(listed(&["is:needs-you", "agent:claude", "shop"]), ["shop-api"]);
+    assert_eq!(listed(&["is:needs-you", "agent:gemini"]), Vec::<String>::new());
+    let refused = demo.run(&["list", "is:reddy"]);
+    assert!(refused.code == Some(2) && refused.errors.contains("did you mean is:ready?"), "{refused:?}");
     let explained = demo.run(&["explain", "shop"]).out;
     assert!(explained.starts_with("shop-api waits for your approval: "), "{explained}");
     let answer = explained.split("\n\n").next().unwrap();
