@@ -220,7 +220,7 @@ impl Notices {
             let has_changed = version.is_none() || version != view.version;
             let is_due = self.due.is_some_and(|due| due <= now);
             // A clock that was set back says nothing of how long ago it was.
-            self.is_behind = has_changed && (at..at + NOTICES).contains(&now);
+            self.is_behind = has_changed && !is_due && (at..at + NOTICES).contains(&now);
             if self.is_behind || !(has_changed || is_due) {
                 return false;
             }
@@ -334,6 +334,12 @@ mod tests {
         assert!(notices.are_looked_for(&fleet.view(set_back)));
         notices.due = Some(begin);
         assert!(notices.are_looked_for(&fleet.view(begin)), "what is due waits for no change");
+        fleet.handle(Input::TimePassed, begin);
+        notices.due = Some(begin + moment);
+        assert!(
+            notices.are_looked_for(&fleet.view(begin + moment)),
+            "and is not put off, to be asked for without a pause"
+        );
     }
     use crate::profile::ProfileSet;
     use crate::state::Problem;

@@ -248,7 +248,9 @@ impl Engine {
 
     /// Takes in what has happened, at `now`.
     pub fn handle(&mut self, event: EngineEvent, now: Timestamp) {
-        if now.since(std::mem::replace(&mut self.handled, now)) > STOPPED {
+        let before = std::mem::replace(&mut self.handled, now);
+        // A clock that was set back begins anew.
+        if now < before || now.since(before) > STOPPED {
             self.resumed = now;
         }
         match event {

@@ -477,7 +477,9 @@ impl State {
 
     /// The prompt of the turn in flight, where it is known: an older one came before the last turn had ended.
     pub fn works_on(&self) -> Option<&str> {
-        let is_of_this_turn = self.agent.get(FactName::LastPrompt)?.at > self.last_turn.at.unwrap_or_default();
+        // What was sent since may not be on the screen yet.
+        let (ended, sent) = (self.last_turn.at, self.lifecycle_authority.anchor_armed_at);
+        let is_of_this_turn = self.agent.get(FactName::LastPrompt)?.at > ended.max(sent).unwrap_or_default();
         self.agent.text(FactName::LastPrompt).filter(|_| is_of_this_turn)
     }
 

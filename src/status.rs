@@ -75,6 +75,10 @@ impl Status {
         }
         match state.attention {
             Attention::None => Status::doing(state),
+            // A screen that stands there and cannot be read may ask something.
+            Attention::Finished if matches!(state.turn.phase, Phase::Unknown) && state.stability.stable => {
+                Status::doing(state)
+            }
             attention => Status::of_attention(attention),
         }
     }

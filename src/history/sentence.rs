@@ -201,17 +201,17 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
         return None;
     }
     let outcome = input.outcome.as_deref();
+    let answer = match &input.sent {
+        Sent::Answer { choice, about, .. } if about.is_empty() => choice.clone(),
+        // What was answered must not be cut off by how.
+        Sent::Answer { choice, about, .. } => format!("{}, to {about}", cut(choice, LONGEST_CHOICE)),
+        Sent::Prompt { .. } | Sent::Keys { .. } => String::new(),
+    };
+    let answer = answer.as_str();
     if outcome == Some(Outcome::Accepted(None).word()) {
         let (verb, what) = match &input.sent {
             Sent::Prompt { text } => (format!("prompted {name}"), text.as_str()),
-            Sent::Answer { choice, about, .. } => {
-                let answered = match about.is_empty() {
-                    true => choice.clone(),
-                    // What was answered must not be cut off by how.
-                    false => format!("{}, to {about}", cut(choice, LONGEST_CHOICE)),
-                };
-                return Some(Sentence::new(Actor::You, None, &format!("answered {name}"), &answered));
-            }
+            Sent::Answer { .. } => (format!("answered {name}"), answer),
             Sent::Keys { keys } => match keys.iter().all(|key| key.chars().nth(1).is_none() || key == "(text)") {
                 true => (format!("typed in {name}"), ""),
                 false => (format!("pressed {} in {name}", keys.join(" ")), ""),
@@ -230,7 +230,8 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
         Some(word) => (format!("{done} {name}, {word}"), Status::Unknown),
         None => (format!("{done} {name}, outcome not known"), Status::Unknown),
     };
-    Some(Sentence::new(Actor::You, Some(status), &verb, input.detail.as_deref().unwrap_or_default()))
+    let told = [answer, input.detail.as_deref().unwrap_or_default()].into_iter().filter(|part| !part.is_empty());
+    Some(Sentence::new(Actor::You, Some(status), &verb, &told.collect::<Vec<_>>().join("; ")))
 }
 
 /// What became of a message to an agent.

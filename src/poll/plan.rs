@@ -18,7 +18,7 @@ use crate::hash::{Fnv, fnv};
 use crate::ids::ServerInstance;
 use crate::profile::Program;
 use crate::task;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
 
 pub(super) use pane::Suspect;
@@ -227,9 +227,8 @@ impl ServerMemory {
             };
             if pane.is_task() {
                 // In whole seconds of the server's clock, which may be another machine's.
-                let ended = listed
-                    .died
-                    .map(|died| at - crate::time::Span::from_secs(look.clock.saturating_sub(died).unsigned_abs()));
+                let ago = |died| u64::try_from(look.clock.saturating_sub(died)).unwrap_or_default();
+                let ended = listed.died.map(|died| at - Span::from_secs(ago(died)));
                 gathering.add(key, &listed, pane, facts, &capture, ended);
                 continue;
             }

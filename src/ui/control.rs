@@ -13,7 +13,6 @@ use ratatui::layout::Position;
 
 use super::action::Action;
 use super::arrangement::RowKey;
-use super::dialog::DialogBox;
 use super::frame::Hint;
 use super::help::{ExplanationView, Help};
 use super::item::Item;
@@ -122,7 +121,9 @@ impl Ui {
                 Topic::Prompt(key.clone())
             }
             Act::Answer { .. } => {
-                self.answered = Some(view.now);
+                if outcome.is_accepted() || matches!(outcome, Outcome::Unverified { .. }) {
+                    self.answered = Some(view.now);
+                }
                 Topic::Dialog(key.clone())
             }
             Act::Keys { .. } | Act::Interrupt { .. } => Topic::Keys(key.clone()),
@@ -295,12 +296,6 @@ impl Ui {
         Vec::new()
     }
 
-    /// The box of a dialog; one whose row nobody has seen under the cursor is to be looked at first, as keys were typed ahead.
-    pub(super) fn guarded(&self, dialog: DialogBox) -> DialogBox {
-        let was_seen = !self.overlays.is_empty() || self.drawn.selected.as_ref() == self.cursor.row();
-        if was_seen { dialog } else { dialog.typed_ahead() }
-    }
-
     /// Why a key that is for the selected row may have been meant for another one; where it was not, the cursor keeps
     /// to that row from now on.
     fn lost_row(&mut self, view: &View<'_>) -> Option<String> {
@@ -369,7 +364,7 @@ impl Ui {
     /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves is a key as ever.
     fn is_typed_ahead(&mut self, key: KeyEvent, action: Option<Action>, view: &View<'_>) -> bool {
         let leaves = matches!(action, Some(Action::Close | Action::Quit | Action::Suspend | Action::Redraw));
-        let opens_again = self.memory.type_ahead.opens_again() && key.code == KeyCode::Enter;
+        let opens_again = self.memory.type_ahead.opens_again() && action == Some(Action::Open);
         if opens_again || (leaves && key.modifiers.contains(KeyModifiers::CONTROL)) {
             self.memory.type_ahead = TypeAhead::default();
             return false;

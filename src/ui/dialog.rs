@@ -361,7 +361,14 @@ impl DialogBox {
     }
 
     /// What is typed is a part of what is asked from now on.
-    fn typed(&mut self, change: impl FnOnce(&mut LineInput) -> bool) {
+    fn enter(&mut self, change: impl FnOnce(&mut LineInput) -> bool, cx: &mut OverlayContext<'_, '_>) {
+        if self.question.is_deaf(cx.view.now) {
+            // The end of a text without its beginning may say the opposite.
+            return cx.refuse_line(NEW);
+        }
+        if self.is_deaf(cx.view.now) {
+            return;
+        }
         let is_open = self.stage == Stage::Choosing;
         if let Some(Typing { line, option: Some(option) }) = self.typing.as_mut().filter(|_| is_open) {
             let option = *option;
@@ -486,12 +493,7 @@ impl Overlay for DialogBox {
     /// The dialog's own numbers and letters choose; they send nothing.
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_some() {
-            if self.question.is_deaf(cx.view.now) {
-                // The end of a text without its beginning may say the opposite.
-                cx.refuse_line(NEW);
-            } else if !self.is_deaf(cx.view.now) {
-                self.typed(|line| line.key(key));
-            }
+            self.enter(|line| line.key(key), cx);
         } else if let (KeyCode::Char(c), Some(shown), false) = (key.code, &self.shown, self.is_deaf(cx.view.now)) {
             let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
             let option = shown.dialog.options.iter().position(named);
@@ -506,15 +508,15 @@ impl Overlay for DialogBox {
     fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_none() {
             cx.say("a pasted text is no answer; nothing was sent");
-        } else if !self.is_deaf(cx.view.now) {
-            self.typed(|line| line.paste(text));
+        } else {
+            self.enter(|line| line.paste(text), cx);
         }
         Flow::Stay
     }
 
     fn take_reply(&mut self, reply: OverlayReply, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if let (OverlayReply::Text(text), false) = (reply, self.is_deaf(cx.view.now)) {
-            self.typed(|line| line.paste(&text));
+        if let OverlayReply::Text(text) = reply {
+            self.enter(|line| line.paste(&text), cx);
         }
         Flow::Stay
     }

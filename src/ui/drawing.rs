@@ -16,6 +16,9 @@ use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
+/// How long after the last key the table goes back to its first row, if the cursor stays in view.
+const REST: Span = Span::from_secs(3);
+
 impl Ui {
     /// Draws a frame. Nothing of it depends on anything but this dashboard and the view.
     pub fn draw(&mut self, frame: &mut Frame<'_>, view: &View<'_>) {
@@ -155,7 +158,12 @@ impl Ui {
         rows: &[TableRow<'_>],
         writing: bool,
     ) -> Drawn {
-        let (regions, first) = (self.drawn.regions, self.drawn.first);
+        let (regions, mut first) = (self.drawn.regions, self.drawn.first);
+        // Who has waited longest stands on top, and is not to stay out of view.
+        let rests = self.touched.is_none_or(|touched| view.now.since(touched) > REST);
+        if rests && self.tiles.is_none() && self.cursor.index() < table::page(regions.table) {
+            first = 0;
+        }
         if rows.is_empty() {
             let below = Rect { height: regions.footer.y.saturating_sub(regions.table.y), ..regions.table };
             header::draw_empty(canvas, buffer, below, view);

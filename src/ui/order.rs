@@ -66,6 +66,11 @@ impl RowSelection {
         self.since
     }
 
+    /// Whether a key that chooses the row itself has led here, and no longer ago than that.
+    pub fn has_just_come(&self, now: Timestamp, span: Span) -> bool {
+        !self.walked.is_empty() && (self.since..self.since + span).contains(&now)
+    }
+
     /// The selected terminal, if it is still there.
     pub fn terminal<'a>(&self, view: &View<'a>) -> Option<&'a Terminal> {
         super::find(view, self.key()?)

@@ -210,6 +210,11 @@ pub struct TableHits {
     pub columns: usize,
 }
 
+/// Rows that fit. One row stays blank between the table and what is below it.
+pub fn page(area: Rect) -> usize {
+    usize::from(area.height.saturating_sub(u16::from(area.height > 2) + u16::from(area.height > 4)))
+}
+
 /// Draws the heading and the rows that fit, so that the selected row is among them.
 pub fn draw(
     canvas: &Canvas<'_>,
@@ -221,8 +226,7 @@ pub fn draw(
 ) -> TableHits {
     let heading = u16::from(area.height > 2);
     let layout = canvas.arrangement.layout(canvas.version, usize::from(area.width), rows, canvas.now);
-    // One row stays blank between the table and what is below it.
-    let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
+    let page = page(area);
     let first = Viewport::first_for(first, selected, page, rows.len());
     if heading == 1 {
         let room = draw_extent(canvas, buffer, area, rows, first, page);

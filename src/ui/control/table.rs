@@ -229,8 +229,8 @@ impl Ui {
         }
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if terminal.state.waits() {
-            self.open(self.guarded(DialogBox::new(terminal.key.clone())));
-        } else if self.answered.is_some_and(|at| view.now.since(at) < ANSWERED) {
+            self.open(self.guarded(DialogBox::new(terminal.key.clone()), view.now));
+        } else if self.answered.is_some_and(|at| (at..at + ANSWERED).contains(&view.now)) {
             self.follow_answer(view);
         } else {
             self.compose(view);
@@ -256,7 +256,7 @@ impl Ui {
                 if meant.opens_line() && !dialog.is_typing() {
                     self.memory.refuse_line(NO_LINE, view.now);
                 }
-                self.open(self.guarded(dialog));
+                self.open(self.guarded(dialog, view.now));
             }
             Some(item) if item.status().needs_operator() => self.say_no_agent(meant, view),
             Some(item) => self.say_of(meant, format!("{} is not asking anything", item.id()), view),

@@ -1,11 +1,16 @@
 //! The way through the terminals that wait, and through those that are worth a look where none does.
 
 use crate::fleet::View;
+use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::arrangement::TableRow;
+use crate::ui::dialog::DialogBox;
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::{Topic, Ui};
+
+/// How long the cursor is on a row before anybody can have read what stands there.
+const READ: Span = Span::from_millis(300);
 
 impl Ui {
     /// From a dialog it goes on to what the next terminal waits for.
@@ -97,5 +102,12 @@ impl Ui {
             self.say(format!("nobody waits any more; {key} writes a prompt"), view);
         }
         self.memory.type_ahead.begin("no prompt was begun, as a dialog was answered just now", true, view.now);
+    }
+
+    /// The box of a dialog; one whose row nobody can have read under the cursor is to be looked at first, as keys were typed ahead.
+    pub(super) fn guarded(&self, dialog: DialogBox, now: Timestamp) -> DialogBox {
+        let is_ahead = self.drawn.selected.as_ref() != self.cursor.row() || self.cursor.has_just_come(now, READ);
+        let was_seen = !self.overlays.is_empty() || !is_ahead;
+        if was_seen { dialog } else { dialog.typed_ahead() }
     }
 }

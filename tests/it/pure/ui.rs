@@ -1459,7 +1459,7 @@ fn tiles(ui: &mut Ui, fleet: &SampleFleet) -> (Vec<String>, String) {
 
 #[test]
 fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
-    let fleet = SampleFleet::usual();
+    let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("vv"));
@@ -1485,6 +1485,7 @@ fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
         assert_eq!(tiles(&mut ui, &fleet).1, at, "after {keys:?}");
     }
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key: fleet.terminals[1].key.clone() }]);
+    fleet.now = fleet.now + Span::from_secs(1);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 160, 45).contains("sends: "), "Enter opens the dialog");
     press(&mut ui, &fleet, &[KeyCode::Esc]);

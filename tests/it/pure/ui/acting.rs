@@ -309,11 +309,21 @@ fn keys_typed_ahead_answer_nothing_that_was_not_looked_at() {
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains("Which database"), "{shown}");
     }
-    // Key by key, each with its frame, nothing is in the way.
+    // Nobody reads a dialog in a tenth of a second, though it was drawn.
+    let mut ui = dashboard();
+    for key in ['n', 'n', '\n'] {
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) }]);
+        fleet.now = fleet.now + Span::from_millis(85);
+    }
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    // Key by key, each with its frame and a moment, nothing is in the way.
     let mut ui = dashboard();
     for key in [KeyCode::Char('n'), KeyCode::Enter] {
         frame(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &[key]);
+        fleet.now = fleet.now + Span::from_millis(300);
     }
     frame(&mut ui, &fleet, 120, 40);
     assert!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])).is_some());
