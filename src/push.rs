@@ -46,9 +46,9 @@ pub struct PushServices {
 }
 
 impl PushServices {
-    /// Whether a service can have this name.
+    /// Whether an address can have this name: what [`PushServices::reach`] never finds is none.
     pub fn is_name(name: &str) -> bool {
-        address(&format!("https://{name}/")).is_ok_and(|(uri, _)| uri.path() == "/" && uri.query().is_none())
+        !name.contains('*') && service(&format!("https://{name}/")).is_ok_and(|found| found.eq_ignore_ascii_case(name))
     }
 
     /// How far an address may lead.
@@ -56,7 +56,7 @@ impl PushServices {
     /// # Errors
     /// It is none, or that of no service that is known.
     pub fn reach(&self, endpoint: &str) -> Result<Reach, PushFault> {
-        let (_, name) = address(endpoint)?;
+        let name = service(endpoint)?;
         if self.own.iter().any(|own| own.eq_ignore_ascii_case(&name)) {
             return Ok(Reach::Anywhere);
         }
@@ -77,6 +77,14 @@ static SERVICES: LazyLock<Vec<String>> = LazyLock::new(|| {
     }
     toml::from_str(include_str!("../config/push.toml")).map(|File { services }| services).unwrap_or_default()
 });
+
+/// The name of the service at an address.
+///
+/// # Errors
+/// It is none.
+pub fn service(endpoint: &str) -> Result<String, PushFault> {
+    address(endpoint).map(|(_, name)| name)
+}
 
 /// An address of `https`, and its name in small letters, with its port unless it is the usual one.
 fn address(endpoint: &str) -> Result<(Uri, String), PushFault> {
