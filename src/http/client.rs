@@ -214,9 +214,11 @@ impl Endpoint {
 fn is_outside(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(it) => {
-            let [first, second, ..] = it.octets();
+            let [first, second, third, _] = it.octets();
             let is_shared = first == 100 && second & 0xc0 == 64;
-            let is_odd = it.is_unspecified() || first == 0 || first >= 224 || it.is_documentation();
+            // For measurements in somebody's own network, and for what a network tells its own machines.
+            let is_special = first == 198 && second & 0xfe == 18 || (first, second, third) == (192, 0, 0);
+            let is_odd = first == 0 || first >= 224 || it.is_documentation() || is_special;
             !(it.is_private() || it.is_loopback() || it.is_link_local() || is_shared || is_odd)
         }
         // Of version 6 only those that are given out; among them are ways to those of version 4.
@@ -262,7 +264,15 @@ mod tests {
 
     #[test]
     fn networks_of_somebodys_own_are_told_from_the_internet() {
-        for outside in ["1.1.1.1", "172.217.16.10", "100.128.0.1", "2a00:1450:4001:80b::200a", "::ffff:8.8.8.8"] {
+        for outside in [
+            "1.1.1.1",
+            "172.217.16.10",
+            "100.128.0.1",
+            "198.20.0.1",
+            "192.0.1.1",
+            "2a00:1450:4001:80b::200a",
+            "::ffff:8.8.8.8",
+        ] {
             assert!(is_outside(outside.parse().unwrap()), "{outside}");
         }
         for inside in [
@@ -272,6 +282,9 @@ mod tests {
             "192.168.1.1",
             "169.254.169.254",
             "100.64.0.1",
+            "198.18.0.1",
+            "198.19.255.255",
+            "192.0.0.170",
             "0.0.0.0",
             "224.0.0.1",
             "255.255.255.255",
