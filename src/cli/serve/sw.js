@@ -14,6 +14,16 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   event.waitUntil(open(event.notification.data && event.notification.data.row));
 });
+// The browser has ended what it was told by. The server learns of a new one from the page alone, which has the token.
+self.addEventListener('pushsubscriptionchange', (event) => event.waitUntil(renew(event)));
+async function renew({ oldSubscription, newSubscription }) {
+  try {
+    if (!newSubscription && oldSubscription) await self.registration.pushManager.subscribe(oldSubscription.options);
+  } catch { /* Then the page asks for one. */ }
+  await self.registration.showNotification('fleetwatch', {
+    body: 'Open fleetwatch once to go on being told.', tag: 'subscription', icon: '/icon.png', data: { row: null },
+  });
+}
 async function open(row) {
   const pages = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
   const page = pages.find((it) => it.visibilityState === 'visible') || pages[0];
