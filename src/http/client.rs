@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -61,7 +61,11 @@ impl Endpoint {
     pub fn new(url: &str, authority: Option<&Path>) -> Result<Self, HttpError> {
         let address = WebAddress::parse(url)
             .map_err(|error| HttpError::Address { what: error.to_string(), hint: WebAddressError::HINT.to_owned() })?;
-        let tls = if address.is_encrypted() { Some(connector(authority)?) } else { None };
+        let tls = if address.is_encrypted() {
+            Some(authority.map_or_else(of_system, |path| connector(Some(path)))?)
+        } else {
+            None
+        };
         Ok(Self { place: address.place(), address, tls, token: None, is_outside: false })
     }
 
@@ -226,6 +230,16 @@ fn is_outside(address: IpAddr) -> bool {
             let [first, second, ..] = it.segments();
             first & 0xe000 == 0x2000 && first != 0x2002 && !(first == 0x2001 && second == 0)
         }
+    }
+}
+
+/// Checks certificates by the system's authorities, which are read once: there are hundreds.
+fn of_system() -> Result<TlsConnector, HttpError> {
+    static OF_SYSTEM: OnceLock<TlsConnector> = OnceLock::new();
+    match OF_SYSTEM.get() {
+        Some(known) => Ok(known.clone()),
+        // What is missing may come.
+        None => connector(None).map(|made| OF_SYSTEM.get_or_init(|| made).clone()),
     }
 }
 
