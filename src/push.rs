@@ -12,6 +12,8 @@ use serde::Deserialize;
 #[cfg(feature = "serve")]
 pub use seal::{LONGEST_TEXT, PushKey, Subscription};
 
+/// The file in the state directory that says by which tokens browsers are told; all builds of a user share it.
+pub const TOKENS: &str = "tokens.json";
 /// The longest address of a subscription, in bytes.
 const LONGEST_ADDRESS: usize = 1024;
 /// Why somebody cannot be told by Web Push.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::history;
 use crate::private;
-use crate::push::{PushKey, Subscription};
+use crate::push::{PushKey, Subscription, TOKENS};
 use crate::state::words;
 use crate::time::Timestamp;
 
@@ -71,7 +71,7 @@ pub struct TokenFile(PathBuf);
 impl TokenFile {
     /// `None` where there is no directory for it.
     pub fn of_user() -> Option<Self> {
-        history::state_directory().map(|directory| Self(directory.join("tokens.json")))
+        history::state_directory().map(|directory| Self(directory.join(TOKENS)))
     }
 
     pub fn at(path: PathBuf) -> Self {
