@@ -54,14 +54,14 @@ impl From<String> for NotTaken {
 ///
 /// # Errors
 /// Nobody does, or the headers say that there is nothing to send any more.
-pub(super) async fn post(
-    endpoint: &Endpoint,
-    headers: impl Fn() -> Result<Vec<(HeaderName, HeaderValue)>, String>,
-    body: &[u8],
-) -> Result<(), NotTaken> {
+pub(super) async fn post<F>(endpoint: &Endpoint, headers: impl Fn() -> F, body: &[u8]) -> Result<(), NotTaken>
+where
+    F: Future<Output = Result<Vec<(HeaderName, HeaderValue)>, String>>,
+{
     let mut pauses = PAUSES.iter();
     loop {
-        let why = match endpoint.ask(Method::POST, "", &headers()?, body.to_vec(), ATTEMPT).await {
+        let headers = headers().await?;
+        let why = match endpoint.ask(Method::POST, "", &headers, body.to_vec(), ATTEMPT).await {
             Ok(answer) if answer.status.is_success() => return Ok(()),
             Ok(answer) => {
                 let status = answer.status;

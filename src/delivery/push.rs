@@ -1,8 +1,9 @@
 //! Notices in browsers: each goes to every subscription whose token is good, and a later one of a terminal takes the place of an
 //! earlier one.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -16,7 +17,7 @@ use super::post::{self, NotTaken, Places};
 use crate::history;
 use crate::http::Endpoint;
 use crate::notify::Dispatch;
-use crate::push::{PushKey, PushServices, Reach, Subscription};
+use crate::push::{self, PushKey, PushServices, Reach, Subscription};
 use crate::token::TokenFile;
 
 /// How long a push service keeps what a browser has not taken, in seconds: what waits then is found by whoever looks.
@@ -73,12 +74,13 @@ fn row(state: &Value) -> Value {
 pub(super) struct Pusher {
     services: PushServices,
     places: Places,
+    newest: Newest,
     troubles: Troubles,
 }
 
 impl Pusher {
     pub(super) fn new(services: PushServices, troubles: Troubles) -> Self {
-        Self { services, places: Places::default(), troubles }
+        Self { services, places: Places::default(), newest: Newest::default(), troubles }
     }
 
     pub(super) fn set_services(&mut self, services: PushServices) {
@@ -87,16 +89,15 @@ impl Pusher {
 
     /// Begins to tell all that want to be told.
     pub(super) fn push(&self, delivery: &Dispatch) {
-        let (this, messages) = (self.clone(), Message::of(delivery));
-        tokio::spawn(async move {
-            let begun = tokio::task::spawn_blocking(move || this.begin(&messages).map_err(|why| (this.troubles, why)));
-            if let Ok(Err((troubles, why))) = begun.await {
-                troubles.tell(SUBJECT, &why);
-            }
+        // Taken here, in the order of the notices: what is begun below is begun in any.
+        let (this, messages, number) = (self.clone(), Message::of(delivery), self.newest.number());
+        tokio::task::spawn_blocking(move || match this.begin(&messages, number) {
+            Ok(()) => this.troubles.passed(SUBJECT),
+            Err(why) => this.troubles.tell(SUBJECT, &why),
         });
     }
 
-    fn begin(&self, messages: &[Message]) -> Result<(), String> {
+    fn begin(&self, messages: &[Message], number: u64) -> Result<(), String> {
         // Without a place for tokens there is none.
         let Some(tokens) = TokenFile::of_user() else { return Ok(()) };
         let subscriptions = tokens.subscriptions().map_err(|error| error.to_string())?;
@@ -106,63 +107,152 @@ impl Pusher {
         let key = tokens.push_key().map_err(|error| error.to_string())?;
         let (tokens, key) = (Arc::new(tokens), Arc::new(key));
         for subscription in subscriptions {
+            let subject = match push::service(&subscription.endpoint) {
+                Ok(service) => format!("{SUBJECT} by {service}"),
+                Err(_) => SUBJECT.to_owned(),
+            };
+            let endpoint = match self.endpoint(&subscription) {
+                Ok(endpoint) => endpoint,
+                Err(why) => {
+                    self.troubles.tell(&subject, &why);
+                    continue;
+                }
+            };
             for message in messages {
                 let Some(place) = self.places.take() else {
                     return Err("too many are on their way; a notice was not sent".to_owned());
                 };
+                let Some(turn) = self.newest.turn(&subscription, &message.topic, number) else { continue };
                 let order = Order {
                     to: subscription.clone(),
+                    endpoint: endpoint.clone(),
                     message: message.clone(),
+                    turn,
                     key: Arc::clone(&key),
                     tokens: Arc::clone(&tokens),
                 };
-                let (services, troubles) = (self.services.clone(), self.troubles.clone());
+                let (subject, troubles) = (subject.clone(), self.troubles.clone());
                 tokio::spawn(async move {
                     let _place = place;
-                    match order.carry_out(&services).await {
-                        Ok(()) => troubles.passed(SUBJECT),
-                        Err(why) => troubles.tell(SUBJECT, &why),
+                    match order.carry_out().await {
+                        Ok(Told::Yes) => troubles.passed(&subject),
+                        Ok(Told::NoMore) => {}
+                        Err(why) => troubles.tell(&subject, &why),
                     }
                 });
             }
         }
         Ok(())
     }
+
+    fn endpoint(&self, to: &Subscription) -> Result<Endpoint, String> {
+        let reach = self.services.reach(&to.endpoint).map_err(|fault| fault.to_string())?;
+        let endpoint = Endpoint::new(&to.endpoint, None).map_err(|error| error.to_string())?;
+        Ok(if reach == Reach::Outside { endpoint.outside() } else { endpoint })
+    }
+}
+
+/// The number of the newest message of each topic that is on its way to a browser. An older one that got there after it would take
+/// its place.
+#[derive(Clone, Debug, Default)]
+struct Newest {
+    numbers: Arc<AtomicU64>,
+    under_way: Arc<Mutex<HashMap<(String, String), u64>>>,
+}
+
+impl Newest {
+    /// Each is higher than those before.
+    fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// `None` where a newer one is under way.
+    fn turn(&self, to: &Subscription, topic: &str, number: u64) -> Option<Turn> {
+        self.turn_at((to.endpoint.clone(), topic.to_owned()), number)
+    }
+
+    fn turn_at(&self, at: (String, String), number: u64) -> Option<Turn> {
+        let mut under_way = self.locked();
+        if under_way.get(&at).is_some_and(|newest| *newest > number) {
+            return None;
+        }
+        under_way.insert(at.clone(), number);
+        Some(Turn { newest: self.clone(), at, number })
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<(String, String), u64>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A message that is on its way to a browser.
+#[derive(Debug)]
+struct Turn {
+    newest: Newest,
+    at: (String, String),
+    number: u64,
+}
+
+impl Turn {
+    /// Whether no newer one has set out since, whatever has become of that.
+    fn is_newest(&self) -> bool {
+        self.newest.locked().get(&self.at) == Some(&self.number)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut under_way = self.newest.locked();
+        if under_way.get(&self.at) == Some(&self.number) {
+            under_way.remove(&self.at);
+        }
+    }
 }
 
 /// A message for one browser.
 struct Order {
     to: Subscription,
+    endpoint: Endpoint,
     message: Message,
+    turn: Turn,
     key: Arc<PushKey>,
     tokens: Arc<TokenFile>,
 }
 
+/// What became of a message.
+enum Told {
+    Yes,
+    /// Nobody is to be told of it any more.
+    NoMore,
+}
+
 impl Order {
-    async fn carry_out(&self, services: &PushServices) -> Result<(), String> {
-        let reach = services.reach(&self.to.endpoint).map_err(|fault| fault.to_string())?;
-        let endpoint = Endpoint::new(&self.to.endpoint, None).map_err(|error| error.to_string())?;
-        let endpoint = if reach == Reach::Outside { endpoint.outside() } else { endpoint };
+    async fn carry_out(&self) -> Result<Told, String> {
         let body = self.to.sealed(self.message.body.to_string().as_bytes()).map_err(|fault| fault.to_string())?;
-        match post::post(&endpoint, || self.headers(), &body).await {
-            Ok(()) => Ok(()),
+        match post::post(&self.endpoint, || self.headers(), &body).await {
+            Ok(()) => Ok(Told::Yes),
             // The browser does not want to be told any more.
             Err(NotTaken { status: Some(StatusCode::NOT_FOUND | StatusCode::GONE), .. }) => {
-                self.tokens.unsubscribe(&self.to.endpoint).map_err(|error| error.to_string())
+                let (tokens, to) = (Arc::clone(&self.tokens), self.to.endpoint.clone());
+                let ended = tokio::task::spawn_blocking(move || tokens.unsubscribe(&to)).await;
+                // It was not ended where the program ends.
+                ended.unwrap_or(Ok(())).map(|()| Told::Yes).map_err(|error| error.to_string())
             }
-            Err(_) if !self.stands() => Ok(()),
+            Err(_) if !self.stands().await => Ok(Told::NoMore),
             Err(NotTaken { why, .. }) => Err(why),
         }
     }
 
-    /// Whether it is still wanted: its token may have been revoked in the meantime.
-    fn stands(&self) -> bool {
-        self.tokens.subscriptions().is_ok_and(|all| all.contains(&self.to))
+    /// Whether it is still wanted: a newer one may have set out in the meantime, or its token may have been revoked.
+    async fn stands(&self) -> bool {
+        let (tokens, to) = (Arc::clone(&self.tokens), self.to.clone());
+        let is_told = move || tokens.subscriptions().is_ok_and(|all| all.contains(&to));
+        self.turn.is_newest() && tokio::task::spawn_blocking(is_told).await.unwrap_or(false)
     }
 
-    fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
-        if !self.stands() {
-            return Err("the subscription has ended".to_owned());
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+        if !self.stands().await {
+            return Err("nobody is to be told any more".to_owned());
         }
         let signed = self.key.authorization(&self.to, history::now()).map_err(|fault| fault.to_string())?;
         let text = |text: &str| HeaderValue::from_str(text).map_err(|_| "a header cannot be sent".to_owned());
@@ -182,6 +272,56 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Span;
+    use crate::token::{Scope, Token};
+
+    #[test]
+    fn an_older_message_takes_no_newer_ones_place() {
+        let newest = Newest::default();
+        let numbers = [newest.number(), newest.number(), newest.number()];
+        let turn =
+            |topic: &str, number| newest.turn_at(("https://push.example.net/1".to_owned(), topic.to_owned()), number);
+        let first = turn("a", numbers[0]).unwrap();
+        let other = turn("b", numbers[1]).unwrap();
+        assert!(first.is_newest() && other.is_newest(), "another terminal is another topic");
+        let last = turn("a", numbers[2]).unwrap();
+        assert!(!first.is_newest() && last.is_newest());
+        assert!(turn("a", numbers[1]).is_none(), "it begins late and is old already");
+        drop(last);
+        assert!(!first.is_newest(), "the newer one has arrived");
+        drop((first, other));
+        assert!(newest.locked().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_message_is_tried_no_more_once_a_newer_one_has_set_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let tokens = TokenFile::at(directory.path().join("state/tokens.json"));
+        // The keys of RFC 8291, appendix A.
+        let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+        let services = PushServices { own: vec!["push.example.net".to_owned()] };
+        let keys = (point, "BTBZMqHH6r4Tts7J_aSIgg");
+        let to =
+            Subscription::new("https://push.example.net/1", keys, "https://localhost".to_owned(), &services).unwrap();
+        let mut token =
+            Token::new("phone", Scope::Read, (history::now(), history::now() + Span::from_secs(60)), "secret");
+        token.subscriptions.push(to.clone());
+        tokens.change(|all| all.push(token)).unwrap();
+        let (newest, message) = (Newest::default(), Message::new("one", Value::Null));
+        let turn = || newest.turn(&to, &message.topic, newest.number()).unwrap();
+        let order = Order {
+            to: to.clone(),
+            endpoint: Endpoint::new("http://localhost:1", None).unwrap(),
+            turn: turn(),
+            key: Arc::new(tokens.push_key().unwrap()),
+            tokens: Arc::new(tokens),
+            message: message.clone(),
+        };
+        assert!(order.headers().await.is_ok());
+        let _newer = turn();
+        assert!(order.headers().await.is_err());
+        assert!(matches!(order.carry_out().await, Ok(Told::NoMore)), "that is no trouble");
+    }
 
     #[test]
     fn each_terminal_has_a_topic_and_many_are_told_at_once() {

@@ -143,7 +143,7 @@ async fn deliver(hook: &Webhook, post: &Post) -> Result<(), String> {
     let mut id = Fnv::default();
     [history::now().to_string().as_bytes(), post.body.as_bytes()].iter().for_each(|part| id.feed(part));
     let id = format!("{:016x}", id.get());
-    let headers = || headers(post, &id, secret.as_deref());
+    let headers = || std::future::ready(headers(post, &id, secret.as_deref()));
     post::post(&endpoint, headers, post.body.as_bytes()).await.map_err(|not_taken| not_taken.why)
 }
 
