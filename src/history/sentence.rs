@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(told(keys(&["a", "(text)"]), accepted, None), "you typed in docs");
         let why = Some("it is working");
         assert_eq!(told(prompt(), Some("refused"), why), "you could not prompt docs: it is working");
-        assert_eq!(told(answer(), Some("not_taken"), why), "you answered docs, not taken: it is working");
+        assert_eq!(told(answer(), Some("not_taken"), why), "you answered docs, not taken: 1 Yes; it is working");
         assert_eq!(told(prompt(), None, None), "you prompted docs, outcome not known");
         assert_eq!(input("follow-up 3", prompt(), accepted, None), None, "the message is told");
         let action = |action: OperatorAction| Body::Action(action).sentence("docs").map(|sentence| sentence.text);
