@@ -61,6 +61,8 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     desk.press("y");
     desk.wait(&format!("message {} is dismissed", enough.0));
     desk.wait_without("unclear messages");
+    // What is still on its way is in the list.
+    desk.wait("told birds");
     desk.press("F");
     desk.wait("needs a decision");
     assert_eq!(told(), 1);
