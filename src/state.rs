@@ -30,6 +30,11 @@ macro_rules! words {
                 match self { $($name::$variant => $word),+ }
             }
 
+            /// All public names, in the same order.
+            pub fn words() -> Vec<&'static str> {
+                Self::ALL.iter().map(|value| value.word()).collect()
+            }
+
             /// The value with a public name.
             pub fn of_word(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.word() == word)

@@ -82,9 +82,7 @@ pub fn run(args: &Args, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
 }
 
 fn field(name: &str) -> Result<Field, String> {
-    Field::of_word(name).ok_or_else(|| {
-        format!("the fields are {}", Field::ALL.iter().map(|field| field.word()).collect::<Vec<_>>().join(", "))
-    })
+    Field::of_word(name).ok_or_else(|| format!("the fields are {}", Field::words().join(", ")))
 }
 
 /// Where a recording is.
@@ -520,7 +518,7 @@ fn phases(out: &mut String, report: &Report) -> std::fmt::Result {
         out,
         "\n{:<24}{}",
         "PHASE, SECONDS",
-        Phase::ALL.iter().map(|p| format!("{:>12}", p.word())).collect::<String>()
+        Phase::words().iter().map(|word| format!("{word:>12}")).collect::<String>()
     )?;
     for truth in Phase::ALL {
         write!(out, "{:<24}", format!("truth {truth}"))?;

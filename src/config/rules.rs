@@ -209,8 +209,7 @@ impl Template {
                 (what.to_owned(), "a field is written `{name}`, a brace `{{` or `}}`".to_owned())
             })?;
             let known = Field::of_word(field).ok_or_else(|| {
-                let fields: Vec<&str> = Field::ALL.iter().map(|field| field.word()).collect();
-                (format!("no terminal has a field `{field}`"), suggestion(field, &fields, "fields"))
+                (format!("no terminal has a field `{field}`"), suggestion(field, &Field::words(), "fields"))
             })?;
             parts.extend([Part::Text(std::mem::take(&mut plain)), Part::Field(known)]);
             rest = behind;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use servers::ServersRead;
+pub use servers::{WILD_IN_PATH, files_named};
 pub(super) use syntax::suggestion;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -101,19 +102,19 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("records", &["except", "except_directories"], Rule::Glob),
     ("template", &["name"], Rule::Word),
     ("template", &["text"], Rule::Text(no_template)),
-    ("notify", &["on"], Rule::OneOf(occasions)),
-    ("notify", &["by"], Rule::OneOf(means)),
+    ("notify", &["on"], Rule::OneOf(Occasion::words)),
+    ("notify", &["by"], Rule::OneOf(Means::words)),
     ("notify", &["terminal"], Rule::Glob),
     ("notify", &["command"], Rule::List(no_command)),
     ("notify", &["command_seconds"], Rule::Seconds(0.1, 600.0)),
     ("notify", &["command_environment"], Rule::List(no_variables)),
     ("notify", &["webhook"], Rule::Text(no_webhook)),
-    ("notify", &["webhook_shape"], Rule::OneOf(shapes)),
+    ("notify", &["webhook_shape"], Rule::OneOf(WebhookShape::words)),
     ("notify", &["webhook_secret", "webhook_token"], Rule::Text(no_variable)),
     ("notify", &["quiet_hours"], Rule::Text(no_quiet_hours)),
     ("notify", &["minimum_distance_seconds"], Rule::Seconds(0.0, 86_400.0)),
     ("serve", &["push_services"], Rule::Text(no_push_service)),
-    ("follow_up", &["on"], Rule::OneOf(occasions)),
+    ("follow_up", &["on"], Rule::OneOf(Occasion::words)),
     ("follow_up", &["from"], Rule::Glob),
     ("follow_up", &["to"], Rule::Word),
     ("follow_up", &["to"], Rule::Text(no_agent_name)),
@@ -170,18 +171,6 @@ impl Rule {
 
 fn out_of_range(key: &str, value: &str, range: &str) -> Option<ValueFault> {
     fault(format!("`{key}` is out of range: {value}"), format!("`{key}` takes {range}"))
-}
-
-fn occasions() -> Vec<&'static str> {
-    Occasion::ALL.iter().map(|occasion| occasion.word()).collect()
-}
-
-fn means() -> Vec<&'static str> {
-    Means::ALL.iter().map(|means| means.word()).collect()
-}
-
-fn shapes() -> Vec<&'static str> {
-    WebhookShape::ALL.iter().map(|shape| shape.word()).collect()
 }
 
 fn no_terminal_name(name: &str) -> Option<ValueFault> {
@@ -476,7 +465,8 @@ impl Source<'_> {
         if webhook.is_some() {
             by.insert(Means::Webhook);
         }
-        for (key, is_empty, words) in [("on", on.is_empty(), occasions()), ("by", by.is_empty(), means())] {
+        for (key, is_empty, words) in [("on", on.is_empty(), Occasion::words()), ("by", by.is_empty(), Means::words())]
+        {
             if is_empty {
                 let hint = format!("`{key}` is a list of these: {}", words.join(", "));
                 return Err(self.fault(at(key), format!("a rule without `{key}` tells nothing"), hint));

@@ -18,14 +18,12 @@ impl Field {
     /// The values that the field may have.
     fn values(self) -> Vec<&'static str> {
         match self {
-            Field::Availability => Availability::ALL.iter().map(|value| value.word()).collect(),
-            Field::AcceptingInput | Field::EditingInput | Field::ReadyPosture => {
-                Tri::ALL.iter().map(|value| value.word()).collect()
-            }
-            Field::Phase => Phase::ALL.iter().map(|value| value.word()).collect(),
+            Field::Availability => Availability::words(),
+            Field::AcceptingInput | Field::EditingInput | Field::ReadyPosture => Tri::words(),
+            Field::Phase => Phase::words(),
             // A name of its own for what the contract says in several fields.
             Field::Blocked => vec!["none", "approval", "trust", "question", "setup", "menu"],
-            Field::LastResult => TurnResult::ALL.iter().map(|value| value.word()).collect(),
+            Field::LastResult => TurnResult::words(),
         }
     }
 }

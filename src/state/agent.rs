@@ -336,7 +336,7 @@ impl schemars::JsonSchema for AgentFacts {
         let fact = made.subschema_for::<Option<Fact>>();
         let names: serde_json::Map<_, _> =
             FactName::ALL.iter().map(|name| (name.word().to_owned(), fact.clone().to_value())).collect();
-        let required: Vec<&str> = FactName::ALL.iter().map(|name| name.word()).collect();
+        let required = FactName::words();
         schemars::json_schema!({ "type": "object", "properties": names, "required": required })
     }
 }
