@@ -4,7 +4,6 @@
 //! `error: what` and `hint: what to do`.
 
 mod config;
-mod connect;
 mod dashboard;
 pub mod demo;
 mod doctor;
@@ -29,7 +28,6 @@ mod setup;
 mod shell;
 mod status;
 mod survey;
-mod table;
 mod target;
 mod tasks;
 mod wait;
@@ -107,7 +105,7 @@ pub fn run() -> ExitCode {
 
 fn dispatch(Cli { options, command }: Cli) -> Done {
     options.log.as_deref().map_or(Ok(()), output::start)?;
-    connect::check(command.as_ref(), &options)?;
+    survey::check_connect(command.as_ref(), &options)?;
     let Some(command) = command else { return wait_for(dashboard::run(&options)) };
     match command {
         Command::List(args) => wait_for(list::run(&args, &options)),

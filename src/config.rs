@@ -6,7 +6,6 @@
 
 mod adopted;
 mod file;
-mod host_names;
 mod rules;
 mod validate;
 
@@ -26,9 +25,9 @@ use crate::tmux::CommandTransport;
 use crate::{history, tracker};
 
 pub use adopted::{Adopted, AdoptedError, AdoptedSession};
-pub use host_names::{WILD_IN_PATH, files_named};
+
 pub use rules::{Field, Match, PaneAddress, Rules, Template, TerminalRule};
-pub use validate::THEMES;
+pub use validate::{THEMES, WILD_IN_PATH, files_named};
 
 /// The commented default configuration.
 pub const DEFAULT_TEXT: &str = include_str!("../config/fleetwatch.toml");

@@ -11,8 +11,6 @@ mod outbox;
 mod post;
 #[cfg(feature = "serve")]
 mod push;
-#[cfg(feature = "serve")]
-mod webhook;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -2,24 +2,23 @@
 //!
 //! On Linux it reads /proc, elsewhere and on hosts it asks `ps`. One scan serves all panes of a server.
 
-mod machine;
 mod proc;
-mod ps;
 mod records;
-mod tree;
 mod version;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
 
-pub use machine::{is_fleetwatch, machine};
 pub use proc::RunningProcess;
 pub use records::{AgentRecords, RecordedAgent, RecordedTranscript};
 pub use version::{VersionCache, version_in_path};
 
 use crate::profile::ProcessInfo;
+use crate::screen::harmless;
 use crate::tmux::{Error, Server};
 
 /// The processes of panes, by the pane's own process id: that process first, then the ones under it, parents before
@@ -61,8 +60,8 @@ pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness)
             Err(error) => Err(Error::Failed(format!("reading /proc failed: {error}"))),
         };
     }
-    let text = server.run_beside(ps::COMMAND).await?;
-    Ok(ps::parse(&text, &roots, PER_PANE))
+    let text = server.run_beside(PS).await?;
+    Ok(from_ps(&text, &roots, PER_PANE))
 }
 
 /// Reads a file up to a limit. Files of /proc do not tell their size, and are dear to read in small pieces.
@@ -77,4 +76,152 @@ fn read_some(path: &Path, limit: u64) -> Option<Vec<u8>> {
 /// fleetwatch itself runs in. Empty where there is no /proc.
 pub fn own_ancestors() -> BTreeSet<u32> {
     proc::ancestors(Path::new(proc::ROOT), std::process::id())
+}
+
+// Processes as `ps` prints them, for hosts and for systems without /proc.
+
+/// The columns are those that Linux, macOS and the BSDs have in common; only the last one may hold blanks.
+const PS: &[&str] = &["ps", "-axww", "-o", "pid=,ppid=,pgid=,tpgid=,args="];
+
+/// Reads what [`PS`] printed. Lines that are none are left out.
+fn from_ps(text: &str, roots: &[u32], limit: usize) -> PaneProcesses {
+    let mut processes = BTreeMap::new();
+    let mut tree = Tree::default();
+    for (info, parent) in lines_of_ps(text) {
+        tree.add(info.pid, parent);
+        processes.insert(info.pid, info);
+    }
+    let of_pane = |root: &u32| {
+        let found = tree.under(*root, limit).into_iter();
+        (*root, found.filter_map(|pid| processes.get(&pid).cloned()).collect())
+    };
+    roots.iter().map(of_pane).collect()
+}
+
+/// Each process with its parent.
+fn lines_of_ps(text: &str) -> impl Iterator<Item = (ProcessInfo, u32)> {
+    text.lines().filter_map(line_of_ps)
+}
+
+fn line_of_ps(line: &str) -> Option<(ProcessInfo, u32)> {
+    let mut rest = line;
+    let mut number = || {
+        let field = rest.trim_start();
+        let end = field.find(char::is_whitespace).unwrap_or(field.len());
+        rest = &field[end..];
+        field[..end].parse::<i64>().ok()
+    };
+    let (pid, parent, group, terminal_group) = (number()?, number()?, number()?, number()?);
+    // Where words end is not told; agents are found by their first ones, which seldom hold blanks.
+    let arguments: Vec<String> = rest.split_whitespace().map(harmless).collect();
+    let program = arguments.first().map(String::as_str).unwrap_or_default();
+    let name = program.trim_start_matches('-').rsplit('/').next().unwrap_or_default().to_owned();
+    let executable = program.starts_with('/').then(|| program.to_owned());
+    let foreground = group == terminal_group;
+    let info = ProcessInfo { pid: u32::try_from(pid).ok()?, name, arguments, executable, foreground };
+    Some((info, u32::try_from(parent).ok()?))
+}
+
+// Who started whom.
+
+/// Children by their parent.
+#[derive(Debug, Default)]
+struct Tree {
+    children: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Tree {
+    fn add(&mut self, process: u32, parent: u32) {
+        self.children.entry(parent).or_default().push(process);
+    }
+
+    /// A process and everything under it, nearest first, cut at `limit`.
+    fn under(&self, root: u32, limit: usize) -> Vec<u32> {
+        descendants(root, limit, |process| self.children.get(&process).cloned().unwrap_or_default())
+    }
+}
+
+/// A process and everything under it, nearest first, cut at `limit`.
+fn descendants(root: u32, limit: usize, mut children: impl FnMut(u32) -> Vec<u32>) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::from([root]);
+    let mut queue = VecDeque::from([root]);
+    while let Some(process) = queue.pop_front() {
+        found.push(process);
+        if found.len() == limit {
+            break;
+        }
+        // A process id may have been used again during the scan, so that the tree may have become a ring.
+        queue.extend(children(process).into_iter().filter(|child| seen.insert(*child)));
+    }
+    found
+}
+
+// This machine, and whether another process of fleetwatch still runs on it.
+
+/// The program's name as the system shows it.
+const NAME: &str = "fleetwatch";
+
+/// The machine's own name, in letters, digits and `. _ -` only.
+pub fn machine() -> &'static str {
+    static MACHINE: OnceLock<String> = OnceLock::new();
+    MACHINE.get_or_init(|| {
+        let linux = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let name = linux.or_else(|| said("uname", &["-n"])).unwrap_or_default();
+        let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let name: String = name.trim().chars().filter(plain).collect();
+        if name.is_empty() { "here".to_owned() } else { name }
+    })
+}
+
+/// Whether a process of fleetwatch has this id: an id that another program has by now is none.
+pub fn is_fleetwatch(pid: u32) -> bool {
+    if pid == std::process::id() {
+        return true;
+    }
+    let linux = fs::read_to_string(format!("/proc/{pid}/comm"));
+    let name = match linux {
+        Ok(name) => Some(name),
+        Err(_) if fs::exists("/proc/self/comm").unwrap_or(false) => None,
+        Err(_) => said("ps", &["-o", "comm=", "-p", &pid.to_string()]),
+    };
+    name.is_some_and(|name| name.trim().rsplit('/').next() == Some(NAME))
+}
+
+fn said(program: &str, words: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(words).output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_become_a_tree() {
+        let text = "    1     0     1    -1 /sbin/init splash\n  700     1   700   812 -bash\n\
+                    \u{20}\u{20}812   700   812   812 node /usr/local/bin/claude --continue\n  813   812   812   812 /bin/cat\nnonsense\n";
+        let found = from_ps(text, &[700, 5], 256);
+        let names: Vec<_> = found[&700].iter().map(|info| (info.name.as_str(), info.foreground)).collect();
+        assert_eq!(names, [("bash", false), ("node", true), ("cat", true)]);
+        assert_eq!(found[&700][1].arguments, ["node", "/usr/local/bin/claude", "--continue"]);
+        assert_eq!(found[&700][2].executable.as_deref(), Some("/bin/cat"));
+        assert_eq!(found[&5], []);
+    }
+}
+
+#[cfg(test)]
+mod tree_tests {
+    use super::*;
+
+    #[test]
+    fn nearest_come_first_and_rings_end() {
+        let mut tree = Tree::default();
+        for (process, parent) in [(2, 1), (3, 1), (4, 2), (5, 4), (1, 5)] {
+            tree.add(process, parent);
+        }
+        assert_eq!(tree.under(1, 100), [1, 2, 3, 4, 5]);
+        assert_eq!(tree.under(1, 2), [1, 2]);
+        assert_eq!(tree.under(99, 100), [99]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::survey::Watched;
 use super::target::{self, Meant, Purpose};
-use super::{Done, Failure, GlobalOptions, output, table};
+use super::{Done, Failure, GlobalOptions, list, output};
 use crate::history::{self, Notes, Trouble};
 use crate::state::{KeptNote, Note, NotePart};
 use crate::ui::Item;
@@ -96,5 +96,5 @@ fn list(items: &[Item<'_>]) -> String {
         return String::new();
     }
     let head = ["NAME", "OWN NAME", "LABEL", "NOTE"].map(str::to_owned);
-    table::aligned(&head, &rows, output::terminal_width())
+    list::aligned(&head, &rows, output::terminal_width())
 }

@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use super::history::keep;
 use super::survey::{Survey, Watched, unfit};
-use super::{Done, Failure, GlobalOptions, output, table, target};
+use super::{Done, Failure, GlobalOptions, list, output, target};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{self, DeclaredBy};
 use crate::history::{History, Record};
@@ -186,7 +186,7 @@ impl<'a> Acting<'a> {
             eprintln!("there are no tasks; `fleetwatch run NAME -- COMMAND` starts one");
             return output::print("");
         }
-        output::print(&table::table(&[], &tasks, None, output::terminal_width(), self.survey.now))
+        output::print(&list::table(&[], &tasks, None, output::terminal_width(), self.survey.now))
     }
 
     /// Ends tasks and removes their windows; those whose programs had ended already are not said to be killed.

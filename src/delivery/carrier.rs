@@ -14,7 +14,7 @@ use super::DeliveryEvent;
 #[cfg(not(feature = "serve"))]
 use super::absent::{Poster, Pusher};
 #[cfg(feature = "serve")]
-use super::{push::Pusher, webhook::Poster};
+use super::{post::Poster, push::Pusher};
 use crate::notify::{Dispatch, Means, NotifyRule};
 use crate::push::PushServices;
 use crate::screen::harmless;

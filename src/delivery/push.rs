@@ -229,7 +229,7 @@ enum Told {
 impl Order {
     async fn carry_out(&self) -> Result<Told, String> {
         let body = self.to.sealed(self.message.body.to_string().as_bytes()).map_err(|fault| fault.to_string())?;
-        match post::post(&self.endpoint, || self.headers(), &body).await {
+        match post::post_until_taken(&self.endpoint, || self.headers(), &body).await {
             Ok(()) => Ok(Told::Yes),
             // The browser does not want to be told any more.
             Err(NotTaken { status: Some(StatusCode::NOT_FOUND | StatusCode::GONE), .. }) => {

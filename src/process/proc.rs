@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::tree::{self, Tree};
-use super::{PaneProcesses, read_some};
+use super::{PaneProcesses, Tree, descendants, read_some};
 use crate::profile::ProcessInfo;
 use crate::screen::harmless;
 use crate::time::Timestamp;
@@ -72,7 +71,7 @@ pub(super) fn walk(proc: &Path, roots: &[u32], limit: usize) -> Option<PaneProce
         return None;
     }
     let of_pane = |root: &u32| {
-        let processes = tree::under(*root, limit, |pid| children(proc, pid)).into_iter();
+        let processes = descendants(*root, limit, |pid| children(proc, pid)).into_iter();
         (*root, processes.filter_map(|pid| Some(describe(proc, pid, &read_stat(proc, pid)?))).collect())
     };
     Some(roots.iter().map(of_pane).collect())

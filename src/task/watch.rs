@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::event::{Happening, TaskEvent};
 use super::prompt::PromptDetector;
 use super::snapshot::{
     PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
 };
+use super::{Happening, TaskEvent, rang};
 use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::state::{KeptNote, Note, Problem, Since, TaskStatus};
 use crate::status::Status;
@@ -534,11 +534,6 @@ impl Task {
             state: Box::new(self.fields()),
         }
     }
-}
-
-/// How often something rang, for people.
-pub fn rang(bells: u64) -> String {
-    if bells == 1 { "rang".to_owned() } else { format!("rang {bells} times") }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::files::{FileState, Files};
 use super::find::{Workplace, fits};
 use super::{ENTRIES, RecordedAgent, database};
 use crate::agent_record::RecordClock;
-use crate::process::{proc, ps};
+use crate::process::{PS, lines_of_ps, proc};
 use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
 use crate::tmux::{Error, Nonce, Server};
@@ -132,7 +132,7 @@ impl ProcessesOnHost {
     fn all(&self) -> &AllProcesses {
         self.all.get_or_init(|| {
             let mark = Nonce::new().to_string();
-            let words: Vec<&str> = [&[mark.as_str()], ps::COMMAND].concat();
+            let words: Vec<&str> = [&[mark.as_str()], PS].concat();
             let words: Vec<&OsStr> = words.into_iter().map(OsStr::new).collect();
             let told = self.ask_shell(PROCESSES, &words).unwrap_or_default();
             let Ok([directories, processes]) = <[&[u8]; 2]>::try_from(parts(&told, &mark)) else {
@@ -140,7 +140,7 @@ impl ProcessesOnHost {
             };
             let (started, directories) = directories.split_at(line_end(directories));
             let processes = String::from_utf8_lossy(processes);
-            let processes = ps::lines(&processes).map(|(info, parent)| (info.pid, (info, parent))).collect();
+            let processes = lines_of_ps(&processes).map(|(info, parent)| (info.pid, (info, parent))).collect();
             let directories = directories.split(|byte| *byte == b'\n').filter_map(read_directory).collect();
             AllProcesses { started: String::from_utf8_lossy(started).into_owned(), directories, processes }
         })
