@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::repository::GitFacts;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp, seconds};
 
 /// Declares an enum whose variants have the fixed public names of the contract.
 macro_rules! words {
@@ -260,12 +260,22 @@ pub struct Turn {
     pub elapsed_seconds: f64,
     /// Whether that was seen; if not, the phase has lasted since then at least (SPEC §10).
     pub since_exact: bool,
+    /// How much of the turn in flight the agent has waited for the operator, at the time of the state; `None` where no turn is in
+    /// flight or nobody watched it.
+    #[serde(default, rename = "waited_seconds", with = "seconds")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub waited: Option<Span>,
 }
 
 impl Turn {
     /// When this phase began.
     pub fn began(&self) -> Since {
         Since { at: self.since, exact: self.since_exact }
+    }
+
+    /// The time of the state.
+    pub fn now(&self) -> Timestamp {
+        self.since + Span::from_millis((self.elapsed_seconds * 1000.0).round() as u64)
     }
 }
 
@@ -287,6 +297,10 @@ pub struct LastTurn {
     #[serde(default)]
     pub began: Option<Timestamp>,
     pub at: Option<Timestamp>,
+    /// How much of that time the agent waited for the operator; `None` where that is not known.
+    #[serde(default, rename = "waited_seconds", with = "seconds")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub waited: Option<Span>,
     /// The failure or interruption line.
     pub detail: Option<String>,
     /// Who told it, and was believed (SPEC §14).
@@ -301,9 +315,15 @@ impl LastTurn {
         source: TurnSource::None,
         began: None,
         at: None,
+        waited: None,
         detail: None,
         told_by: Witness::None,
     };
+
+    /// How long the agent worked on it, without the time in which it waited for the operator; `None` where that is not known.
+    pub fn worked(&self) -> Option<Span> {
+        Some(self.at?.since(self.began?).less(self.waited?))
+    }
 
     /// A turn that the end of its agent has cut off (SPEC §7, rule 8).
     pub fn cut_off(source: TurnSource, at: Timestamp) -> Self {
@@ -435,6 +455,8 @@ pub struct State {
 impl State {
     /// It was seen to be as it is until `now`.
     pub fn pass(&mut self, now: Timestamp) {
+        let passed = now.since(self.turn.now());
+        self.turn.waited = self.turn.waited.map(|waited| if self.waits() { waited + passed } else { waited });
         self.observed_at = now;
         self.turn.elapsed_seconds = now.since(self.turn.since).as_secs();
         self.stability.stable_for_seconds = now.since(self.stability.stable_since).as_secs();
@@ -465,7 +487,7 @@ impl State {
         Self {
             diagnostics,
             surface: Surface::UNKNOWN,
-            turn: Turn { phase: Phase::Unknown, since: at, since_exact: false, ..self.turn },
+            turn: Turn { phase: Phase::Unknown, since: at, since_exact: false, waited: None, ..self.turn },
             last_turn: if is_in_flight { LastTurn::cut_off(self.last_turn.source, at) } else { self.last_turn },
             attention: Attention::Gone,
             since: at,

@@ -116,6 +116,11 @@ impl Span {
         }
     }
 
+    /// The span without another one, or no time where that is longer.
+    pub const fn less(self, other: Span) -> Span {
+        Span(self.0.saturating_sub(other.0))
+    }
+
     /// The span in seconds, with a fraction.
     pub fn as_secs(self) -> f64 {
         // Exact for every span shorter than 285,000 years.
@@ -127,6 +132,29 @@ impl Add<Span> for Timestamp {
     type Output = Timestamp;
     fn add(self, span: Span) -> Timestamp {
         Timestamp(self.0.saturating_add(i64::try_from(span.0).unwrap_or(i64::MAX)))
+    }
+}
+
+impl Add for Span {
+    type Output = Span;
+    fn add(self, span: Span) -> Span {
+        Span(self.0.saturating_add(span.0))
+    }
+}
+
+/// A span that may not be known, as the contract writes it: in seconds.
+pub(crate) mod seconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Span;
+
+    pub(crate) fn serialize<S: Serializer>(span: &Option<Span>, serializer: S) -> Result<S::Ok, S::Error> {
+        span.map(Span::as_secs).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Span>, D::Error> {
+        let seconds: Option<f64> = Option::deserialize(deserializer)?;
+        Ok(seconds.map(|seconds| Span::from_millis((seconds * 1000.0).round() as u64)))
     }
 }
 

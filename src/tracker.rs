@@ -37,9 +37,9 @@ use crate::agent_record::{AgentRecordReading, RecordedTurn};
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::Screen;
 use crate::state::{
-    AgentFacts, AssessedAvailability, Attention, Availability, Change, Diagnostics, ParseStatus, Phase, Problem,
-    ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
-    TurnResult,
+    AgentFacts, AssessedAvailability, Attention, Availability, BusinessState, Change, Diagnostics, ParseStatus, Phase,
+    Problem, ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri,
+    Turn, TurnResult,
 };
 use crate::time::{Span, Timestamp};
 
@@ -350,6 +350,7 @@ impl Tracker {
                 since: phase.at,
                 elapsed_seconds: now.since(phase.at).as_secs(),
                 since_exact: phase.exact,
+                waited: self.turn.waited(now),
             },
             last_turn: published.last_turn.clone(),
             assessment: published.assessment.clone(),
@@ -561,6 +562,9 @@ impl Tracker {
         if next.phase == Phase::Active && self.published.phase != Phase::Active {
             self.unseen = false;
         }
+        let waits = next.assessment.business_state == BusinessState::AwaitingOperator;
+        let is_same = waits && next.dialog_name() == self.published.dialog_name();
+        self.turn.follow_wait(waits, is_same, now);
         let previous = std::mem::replace(&mut self.published, next);
         let (attention, before) = (self.attention(), self.ages.attention.0);
         let is_settling = self.turn.settling_since().is_some();

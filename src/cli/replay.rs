@@ -131,7 +131,7 @@ fn nowhere(state: &State) -> State {
 /// The state without the numbers that run while nothing happens.
 fn timeless(state: &State) -> State {
     State {
-        turn: Turn { elapsed_seconds: 0.0, ..state.turn },
+        turn: Turn { elapsed_seconds: 0.0, waited: None, ..state.turn },
         lifecycle_timing: LifecycleTiming {
             readiness_unknown_elapsed_seconds: None,
             completion_unknown_elapsed_seconds: None,

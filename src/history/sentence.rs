@@ -8,7 +8,8 @@ use crate::dialog::{ApprovalSubject, approval, asked, bare};
 use crate::operation::{Outcome, TOKEN};
 use crate::screen::harmless;
 use crate::state::{
-    Availability, Change, Completion, LEFT_UNWATCHED, RETRACTION_UNDONE, State, TaskStatus, Transition, TurnResult,
+    Availability, Change, Completion, LEFT_UNWATCHED, LastTurn, RETRACTION_UNDONE, State, TaskStatus, Transition,
+    TurnResult,
 };
 use crate::status::{Status, before_and_after};
 use crate::task::Happening;
@@ -171,8 +172,7 @@ fn of_result(result: TurnResult, now: Status, note: &str, state: Option<&State>)
         };
     }
     let last = state.map(|state| &state.last_turn);
-    let lasted = last.and_then(|last| Some(last.at?.since(last.began?)));
-    let after = lasted.map_or_else(String::new, |span| format!(" after {}", span.rounded()));
+    let after = last.and_then(after).unwrap_or_default();
     let detail = last.and_then(|last| last.detail.as_deref()).filter(|_| result == TurnResult::KnownFailure);
     match Status::of_result(result) {
         Some(status) => {
@@ -180,6 +180,14 @@ fn of_result(result: TurnResult, now: Status, note: &str, state: Option<&State>)
         }
         None => Sentence::of(now, &now.word(), ""),
     }
+}
+
+/// How long a turn took: the work, and the wait for the operator where that makes a difference.
+fn after(last: &LastTurn) -> Option<String> {
+    let (worked, waited) = (last.worked()?, last.waited?);
+    let waits = (worked + waited).rounded() != worked.rounded();
+    let waited = if waits { format!(", waited {}", waited.rounded()) } else { String::new() };
+    Some(format!(" after {}{waited}", worked.rounded()))
 }
 
 /// A task that goes on once its question was answered; all else its events tell.
@@ -277,7 +285,7 @@ mod tests {
 
     use super::*;
     use crate::state::{OperatorStatus, Phase, Summary, TurnSource, UiContext};
-    use crate::time::Timestamp;
+    use crate::time::{Span, Timestamp};
 
     fn summary(availability: Availability, phase: Phase, result: TurnResult, ui_context: UiContext) -> Summary {
         let waits = matches!(ui_context, UiContext::ApprovalPrompt | UiContext::Question);
@@ -302,6 +310,18 @@ mod tests {
             evidence: Vec::new(),
         };
         of_transition(&transition, None).map_or_else(|| "-".to_owned(), |sentence| sentence.text)
+    }
+
+    #[test]
+    fn the_wait_for_the_operator_is_no_work_and_is_told_where_it_matters() {
+        let took = |seconds: u64, waited: Option<u64>| {
+            let (began, at) = (Some(Timestamp::default()), Some(Timestamp::default() + Span::from_secs(seconds)));
+            after(&LastTurn { began, at, waited: waited.map(Span::from_secs), ..LastTurn::NONE })
+        };
+        assert_eq!(took(424, Some(420)).as_deref(), Some(" after 4s, waited 7m"));
+        assert_eq!(took(540, Some(0)).as_deref(), Some(" after 9m"));
+        assert_eq!(took(550, Some(8)).as_deref(), Some(" after 9m"));
+        assert_eq!(took(424, None), None, "nobody saw when it went on");
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod timing;
 use ending::immediate_result;
 use recorded::RecordedState;
 use seen::{Belief, LastScreen, ShownWork, dialog_is_work, same_turn};
-use state::{Anchor, Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState};
+use state::{Anchor, Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState, Waits};
 
 use super::publish::{LossReason, Published};
 use super::timers::Coverage;
@@ -149,6 +149,19 @@ impl TurnTracker {
             (TurnState::AtRest(Rest::Lost), _) => Completion::Failed,
             (TurnState::AtRest(_), _) => Completion::Inactive,
         }
+    }
+
+    /// Takes in whether the agent waits for the operator, perhaps in the very dialog of the look before.
+    pub(super) fn follow_wait(&mut self, waits: bool, is_same: bool, now: Timestamp) {
+        let (gap, long) = (self.coverage.is_after_gap(), self.coverage.is_after_long_gap());
+        let Some(flight) = self.turn.state.flight_mut() else { return };
+        let is_seen = !gap || is_same || !(long || waits || flight.waits.is_waiting());
+        flight.waits.follow(waits, is_seen, now);
+    }
+
+    /// How long the turn in flight has waited for the operator by now.
+    pub(super) fn waited(&self, now: Timestamp) -> Option<Span> {
+        self.flight()?.waited(now)
     }
 
     /// One line about a decision that the screen does not show.
@@ -429,6 +442,7 @@ impl TurnTracker {
                 flight.baseline = Some(LastScreen { end: None, transcript_rows: 0, ..LastScreen::of(reading, at) });
             }
             flight.is_resumed = true;
+            flight.waits = Waits::known(state.turn.waited, state.waits(), state.turn.now());
             self.turn.state = TurnState::InFlight(Box::new(flight));
         } else if !reading.in_dialog {
             self.turn.ended_region = Some(reading.turn.clone());

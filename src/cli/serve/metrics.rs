@@ -84,12 +84,12 @@ impl LastSeen {
         is_new && (self.in_flight.is_some() || last.began.is_some_and(|began| began >= self.watched))
     }
 
-    /// How long the last turn took, where its beginning and its end were seen: one that is found after nobody had watched for a while
-    /// began or ended at any time before that.
-    fn took(&self, state: &AgentState) -> Option<Span> {
-        let (began, ended) = (state.last_turn.began?, state.last_turn.at?);
+    /// How long the agent worked on the last turn, where its beginning and its end were seen: one that is found after nobody had watched
+    /// for a while began or ended at any time before that.
+    fn worked(&self, state: &AgentState) -> Option<Span> {
+        let worked = state.last_turn.worked()?;
         let end_was_seen = state.turn.since_exact || state.turn.phase != Phase::Ready;
-        (self.in_flight != Some(false) && end_was_seen).then(|| ended.since(began))
+        (self.in_flight != Some(false) && end_was_seen).then_some(worked)
     }
 }
 
@@ -120,7 +120,7 @@ impl Metrics {
         registry.register_with_unit("longest_wait", help, seconds(), all.longest_wait.clone());
         let help = "How long terminals waited for the operator, of waits that ended and whose beginning was seen";
         registry.register_with_unit("wait", help, seconds(), all.waits.clone());
-        let help = "How long turns took, of turns whose beginning was seen";
+        let help = "How long agents worked on turns, without waits for the operator, of turns whose beginning was seen";
         registry.register_with_unit("turn", help, seconds(), all.turns.clone());
         registry.register("turns", "Turns that ended", all.turns_ended.clone());
         registry.register("inputs", "What was sent into terminals, by any process of fleetwatch", all.inputs.clone());
@@ -193,8 +193,8 @@ impl Metrics {
         if has_seen_end {
             let labels = of("result", state.last_turn.result.word());
             self.turns_ended.get_or_create(&labels).inc();
-            if let Some(took) = before.took(state) {
-                self.turns.get_or_create(&labels).observe(took.as_secs());
+            if let Some(worked) = before.worked(state) {
+                self.turns.get_or_create(&labels).observe(worked.as_secs());
             }
         }
         // What was withdrawn is not forgotten.

@@ -59,6 +59,16 @@ pub(super) struct Flight {
     pub(super) begun_anew: bool,
     /// The success that this turn may take back, or has taken back.
     pub(super) retraction: Option<Retraction>,
+    pub(super) waits: Waits,
+}
+
+/// How long a turn has waited for the operator.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Waits {
+    /// In waits that are over; `None` once nobody has seen when one began or ended.
+    over: Option<Span>,
+    /// Since when it waits now.
+    since: Option<Timestamp>,
 }
 
 /// How far a turn in flight is.
@@ -237,8 +247,8 @@ impl TurnMachine {
                 let flight = state.flight();
                 let source = flight.map_or(TurnSource::SurfaceInference, |flight| flight.source);
                 let Ending { result, detail, told_by } = how;
-                let began = flight.and_then(Flight::began);
-                let last = LastTurn { result, source, began, at: Some(at), detail, told_by };
+                let (began, waited) = (flight.and_then(Flight::began), flight.and_then(|flight| flight.waited(at)));
+                let last = LastTurn { result, source, began, at: Some(at), waited, detail, told_by };
                 self.screen_told = None;
                 let other = std::mem::replace(&mut self.last, last);
                 self.saw_end = flight.is_none_or(|flight| !flight.is_unwatched);
@@ -397,6 +407,31 @@ impl Rest {
     }
 }
 
+impl Waits {
+    /// Goes on from what was known at a time.
+    pub(super) fn known(over: Option<Span>, waits: bool, at: Timestamp) -> Self {
+        Self { over, since: waits.then_some(at) }
+    }
+
+    /// Takes in whether it waits now, and whether anybody could have seen when that began or ended.
+    pub(super) fn follow(&mut self, waits: bool, is_seen: bool, now: Timestamp) {
+        match (self.since, waits) {
+            (None, true) => self.since = Some(now),
+            (Some(since), false) => {
+                self.over = self.over.map(|over| over + now.since(since));
+                self.since = None;
+            }
+            _ => {}
+        }
+        self.over = self.over.filter(|_| is_seen);
+    }
+
+    /// Whether it waits now.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.since.is_some()
+    }
+}
+
 impl Flight {
     /// A turn that begins on what is seen.
     pub(super) fn begins(source: TurnSource, before: Rest, seen: Option<&LastScreen>, at: Timestamp) -> Self {
@@ -412,6 +447,7 @@ impl Flight {
             is_unwatched: false,
             begun_anew: false,
             retraction: None,
+            waits: Waits { over: Some(Span::ZERO), since: None },
         }
     }
 
@@ -435,6 +471,15 @@ impl Flight {
             Some(Retraction::Undecided(_)) => None,
             None => Some(self.armed_at).filter(|_| self.is_anchored() || self.baseline.is_some()),
         }
+    }
+
+    /// How long it had waited for the operator by then; a success that it took back was a part of it.
+    pub(super) fn waited(&self, at: Timestamp) -> Option<Span> {
+        let before = match &self.retraction {
+            Some(Retraction::Done(earlier)) => earlier.other.waited?,
+            Some(Retraction::Undecided(_)) | None => Span::ZERO,
+        };
+        Some(self.waits.over? + self.waits.since.map_or(Span::ZERO, |since| at.since(since)) + before)
     }
 
     /// Whether an explicit input began it.

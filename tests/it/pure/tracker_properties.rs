@@ -263,6 +263,20 @@ impl Watch {
         prop_assert!(self.tracker.next_timeout().is_none_or(|at| at > self.now), "a timer lies in the past");
         prop_assert!(state.turn.since <= self.now && state.stability.stable_since <= self.now);
         prop_assert!(state.last_turn.at.is_none_or(|at| at <= self.now));
+        let last = &state.last_turn;
+        let took = last.at.zip(last.began).map(|(at, began)| at.since(began));
+        prop_assert!(
+            took.zip(last.waited).is_none_or(|(took, waited)| waited <= took),
+            "it waited longer than it lasted"
+        );
+        let (goes_on, armed) = (before.waits() && state.waits(), state.lifecycle_authority.completion_monitoring_armed);
+        if let Some((waited, was)) = state.turn.waited.zip(before.turn.waited).filter(|_| goes_on && armed) {
+            let passed = self.now.since(before.turn.now());
+            // After a gap it may be another turn that waits.
+            let is_anew = state.lifecycle_authority.anchor_armed_at != before.lifecycle_authority.anchor_armed_at
+                || passed > Span::from_secs(3);
+            prop_assert!(is_anew || waited == was + passed, "a wait is counted whole: {:?} after {:?}", waited, was);
+        }
         let note = transition.and_then(|t| t.note.as_deref()).unwrap_or_default();
         prop_assert!(transition.is_none_or(|t| t.at == self.now), "a transition has the observation's time");
         self.result_follows_the_rules(before, state, note)?;

@@ -162,6 +162,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
             since: ago(seconds),
             elapsed_seconds: 0.0,
             since_exact: true,
+            waited: None,
         },
         last_turn: LastTurn::NONE,
         assessment: Assessment {
@@ -238,6 +239,7 @@ fn ended(terminal: &mut Terminal, result: TurnResult, source: TurnSource, second
         source,
         at: Some(ago(seconds)),
         began: Some(ago(seconds + 540)),
+        waited: Some(Span::ZERO),
         detail: detail.map(str::to_owned),
         told_by: Witness::Screen,
     };
