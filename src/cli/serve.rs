@@ -56,8 +56,8 @@ pub struct Args {
     /// Listen on a socket at this path instead, which only this user can reach.
     #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     pub unix: Option<PathBuf>,
-    /// Show the page's address as a code for a telephone, with a token `qr` that is good for 30 days and takes the place of the last
-    /// one: `read`, if nothing says `act`.
+    /// Show the page's address as a QR code for your phone, with a token `qr` that is good for 30 days and replaces the previous
+    /// one; it may only read unless you say `act`.
     #[arg(long, value_name = "SCOPE", num_args = 0..=1, default_missing_value = "read", conflicts_with = "unix")]
     pub qr: Option<Scope>,
     /// Encrypt what is said, as the server that this certificate (PEM) is for; needs --tls-key.
@@ -184,8 +184,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         let page = qr::address(&place, &args.allow_host);
         output::print(&qr::code(&format!("{page}/#token={token}"))?)?;
         if !is_reached {
-            let what = format!("a telephone does not get to {page}");
-            Failure::refused(what).hint("`--listen` takes an address that it gets to, with `--tls-cert`").warn();
+            let what = format!("a phone cannot reach {page}");
+            Failure::refused(what).hint("give `--listen` an address that it can reach, with `--tls-cert`").warn();
         }
     }
     let serving = tokio::spawn(listener.serve(read::routes(served.clone()), ending));

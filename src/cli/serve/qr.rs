@@ -1,4 +1,4 @@
-//! `serve --qr`: the page's address with a token, for the camera of a telephone.
+//! `serve --qr`: the page's address with a token, for the camera of a phone.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -12,7 +12,7 @@ const COLOURS: (&str, &str) = ("\x1b[38;5;16;48;5;231m", "\x1b[0m");
 /// An address that nobody has. Nothing is sent there.
 const NOWHERE: &str = "192.0.2.1:9";
 
-/// Where a telephone finds the page: by the first name that requests may be addressed to, else by the address.
+/// Where a phone finds the page: by the first name that requests may be addressed to, else by the address.
 pub(super) fn address(place: &str, names: &[String]) -> String {
     let Some((scheme, authority)) = place.split_once("://") else { return place.to_owned() };
     let Ok(listening) = authority.parse::<SocketAddr>() else { return place.to_owned() };
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_telephone_is_led_to_where_it_can_get() {
+    fn a_phone_is_led_to_where_it_can_get() {
         assert_eq!(address("http://127.0.0.1:7717", &[]), "http://127.0.0.1:7717");
         assert_eq!(address("https://0.0.0.0:80", &["box.example.net".to_owned()]), "https://box.example.net:80");
         let own = address("http://0.0.0.0:7717", &[]);

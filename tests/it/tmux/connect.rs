@@ -326,7 +326,7 @@ fn what_is_encrypted_is_told_to_whom_the_certificate_is_for_alone() {
 const SQUARE: usize = 4;
 
 #[test]
-fn a_telephone_reads_address_and_token_off_the_screen() {
+fn a_phone_reads_address_and_token_off_the_screen() {
     let cage = Cage::new();
     let printed = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0", "--qr"]).output().unwrap();
     is_refused(&printed, 2, "shown on a terminal");
@@ -341,7 +341,7 @@ fn a_telephone_reads_address_and_token_off_the_screen() {
     let screen = PrivateTmux::unstarted();
     screen.new_session("main", &words);
     screen.run(&["resize-window", "-t", "main:", "-x", "120", "-y", "60"]);
-    screen.wait_for_text("main:", "does not get to");
+    screen.wait_for_text("main:", "cannot reach");
     let text = screen.screen("main:");
     assert!(!text.contains("fwt_"), "the token is in the code alone: {text}");
     let rows: Vec<Vec<char>> = text.lines().map(|row| row.chars().collect()).collect();

@@ -113,7 +113,7 @@ fn listed(cage: &Cage) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn a_locked_telephone_is_told_who_waits_until_its_token_or_its_subscription_ends() {
+fn a_locked_phone_is_told_who_waits_until_its_token_or_its_subscription_ends() {
     let (cage, service) = (Cage::new(), PushService::start());
     cage.configure(&format!("[serve]\npush_services = [\"{}\"]\n", service.name()));
     let home = tempfile::tempdir().unwrap();
