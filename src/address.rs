@@ -28,18 +28,18 @@ impl WebAddress {
     /// # Errors
     /// The text is none, or holds a name or a password.
     pub fn parse(text: &str) -> Result<Self, WebAddressError> {
-        let uri: Uri = text.parse().map_err(|error| WebAddressError(format!("{text:?} is no address: {error}")))?;
+        let uri: Uri = text.parse().map_err(|error| WebAddressError(format!("{text:?} is not an address: {error}")))?;
         let (Some(scheme), Some(name)) = (uri.scheme_str(), uri.authority().cloned()) else {
-            return Err(WebAddressError(format!("{text:?} is no whole address")));
+            return Err(WebAddressError(format!("{text:?} is not a complete address")));
         };
         if name.as_str().contains('@') {
-            let what = "a name or a password stands in the address, which nobody should see";
+            let what = "the address contains a name or a password, which nobody should see";
             return Err(WebAddressError(what.to_owned()));
         }
         let is_encrypted = match scheme {
             "https" => true,
             "http" => false,
-            other => return Err(WebAddressError(format!("{other}: is no address of HTTP"))),
+            other => return Err(WebAddressError(format!("{other}: is not an HTTP address"))),
         };
         let base = uri.path_and_query().map_or("", |path| path.as_str());
         Ok(Self { base: base.trim_end_matches('/').to_owned(), name, is_encrypted })

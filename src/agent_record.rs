@@ -116,7 +116,7 @@ impl AgentRecordSource {
         let file = self.file.as_deref().unwrap_or_default();
         let says_turns = |rule: &AgentRecordRule| rule.begins || rule.turn.is_some() || rule.result.is_some();
         if self.directory.is_some() && (self.marks_turns || self.rules.iter().any(says_turns)) {
-            return Some("a file that is found by its `directory` is no proof of a turn: it can only give facts");
+            return Some("a file that is found by its `directory` proves no turn: it can only give facts");
         }
         match (&self.open, &self.start) {
             _ if self.base.is_empty() => Some("`base` names no folder"),

@@ -86,7 +86,7 @@ impl AppError {
     /// What the user can do about it.
     pub fn hint(&self) -> String {
         match self {
-            AppError::NotATerminal => "`fleetwatch list` and `fleetwatch watch` print to anything".to_owned(),
+            AppError::NotATerminal => "`fleetwatch list` and `fleetwatch watch` need no terminal".to_owned(),
             AppError::Server(error) => error.hint(),
             AppError::Look(error) => error.hint.clone(),
             AppError::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),

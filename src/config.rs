@@ -261,13 +261,13 @@ impl ConfigError {
         let (what, hint) = match error.kind() {
             io::ErrorKind::NotFound => (
                 "there is no such file".to_owned(),
-                "`fleetwatch config` prints the default, to start a file from; `fleetwatch config paths` says where \
-                 one is looked for",
+                "`fleetwatch config` prints the default, to start from; `fleetwatch config paths` says where \
+                 fleetwatch looks for one",
             ),
             io::ErrorKind::InvalidData => {
                 ("the file is not UTF-8 text".to_owned(), "a configuration is a TOML file in UTF-8")
             }
-            _ => (format!("cannot be read: {error}"), "check that it is a file and that you may read it"),
+            _ => (format!("cannot be read: {error}"), "check that it is a file that you may read"),
         };
         Self { path: path.to_owned(), position: None, what, hint: hint.to_owned() }
     }

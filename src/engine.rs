@@ -561,7 +561,7 @@ async fn release(poll: poll::Settings, server: ServerId, watcher: Watcher) -> Re
         Ok(Err(error)) => error.to_string(),
         Err(_) => "tmux does not answer".to_owned(),
     };
-    Err(format!("{server}: what counts bells was left behind: {why}"))
+    Err(format!("{server}: the hook that counts bells was left behind: {why}"))
 }
 
 /// What happens in a process that may act; nothing ever does in another one.

@@ -446,7 +446,7 @@ const fn predicate(occasion: Occasion) -> &'static str {
         Occasion::Approval => "asks for approval",
         Occasion::Question => "has a question",
         Occasion::Trust => "asks for trust",
-        Occasion::Setup => "waits in a set-up dialog",
+        Occasion::Setup => "waits in a setup dialog",
         Occasion::Failed => "failed",
         Occasion::Interrupted => "was interrupted",
         Occasion::Finished => "has finished",

@@ -275,7 +275,7 @@ pub fn reply(checkpoint: Checkpoint, history: History, reply: oneshot::Sender<Ch
 
 /// That a process looks for itself, for people.
 pub fn refusal(server: &ServerId, why: &str) -> String {
-    format!("{server} is watched by another fleetwatch as well, which is not followed: {why}")
+    format!("{server} is also watched by another fleetwatch, which this one does not follow: {why}")
 }
 
 /// Whether some process owns a server that this one could follow. May take a moment, but waits for nobody.

@@ -199,7 +199,7 @@ impl Drop for Revision {
 pub fn check_file(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(data) if !data.is_file() => {
-            Err(io::Error::new(ErrorKind::InvalidInput, format!("{} is no regular file", path.display())))
+            Err(io::Error::new(ErrorKind::InvalidInput, format!("{} is not a regular file", path.display())))
         }
         Ok(data) if !is_own(data.uid()) => {
             Err(io::Error::new(ErrorKind::PermissionDenied, format!("{} belongs to another user", path.display())))

@@ -19,11 +19,11 @@ const LONGEST_ADDRESS: usize = 1024;
 /// Why somebody cannot be told by Web Push.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushFault {
-    #[error("the address is no whole `https` address of up to {LONGEST_ADDRESS} characters")]
+    #[error("the address is not a complete `https` address of up to {LONGEST_ADDRESS} characters")]
     Address,
-    #[error("{0} is no push service that is known")]
+    #[error("{0} is not a known push service")]
     Service(String),
-    #[error("the keys are none of Web Push")]
+    #[error("the keys are not Web Push keys")]
     Keys,
     #[error("the text is too long")]
     Text,

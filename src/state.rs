@@ -447,7 +447,7 @@ impl State {
             evidence: vec![Evidence {
                 rule: "pane".to_owned(),
                 line: None,
-                text: "it was not there any more when somebody looked".to_owned(),
+                text: "it was gone at the next poll".to_owned(),
             }],
             activity: None,
             ..self

@@ -34,7 +34,7 @@ pub enum Status {
     Error,
     /// The last turn was interrupted.
     Interrupted,
-    /// The last turn ended well, and the operator has not looked at it yet.
+    /// The last turn ended well, and the operator has not seen it yet.
     Finished,
     /// A turn is in flight.
     Working,
@@ -342,12 +342,12 @@ impl Hindrance {
     pub const fn hint(self) -> &'static str {
         match self {
             Hindrance::Gone => "`fleetwatch list` shows what is there now",
-            Hindrance::InMode => "leave the mode first, in copy mode with `q`",
+            Hindrance::InMode => "leave the mode first (`q` leaves copy mode)",
             Hindrance::Dialog => "answer the dialog first",
-            Hindrance::Menu => "leave the menu first, mostly with Escape (`fleetwatch keys NAME Escape`)",
+            Hindrance::Menu => "leave the menu first, usually with Escape (`fleetwatch keys NAME Escape`)",
             Hindrance::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)",
-            Hindrance::Draft => "send or erase the draft first, or send behind it (`--force`)",
-            Hindrance::Queued => "wait until the agent has begun that prompt, or send behind it (`--force`)",
+            Hindrance::Draft => "send or erase the draft first, or send after it (`--force`)",
+            Hindrance::Queued => "wait until the agent has begun that prompt, or send after it (`--force`)",
             Hindrance::NotReady | Hindrance::NoProfile => "look at the terminal first; `--force` sends anyway",
         }
     }

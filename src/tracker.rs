@@ -500,7 +500,7 @@ impl Tracker {
         }
         if self.turn.record_runs_on() {
             next.background_work = Tri::Yes;
-            next.evidence.push(aside("record", "the agent's own record says that a command runs on"));
+            next.evidence.push(aside("record", "the agent's own record says that a command is still running"));
         }
         next.evidence.extend(self.turn.evidence_of_last());
     }

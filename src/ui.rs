@@ -372,7 +372,7 @@ impl Ui {
     /// Tells the operator, once in all its starts, how the dashboard calls.
     pub fn introduce(&mut self, now: Timestamp) {
         if !std::mem::replace(&mut self.introduced, true) {
-            let told = "when somebody begins to wait for you, the terminal's bell rings once, and its title says how many \
+            let told = "when an agent begins to wait for you, the terminal's bell rings once, and its title says how many \
                         wait; `fleetwatch setup` and [ui] change that";
             self.notify(Status::Ready, told.to_owned(), now);
         }

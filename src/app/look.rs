@@ -55,13 +55,14 @@ fn theme(name: &str, directories: &[PathBuf]) -> Result<Theme, ConfigError> {
     let file = config::theme_file(name);
     if let Some((path, text)) = file.map_or(Ok(None), |file| first(directories, &file))? {
         return Theme::parse(&text).map_err(|error| {
-            let hint = error.hint.unwrap_or_else(|| "the shipped themes are examples to copy from".to_owned());
+            let hint = error.hint.unwrap_or_else(|| "the built-in themes are examples to copy from".to_owned());
             ConfigError::at(&path, &text, Some(error.at), error.what, hint)
         });
     }
     Theme::shipped(name).ok_or_else(|| {
         let names = Theme::names().collect::<Vec<_>>().join(", ");
-        let hint = format!("there are {names}; one of your own is a file themes/{name}.toml beside the configuration");
+        let hint =
+            format!("the built-in ones are {names}; your own would be themes/{name}.toml beside the configuration");
         ConfigError { path: PathBuf::new(), position: None, what: format!("there is no theme {name:?}"), hint }
     })
 }
@@ -73,7 +74,7 @@ fn first(directories: &[PathBuf], name: &Path) -> Result<Option<(PathBuf, String
             Ok(text) => return Ok(Some((path, text))),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(error) => {
-                let hint = "check that it is a file of UTF-8 text and that you may read it".to_owned();
+                let hint = "check that it is a file of UTF-8 text that you may read".to_owned();
                 return Err(ConfigError { path, position: None, what: format!("cannot be read: {error}"), hint });
             }
         }

@@ -39,7 +39,7 @@ impl App {
         if self.is_remote()
             && matches!(request, Request::KillTasks { .. } | Request::RerunTask { .. } | Request::AdoptSession { .. })
         {
-            self.complain("tasks are ended, run again and chosen on their own machine only");
+            self.complain("tasks can be killed, run again and chosen only on their own machine");
             return Ok(());
         }
         match request {
@@ -161,7 +161,7 @@ impl App {
         let server = Server::new(key.server.clone(), self.tmux()).map_err(|why| GitTrouble::Silent(why.to_string()));
         let read = async move {
             if !is_on {
-                return Err(GitTrouble::Unusable("git is switched off in the configuration".to_owned()));
+                return Err(GitTrouble::Unusable("git is turned off in the configuration".to_owned()));
             }
             difference_at(&server?, &directory).await
         };
@@ -190,7 +190,7 @@ impl App {
     fn keep_note(&self, kept: KeptNote, name: String) {
         let path = self.history.path().map(ToOwned::to_owned);
         let work = tokio::task::spawn_blocking(move || {
-            let path = path.ok_or_else(|| "no history is kept, and notes are kept there".to_owned())?;
+            let path = path.ok_or_else(|| "no history is kept, so there is no place for notes".to_owned())?;
             let (now, told) = (poll::now(), |trouble: Trouble| trouble.to_string());
             Notes::open(&path, now).map_err(told)?.keep(&kept, &name, now).map_err(told)
         });
@@ -291,7 +291,7 @@ impl App {
             .into_iter()
             .any(|task| task.key.server == server && task.session == session && task.registration.at().is_some());
         let told = match (adopt, run) {
-            (true, _) => "is one of tasks now",
+            (true, _) => "is a task session now",
             (false, true) => "is no longer a task session, but what `fleetwatch run` started stays a task",
             (false, false) => "is no longer a task session",
         };
@@ -305,7 +305,7 @@ impl App {
             tokio::spawn(async move {
                 let Ok(server) = Server::new(server, tmux) else { return };
                 if let Err(error) = server.undeclare_tasks(&session).await {
-                    tracing::warn!(server = %server.id(), %error, "the session is still marked as one of tasks");
+                    tracing::warn!(server = %server.id(), %error, "the session is still marked as a task session");
                 }
             });
         }
@@ -398,7 +398,7 @@ impl App {
     ) {
         let path = self.history.path().map(ToOwned::to_owned);
         let work = tokio::task::spawn_blocking(move || {
-            let path = path.ok_or_else(|| "no history is kept, where prompts wait".to_owned())?;
+            let path = path.ok_or_else(|| "no history is kept, so no prompt can wait".to_owned())?;
             let now = poll::now();
             let outbox = Intents::open(&path, Owner::of_process(now), now);
             outbox.and_then(|mut outbox| work(&mut outbox, now)).map_err(|trouble| trouble.to_string())
@@ -451,7 +451,9 @@ impl App {
     /// What still waits when the dashboard is left, in words.
     pub(super) fn still_waiting(&self) -> Vec<String> {
         let waiting = self.follow_ups.values().filter(|it| it.recipient.is_some() && waits(it));
-        let told = |it: &Intent| format!("a prompt waits for {} and whoever watches next: {}", it.target, it.told());
+        let told = |it: &Intent| {
+            format!("a prompt is queued for {}, and whoever watches next sends it: {}", it.target, it.told())
+        };
         waiting.map(told).collect()
     }
 }
@@ -510,11 +512,11 @@ pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Cli
 /// What to tell of a text that was handed to the terminal. No terminal says whether it did what it was asked for, and tmux
 /// mostly does not; what is known to be dropped is not called copied.
 pub(super) fn told(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error>>) -> (Status, String) {
-    let cut = if clip.cut { "; its beginning was left out, it is too long" } else { "" };
+    let cut = if clip.cut { "; its beginning was left out, because it is too long" } else { "" };
     let text = format!("{} characters{cut}", clip.text.chars().count());
     match clipboard {
-        None => (Status::Ready, format!("handed to the terminal for its clipboard: {text}")),
-        Some(Ok(Clipboard::Taken)) => (Status::Ready, format!("handed to tmux for the clipboard: {text}")),
+        None => (Status::Ready, format!("sent to the terminal's clipboard: {text}")),
+        Some(Ok(Clipboard::Taken)) => (Status::Ready, format!("sent to tmux for the clipboard: {text}")),
         Some(Ok(Clipboard::Dropped)) => {
             let why = "tmux drops what programs in it copy (`tmux set -s set-clipboard on` lets it through)";
             (Status::Stalled, format!("not copied: {why}"))
@@ -523,7 +525,9 @@ pub(super) fn told(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error
             let why = "tmux drops what programs in a popup copy (in a window of tmux it can be copied)";
             (Status::Stalled, format!("not copied: {why}"))
         }
-        Some(Err(error)) => (Status::Stalled, format!("handed to tmux, which does not say whether it copies: {error}")),
+        Some(Err(error)) => {
+            (Status::Stalled, format!("sent to tmux, which does not say whether it copied it: {error}"))
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::config::{Config, ConfigError, DEFAULT_TEXT, Loaded, Position, SCHEMA}
 use crate::profile::ProfileSet;
 use crate::ui::{Keymap, Theme};
 
-/// Print the default configuration, check one, or show where it is looked for.
+/// Print the default configuration, check one, or show where fleetwatch looks for it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -29,12 +29,12 @@ pub struct Args {
 enum Command {
     /// Print the commented default configuration, to start your own from.
     Default,
-    /// Check a configuration and report all errors, with their places and what to do.
+    /// Check a configuration and report all errors, with line and column and what to do.
     Check {
         /// The file; default: the one in use, with the keymap, themes and profiles beside it.
         file: Option<PathBuf>,
     },
-    /// Print where a configuration is looked for and which one is used.
+    /// Print where fleetwatch looks for a configuration, and which one it uses.
     Paths,
     /// Print the JSON schema of the configuration, for editors.
     Schema,
@@ -78,7 +78,7 @@ fn paths(options: &GlobalOptions) -> Done {
         let _ = writeln!(text, "{:<18} {:<9} {}", candidate.origin.describe(), state, candidate.path.display());
     }
     if let Ok(Loaded { path: None, .. }) = used {
-        text.push_str("no file is found; the defaults of `fleetwatch config` hold\n");
+        text.push_str("no file found; the defaults of `fleetwatch config` apply\n");
     }
     let code = output::print(&text)?;
     // What is printed above helps to mend what is wrong, so it comes first.
@@ -115,7 +115,7 @@ fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
         }
     }
     if failures.is_empty() && !files.iter().any(|(kind, _)| *kind == Kind::Configuration) {
-        right.push_str("no configuration file is found; the defaults hold\n");
+        right.push_str("no configuration file found; the defaults apply\n");
     }
     let code = output::print(&right)?;
     failures.iter().for_each(Failure::tell);
@@ -190,12 +190,12 @@ fn first(kind: Kind, path: &Path, text: &str) -> Option<Fault> {
         Kind::Theme => Theme::parse(text).err().map(|error| Fault {
             at: Some(error.at.start),
             what: error.what,
-            hint: error.hint.or_else(|| Some("`fleetwatch config theme dark` prints one to copy from".to_owned())),
+            hint: error.hint.or_else(|| Some("`fleetwatch config theme dark` prints one to start from".to_owned())),
         }),
         Kind::Profiles => ProfileSet::check(&path.display().to_string(), text).err().map(|error| Fault {
             at: byte(Position { line: error.line, column: error.column }),
             what: error.message,
-            hint: Some("`fleetwatch profiles show claude` prints one to copy from".to_owned()),
+            hint: Some("`fleetwatch profiles show claude` prints one to start from".to_owned()),
         }),
     }
 }

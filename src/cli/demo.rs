@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::demo::Demo;
 use crate::fleet::ServerId;
 
-/// Open the dashboard on recorded sessions, played in a tmux server of their own.
+/// Open the dashboard on recorded sessions, played in their own tmux server.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Only start the tmux server and print its name; remove it at the end of standard input or at Ctrl-C.

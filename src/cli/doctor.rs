@@ -63,7 +63,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     match Watched::new(options) {
         // Only what is on other machines can be asked without a tmux here.
         Ok(watched) if version.is_err() && watched.servers.iter().all(|server| server.host.is_none()) => {
-            findings.push(Finding::notice("servers", "not asked, as there is no tmux that can be used", None));
+            findings.push(Finding::notice("servers", "not asked, because there is no usable tmux", None));
         }
         Ok(watched) => {
             findings.extend(ssh(&watched));
@@ -79,9 +79,11 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             findings.extend(traces(&answering, args.clean).await);
             findings.extend(turns(&answering));
         }
-        Err(_) => {
-            findings.push(Finding::notice("servers", "not asked, as the configuration or a profile is wrong", None))
-        }
+        Err(_) => findings.push(Finding::notice(
+            "servers",
+            "not asked, because the configuration or a profile has an error",
+            None,
+        )),
     }
     findings.extend(chosen());
     findings.extend(options.load().ok().map(|loaded| history(&loaded)));
@@ -146,7 +148,7 @@ fn ssh(watched: &Watched) -> Option<Finding> {
         // It tells its version as a complaint.
         Ok(output) => Finding::good("ssh", String::from_utf8_lossy(&output.stderr).trim()),
         Err(error) => {
-            let remedy = "install the OpenSSH client, unless a [[transport]] leads to every host";
+            let remedy = "install the OpenSSH client, unless a [[transport]] reaches every host";
             Finding::notice("ssh", format!("ssh cannot be started: {error}"), Some(remedy))
         }
     })
@@ -155,7 +157,7 @@ fn ssh(watched: &Watched) -> Option<Finding> {
 /// Whether repositories can be read.
 fn git(options: &GlobalOptions) -> Finding {
     if options.load().is_ok_and(|loaded| !loaded.config.watch.git) {
-        return Finding::good("git", "no repositories are read, by the configuration");
+        return Finding::good("git", "no repositories are read: turned off in the configuration");
     }
     let why = match Command::new("git").arg("--version").output() {
         Ok(output) if output.status.success() => {
@@ -165,13 +167,13 @@ fn git(options: &GlobalOptions) -> Finding {
         Err(error) => format!("git cannot be started: {error}"),
     };
     let remedy = "install git, or set `git = false` under [watch] in the configuration";
-    Finding::notice("git", format!("branches and changes are not told: {why}"), Some(remedy))
+    Finding::notice("git", format!("branches and changes are not shown: {why}"), Some(remedy))
 }
 
 fn history(loaded: &Loaded) -> Finding {
     let settings = &loaded.config.history;
     let path = match settings.location() {
-        _ if !settings.enabled => return Finding::good("history", "switched off in the configuration"),
+        _ if !settings.enabled => return Finding::good("history", "turned off in the configuration"),
         None => return Finding::notice("history", "none is kept without a home directory", None),
         Some(path) => path,
     };
@@ -206,8 +208,8 @@ fn turns(watched: &Watched) -> Option<Finding> {
         return None;
     }
     let why = watched.sender(&History::off()).check_turns().err()?;
-    let what = format!("two processes of fleetwatch may send to a terminal at the same time: {why}");
-    let remedy = "see that the state directory takes files and locks, or set `XDG_STATE_HOME` to one that does";
+    let what = format!("two fleetwatch processes may send to a terminal at the same time: {why}");
+    let remedy = "make sure that the state directory allows files and locks, or set `XDG_STATE_HOME` to one that does";
     Some(Finding::notice("sending", what, Some(remedy)))
 }
 
@@ -223,7 +225,7 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
     let search = options.search_path();
     let mut findings = vec![match Loaded::find(&search) {
         Ok(Loaded { path: Some(path), .. }) => Finding::good("configuration", format!("{} is right", path.display())),
-        Ok(Loaded { path: None, .. }) => Finding::good("configuration", "there is no file, so the defaults hold"),
+        Ok(Loaded { path: None, .. }) => Finding::good("configuration", "there is no file, so the defaults apply"),
         Err(error) => Finding::bad("configuration", &error.into()),
     }];
     let own = user_profiles(&search).map_or(0, |profiles| profiles.len());
@@ -293,7 +295,7 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
         let names: Vec<&str> = alike.iter().map(|agent| agent.state.terminal.id.as_str()).collect();
         let shown: BTreeSet<&str> = alike.iter().flat_map(|agent| facts_of(agent, FactSource::Screen)).collect();
         let shown: Vec<&str> = shown.into_iter().collect();
-        let tells = if shown.is_empty() { String::new() } else { format!("; the screen tells {}", shown.join(", ")) };
+        let tells = if shown.is_empty() { String::new() } else { format!("; the screen shows {}", shown.join(", ")) };
         Finding::good("record", format!("{tool} ({}): {what}{tells}", names.join(", ")))
     };
     let records = told.into_iter().map(finding);
@@ -323,9 +325,9 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
     let names = |source| facts_of(agent, source).join(", ");
     let (proven, guessed) = (names(FactSource::Record), names(FactSource::Directory));
     match () {
-        () if !proven.is_empty() => format!("its own record is read beside its screen ({proven})"),
+        () if !proven.is_empty() => format!("its own record is read as well as its screen ({proven})"),
         () if !guessed.is_empty() => format!(
-            "a record of its directory is read beside its screen ({guessed}), which may be another's: nothing proves whose it is"
+            "a record found by its directory is read as well as its screen ({guessed}); it may be another agent's, as nothing proves whose it is"
         ),
         () => {
             let is_allowed = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
@@ -365,7 +367,7 @@ fn server_finding(server: &ServerId, answer: &Result<Answer, tmux::Error>, is_an
         tmux::Error::NoServer { .. } | tmux::Error::TimedOut { .. } | tmux::Error::Unreachable { .. } => {
             error.to_string()
         }
-        _ => format!("{name} cannot be asked, as {error}"),
+        _ => format!("{name} cannot be asked: {error}"),
     };
     let hint = error.hint();
     if is_any_up && error.is_no_server() {
@@ -408,9 +410,9 @@ fn terminal() -> Vec<Finding> {
     let mut findings = Vec::new();
     if !std::io::stdout().is_terminal() {
         let remedy = "the dashboard needs a terminal; `list`, `watch` and the others do not";
-        findings.push(Finding::notice("terminal", "standard output is no terminal", Some(remedy)));
+        findings.push(Finding::notice("terminal", "standard output is not a terminal", Some(remedy)));
     } else if term.is_empty() || term == "dumb" {
-        let remedy = "set TERM to what your terminal is, such as xterm-256color";
+        let remedy = "set TERM to your terminal's type, such as xterm-256color";
         findings.push(Finding::notice("terminal", format!("TERM is `{term}`"), Some(remedy)));
     } else {
         let size = crossterm::terminal::size().map(|(columns, rows)| format!(", {columns}×{rows}")).unwrap_or_default();
@@ -444,7 +446,7 @@ fn chosen() -> Vec<Finding> {
         Err(error) => {
             let remedy = match error {
                 AdoptedError::Damaged { .. } => "remove it, and choose the sessions again",
-                _ => "check that it is a file and that you may read it",
+                _ => "check that it is a file that you may read",
             };
             return vec![Finding::notice("tasks", error.to_string(), Some(remedy))];
         }
@@ -452,7 +454,7 @@ fn chosen() -> Vec<Finding> {
     let told = |chosen: &AdoptedSession| {
         let host = if chosen.host.is_empty() { String::new() } else { format!("{}:", chosen.host) };
         let (socket, session) = (&chosen.socket, &chosen.session);
-        Finding::good("tasks", format!("on {host}{socket}, session {session} is one of tasks by your choice"))
+        Finding::good("tasks", format!("on {host}{socket}, session {session} is a task session by your choice"))
     };
     adopted.iter().map(told).collect()
 }
@@ -474,14 +476,14 @@ async fn findings(watched: &Watched, id: &ServerId, clean: bool) -> Vec<Finding>
         let alive = trace.watchers.iter().filter(|owner| !gone.contains(owner)).count();
         let what = format!("in session {} on {id}, {}", trace.session_name, contents(trace));
         findings.push(match (alive, clean) {
-            (0, _) if trace.is_of_run() => Finding::good("tasks", format!("{what}, since `fleetwatch run` made it")),
+            (0, _) if trace.is_of_run() => Finding::good("tasks", format!("{what}, because `fleetwatch run` made it")),
             (0, false) => {
                 let remedy = "`fleetwatch doctor --clean` removes it, and so does the next dashboard when it ends";
                 Finding::notice("tasks", format!("{what}; it was left by a process that is gone"), Some(remedy))
             }
             (0, true) => Finding::good("tasks", format!("{what}; it is removed")),
-            (1, _) => Finding::good("tasks", format!("{what}, for a fleetwatch that runs")),
-            (alive, _) => Finding::good("tasks", format!("{what}, for {alive} of fleetwatch that run")),
+            (1, _) => Finding::good("tasks", format!("{what}, for a running fleetwatch")),
+            (alive, _) => Finding::good("tasks", format!("{what}, for {alive} running fleetwatch processes")),
         });
     }
     if clean && let Err(error) = server.stop_counting(&gone).await {

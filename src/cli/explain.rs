@@ -171,9 +171,10 @@ async fn unwatched(target: &str, watched: &Watched) -> Option<Unwatched> {
         let (place, number) = (pane.place.target(), pane.id);
         let address = PaneAddress { server: id, place: &pane.place, pane: pane.id };
         if watched.settings.poll.rules.of_pane(address) == Match::Ignored {
-            let why =
-                Failure::refused(format!("pane {number} ({place}) is not watched, as the configuration ignores it"))
-                    .hint("`ignore` under [watch] in the configuration names it");
+            let why = Failure::refused(format!(
+                "pane {number} ({place}) is not watched, because the configuration ignores it"
+            ))
+            .hint("`ignore` under [watch] in the configuration names it");
             return Some(Unwatched { agent: None, why });
         }
         let found = process::under(&server, vec![pane.pid], Thoroughness::All).await;

@@ -74,7 +74,7 @@ impl Failure {
         }
         if let Some(error) = report.downcast_ref::<RecordingError>() {
             return Self::usage(error).hint(match error {
-                RecordingError::Unreadable { .. } => "name a file that exists and that you may read",
+                RecordingError::Unreadable { .. } => "name an existing file that you may read",
                 _ => "recordings are asciicast v3 or v2; `fleetwatch record` makes them",
             });
         }

@@ -55,7 +55,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let settings = options.load()?.config.history;
     let path = settings.location().filter(|_| settings.enabled);
     let path = path.ok_or_else(|| {
-        Failure::refused("no history is kept, and follow-ups are kept there").hint("set `enabled = true` in [history]")
+        Failure::refused("no history is kept, so there are no follow-ups").hint("set `enabled = true` in [history]")
     })?;
     let now = history::now();
     let command = args.command.as_ref().unwrap_or(&FollowUpsCommand::List { json: false });
@@ -102,7 +102,7 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
         return output::print(&output::json_line(&all)?);
     }
     if intents.is_empty() {
-        eprintln!("no follow-up waits, and none is to be decided");
+        eprintln!("no follow-up waits or needs a decision");
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
@@ -114,7 +114,7 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
         let _ = writeln!(text, "{:>4}  {}", intent.id.0, harmless(&line));
     }
     if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {
-        eprintln!("hint: `fleetwatch follow-ups resend NUMBER` sends one again, `dismiss NUMBER` leaves it at that");
+        eprintln!("hint: `fleetwatch follow-ups resend NUMBER` sends one again, `dismiss NUMBER` drops it");
     }
     output::print(&text)
 }

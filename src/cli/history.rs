@@ -277,7 +277,7 @@ fn print_lines(
 ) -> Done {
     let lines: Vec<_> = lines.collect();
     if lines.is_empty() {
-        eprintln!("the history has nothing of that");
+        eprintln!("the history has no such entries");
         return Ok(ExitCode::SUCCESS);
     }
     let widest = lines.iter().map(|(_, name, ..)| text::width(name)).max().unwrap_or_default();
@@ -343,7 +343,7 @@ fn what(record: &Stored) -> String {
 /// Reads a point in time: how long ago, or a day or time in the zone of this machine.
 pub(super) fn moment(text: &str) -> Result<Timestamp, BadValue> {
     let found = moment_at(text.trim(), &Zoned::now()).ok_or(BadValue {
-        what: "this is no time",
+        what: "not a valid time",
         hint: "write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both \
                (2026-11-21T09:00, 2026-11-21T09:00:00Z)",
     })?;
@@ -408,12 +408,12 @@ fn print_totals(args: &Args, reader: &mut Reader, terminals: &[StoredTerminal]) 
         return output::print(&text);
     }
     if days.is_empty() && args.by == TotalsOf::Label {
-        eprintln!("nothing of that has a label");
+        eprintln!("nothing there has a label");
         eprintln!("hint: `fleetwatch note NAME --label LABEL` gives one");
         return output::print("");
     }
     if days.is_empty() {
-        eprintln!("nobody watched any of that, so there are no totals");
+        eprintln!("nothing was watched then, so there are no totals");
         eprintln!("hint: the dashboard and `fleetwatch watch` write the history while they run");
         return output::print("");
     }

@@ -80,7 +80,7 @@ fn associator(pattern: &str, characters: usize) -> Result<TailRegex, Failure> {
         // The crate draws its errors over several lines; the last one says what is wrong.
         let text = error.to_string();
         let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Failure::usage(format!("`{pattern}` is no pattern: {reason}"))
+        Failure::usage(format!("`{pattern}` is not a pattern: {reason}"))
             .hint("patterns are regular expressions, such as `RESULT: (.*)`")
     })
 }

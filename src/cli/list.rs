@@ -15,7 +15,7 @@ use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text};
 /// Print every watched terminal and task with its state, once.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Print only what fits, as the filter of the dashboard reads it: `api`, `is:needs-you`, `agent:claude waited:>5m`.
+    /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
     /// Print one JSON array with the full public state of each terminal and task.
@@ -48,7 +48,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     }
     if is_empty {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
-        eprintln!("no pane of {} runs a known agent or is named by the configuration", servers.join(", "));
+        eprintln!("no pane of {} runs a known agent or is named in the configuration", servers.join(", "));
         return output::print("");
     }
     output::print(&table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width(), survey.now))

@@ -7,24 +7,24 @@ use crate::history::{self, Notes, Trouble};
 use crate::state::{KeptNote, Note, NotePart};
 use crate::ui::Item;
 
-/// Write a note on a terminal or task, name or label it, or list what is noted.
+/// Write a note on a terminal or task, name or label it, or list all of these.
 ///
-/// The dashboard shows the note on the row, `list --json` as `note`. All of it goes when another agent is begun in the terminal
-/// or its pane is closed. tmux knows nothing of it.
+/// The dashboard shows the note on the row, `list --json` as `note`. Note, name and label are removed when another agent starts in
+/// the terminal or its pane closes. tmux does not see them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: Option<String>,
-    /// The note: one line. Without it and any option, the note is printed.
+    /// The note: one line. Without a note or an option, print the note.
     #[arg(requires = "target", conflicts_with = "clear")]
     pub text: Vec<String>,
-    /// Call the terminal so, in every list and command; an empty name gives it its own back.
+    /// Give the terminal this name, in every list and command; an empty one restores its own.
     #[arg(long, value_name = "NAME", requires = "target", conflicts_with = "clear")]
     pub name: Option<String>,
-    /// Group the terminal by this label, in place of the configuration's; an empty one takes it away.
+    /// Give the terminal this label to group by, in place of the configuration's; an empty one removes it.
     #[arg(long, value_name = "LABEL", requires = "target", conflicts_with = "clear")]
     pub label: Option<String>,
-    /// Take note, name and label away.
+    /// Remove note, name and label.
     #[arg(long, requires = "target")]
     pub clear: bool,
 }
@@ -41,7 +41,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             true => "set HOME or XDG_STATE_HOME, or `path` in [history]",
             false => "set `enabled = true` in [history]",
         };
-        Failure::refused("no history is kept, and notes are kept there").hint(hint)
+        Failure::refused("no history is kept, so there is no place for notes").hint(hint)
     })?;
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let survey = watched.survey().await?;
@@ -63,7 +63,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         kept.note = typed.iter().fold(kept.note, |note, typed| note.with(part, typed));
     }
     if typed.is_some() && kept.note.text.is_none() {
-        return Err(Failure::usage("the note is empty").hint("`--clear` takes a note away").into());
+        return Err(Failure::usage("the note is empty").hint("`--clear` removes a note").into());
     }
     let name = args.name.as_ref().and(kept.note.name.as_deref());
     if let Some(why) = name.and_then(|name| view.name_fault(item.key(), name)) {
@@ -92,7 +92,7 @@ fn list(items: &[Item<'_>]) -> String {
     });
     let rows: Vec<Vec<String>> = rows.collect();
     if rows.is_empty() {
-        eprintln!("nothing is noted of any terminal");
+        eprintln!("no terminal has a note, name or label of yours");
         return String::new();
     }
     let head = ["NAME", "OWN NAME", "LABEL", "NOTE"].map(str::to_owned);

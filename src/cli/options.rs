@@ -24,16 +24,16 @@ pub struct GlobalOptions {
     /// Watch the tmux server of this host, named as for `ssh`.
     #[arg(long, value_name = "HOST", global = true)]
     pub host: Option<String>,
-    /// See and do what the `fleetwatch serve` at this address watches, with a token that is good there.
+    /// Show and use what the `fleetwatch serve` at this address watches, with a token from there.
     #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["socket_name", "socket_path", "host"])]
     pub connect: Option<String>,
-    /// With --connect: read the token from this file of yours alone; else FLEETWATCH_TOKEN has it.
+    /// With --connect: read the token from this file, which only you may read; default: the variable FLEETWATCH_TOKEN.
     #[arg(long, value_name = "FILE", global = true)]
     pub token_file: Option<PathBuf>,
-    /// With --connect: trust the authority whose certificate is in this file (PEM), and no other one.
+    /// With --connect: trust only the certificate authority in this file (PEM).
     #[arg(long, value_name = "FILE", global = true)]
     pub ca: Option<PathBuf>,
-    /// With --connect or `serve`: go on beyond this machine though nothing is encrypted. Whoever sees the traffic has the token, with all that it is good for.
+    /// With --connect or `serve`: allow other machines without encryption. Whoever sees the traffic gets the token, and everything that it allows.
     #[arg(long, global = true)]
     pub insecure: bool,
     /// Read this configuration instead of the default one.
@@ -160,7 +160,7 @@ pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
             return Err(Failure::usage(format!("{}: cannot be read: {error}", directory.display()))
-                .hint("check that it is a directory and that you may read it"));
+                .hint("check that it is a directory that you may read"));
         }
     };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));

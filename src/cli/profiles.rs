@@ -26,7 +26,7 @@ enum Command {
         /// The agent, by its name in `profiles list`.
         tool: String,
     },
-    /// Check a file of profiles and report errors with their places.
+    /// Check a file of profiles and report errors with line and column.
     Check {
         /// The file.
         file: PathBuf,
@@ -44,7 +44,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         Command::List => list(&options.profiles()?),
         Command::Show { tool } => match ProfileSet::shipped(tool) {
             Some(text) => output::print(text),
-            None => Err(Failure::usage(format!("no profile of `{tool}` is compiled in"))
+            None => Err(Failure::usage(format!("there is no built-in profile for `{tool}`"))
                 .hint("`fleetwatch profiles list` lists the known agents")
                 .into()),
         },

@@ -34,17 +34,17 @@ pub struct Args {
     /// Replace the file if it exists.
     #[arg(long)]
     pub force: bool,
-    /// Look at the terminal every MS milliseconds.
+    /// Poll the terminal every MS milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(20..=10_000))]
     pub tick: u64,
     /// What the recording shows, in a few words.
     #[arg(long, value_name = "TEXT")]
     pub situation: Option<String>,
-    /// Keep whole lines of the agent's records, from the beginning of its session on, and 100 characters of each text:
+    /// Keep whole lines of the agent's records, from the beginning of its session, and 100 characters of each text:
     /// prompts, answers, files, commands.
     #[arg(long)]
     pub whole_records: bool,
-    /// Record the screen alone; else the agent's model and the like, and prompts and answers from now on, are kept from its
+    /// Record only the screen; by default, the agent's model and the like, and prompts and answers from now on, are kept from its
     /// record.
     #[arg(long, conflicts_with = "whole_records")]
     pub no_records: bool,
@@ -154,7 +154,7 @@ fn create(path: &Path, force: bool) -> anyhow::Result<File> {
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::usage(format!("{} cannot be written: {error}", path.display()))
-        .hint("name a file in a directory that exists and that you may write to")
+        .hint("name a file in an existing directory that you may write to")
 }
 
 /// The recording that is being written.

@@ -165,7 +165,7 @@ fn find(look: &Listing, server: &ServerId, session: &str, name: &str, program: &
     let named = in_session.iter().filter(|pane| pane.place.window_name == name);
     if let Some(alive) = named.clone().find(|pane| !pane.facts.dead) {
         let window = WindowId(alive.window_id);
-        return Err(Failure::refused(format!("task {name} ({window}) still runs in {session}"))
+        return Err(Failure::refused(format!("task {name} ({window}) is still running in {session}"))
             .hint(format!("`{program} tasks kill {name}` ends it; or give the new one another name")));
     }
     if let Some(dead) = named.clone().next_back() {
@@ -178,7 +178,7 @@ fn find(look: &Listing, server: &ServerId, session: &str, name: &str, program: &
 /// The directory to start in, as the server's machine knows it.
 fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, Failure> {
     let text = |path: &Path| {
-        path.to_str().map(str::to_owned).ok_or_else(|| Failure::usage(format!("{} is no UTF-8", path.display())))
+        path.to_str().map(str::to_owned).ok_or_else(|| Failure::usage(format!("{} is not UTF-8", path.display())))
     };
     if server.host.is_some() {
         return given.map(text).transpose();
@@ -186,8 +186,8 @@ fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, 
     let path = given.unwrap_or(Path::new("."));
     match std::fs::canonicalize(path) {
         Ok(path) if path.is_dir() => text(&path).map(Some),
-        Ok(path) => Err(Failure::usage(format!("{} is no directory", path.display()))),
-        Err(error) => Err(Failure::usage(format!("{}: {error}", path.display())).hint("name a directory that exists")),
+        Ok(path) => Err(Failure::usage(format!("{} is not a directory", path.display()))),
+        Err(error) => Err(Failure::usage(format!("{}: {error}", path.display())).hint("name an existing directory")),
     }
 }
 

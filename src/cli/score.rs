@@ -70,7 +70,8 @@ pub fn run(args: &Args, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let report = Report::new(scored, &args.fields);
     if !report.is_labelled() {
         let nothing = format!("nothing is labelled in {}", super::doctor::count(sources.len(), "recording"));
-        let hint = "a label is a `truth` line in the recording; `fleetwatch replay` shows what is said at each time";
+        let hint =
+            "a label is a `truth` line in the recording; `fleetwatch replay` shows what fleetwatch says at each moment";
         return Err(Failure::refused(nothing).hint(hint).into());
     }
     let printed = if args.json { report.json(args.worst) } else { for_people(&report, args.worst, args.recordings) };

@@ -193,7 +193,7 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
     let reply = Reply::meant(choice, dialog).map_err(|no_choice| unmeant(&no_choice, dialog))?;
     let (Some(text), Reply::Option(option)) = (text, &reply) else {
         return match text {
-            Some(_) => Err(Failure::usage("a text goes with one option that takes one")
+            Some(_) => Err(Failure::usage("text goes only with a single option that takes it")
                 .hint(format!("its options: {}", dialog.list()))),
             None => match &reply {
                 Reply::Option(option) if dialog.takes_text(*option) => {
@@ -205,7 +205,7 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
         };
     };
     let fit = PasteText::new(text).map_err(|unfit| {
-        Failure::usage(unfit).hint("an answer is text without control characters other than line ends and tabs")
+        Failure::usage(unfit).hint("an answer must not contain control characters other than newlines and tabs")
     })?;
     let option = *option;
     match dialog.options.get(option).and_then(|option| option.takes_text) {
@@ -357,12 +357,12 @@ fn tell(outcome: Outcome, sender: &Sender) -> Done {
     if !matches!(outcome, Outcome::Refused(_))
         && let Err(why) = sender.check_turns()
     {
-        Failure::refused(format!("another process of fleetwatch may send there at the same time: {why}")).warn();
+        Failure::refused(format!("another fleetwatch process may send there at the same time: {why}")).warn();
     }
     match outcome {
         Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
         Outcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit)
-            .hint("a prompt is text without control characters other than line ends and tabs; `fleetwatch keys` presses keys")
+            .hint("a prompt must not contain control characters other than newlines and tabs; `fleetwatch keys` presses keys")
             .into()),
         Outcome::Refused(refusal) => {
             let failure = Failure::refused(format!("refused: {refusal}"));

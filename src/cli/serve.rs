@@ -47,7 +47,7 @@ use listener::Listener;
 use metrics::Metrics;
 pub use token::{TokenArgs, token};
 
-/// Serve over HTTP what every terminal shows and what can be done to it, to whoever has a token (`fleetwatch token`).
+/// Serve all terminals over HTTP, to see and to act on, to whoever has a token (`fleetwatch token`).
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Listen on this address and port.
@@ -60,13 +60,13 @@ pub struct Args {
     /// one; it may only read unless you say `act`.
     #[arg(long, value_name = "SCOPE", num_args = 0..=1, default_missing_value = "read", conflicts_with = "unix")]
     pub qr: Option<Scope>,
-    /// Encrypt what is said, as the server that this certificate (PEM) is for; needs --tls-key.
+    /// Encrypt connections with this certificate (PEM); needs --tls-key.
     #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with = "unix")]
     pub tls_cert: Option<PathBuf>,
-    /// The key of that certificate (PEM).
+    /// The key of the certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Answer requests that are addressed to this name, beside `localhost` and addresses; may be repeated.
+    /// Answer requests that are addressed to this name, in addition to `localhost` and IP addresses; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
 }
@@ -136,13 +136,13 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         ))
         .hint(
             "`--tls-cert` and `--tls-key` encrypt it, or listen on 127.0.0.1 behind ssh or a VPN; \
-             `--insecure` does it all the same",
+             `--insecure` allows it anyway",
         )
         .into());
     }
     if args.qr.is_some() && !std::io::stdout().is_terminal() {
         // Whoever reads the output of a service later would have the token.
-        return Err(Failure::usage("a code is shown on a terminal, and standard output is not one")
+        return Err(Failure::usage("a QR code needs a terminal, and standard output is not one")
             .hint("`fleetwatch token add NAME` makes a token for `http://ADDRESS/#token=TOKEN`")
             .into());
     }

@@ -24,10 +24,10 @@ const DEEPEST: usize = 5;
 /// Wrong answers after which nobody is asked any more.
 const PATIENCE: usize = 5;
 
-/// Set up the popup, the status line and notices: asks, shows the change of each file, and writes it after a yes.
+/// Set up the popup, the status line and notices: ask, show the change to each file, and write it if you say yes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Print the change with everything that is not there yet, ask nothing and write nothing.
+    /// Print the change that adds everything still missing, without asking or writing.
     #[arg(long)]
     print: bool,
 }
@@ -50,7 +50,7 @@ struct Proposal {
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let can_ask = io::stdin().is_terminal() && io::stdout().is_terminal();
     if !args.print && !can_ask {
-        return Err(Failure::usage("this is no terminal to ask questions in")
+        return Err(Failure::usage("there is no terminal to ask questions in")
             .hint("`fleetwatch setup --print` prints what it would write")
             .into());
     }
@@ -67,7 +67,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         return output::print(&shown);
     }
     output::write_whole(&format!("\n{shown}\n"))?;
-    if !asking.yes("Write this? What is there now is kept as NAME.before-fleetwatch.", false)? {
+    if !asking.yes("Write this? Old files are kept as NAME.before-fleetwatch.", false)? {
         output::print("nothing was written\n")?;
         return Ok(ExitCode::FAILURE);
     }
@@ -89,12 +89,12 @@ fn write(proposals: Vec<Proposal>) -> Done {
     for (Proposal { path, .. }, revision) in ready {
         let kept = revision.commit().map_err(|error| {
             Failure::refused(format!("{told}{} was not written: {error}", path.display()))
-                .hint("`fleetwatch setup` offers again what is not there yet")
+                .hint("`fleetwatch setup` offers again what is still missing")
         })?;
         told.push_str(&format!("{} is written", path.display()));
-        told.push_str(&kept.map_or("\n".to_owned(), |kept| format!("; what it said is in {}\n", kept.display())));
+        told.push_str(&kept.map_or("\n".to_owned(), |kept| format!("; its old text is in {}\n", kept.display())));
         if !is_toml(&path) {
-            told.push_str(&format!("a tmux that runs reads it with: tmux source-file {}\n", quoted(&path)));
+            told.push_str(&format!("a running tmux reads it with: tmux source-file {}\n", quoted(&path)));
         }
     }
     output::print(&told)
@@ -112,8 +112,8 @@ impl Proposal {
             Ok(target) => target,
             Err(_) if !is_link => path.clone(),
             Err(error) => {
-                let hint = "make the file that it leads to, or take the link away";
-                return Err(Failure::refused(format!("{} leads nowhere: {error}", path.display())).hint(hint).into());
+                let hint = "create the file that it points to, or remove the link";
+                return Err(Failure::refused(format!("{} points nowhere: {error}", path.display())).hint(hint).into());
             }
         };
         let old = text(&target)?;
@@ -145,7 +145,7 @@ fn text(path: &Path) -> anyhow::Result<Option<String>> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::refused(format!("{} cannot be read: {error}", path.display()))
-            .hint("set-up changes only files of yours that it can read as text")
+            .hint("setup changes only your own files that it can read as text")
             .into()),
     }
 }
@@ -161,7 +161,7 @@ fn tmux_proposal(program: &str, asking: &mut Asking) -> anyhow::Result<Option<Pr
     }
     if let Some(name) = settings.unread.first() {
         eprintln!(
-            "nothing is proposed for tmux: its configuration reads {}, and which files that are only tmux knows",
+            "nothing is proposed for tmux: its configuration reads {}, and only tmux knows which files those are",
             harmless(name)
         );
         eprintln!("hint: the lines for the popup and the status line are in the README");
@@ -171,7 +171,7 @@ fn tmux_proposal(program: &str, asking: &mut Asking) -> anyhow::Result<Option<Pr
     let Some(path) = there.last().copied().or(files.first()) else { return Ok(None) };
     let mut proposal = Proposal::of(path.clone())?;
     match (settings.popup, settings.free_key()) {
-        (true, _) => asking.tell("a key for the popup is there already")?,
+        (true, _) => asking.tell("there is already a key for the popup")?,
         (false, None) => {
             asking.tell("no key is free for the popup among F, W, A and Y: bind one to `fleetwatch` yourself")?
         }
@@ -182,7 +182,7 @@ fn tmux_proposal(program: &str, asking: &mut Asking) -> anyhow::Result<Option<Pr
         }
     }
     if settings.status {
-        asking.tell("the summary in the status line is there already")?;
+        asking.tell("the status line already has the summary")?;
     } else if asking.yes("Show in tmux's status line how many agents need you?", true)? {
         proposal.new = plan::appended(&proposal.new, &settings.status_lines(program));
     }
@@ -230,9 +230,9 @@ fn config_proposal(options: &GlobalOptions, asking: &mut Asking) -> anyhow::Resu
     let first = || options.search_path().candidates().first().map(|candidate| candidate.path.clone());
     let Some(path) = loaded.path.or_else(first) else { return Ok(None) };
     let mut proposal = Proposal::of(path)?;
-    let table = proposal.new.parse().context("the configuration is no table")?;
+    let table = proposal.new.parse().context("the configuration is not a table")?;
     if plan::tells_of_notices(&table) {
-        asking.tell("the configuration says already how you are told that somebody waits")?;
+        asking.tell("the configuration already says how you are notified")?;
         return Ok(None);
     }
     let notices = asking.notices()?;
@@ -262,8 +262,8 @@ fn program() -> anyhow::Result<String> {
     if is_plain(&path) {
         return Ok(path);
     }
-    Err(Failure::refused(format!("tmux would not find this program: {path} has signs that need quotes"))
-        .hint("put fleetwatch into a directory of PATH")
+    Err(Failure::refused(format!("tmux would not find this program: {path} has characters that need quotes"))
+        .hint("put fleetwatch into a directory in PATH")
         .into())
 }
 
@@ -311,10 +311,10 @@ impl Asking {
         if self.is_silent {
             return Ok(Notices::BellAndTerminal);
         }
-        let question = "How are you told that somebody begins to wait for you?\n  \
-                        b  the terminal's bell, as it is\n  \
-                        n  the bell, and a notice of the terminal by OSC 9\n     (inside of tmux it needs `set -g allow-passthrough on`)\n  \
-                        q  by neither\n[b] ";
+        let question = "What should happen when an agent or task begins to wait for you?\n  \
+                        b  the terminal's bell rings, as now\n  \
+                        n  the bell rings, and the terminal shows a notification (OSC 9)\n     (inside tmux this needs `set -g allow-passthrough on`)\n  \
+                        q  neither\n[b] ";
         self.answer(question, "b, n or q", |answer| match answer {
             "" | "b" => Some(Notices::Bell),
             "n" => Some(Notices::BellAndTerminal),

@@ -87,7 +87,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         Format::Tmux => "#[dim]nothing is watching#[default]\n".to_owned(),
         Format::Plain if is_known => summary.plain(),
         Format::Plain => {
-            let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to look once";
+            let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once";
             return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)).into());
         }
         Format::Json => output::json_line(&summary.json(now, is_watched))?,

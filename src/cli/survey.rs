@@ -74,7 +74,7 @@ impl Watched {
             return;
         }
         if let Err(error) = watch::start_in_background(options) {
-            let what = format!("no process could be started that watches in the background: {error}");
+            let what = format!("no process could be started to watch in the background: {error}");
             Failure::refused(what).hint("`fleetwatch watch` in a window of its own does the same").warn();
         }
     }
@@ -362,8 +362,8 @@ pub(super) fn check_connect(command: Option<&Command>, options: &GlobalOptions) 
     if works || options.connect.is_none() {
         return Ok(());
     }
-    Err(Failure::usage("this works on the machine itself only")
-        .hint("through `--connect` there are the dashboard, `list`, `watch`, `wait`, `send`, `answer` and `keys`"))
+    Err(Failure::usage("this works only on the machine itself")
+        .hint("`--connect` offers the dashboard, `list`, `watch`, `wait`, `send`, `answer` and `keys`"))
 }
 
 /// Whom to ask, with the token that is good there.
@@ -371,10 +371,10 @@ fn endpoint(url: &str, options: &GlobalOptions) -> Result<Endpoint, Failure> {
     let endpoint = Endpoint::new(url, options.ca.as_deref())?;
     if !endpoint.is_private() && !options.insecure {
         return Err(Failure::usage(format!(
-            "what is said to {} is not encrypted, the token included",
+            "the connection to {} is not encrypted, and it carries the token",
             endpoint.place()
         ))
-        .hint("use https, or a tunnel (`ssh -L 7717:localhost:7717 HOST`); `--insecure` does it all the same"));
+        .hint("use https, or a tunnel (`ssh -L 7717:localhost:7717 HOST`); `--insecure` allows it anyway"));
     }
     Ok(endpoint.with_token(&token(options)?)?)
 }
@@ -399,7 +399,7 @@ fn read_token(path: &Path) -> Result<String, Failure> {
             .hint(format!("it must be your own file, `chmod 600 {}`", path.display()))
     };
     let bytes = private::read_secret(path).map_err(|error| unusable(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|_| unusable("it is no text".to_owned()))
+    String::from_utf8(bytes).map_err(|_| unusable("it is not text".to_owned()))
 }
 
 impl Watched {
@@ -426,7 +426,7 @@ impl Watched {
         let mut profiles = ProfileSet::builtin();
         for (file, text) in &welcome.profiles {
             profiles.add(file, text).map_err(|error| {
-                Failure::refused(format!("{place} reads screens by a profile that cannot be used here: {error}"))
+                Failure::refused(format!("{place} reads screens with a profile that cannot be used here: {error}"))
                     .hint("install the same version on both machines")
             })?;
         }

@@ -68,7 +68,7 @@ pub(super) fn resolve_any<'a>(
 
 /// What to say of a task where an agent is needed.
 pub(super) fn is_a_task(name: &str) -> Failure {
-    Failure::refused(format!("{name} is a task, and no agent runs in it")).hint(format!(
+    Failure::refused(format!("{name} is a task; no agent runs in it")).hint(format!(
         "`fleetwatch keys {name} y Enter` types into it, `fleetwatch wait {name} --for input` waits until it asks"
     ))
 }

@@ -226,7 +226,7 @@ impl<'a> Acting<'a> {
 
     async fn rerun(&self, task: &Task) -> Done {
         if !task.is_dead() {
-            return Err(Failure::refused(format!("task {} ({}) still runs", task.id, task.window))
+            return Err(Failure::refused(format!("task {} ({}) is still running", task.id, task.window))
                 .hint(format!("`fleetwatch tasks kill {}` ends it", task.id))
                 .into());
         }

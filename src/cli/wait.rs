@@ -54,7 +54,7 @@ pub enum WaitCondition {
     Trust,
     /// The agent wants to be set up.
     Setup,
-    /// The last turn ended well, and the operator has not looked at it yet.
+    /// The last turn ended well, and the operator has not seen it yet.
     Finished,
     /// No turn is in flight, and the last one ended well.
     Success,
@@ -62,7 +62,7 @@ pub enum WaitCondition {
     Failed,
     /// No turn is in flight, and the last one was interrupted.
     Interrupted,
-    /// It stands still although it should not.
+    /// It should be moving but is not.
     Stalled,
     /// The agent, its pane or the task's window is no longer there.
     Gone,
@@ -133,7 +133,7 @@ impl WaitCondition {
 
 /// A number of seconds on the command line.
 pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
-    let hint = "write seconds, such as 5 or 0.5, from 0 to 31536000, which is a year";
+    let hint = "write seconds, such as 5 or 0.5, from 0 to 31536000 (a year)";
     let seconds: f64 = text.parse().map_err(|_| BadValue { what: "not a number of seconds", hint })?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if seconds <= 31_536_000.0 => Ok(duration),
@@ -150,7 +150,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let mut engine = watched.engine()?;
     first_polls(&mut engine).await;
     let limit = Limit::new(args.timeout);
-    let interrupted = || Failure::refused(format!("interrupted, before {} was so", args.target));
+    let interrupted = || Failure::refused(format!("interrupted before {} was in that state", args.target));
     let (json, text) = match find_soon(&mut engine, &watched, &args.target).await? {
         Key::Terminal(key) => {
             let wanted = |terminal: &Terminal| args.condition.iter().any(|condition| condition.holds(terminal));

@@ -205,7 +205,7 @@ impl Template {
                 continue;
             }
             let (field, behind) = behind.split_once('}').filter(|_| brace == "{").ok_or_else(|| {
-                let what = "a brace stands alone in the text of a template";
+                let what = "there is a single brace in the text of a template";
                 (what.to_owned(), "a field is written `{name}`, a brace `{{` or `}}`".to_owned())
             })?;
             let known = Field::of_word(field).ok_or_else(|| {

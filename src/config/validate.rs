@@ -199,7 +199,7 @@ fn no_template(text: &str) -> Option<ValueFault> {
 
 fn no_message(template: &str) -> Option<ValueFault> {
     let what = format!("`template` has the character {:?} in it", unsendable(template)?);
-    fault(what, "only line ends and tabs can be sent to an agent")
+    fault(what, "only newlines and tabs can be sent to an agent")
 }
 
 /// The first character that no prompt can hold.
@@ -219,7 +219,7 @@ fn no_command(words: &[&str]) -> Option<ValueFault> {
 fn no_variables(names: &[&str]) -> Option<ValueFault> {
     let odd = names.iter().find(|name| name.is_empty() || name.contains(['=', '\0', '$', '*', ' ']))?;
     let hint = "write names only, such as command_environment = [\"NTFY_TOKEN\"]";
-    fault(format!("`{odd}` is no name of an environment variable"), hint)
+    fault(format!("`{odd}` is not the name of an environment variable"), hint)
 }
 
 fn no_variable(name: &str) -> Option<ValueFault> {
@@ -233,18 +233,18 @@ fn no_webhook(url: &str) -> Option<ValueFault> {
         Ok(true) => None,
         Ok(false) => fault("what is posted there is not encrypted".to_owned(), hint),
         // The address may be a secret.
-        Err(_) => fault("this is no address to post to".to_owned(), hint),
+        Err(_) => fault("this is not an address to post to".to_owned(), hint),
     }
 }
 
 fn no_push_service(name: &str) -> Option<ValueFault> {
     let hint = "write the name of the host, and its port unless it is 443: push_services = [\"push.example.net\"]";
-    if PushServices::is_name(name) { None } else { fault(format!("`{name}` is no name of a push service"), hint) }
+    if PushServices::is_name(name) { None } else { fault(format!("`{name}` is not the name of a push service"), hint) }
 }
 
 fn no_quiet_hours(text: &str) -> Option<ValueFault> {
     let hint = "write the beginning and the end, such as quiet_hours = \"22:00-07:00\"";
-    if QuietHours::parse(text).is_some() { None } else { fault(format!("`{text}` is no part of a day"), hint) }
+    if QuietHours::parse(text).is_some() { None } else { fault(format!("`{text}` is not a part of a day"), hint) }
 }
 
 fn no_agent_name(name: &str) -> Option<ValueFault> {
@@ -447,14 +447,14 @@ impl Source<'_> {
         let mut by: BTreeSet<Means> = table.by.iter().filter_map(|word| Means::of_word(word)).collect();
         if by.contains(&Means::Command) && table.command.is_empty() {
             let hint = "write it as a list: command = [\"notify-send\", \"fleetwatch\"]";
-            return Err(self.fault(at("by"), "a rule goes by `command` and names none", hint));
+            return Err(self.fault(at("by"), "a rule uses `command` but has none", hint));
         }
         if !table.command.is_empty() {
             by.insert(Means::Command);
         }
         if by.contains(&Means::Webhook) && table.webhook.is_none() {
             let hint = "name where it is posted: webhook = \"https://ntfy.sh/my-topic\"";
-            return Err(self.fault(at("by"), "a rule goes by `webhook` and names none", hint));
+            return Err(self.fault(at("by"), "a rule uses `webhook` but has none", hint));
         }
         let webhook = table.webhook.map(|url| Webhook {
             url,
@@ -469,7 +469,7 @@ impl Source<'_> {
         {
             if is_empty {
                 let hint = format!("`{key}` is a list of these: {}", words.join(", "));
-                return Err(self.fault(at(key), format!("a rule without `{key}` tells nothing"), hint));
+                return Err(self.fault(at(key), format!("a rule without `{key}` announces nothing"), hint));
             }
         }
         Ok(NotifyRule {

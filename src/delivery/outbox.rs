@@ -121,7 +121,7 @@ impl OutboxSettings {
     pub(super) fn open(&self, rules: &[FollowUpRule]) -> Option<Outbox> {
         if self.history.path().is_none() {
             if !rules.is_empty() {
-                self.tell(DeliveryEvent::Trouble("follow-ups are not sent, as no history is kept".to_owned()));
+                self.tell(DeliveryEvent::Trouble("follow-ups are not sent, because no history is kept".to_owned()));
             }
             return None;
         }
@@ -129,7 +129,7 @@ impl OutboxSettings {
         let wanted = WantedMessages::default();
         let worker = Worker::new(self.clone(), rules.to_vec(), orders.clone(), wanted.clone(), Handle::current())?;
         if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || worker.run(&received)) {
-            self.tell(DeliveryEvent::Trouble(format!("what waits is not sent: {error}")));
+            self.tell(DeliveryEvent::Trouble(format!("queued messages are not sent: {error}")));
             return None;
         }
         Some(Outbox { orders, wanted, looked: Looked::default() })

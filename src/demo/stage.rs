@@ -171,7 +171,7 @@ fn make_repository(directory: &Path, branch: &str) -> std::io::Result<()> {
 fn run(mut tmux: Command) -> anyhow::Result<()> {
     let output = tmux.stdin(Stdio::null()).output().context("tmux cannot be started")?;
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "tmux said no to the demo: {}", said.trim());
+    ensure!(output.status.success(), "tmux refused the demo: {}", said.trim());
     Ok(())
 }
 

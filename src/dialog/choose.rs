@@ -9,7 +9,7 @@ pub enum NoChoice {
     None(String),
     #[error("several options begin with `{0}`")]
     Several(String),
-    #[error("no option says `{0}` for this one time")]
+    #[error("no option says `{0}` for this time only")]
     Standing(String),
 }
 

@@ -195,14 +195,14 @@ pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &
     let tool = &agent.state.terminal.tool;
     let sources = profiles.records(tool);
     match () {
-        () if !is_allowed => "its records are switched off in the configuration",
+        () if !is_allowed => "its records are turned off in the configuration",
         () if profiles.agents().all(|agent| agent != tool) => "no profile reads it",
         () if sources.is_empty() => "no rules for its records",
         () if agent.key.server.host.is_some() => {
-            "no record of it was found on its host, which takes Linux (and `python3` for a database)"
+            "no record of it was found on its host, which needs Linux (and `python3` for a database)"
         }
         () if sources.iter().all(|source| source.directory.is_some()) => {
-            "its directory leads to no record since it began, or another agent of its kind works there"
+            "its directory has no record from since it began, or another agent of its kind works there"
         }
         () => "no record yet that is proven to be its own, or its version writes none or shares it",
     }
@@ -246,12 +246,12 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
     }
     let sure = match (&state.stale, state.stability.stable) {
         _ if state.has_ended() => None,
-        (Some(stale), _) => Some(format!("not at all: the last good look is {} old", now.since(stale.at).running())),
+        (Some(stale), _) => Some(format!("not at all: the last good poll is {} old", now.since(stale.at).running())),
         (None, true) => {
             Some(format!("nothing of it has changed for {}", now.since(state.stability.stable_since).running()))
         }
-        (None, false) if !state.since_exact => Some("nobody has looked for a second yet: it may change".to_owned()),
-        (None, false) => Some("something of it changed less than a second ago: it may go on".to_owned()),
+        (None, false) if !state.since_exact => Some("not watched for a second yet: it may change".to_owned()),
+        (None, false) => Some("something changed less than a second ago: it may change again".to_owned()),
     };
     sure.into_iter().for_each(|sure| line("how sure", &sure));
     line("changes with", changes_with(state));
@@ -271,7 +271,7 @@ fn says(phase: Phase, assessment: &Assessment) -> &'static str {
         Phase::Active => WORKS,
         Phase::Ready => RESTS,
         Phase::Unknown if menu => MENU,
-        Phase::Unknown => "does not tell",
+        Phase::Unknown => "does not say",
     }
 }
 
@@ -284,8 +284,10 @@ fn recorded(why: &Why<'_>) -> (String, &'static str) {
     let Some(turn) = why.record else {
         let (own, guessed) = (facts(FactSource::Record), facts(FactSource::Directory));
         let record = match () {
-            () if !own.is_empty() => format!("tells no turn, only {own}"),
-            () if !guessed.is_empty() => format!("one of its directory, perhaps another's, tells only {guessed}"),
+            () if !own.is_empty() => format!("shows no turns, only {own}"),
+            () if !guessed.is_empty() => {
+                format!("one found by its directory, perhaps another agent's, shows only {guessed}")
+            }
             () => format!("none: {}", why.no_record),
         };
         return (record, "its screen");
@@ -299,7 +301,7 @@ fn recorded(why: &Why<'_>) -> (String, &'static str) {
     let shown = says(why.reading.phase, &why.reading.assessment);
     let published = says(why.state.turn.phase, &why.state.assessment);
     let believed = match () {
-        () if said == shown => "both, which say the same",
+        () if said == shown => "both, and they agree",
         () if said == published => "its record",
         () if shown == published => "its screen",
         () => "neither alone",
@@ -326,12 +328,12 @@ fn what(state: &State) -> &'static str {
             UiContext::ApprovalPrompt => "waits for your approval",
             UiContext::Question => "asks you a question",
             UiContext::TrustPrompt => "asks whether you trust what is there",
-            UiContext::Setup => "waits for you in its set-up",
+            UiContext::Setup => "waits for you in its setup",
             _ => "waits for you",
         };
     }
     match (state.attention, state.turn.phase, state.assessment.ui_context) {
-        (Attention::Stalled, ..) => "stands still where it should not",
+        (Attention::Stalled, ..) => "stands still when it should not",
         (_, Phase::Active, _) => "works",
         (Attention::Failed, Phase::Ready, _) => "is ready for a prompt; its last turn failed",
         (Attention::Interrupted, Phase::Ready, _) => "is ready for a prompt; its last turn was interrupted",
@@ -339,7 +341,7 @@ fn what(state: &State) -> &'static str {
         (_, Phase::Ready, _) => "is ready for a prompt",
         (_, Phase::Unknown, UiContext::SelectionMenu) => "shows a menu, which has the keyboard",
         (_, Phase::Unknown, UiContext::SlashCommand) => "shows its list of commands",
-        (_, Phase::Unknown, _) => "is unknown: what its screen shows does not tell what it does",
+        (_, Phase::Unknown, _) => "is unknown: its screen does not show what it does",
     }
 }
 
@@ -348,7 +350,7 @@ fn changes_with(state: &State) -> &'static str {
     match (state.diagnostics.availability, state.turn.phase) {
         (Availability::TuiDown, _) => "an agent that is started in the pane",
         (Availability::Unavailable, _) => "nothing: another pane is another terminal",
-        (Availability::Error, _) => "a look at it that succeeds",
+        (Availability::Error, _) => "a poll of it that succeeds",
         _ if state.assessment.business_state == BusinessState::AwaitingOperator => {
             "an answer to the dialog, or the dialog's end on its screen"
         }
@@ -368,7 +370,7 @@ fn is_held_by_record(state: &State) -> bool {
 fn since(since: Since, now: Timestamp) -> String {
     let elapsed = now.since(since.at);
     if elapsed < FIRST_LOOK && !since.exact {
-        return "just now, or from before this look".to_owned();
+        return "just now, or before this poll".to_owned();
     }
     let (clock, elapsed) = (time_of_day(since.at), elapsed.running());
     if since.exact { format!("{clock}, for {elapsed}") } else { format!("{clock} at least, for more than {elapsed}") }
@@ -473,7 +475,7 @@ mod tests {
         let [since, sure] = told(None, at);
         assert_eq!(
             [since.as_str(), sure.as_str()],
-            ["just now, or from before this look", "nobody has looked for a second yet: it may change"]
+            ["just now, or before this poll", "not watched for a second yet: it may change"]
         );
         assert_eq!(told(None, at + Span::from_secs(75))[1], "nothing of it has changed for 1m15");
     }
@@ -518,7 +520,7 @@ mod tests {
         let shown = "says that it is ready";
         let since = "`busy` since 00:00:01.000Z";
         for (phase, record, believed) in [
-            (RecordedPhase::Idle, "says that it is ready", "both, which say the same"),
+            (RecordedPhase::Idle, "says that it is ready", "both, and they agree"),
             (RecordedPhase::Active, "says that it works", "its record"),
             (RecordedPhase::Menu, "says that a menu is open", "its screen"),
         ] {
@@ -527,7 +529,7 @@ mod tests {
                 [shown, &format!("{record}: {since}"), believed]
             );
         }
-        assert_eq!(told(None, true), [shown, "tells no turn, only model", "its screen"]);
+        assert_eq!(told(None, true), [shown, "shows no turns, only model", "its screen"]);
         assert_eq!(told(None, false), [shown, "none: no rules for its records", "its screen"]);
     }
 }

@@ -241,7 +241,7 @@ fn refusal(own: &Hello, theirs: &Hello) -> Option<OwnerMessage> {
     let why = if theirs.protocol != PROTOCOL || theirs.version != own.version {
         format!("it is fleetwatch {}", own.version)
     } else if (&theirs.server, theirs.rules) != (&own.server, own.rules) {
-        "its configuration or its profiles are others".to_owned()
+        "its configuration or its profiles differ".to_owned()
     } else {
         return None;
     };

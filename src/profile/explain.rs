@@ -115,9 +115,9 @@ fn because(sight: &ScreenView<'_>, miss: &Miss) -> String {
         Miss::Cursor => "the cursor is hidden".to_owned(),
         Miss::Composer => match &sight.prompt {
             None => "there is no live prompt".to_owned(),
-            Some(prompt) => format!("the live prompt in row {} is not as asked", prompt.row),
+            Some(prompt) => format!("the live prompt in row {} is not what the rule asks for", prompt.row),
         },
-        Miss::Row(kind) => format!("no `{kind}` row where it should stand"),
-        Miss::Forbidden(row) => format!("row {row} speaks against it: {}", sight.row(*row).trim()),
+        Miss::Row(kind) => format!("no `{kind}` row where it should be"),
+        Miss::Forbidden(row) => format!("row {row} rules it out: {}", sight.row(*row).trim()),
     }
 }

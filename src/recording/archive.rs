@@ -47,11 +47,11 @@ impl Archive {
     /// The bytes are no archive.
     pub fn parse(source: &str, packed: &[u8]) -> Result<Self, RecordingError> {
         let bad = |message: String| RecordingError::Unreadable { source_name: source.to_owned(), message };
-        let bytes = unpack(packed).map_err(|e| bad(format!("this is no archive of recordings: {e}")))?;
+        let bytes = unpack(packed).map_err(|e| bad(format!("this is not an archive of recordings: {e}")))?;
         if bytes.len() as u64 > LARGEST {
             return Err(bad(format!("the archive unpacks to more than {} MiB", LARGEST >> 20)));
         }
-        let recordings = index(&bytes).ok_or_else(|| bad("this is no archive of recordings".to_owned()))?;
+        let recordings = index(&bytes).ok_or_else(|| bad("this is not an archive of recordings".to_owned()))?;
         Ok(Self { source: source.to_owned(), bytes, recordings })
     }
 
@@ -63,7 +63,7 @@ impl Archive {
         let mut bytes = MAGIC.to_vec();
         for (name, recording) in recordings {
             if !is_name(name) {
-                return Err(std::io::Error::other(format!("{name:?} is no name for a recording")));
+                return Err(std::io::Error::other(format!("{name:?} is not a name for a recording")));
             }
             writeln!(bytes, "{name} {}", recording.len())?;
             bytes.extend_from_slice(recording);

@@ -92,7 +92,7 @@ impl Reader<'_> {
             ));
         }
         let raw: RawHeader = serde_json::from_str(text).map_err(|e| match e.classify() {
-            serde_json::error::Category::Data => self.wrong(format!("this is no asciicast header: {}", inner(&e))),
+            serde_json::error::Category::Data => self.wrong(format!("this is not an asciicast header: {}", inner(&e))),
             _ => self.wrong(format!("the header is broken JSON: {}", inner(&e))),
         })?;
         let (columns, rows) = match (raw.version, &raw.term, raw.width, raw.height) {
@@ -100,7 +100,9 @@ impl Reader<'_> {
             (3, None, ..) => return Err(self.wrong("the header has no `term` with `cols` and `rows`")),
             (2, _, Some(width), Some(height)) => (width, height),
             (2, ..) => return Err(self.wrong("the header has no `width` and `height`")),
-            (version, ..) => return Err(self.wrong(format!("asciicast version {version} is not read, only 3 and 2"))),
+            (version, ..) => {
+                return Err(self.wrong(format!("asciicast version {version} is not supported, only 3 and 2")));
+            }
         };
         self.format = if raw.version == 3 { Format::V3 } else { Format::V2 };
         let (tool, version, situation) = names(raw.command.as_deref(), &raw.tags);
@@ -137,7 +139,7 @@ impl Reader<'_> {
             "i" => EventKind::Input(data),
             "r" => self.resize(&data)?,
             "x" => EventKind::Exit(
-                data.trim().parse().map_err(|_| self.wrong(format!("exit status {data:?} is no number")))?,
+                data.trim().parse().map_err(|_| self.wrong(format!("exit status {data:?} is not a number")))?,
             ),
             _ => marker(data),
         };
@@ -173,7 +175,7 @@ impl Reader<'_> {
         match (side(columns), side(rows)) {
             (Some(columns), Some(rows)) => Ok(Size { columns, rows }),
             _ => Err(self.wrong(format!(
-                "a terminal of {columns}x{rows} is not read, only 1x1 to {LARGEST_SIDE}x{LARGEST_SIDE}"
+                "a terminal of {columns}x{rows} is not supported, only 1x1 to {LARGEST_SIDE}x{LARGEST_SIDE}"
             ))),
         }
     }

@@ -43,14 +43,17 @@ fn version_2_counts_from_the_start() {
 fn a_wrong_line_is_refused_with_its_number() {
     let cases: &[(&[&str], &str)] = &[
         (&[""], "1: the header is missing"),
-        (&["[0, \"o\", \"a\"]"], "1: this is no asciicast header"),
+        (&["[0, \"o\", \"a\"]"], "1: this is not an asciicast header"),
         (&["{\"version\": 3, "], "1: the header is broken JSON"),
-        (&["{\"version\": 1, \"width\": 8, \"height\": 2, \"stdout\": []}"], "1: asciicast version 1 is not read"),
+        (&["{\"version\": 1, \"width\": 8, \"height\": 2, \"stdout\": []}"], "1: asciicast version 1 is not supported"),
         (&["{\"version\": 3, \"width\": 8, \"height\": 2}"], "1: the header has no `term`"),
         (&["{\"version\": 2, \"width\": 8}"], "1: the header has no `width` and `height`"),
-        (&["{\"version\": 3, \"term\": {\"cols\": 0, \"rows\": 3}}"], "1: a terminal of 0x3 is not read"),
-        (&["{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 65535}}"], "1: a terminal of 80x65535 is not read"),
-        (&["{\"version\": 3, \"term\": {\"cols\": -1, \"rows\": 3}}"], "1: this is no asciicast header"),
+        (&["{\"version\": 3, \"term\": {\"cols\": 0, \"rows\": 3}}"], "1: a terminal of 0x3 is not supported"),
+        (
+            &["{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 65535}}"],
+            "1: a terminal of 80x65535 is not supported",
+        ),
+        (&["{\"version\": 3, \"term\": {\"cols\": -1, \"rows\": 3}}"], "1: this is not an asciicast header"),
         (&[V3, "[0.1, \"o\", \"a\"", "[0.1, \"o\", \"b\"]"], "2: broken JSON"),
         (&[V3, "[0.1, \"o\", \"a\"]", "nonsense"], "3: broken JSON"),
         (&[V3, "{\"a\": 1}"], "2: an event must be [time, code, data]"),
@@ -61,8 +64,8 @@ fn a_wrong_line_is_refused_with_its_number() {
         (&[V3, "[1e300, \"o\", \"a\"]"], "2: time 1"),
         (&[V2, "[2, \"o\", \"a\"]", "[1, \"o\", \"a\"]"], "3: time runs backwards, from 2 to 1"),
         (&[V3, "[0, \"r\", \"80\"]"], "2: a resize must be COLUMNSxROWS"),
-        (&[V3, "[0, \"r\", \"80x2001\"]"], "2: a terminal of 80x2001 is not read"),
-        (&[V3, "[0, \"x\", \"ok\"]"], "2: exit status \"ok\" is no number"),
+        (&[V3, "[0, \"r\", \"80x2001\"]"], "2: a terminal of 80x2001 is not supported"),
+        (&[V3, "[0, \"x\", \"ok\"]"], "2: exit status \"ok\" is not a number"),
     ];
     for (lines, expected) in cases {
         let error = parse(lines).expect_err(expected).to_string();

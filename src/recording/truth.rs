@@ -90,7 +90,7 @@ impl Truth {
     /// It is no JSON object or gives a field a value that it cannot have, for people.
     pub fn add(&mut self, at: Span, json: &str) -> Result<(), String> {
         let fields: Map<String, Value> =
-            serde_json::from_str(json).map_err(|e| format!("the truth is no JSON object: {e}"))?;
+            serde_json::from_str(json).map_err(|e| format!("the truth is not a JSON object: {e}"))?;
         for (name, value) in fields {
             let Some(field) = Field::of_word(&name) else { continue };
             let value = match value {
@@ -188,13 +188,14 @@ fn doubt(cells: &[&str]) -> Result<Doubt, String> {
     if reason.is_empty() || recording.is_empty() {
         return Err("a doubt names its recording and its reason".to_owned());
     }
-    let field =
-        |name: &str| Field::of_word(name.trim()).ok_or_else(|| format!("{:?} is no field that is judged", name.trim()));
+    let field = |name: &str| {
+        Field::of_word(name.trim()).ok_or_else(|| format!("{:?} is not a field that is judged", name.trim()))
+    };
     let fields = fields.split(',').map(field).collect::<Result<Vec<_>, _>>()?;
     let (from, to) = time
         .split_once('–')
         .and_then(|(from, to)| Some((seconds(from)?, seconds(to)?)))
-        .ok_or_else(|| format!("{time:?} is no stretch of seconds such as 12.5–13"))?;
+        .ok_or_else(|| format!("{time:?} is not a range of seconds such as 12.5–13"))?;
     if from >= to {
         return Err(format!("{time} ends before it begins"));
     }
@@ -229,8 +230,8 @@ mod doubts_tests {
     fn a_row_that_is_no_doubt_is_refused_with_its_line() {
         for (row, why) in [
             ("| a/b | phase | 1–2 |", "four cells"),
-            ("| a/b | phases | 1–2 | why |", "\"phases\" is no field"),
-            ("| a/b | phase | 1-2 | why |", "no stretch of seconds"),
+            ("| a/b | phases | 1–2 | why |", "\"phases\" is not a field"),
+            ("| a/b | phase | 1-2 | why |", "not a range of seconds"),
             ("| a/b | phase | 2–1 | why |", "ends before it begins"),
             ("| a/b | phase | 1–2 | |", "its reason"),
         ] {

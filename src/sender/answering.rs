@@ -263,11 +263,13 @@ impl<'a> Answering<'a> {
                     self.go(Stage::Moving { to, at: towards(at, to) }, now);
                     AnswerStep::Press(vec![press.into()])
                 }
-                None => AnswerStep::End(not_taken("the options changed, and Enter was not pressed")),
+                None => AnswerStep::End(not_taken("the options changed; Enter was not pressed")),
             },
             _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
-            Some(_) => AnswerStep::End(not_taken("the mark is not where it was moved to, and Enter was not pressed")),
-            None => AnswerStep::End(not_taken("the dialog changed, and Enter was not pressed")),
+            Some(_) => {
+                AnswerStep::End(not_taken("the agent's cursor is not where it was moved to; Enter was not pressed"))
+            }
+            None => AnswerStep::End(not_taken("the dialog changed; Enter was not pressed")),
         }
     }
 
@@ -325,9 +327,9 @@ impl<'a> Answering<'a> {
                 }
                 None => AnswerStep::End(Refusal::NoSuchOption.into()),
             },
-            Some(_) => AnswerStep::End(not_taken("an option cannot be ticked, and nothing was handed in")),
+            Some(_) => AnswerStep::End(not_taken("an option cannot be ticked; nothing was submitted")),
             None if !late => self.look(),
-            None => AnswerStep::End(not_taken("the dialog changed, and nothing was handed in")),
+            None => AnswerStep::End(not_taken("the dialog changed; nothing was submitted")),
         }
     }
 
@@ -339,7 +341,7 @@ impl<'a> Answering<'a> {
             return AnswerStep::Press(vec![dialog.way_to_submit().into()]);
         }
         if dialog.submit.is_some_and(|submit| !submit.marked) {
-            return AnswerStep::End(not_taken("the mark cannot be seen, and nothing was handed in"));
+            return AnswerStep::End(not_taken("the agent's cursor cannot be seen; nothing was submitted"));
         }
         self.go(Stage::Closing { enter: None, was_taken: dialog.taken }, now);
         AnswerStep::Press(vec![Key::enter()])
@@ -349,11 +351,13 @@ impl<'a> Answering<'a> {
         let Reply::Ticks(options) = self.reply else { return self.look() };
         match dialog {
             Some(dialog) if dialog.first_wrong(options).is_some() => {
-                AnswerStep::End(not_taken("what is ticked has changed, and nothing was handed in"))
+                AnswerStep::End(not_taken("what is ticked has changed; nothing was submitted"))
             }
             Some(dialog) if dialog.distance_to_submit() < distance => self.go_to_submit(dialog, now),
             _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
-            _ => AnswerStep::End(not_taken("the mark does not reach the row that hands in, and Enter was not pressed")),
+            _ => AnswerStep::End(not_taken(
+                "the agent's cursor does not reach the row that submits; Enter was not pressed",
+            )),
         }
     }
 
@@ -380,7 +384,7 @@ impl<'a> Answering<'a> {
                 AnswerStep::Press(vec![press.into()])
             }
             _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
-            _ => AnswerStep::End(not_taken("the mark is not where it was moved to, and nothing was typed")),
+            _ => AnswerStep::End(not_taken("the agent's cursor is not where it was moved to; nothing was typed")),
         }
     }
 
@@ -400,7 +404,7 @@ impl<'a> Answering<'a> {
         if waited < self.limits.reaction.as_millis() {
             return self.look();
         }
-        AnswerStep::End(not_taken("what stands there is not the text that was typed, and Enter was not pressed"))
+        AnswerStep::End(not_taken("the text there is not the one that was typed; Enter was not pressed"))
     }
 }
 

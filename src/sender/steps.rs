@@ -302,10 +302,10 @@ impl<'a> Steps<'a> {
             }
             Stage::Calming(_) | Stage::ToPaste { .. } => refusal.into(),
             Stage::ToEnter { entry, .. } if entry.presses == 1 && !unheard => {
-                not_taken(format!("the text was pasted, and Enter was not pressed: {refusal}"))
+                not_taken(format!("the text was pasted, but Enter was not pressed: {refusal}"))
             }
             Stage::ToEnter { .. } => unverified(format!("it is not known whether Enter was pressed: {refusal}")),
-            Stage::Pasted { .. } => not_taken(format!("the text was pasted, and Enter was not pressed: {refusal}")),
+            Stage::Pasted { .. } => not_taken(format!("the text was pasted, but Enter was not pressed: {refusal}")),
             Stage::Entered { .. } if gone && self.prompt.ends => Outcome::Accepted(None),
             Stage::Entered { .. } => unverified(format!("Enter was pressed, but then: {refusal}")),
         }
@@ -357,7 +357,7 @@ impl<'a> Steps<'a> {
         let foreign = before.editing() != Tri::Yes && seen.holds_something_else_than(self.prompt.text);
         if late && foreign {
             let why =
-                "somebody types there: the prompt holds more than the text that was pasted, and Enter was not pressed";
+                "somebody types there: the prompt holds more than the text that was pasted; Enter was not pressed";
             return Step::End(not_taken(why));
         }
         if !foreign && (late || (drawn && !early)) {
@@ -447,8 +447,8 @@ impl PromptFrame {
 /// Between the paste and Enter a dialog may come up, which Enter would answer, or the agent may end.
 fn stop_before_enter(seen: &PromptFrame) -> Option<Outcome> {
     let why = match (seen.dialog, seen.dead) {
-        (true, _) => "a dialog came up, and Enter was not pressed",
-        (_, true) => "the agent has ended, and Enter was not pressed",
+        (true, _) => "a dialog came up; Enter was not pressed",
+        (_, true) => "the agent has ended; Enter was not pressed",
         _ => return None,
     };
     Some(not_taken(why))

@@ -44,7 +44,7 @@ impl NotePart {
             Self::Label => ("label", self.longest()),
         };
         let count = line(typed).chars().count();
-        (count > longest).then(|| format!("a {what} has {longest} characters at most, and this one has {count}"))
+        (count > longest).then(|| format!("a {what} has at most {longest} characters, and this one has {count}"))
     }
 }
 
@@ -104,7 +104,7 @@ impl KeptNote {
 pub fn unfit_name(name: &str) -> Option<&'static str> {
     let is_bad = name.contains(':') || name.starts_with(['%', '@', '-']);
     is_bad.then_some(
-        "a name has no `:` and begins with none of `%` `@` `-`, so that it can be told from a tmux target and from an option",
+        "a name contains no `:` and does not begin with `%`, `@` or `-`, so that it differs from tmux targets and options",
     )
 }
 
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(text(&"é".repeat(900)).map(|text| text.chars().count()), Some(LONGEST));
         assert_eq!((NotePart::Label.fault(&"é ".repeat(30)), NotePart::Text.fault("x")), (None, None));
         let why = NotePart::Label.fault(&"é".repeat(61)).unwrap();
-        assert_eq!(why, "a label has 60 characters at most, and this one has 61");
+        assert_eq!(why, "a label has at most 60 characters, and this one has 61");
         let named = Note::default().with(NotePart::Name, " price\tfix ").with(NotePart::Text, "x");
         assert_eq!((named.part(NotePart::Name), named.part(NotePart::Text)), (Some("price fix"), Some("x")));
         assert!(named.with(NotePart::Name, " ").with(NotePart::Text, "").is_empty());

@@ -369,7 +369,7 @@ impl Task {
             Registration::Started(_) | Registration::Told(_) => "started by `fleetwatch run`",
         };
         let ran = match (self.is_dead(), is_seen && self.started_at < self.since) {
-            (true, false) => "ended before that look".to_owned(),
+            (true, false) => "ended before that poll".to_owned(),
             (true, true) => format!("ran for {}", self.since.since(self.started_at).running()),
             (false, _) => format!("has run for {}", now.since(self.started_at).running()),
         };
@@ -396,20 +396,20 @@ impl Task {
                     Some(code) if code > SIGNALS => {
                         format!("signal {} ended it: {code}, as shells say it", code - SIGNALS)
                     }
-                    Some(code) => format!("its pane is dead, and tmux tells code {code}"),
-                    None => "its pane is dead, and tmux does not tell how it ended".to_owned(),
+                    Some(code) => format!("its pane is dead, and tmux reports code {code}"),
+                    None => "its pane is dead, and tmux does not report how it ended".to_owned(),
                 };
                 let last = pane.preview.useful(LAST).into_iter().map(|line| format!("last output: {line}"));
                 [code].into_iter().chain(last).collect()
             }
             (TaskStatus::WaitingInput, Some(prompt)) => vec![
                 format!("it asks: {prompt}"),
-                "the cursor stands where the answer goes, and two looks in a row showed the same".to_owned(),
+                "the cursor is where the answer goes, and two polls in a row showed the same".to_owned(),
             ],
             (TaskStatus::WaitingInput, None) => vec![format!("{command} fills the screen and waits for keys")],
-            (TaskStatus::Idle, _) => vec![format!("the cursor stands behind the prompt of {command}")],
+            (TaskStatus::Idle, _) => vec![format!("the cursor is behind the prompt of {command}")],
             (TaskStatus::Running | TaskStatus::Unknown, _) if self.may_ask() => {
-                vec![format!("{command} runs; whether its last row asks, the next look tells")]
+                vec![format!("{command} runs; the next poll shows whether its last row asks")]
             }
             (TaskStatus::Running | TaskStatus::Unknown, _) => {
                 vec![format!("{command} runs, and nothing on its screen asks")]

@@ -78,7 +78,7 @@ impl Server {
         let output = self.run_script(script).await?;
         let text = String::from_utf8_lossy(&output.stdout);
         let Some(facts) = text.lines().find_map(|line| line.strip_prefix(nonce.as_str())) else {
-            return Err(self.explain(&output, Error::Garbled("no word of the pane".into())));
+            return Err(self.explain(&output, Error::Garbled("no answer about the pane".into())));
         };
         let keys = TmuxKeys::read(&text, &nonce);
         let mut facts = facts.split(',');

@@ -124,7 +124,9 @@ impl Server {
             let stderr = String::from_utf8_lossy(&output.stderr);
             return match stderr.lines().any(|line| line.starts_with("can't find pane")) {
                 true => Ok(Delivery::Refused(Obstacle::Gone)),
-                false => Err(self.explain(output, Error::Garbled("no word of what became of the delivery".into()))),
+                false => {
+                    Err(self.explain(output, Error::Garbled("no answer about what became of the delivery".into())))
+                }
             };
         };
         match answer {

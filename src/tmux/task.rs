@@ -207,7 +207,7 @@ impl Server {
         if answer == Some(TAKEN) || errors.lines().any(is_overtaken) {
             return Ok(Start::Overtaken);
         }
-        Err(self.explain(&output, Error::Garbled("no word of the task that was started".into())))
+        Err(self.explain(&output, Error::Garbled("no answer about the task that was started".into())))
     }
 }
 

@@ -144,7 +144,8 @@ impl Transport {
         match (way, control_path(host)) {
             (Way::Operators, _) => "over the connection that you opened".to_owned(),
             (Way::Own, path) if path == "none" => {
-                "other calls connect by themselves, as neither XDG_RUNTIME_DIR nor ~/.ssh can hold a socket".to_owned()
+                "other calls connect by themselves, because neither XDG_RUNTIME_DIR nor ~/.ssh can hold a socket"
+                    .to_owned()
             }
             (Way::Own, path) => format!("connection {path}"),
         }

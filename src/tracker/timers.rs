@@ -49,9 +49,9 @@ impl TimerName {
         match self {
             TimerName::Settle => "the turn has ended: a success if its answer stands there",
             TimerName::NoReaction => "the prompt counts as sent without a reaction, and its turn is dropped",
-            TimerName::Retraction => "work is a new turn, and does not take the success back any more",
+            TimerName::Retraction => "work is a new turn, and no longer withdraws the success",
             TimerName::Linger => "the work counts as over, and what it left begins to settle",
-            TimerName::UnrecordedRest => "what looks ready is called so",
+            TimerName::UnrecordedRest => "what looks ready counts as ready",
             TimerName::WorkStandsStill => "the terminal counts as stalled",
             TimerName::StaleActiveRecovery => {
                 "the status row counts as left behind, and the terminal as ready, or as unknown while the row offers to stop"
@@ -59,7 +59,7 @@ impl TimerName {
             TimerName::FinalStableActiveRecovery => "the turn is given up without a result, and the terminal is ready",
             TimerName::UnknownToStalled => "readiness becomes stalled",
             TimerName::CompletionUnknownToStalled => "completion becomes stalled",
-            TimerName::RecordDiffers => "the one that is newer is believed",
+            TimerName::RecordDiffers => "the newer one is believed",
             TimerName::RecordAsks => "the terminal counts as waiting for the operator",
             TimerName::HalfDrawn => "the screen is believed as it is",
             TimerName::FailedProbes => "one more failure is an error",

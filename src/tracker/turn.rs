@@ -257,7 +257,7 @@ impl TurnTracker {
                     (WORKS, "explicit-input", "a prompt was sent, and its turn has not been seen yet")
                 }
                 Stage::Awaited { .. } => {
-                    (WORKS, "submitted-prompt", "a prompt was submitted, and nothing stands under it yet")
+                    (WORKS, "submitted-prompt", "a prompt was submitted, and nothing is below it yet")
                 }
                 Stage::Working { .. } => (WORKS, "work-seen", "work was seen a moment ago, and no end of it"),
                 Stage::Settling { .. } => return,

@@ -38,7 +38,7 @@ actions! {
     PageDown = "page-down", "one page down" [table];
     First = "first", "select the first terminal" [table];
     Last = "last", "select the last terminal" [table];
-    NextWaiting = "next-waiting", "go to the longest wait, again: to the next; failed and finished only when nobody waits" [table];
+    NextWaiting = "next-waiting", "go to the longest wait, then to the next; to failed and finished only if nobody waits" [table];
     PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table];
     Filter = "filter", "filter the terminals" [table];
     Sort = "sort", "sort by attention, name, phase, age, agent, server in turn" [table];
@@ -50,13 +50,13 @@ actions! {
     UnmarkAll = "unmark-all", "remove all marks" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
-    Note = "note", "write a note on the terminal; an empty one takes it away" [row machine line];
-    Rename = "rename", "name the terminal; an empty name gives it its own back" [row machine line];
+    Note = "note", "write a note on the terminal; an empty one removes it" [row machine line];
+    Rename = "rename", "name the terminal; an empty name restores its own" [row machine line];
     Label = "label", "label the terminal, or all marked ones, to group by" [row machine line];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
     Open = "open", "answer the waiting dialog, or write a prompt" [row];
-    AllowOnce = "allow-once", "open the dialog with its yes, this once, chosen" [row];
-    Refuse = "refuse", "open the dialog with its no chosen" [row];
+    AllowOnce = "allow-once", "open the dialog with \"yes, this once\" chosen" [row];
+    Refuse = "refuse", "open the dialog with \"no\" chosen" [row];
     RefuseWhy = "refuse-why", "answer the dialog with no, and type why" [row line];
     Prompt = "prompt", "write a prompt" [row line];
     History = "history", "show the terminal's history and earlier screens" [row table];
@@ -73,7 +73,7 @@ actions! {
     KillAllTasks = "kill-all-tasks", "kill all tasks, after a question" [machine];
     TaskSessions = "task-sessions", "choose which sessions are tasks" [machine];
     Servers = "servers", "list the servers and hosts, slowest first, to filter by one";
-    FollowUps = "follow-ups", "messages to agents: resend or dismiss" [machine];
+    FollowUps = "follow-ups", "list follow-ups, resend or dismiss them" [machine];
     MuteAll = "mute-all", "mute or unmute all notices";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];
     SwitchPane = "switch-pane", "show the other pane below the table" [table];
@@ -120,7 +120,7 @@ actions! {
     Reset = "reset", "restore the default";
     Complete = "complete", "complete the word";
     Confirm = "confirm", "yes, do it";
-    Choose = "choose", "choose the selected one";
+    Choose = "choose", "choose the selected entry";
     Dismiss = "dismiss", "dismiss the messages and the filter" [table];
 }
 

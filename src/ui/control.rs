@@ -342,7 +342,7 @@ impl Ui {
             Some(action) => self.perform(action, view),
             None if let Some(action) = self.options.keymap.withheld(self.context(), key) => {
                 let (key, name) = (Keymap::name_of(key), action.name());
-                let why = format!("{key} ({name}) works on the machine itself only, not through --connect");
+                let why = format!("{key} ({name}) works only on the machine itself, not through --connect");
                 self.say_of(action, why, view);
                 Vec::new()
             }

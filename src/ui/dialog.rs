@@ -161,7 +161,7 @@ impl DialogBox {
                 shown.before = before.before;
                 self.message.take_if(|_| matches!(self.stage, Stage::Closed(_)));
                 if self.stage != Stage::Sending && before.dialog.ticked() != shown.dialog.ticked() {
-                    self.begin_anew(&shown.dialog, "what is ticked there changed, nothing was handed in");
+                    self.begin_anew(&shown.dialog, "what is ticked there changed; nothing was submitted");
                 }
             }
             Some(before) => {
@@ -169,7 +169,7 @@ impl DialogBox {
                 let has_sent = std::mem::take(&mut self.has_sent);
                 self.begin_anew(
                     &shown.dialog,
-                    if has_sent { "the dialog changed" } else { "the dialog changed, nothing was sent" },
+                    if has_sent { "the dialog changed" } else { "the dialog changed; nothing was sent" },
                 );
             }
             None => {
@@ -507,7 +507,7 @@ impl Overlay for DialogBox {
 
     fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_none() {
-            cx.say("a pasted text is no answer; nothing was sent");
+            cx.say("pasted text is not an answer; nothing was sent");
         } else {
             self.enter(|line| line.paste(text), cx);
         }
@@ -551,7 +551,7 @@ impl Overlay for DialogBox {
                 self.stage = Stage::Closed(cx.view.now);
                 // What became of an answer says more.
                 if !self.has_sent {
-                    self.message = Some((Status::Stalled, "the dialog is closed, nothing was sent".to_owned()));
+                    self.message = Some((Status::Stalled, "the dialog is closed; nothing was sent".to_owned()));
                 }
                 let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
                 let message = format!("the dialog of {name} is closed");

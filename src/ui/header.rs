@@ -442,7 +442,7 @@ fn explanation(view: &View<'_>) -> Explanation {
             format!("No tmux server is running on {}", server.id),
             lines(&[
                 "Start one with `tmux new -s work`, and an agent in it: it appears here.",
-                "Another server is named with -L NAME or -S PATH, as in tmux.",
+                "Name another server with -L NAME or -S PATH, as in tmux.",
                 "`fleetwatch demo` shows a fleet without any agent.",
             ]),
         ),

@@ -171,7 +171,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     }
     let withheld: Vec<&Binding> = keymap.all_withheld(Context::Fleet).collect();
     if !withheld.is_empty() {
-        sections.push(keys_of(canvas, "on the machine itself only, not through --connect", &withheld, room));
+        sections.push(keys_of(canvas, "only on the machine itself, not through --connect", &withheld, room));
     }
     if of != Context::Fleet {
         sections.push(marks(canvas, room));
@@ -196,15 +196,15 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
     for (mark, text) in [
         (UNSEEN_MARK, "the result or the bell has not been seen yet: select the row for a second"),
         (SENT_MARK, "the turn began with a prompt that fleetwatch sent"),
-        (INFERRED_MARK, "behind a result: the turn was seen on the screen only"),
+        (INFERRED_MARK, "after a result: the turn was seen only on the screen"),
         (RUNS, "a task that runs"),
         (MARKED, "marked, to be acted on with the others"),
         (PINNED, "pinned to the top"),
         (MUTED, "muted: it never counts as needing you"),
-        (DRAFTED, "you began a prompt for it here, and have not sent it"),
+        (DRAFTED, "you started a prompt for it here and have not sent it"),
         (NOTED, "your note on it, in WHAT"),
         (">", "before an age: nobody saw the state begin, so it is at least that old"),
-        (MOVES, "before an age, or under STABLE: the screen still moves"),
+        (MOVES, "before an age, or under STABLE: the screen is still changing"),
         ("data", "in the header: all that is shown is younger than that"),
     ] {
         lines.push(vec![(format!("  {} ", padded(mark, MARK - 1)), parts.quiet), (text.to_owned(), parts.text)]);
@@ -236,14 +236,14 @@ fn explanation(status: Status) -> &'static str {
         Status::Failed => "the last turn, or the task, ended in an error",
         Status::Interrupted => "the last turn was interrupted",
         Status::Finished => "the last turn, or the task, ended well",
-        Status::Stalled => "it should be moving, and is not",
+        Status::Stalled => "it should be moving but is not",
         Status::Error => "it cannot be read",
         Status::Gone => "the agent or its pane has ended",
         Status::Working => "a turn is in flight, or the task runs",
         Status::Running => "the task runs",
         Status::Exited(_) => "the task has ended",
         Status::Ready => "a new prompt may be sent",
-        Status::Unknown => "the screen does not say, or it is old",
+        Status::Unknown => "the screen does not say, or is out of date",
     }
 }
 
@@ -338,7 +338,7 @@ impl Overlay for ExplanationView {
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         let jump = self.key.as_ref().map(|_| (Action::Jump, "jump"));
-        let turn = if self.is_whole { "in brief" } else { "rules and all that was read" };
+        let turn = if self.is_whole { "in brief" } else { "rules and everything that was read" };
         let turn = (!self.brief.is_empty()).then_some((Action::Explain, turn));
         [turn, Some((Action::ScrollDown, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
     }

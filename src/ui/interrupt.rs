@@ -27,7 +27,7 @@ use crate::tmux::Key;
 /// Keys that stop programs, the usual one first, for what the agent's own profile does not say.
 const KEYS: [(&[&str], &str); 3] = [
     (&["Escape"], "stops the turn of most agents"),
-    (&["Escape", "Escape"], "where the first one only warns"),
+    (&["Escape", "Escape"], "if the first one only warns"),
     (&["C-c"], "stops programs; many agents end on a second one"),
 ];
 

@@ -80,7 +80,7 @@ impl Context {
             Context::Answer => "typing an answer",
             Context::Explanation => "reading an explanation",
             Context::Drill => "one terminal",
-            Context::Today => "what was done today",
+            Context::Today => "the day, hour by hour",
             Context::Search => "typing what to search for",
             Context::Help => "this list",
             Context::Note => "writing a note, a name or a label",
@@ -88,7 +88,7 @@ impl Context {
             Context::Confirm => "a question before something happens",
             Context::Menu => "choosing from a list",
             Context::Columns => "choosing the columns",
-            Context::Outcomes => "what became of what was sent to several",
+            Context::Outcomes => "the outcomes of what was sent to several",
             Context::Raw => "every key goes to a terminal",
         }
     }
@@ -338,7 +338,7 @@ fn binding(entry: Entry) -> Result<Placed, KeymapError> {
 
 fn key(text: &str, at: &Range<usize>) -> Result<KeyCombination, KeymapError> {
     let error = || KeymapError {
-        what: format!("{text:?} is no key"),
+        what: format!("{text:?} is not a key"),
         at: at.clone(),
         hint: "a key is written like `j`, `G`, `?`, `ctrl-c`, `alt-enter`, `pagedown`, `space`".to_owned(),
     };
@@ -364,7 +364,7 @@ fn refuse_conflicts(bindings: &[Placed]) -> Result<(), KeymapError> {
                 return Err(KeymapError {
                     what: format!("the key {} is bound twice", show(key)),
                     at: at.clone(),
-                    hint: format!("it already runs {action:?} here; take one of the two away"),
+                    hint: format!("it already runs {action:?} here; remove one of the two"),
                 });
             }
             bound.push((key, binding));

@@ -119,7 +119,7 @@ pub fn task_sessions(view: &View<'_>) -> Picker {
         MenuEntry::new(format!("{name}  {}", text::counted(session.windows, "window")), note(session))
     };
     let entries = sessions.iter().map(entry).collect();
-    Picker::new("sessions of tasks", "change it", entries, move |index, cx| ask_about(&sessions[index], cx))
+    Picker::new("task sessions", "change it", entries, move |index, cx| ask_about(&sessions[index], cx))
 }
 
 /// The servers, those first that do not answer, then the slowest; the one that is taken is what is shown of all, or it
@@ -188,17 +188,17 @@ fn ask_about(session: &SessionView, cx: &mut OverlayContext<'_, '_>) -> Flow {
             [
                 "Every window of it becomes a task, also in later sessions of that name.",
                 "While fleetwatch watches, a hook of the session counts its bells,",
-                "and its windows keep programs that have ended.",
+                "and its windows stay open when their programs end.",
             ],
             "treat it so",
             true,
         ),
         Some(DeclaredBy::Operator | DeclaredBy::Run) => (
-            format!("treat {name} as tasks no longer?"),
+            format!("stop treating {name} as tasks?"),
             [
-                "Windows that `fleetwatch run` started stay tasks; the others are none.",
-                "The hook that counts its bells goes,",
-                "and windows keep programs that have ended only where they did before.",
+                "Windows that `fleetwatch run` started stay tasks; the others do not.",
+                "The hook that counts its bells is removed,",
+                "and windows stay open after their programs end only if they did before.",
             ],
             "no longer",
             false,
@@ -234,7 +234,7 @@ pub fn follow_ups(intents: &[Intent], now: Timestamp) -> Picker {
         MenuEntry::new(text, format!("{} {}", state_name(intent.state), times::running(now.since(intent.created))))
     };
     let entries = intents.iter().map(entry).collect();
-    Picker::new("messages to agents", "decide", entries, move |index, cx| {
+    Picker::new("follow-ups", "decide", entries, move |index, cx| {
         if intents[index].state == IntentState::Attempted {
             cx.say("it is being sent; the outcome will be shown");
             return Flow::Stay;

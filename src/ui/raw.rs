@@ -257,7 +257,7 @@ impl Overlay for Raw {
     }
 
     fn paste(&mut self, _text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        cx.say("a pasted text is no key; nothing was sent. Paste it into a prompt");
+        cx.say("pasted text is not a key; nothing was sent. Paste it into a prompt");
         Flow::Stay
     }
 

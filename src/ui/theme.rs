@@ -173,7 +173,7 @@ fn style<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Style, D::Error> 
 fn color<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Color>, D::Error> {
     let name = String::deserialize(deserializer)?;
     let hint = "a colour is a name (`magenta`, `light blue`), a number (0 to 255) or `#rrggbb`";
-    name.parse().map(Some).map_err(|_| D::Error::custom(format!("{name:?} is no colour\n{hint}")))
+    name.parse().map(Some).map_err(|_| D::Error::custom(format!("{name:?} is not a colour\n{hint}")))
 }
 
 /// What the operator's terminal can show.

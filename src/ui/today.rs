@@ -170,7 +170,7 @@ impl Overlay for Today {
             true => format!("{}–{} of {}", first + 1, (first + page).min(rows.len()), rows.len()),
             false => String::new(),
         };
-        let mut title = vec![(named.as_str(), parts.title), (&by, parts.quiet), ("a whole bar is 1h", parts.quiet)];
+        let mut title = vec![(named.as_str(), parts.title), (&by, parts.quiet), ("a full bar is 1h", parts.quiet)];
         title.extend((!shown.is_empty()).then_some((shown.as_str(), parts.quiet)));
         frame::titled(canvas, buffer, area, &title);
         chart.draw_clock(buffer, below);

@@ -129,7 +129,7 @@ impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
         let Path(id) = request
             .extract_parts::<Path<String>>()
             .await
-            .map_err(|error| bad(&error, "the terminal stands in the address, `/` in its name as `%2F`"))?;
+            .map_err(|error| bad(&error, "name the terminal in the URL, with `/` in its name as `%2F`"))?;
         let Some(caller) = request.extensions().get::<Caller>().cloned() else {
             return Err(Denial::broken("nobody asks"));
         };
@@ -147,7 +147,7 @@ impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
         let path = request.uri().path().to_owned();
         let body = json_body(request, BODY_BYTES).await?;
         let digest = Sha256::new().chain_update(path.as_bytes()).chain_update([0]).chain_update(&body).finalize();
-        let body = serde_json::from_slice(&body).map_err(|error| bad(&error, "docs/serving.md has what it takes"))?;
+        let body = serde_json::from_slice(&body).map_err(|error| bad(&error, "docs/serving.md says what it takes"))?;
         let by = Producer::Token { name: caller.token.name.clone(), address: caller.peer.to_string() };
         Ok(Self { id, by, key, token: caller.token.name, digest: hexadecimal(&digest), body })
     }
@@ -252,12 +252,12 @@ impl Served {
     ) -> Result<T, Denial> {
         let Some((path, owner)) = self.history.clone() else {
             let hint = "set `enabled = true` in [history]";
-            return Err(Denial::new(StatusCode::CONFLICT, "nothing is done without a history, which keeps it", hint));
+            return Err(Denial::new(StatusCode::CONFLICT, "nothing is done without a history that records it", hint));
         };
         let done =
             tokio::task::spawn_blocking(move || work(&path, owner, poll::now())).await.map_err(Denial::broken)?;
         done.map_err(|trouble| {
-            let error = format!("nothing was done, as the history cannot be written: {trouble}");
+            let error = format!("nothing was done, because the history cannot be written: {trouble}");
             Denial::new(StatusCode::SERVICE_UNAVAILABLE, error, trouble.hint())
         })
     }
@@ -310,8 +310,8 @@ fn replayed(status: u16, body: &str) -> Result<Response, Denial> {
 fn not_again(before: &RequestProgress) -> Denial {
     match before {
         RequestProgress::UnderWay => {
-            let hint = "ask again with the same key, which does nothing again";
-            Denial::new(StatusCode::CONFLICT, "this is being done", hint).with("outcome", "under_way")
+            let hint = "ask again with the same key; nothing is done twice";
+            Denial::new(StatusCode::CONFLICT, "this act is still in progress", hint).with("outcome", "under_way")
         }
         RequestProgress::Other => Denial::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -390,7 +390,7 @@ async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Respon
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         if !(1..=MOST_KEYS).contains(&keys.len()) {
             return Err(bad(
-                format!("{} keys are none or too many", keys.len()),
+                format!("{} keys are too few or too many", keys.len()),
                 "send 1 to 64; a text goes to `input`",
             ));
         }
@@ -416,7 +416,7 @@ async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Res
     let act = |served: Served, id: String, by: Producer, InterruptBody { dialog: name }| async move {
         let press = move |_: &Engine, terminal: &Terminal, _| {
             if let Some(why) = Interrupt::needless(terminal) {
-                return Err(Denial::new(StatusCode::CONFLICT, why, "`keys` presses keys all the same"));
+                return Err(Denial::new(StatusCode::CONFLICT, why, "`keys` presses keys anyway"));
             }
             let waits = terminal.dialog.as_ref().filter(|_| terminal.state.waits());
             open_dialog(terminal, waits, name.as_deref())?;
@@ -434,8 +434,8 @@ async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Res
 /// Another one is open, or none.
 fn dialog_named(terminal: &Terminal, name: &str) -> Result<Arc<Dialog>, Denial> {
     if !Dialog::is_id(name) {
-        let hint = "name the `id` that `/v1/terminals/ID/dialog` tells";
-        return Err(Denial::new(StatusCode::BAD_REQUEST, "`dialog` is no name of a dialog", hint));
+        let hint = "give the `id` from `/v1/terminals/ID/dialog`";
+        return Err(Denial::new(StatusCode::BAD_REQUEST, "`dialog` is not the `id` of a dialog", hint));
     }
     match &terminal.dialog {
         Some(dialog) if dialog.id() == name => Ok(Arc::clone(dialog)),
@@ -443,7 +443,7 @@ fn dialog_named(terminal: &Terminal, name: &str) -> Result<Arc<Dialog>, Denial> 
             Err(refused(terminal, "shows another dialog; nothing was sent", "read it, and answer it by its own `id`"))
         }
         None => {
-            Err(refused(terminal, "shows no dialog; nothing was sent", "`/v1/terminals` tells which terminals wait"))
+            Err(refused(terminal, "shows no dialog; nothing was sent", "`/v1/terminals` shows which terminals wait"))
         }
     }
 }
@@ -470,7 +470,7 @@ fn unread(terminal: &Terminal) -> Denial {
     refused(
         terminal,
         "does not show the whole dialog; nothing was sent",
-        "answer it there; only a plain no is taken unread",
+        "answer it there; only a plain no is accepted unread",
     )
 }
 

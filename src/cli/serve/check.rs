@@ -50,7 +50,7 @@ impl Denial {
 
     /// What can happen to the server itself.
     pub(super) fn broken(error: impl ToString) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, "`fleetwatch doctor` on that machine may tell more")
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, "`fleetwatch doctor` on that machine may say more")
     }
 }
 
@@ -102,7 +102,7 @@ impl Access {
         let is_one = headers.get_all(header::HOST).iter().count() == 1;
         let agrees = uri.authority().is_none_or(|authority| Some(authority.as_str()) == host);
         let Some(host) = host.filter(|host| is_one && agrees && self.is_own(host)) else {
-            let hint = "ask for localhost or an address of the machine; `--allow-host NAME` allows another name";
+            let hint = "use localhost or an IP address; `--allow-host NAME` allows another name";
             return Err(Denial::new(StatusCode::MISDIRECTED_REQUEST, "this server does not go by that name", hint));
         };
         let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -112,8 +112,8 @@ impl Access {
             place.is_some_and(|place| place.eq_ignore_ascii_case(host))
         };
         if !origins.all(is_here) {
-            let hint = "only the page of this server asks from a browser";
-            return Err(Denial::new(StatusCode::FORBIDDEN, "pages of other places may not ask", hint));
+            let hint = "in a browser, only this server's own page may ask";
+            return Err(Denial::new(StatusCode::FORBIDDEN, "pages from other origins may not ask", hint));
         }
         Ok(())
     }
@@ -141,10 +141,10 @@ impl Access {
             return refuse("this token is not known", "`fleetwatch token list` lists the tokens that there are");
         };
         if !token.is_good(history::now()) {
-            return refuse("this token has ended", "`fleetwatch token add` makes another one");
+            return refuse("this token has expired", "`fleetwatch token add` makes another one");
         }
         if !self.spend(&token.name) {
-            let error = format!("the token `{}` asks too often", token.name);
+            let error = format!("there are too many requests with the token `{}`", token.name);
             return Err(Denial::new(StatusCode::TOO_MANY_REQUESTS, error, "read `/v1/events` instead of asking again"));
         }
         Ok(token)
@@ -215,15 +215,15 @@ pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes,
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {
         let hint = "send it with `Content-Type: application/json`";
-        return Err(Denial::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is no JSON", hint));
+        return Err(Denial::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON", hint));
     }
     let reading = axum::body::to_bytes(request.into_body(), longest);
     let body = tokio::time::timeout(BODY, reading).await.map_err(|_| {
-        let hint = format!("a body has {} seconds", BODY.as_secs());
+        let hint = format!("a body must arrive within {} seconds", BODY.as_secs());
         Denial::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive", hint)
     })?;
     body.map_err(|_| {
-        let hint = format!("a body has at most {} KiB", longest >> 10);
+        let hint = format!("a body may have at most {} KiB", longest >> 10);
         Denial::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long, or was cut off", hint)
     })
 }
@@ -235,7 +235,11 @@ pub(super) async fn missing() -> Denial {
 
 /// What is answered to a method that a route does not know.
 pub(super) async fn other_method() -> Denial {
-    Denial::new(StatusCode::METHOD_NOT_ALLOWED, "this route takes another method", "the routes are in docs/serving.md")
+    Denial::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this route does not take this method",
+        "the routes are in docs/serving.md",
+    )
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub(super) async fn client(
     };
     let Some(upgrade) = upgrade else {
         let hint = format!("`--connect` asks for `Upgrade: {SPOKEN}`; programs read `/v1/events`");
-        return Err(Denial::new(StatusCode::BAD_REQUEST, "nothing else is spoken here", hint));
+        return Err(Denial::new(StatusCode::BAD_REQUEST, "this route speaks no other protocol", hint));
     };
     tokio::spawn(async move {
         let Ok(stream) = upgrade.await else { return };
@@ -97,7 +97,7 @@ pub(super) async fn client(
         let admitted = Admitted { served: served.clone(), caller };
         tokio::select! {
             ended = served.clients.relay.run(TokioIo::new(stream), &admitted) => {
-                tracing::debug!(?ended, token = admitted.caller.token.name, "a client on another machine went");
+                tracing::debug!(?ended, token = admitted.caller.token.name, "a client on another machine left");
             }
             _ = ending.wait_for(|ending| *ending) => {}
         }

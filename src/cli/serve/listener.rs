@@ -74,7 +74,7 @@ pub(super) enum Listener {
 pub(super) fn encryption(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Failure> {
     let unusable = |path: &Path, why: &dyn fmt::Display| {
         Failure::usage(format!("{} cannot be used: {why}", path.display()))
-            .hint("name a certificate with those that vouch for it, and its key, both in PEM")
+            .hint("name a certificate with its chain, and its key, both in PEM")
     };
     // A group may be let read it, as the packages of certificates do.
     private::check_secret(key, 0o027).map_err(|error| unusable(key, &error))?;
@@ -93,8 +93,8 @@ impl Listener {
     /// Nobody may listen there, or somebody does.
     pub(super) async fn on_port(address: SocketAddr, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
         TcpListener::bind(address).await.map(|listener| Listener::Port(listener, tls)).map_err(|error| {
-            Failure::refused(format!("{address} cannot be listened on: {error}"))
-                .hint("`--listen` takes another address or port; port 0 is any that is free")
+            Failure::refused(format!("cannot listen on {address}: {error}"))
+                .hint("choose another address or port with `--listen`; port 0 takes any free port")
         })
     }
 
@@ -104,7 +104,7 @@ impl Listener {
     /// Its directory is others', or somebody listens there.
     pub(super) async fn on_socket(path: &Path) -> Result<Self, Failure> {
         let refused = |error: io::Error| {
-            Failure::refused(format!("{} cannot be listened on: {error}", path.display()))
+            Failure::refused(format!("cannot listen on {}: {error}", path.display()))
                 .hint("name a path in a directory that is yours alone")
         };
         private::make_directory(path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")))

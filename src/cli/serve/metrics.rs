@@ -114,26 +114,27 @@ impl Metrics {
         };
         let mut registry = Registry::with_prefix("fleetwatch");
         let seconds = || Unit::Seconds;
-        registry.register("terminals", "Terminals of agents by what they are now", all.terminals.clone());
-        registry.register("tasks", "Tasks by what they are now", all.tasks.clone());
-        let help = "How long the terminal has waited that waits for the operator for longest";
+        registry.register("terminals", "Agent terminals by their current state", all.terminals.clone());
+        registry.register("tasks", "Tasks by their current state", all.tasks.clone());
+        let help = "How long the terminal that has waited longest for the operator has waited";
         registry.register_with_unit("longest_wait", help, seconds(), all.longest_wait.clone());
-        let help = "How long terminals waited for the operator, of waits that ended and whose beginning was seen";
+        let help = "How long terminals waited for the operator, for waits that ended and whose beginning was seen";
         registry.register_with_unit("wait", help, seconds(), all.waits.clone());
-        let help = "How long agents worked on turns, without waits for the operator, of turns whose beginning was seen";
+        let help =
+            "How long agents worked on turns, without waits for the operator, for turns whose beginning was seen";
         registry.register_with_unit("turn", help, seconds(), all.turns.clone());
         registry.register("turns", "Turns that ended", all.turns_ended.clone());
-        registry.register("inputs", "What was sent into terminals, by any process of fleetwatch", all.inputs.clone());
+        registry.register("inputs", "What any fleetwatch process sent into terminals", all.inputs.clone());
         registry.register("server_up", "Whether a tmux server answers", all.up.clone());
         let help = "How long ago a tmux server last answered";
         registry.register_with_unit("server_answer_age", help, seconds(), all.answer_age.clone());
         registry.register_with_unit(
             "server_look",
-            "How long the last look at a server took",
+            "How long the last poll of a server took",
             seconds(),
             all.look.clone(),
         );
-        let help = "Answers of a server that were late, torn or cut off since its host was first asked";
+        let help = "A server's answers that were late, torn or cut off since its host was first asked";
         registry.register("server_broken_answers", help, all.broken.clone());
         for input in [What::Prompt, What::Answer, What::Keys] {
             for sender in ["dashboard", "command line", "queue", "follow-up", "token"] {

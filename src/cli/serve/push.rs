@@ -82,8 +82,8 @@ pub(super) async fn subscribe(
         if others >= MOST {
             return Err(Denial::new(
                 StatusCode::CONFLICT,
-                format!("this token has {MOST} browsers told already"),
-                "end one of them there, or make another token",
+                format!("this token already has {MOST} browsers"),
+                "turn notices off in one of them, or make another token",
             ));
         }
         // A browser is told once, by the token that it has now.
@@ -110,7 +110,7 @@ pub(super) async fn unsubscribe(
 
 async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, Denial> {
     let body = json_body(request, BODY_BYTES).await?;
-    let hint = "docs/serving.md has what it takes";
+    let hint = "docs/serving.md says what it takes";
     serde_json::from_slice(&body).map_err(|error| Denial::new(StatusCode::BAD_REQUEST, error, hint))
 }
 
@@ -136,7 +136,7 @@ async fn changed(
 fn refused(fault: PushFault) -> Denial {
     let hint = match &fault {
         PushFault::Service(_) => "`push_services` in [serve] allows another one",
-        _ => "send what `PushSubscription.toJSON()` gives",
+        _ => "send what `PushSubscription.toJSON()` returns",
     };
     Denial::new(StatusCode::BAD_REQUEST, fault, hint)
 }

@@ -41,8 +41,9 @@ fn own_address(listening: SocketAddr) -> Option<IpAddr> {
 /// # Errors
 /// The text is too long.
 pub(super) fn code(text: &str) -> Result<String, Failure> {
-    let code = QrCode::with_error_correction_level(text, EcLevel::L)
-        .map_err(|error| Failure::refused(format!("the address makes no code: {error}")).hint("take a shorter name"))?;
+    let code = QrCode::with_error_correction_level(text, EcLevel::L).map_err(|error| {
+        Failure::refused(format!("the address does not fit a QR code: {error}")).hint("use a shorter name")
+    })?;
     let drawn = code.render::<Dense1x2>().quiet_zone(true).build();
     Ok(drawn.lines().map(|row| format!("{}{row}{}\n", COLOURS.0, COLOURS.1)).collect())
 }

@@ -5,7 +5,7 @@ self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim(
 self.addEventListener('push', (event) => {
   let told = {};
   try { told = event.data.json(); } catch { /* Something must be shown all the same. */ }
-  const { text = 'Somebody waits', topic = 'fleet', row = null } = told || {};
+  const { text = 'Someone waits', topic = 'fleet', row = null } = told || {};
   event.waitUntil(self.registration.showNotification('fleetwatch', {
     body: String(text), tag: String(topic), renotify: true, icon: '/icon.png', data: { row },
   }));
@@ -21,7 +21,7 @@ async function renew({ oldSubscription, newSubscription }) {
     if (!newSubscription && oldSubscription) await self.registration.pushManager.subscribe(oldSubscription.options);
   } catch { /* Then the page asks for one. */ }
   await self.registration.showNotification('fleetwatch', {
-    body: 'Open fleetwatch once to go on being told.', tag: 'subscription', icon: '/icon.png', data: { row: null },
+    body: 'Open fleetwatch once to keep getting notices.', tag: 'subscription', icon: '/icon.png', data: { row: null },
   });
 }
 async function open(row) {

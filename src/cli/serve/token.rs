@@ -20,7 +20,7 @@ const SECRET_BYTES: usize = 32;
 /// The longest name of a token.
 const LONGEST_NAME: usize = 32;
 
-/// Make, list or revoke the tokens with which programs and pages ask `fleetwatch serve`.
+/// Make, list or revoke the tokens that give access to `fleetwatch serve`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TokenArgs {
     #[command(subcommand)]
@@ -29,7 +29,7 @@ pub struct TokenArgs {
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum TokenCommand {
-    /// Make a token and print it. It is not kept: only its hash is, so it is shown this once.
+    /// Make a token and print it. Only its hash is kept, so it is shown only this once.
     Add {
         /// Who it is for: letters, digits, `.`, `-` and `_`.
         #[arg(value_name = "NAME", value_parser = name)]
@@ -41,13 +41,13 @@ enum TokenCommand {
         #[arg(long = "for", value_name = "TIME", default_value = "30d", value_parser = span)]
         good_for: jiff::Span,
     },
-    /// List the tokens by name, with when they end and how many browsers they have told when someone waits.
+    /// List the tokens by name, with when they expire and how many browsers get notices through them.
     List {
         /// Print one JSON array: `{"name", "scope", "created", "expires", "subscriptions"}`.
         #[arg(long)]
         json: bool,
     },
-    /// Revoke a token; who uses it is refused from then on, and the events that it reads end.
+    /// Revoke a token: its requests are refused from then on, and its event streams end.
     Revoke {
         /// The token's name.
         #[arg(value_name = "NAME")]
@@ -62,7 +62,7 @@ impl ValueEnum for Scope {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
-            Scope::Read => "To see what there is to see",
+            Scope::Read => "To see everything",
             Scope::Act => "To answer, prompt, interrupt and press keys as well",
         };
         Some(PossibleValue::new(self.word()).help(help))
@@ -83,7 +83,7 @@ pub(super) fn tokens() -> Result<TokenFile, Failure> {
 fn change(file: &TokenFile, change: impl FnOnce(&mut Vec<Token>) -> Result<(), Failure>) -> Result<(), Failure> {
     let unusable = |error: io::Error| {
         Failure::refused(format!("the tokens in {} cannot be used: {error}", file.path().display()))
-            .hint("the file and its directory must be yours alone; remove the file to begin anew")
+            .hint("the file and its directory must be yours alone; remove the file to start over")
     };
     file.change(change).map_err(unusable)?
 }
@@ -120,7 +120,7 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
         tokens.retain(|token| token.is_good(now));
         if tokens.iter().any(|token| token.name == name) {
             return Err(Failure::refused(format!("there is a token `{name}` already"))
-                .hint(format!("`fleetwatch token revoke {name}` takes it away")));
+                .hint(format!("`fleetwatch token revoke {name}` revokes it")));
         }
         tokens.push(token);
         Ok(())
@@ -168,11 +168,11 @@ fn list(file: &TokenFile, json: bool) -> Done {
     }
     let now = history::now();
     let line = |token: &Token| {
-        let ends = if token.is_good(now) { "until" } else { "ended" };
+        let ends = if token.is_good(now) { "until" } else { "expired" };
         let told = match token.subscriptions.len() {
             0 => String::new(),
-            1 => "  tells 1 browser".to_owned(),
-            more => format!("  tells {more} browsers"),
+            1 => "notices to 1 browser".to_owned(),
+            more => format!("notices to {more} browsers"),
         };
         format!("{}  {}  {ends} {}{told}\n", token.name, token.scope, token.expires)
     };
@@ -183,11 +183,11 @@ fn name(text: &str) -> Result<String, BadValue> {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     match (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(is_fit) {
         true => Ok(text.to_owned()),
-        false => Err(BadValue { what: "this is no name", hint: "write up to 32 letters, digits, `.`, `-` or `_`" }),
+        false => Err(BadValue { what: "not a valid name", hint: "write up to 32 letters, digits, `.`, `-` or `_`" }),
     }
 }
 
 fn span(text: &str) -> Result<jiff::Span, BadValue> {
-    let bad = BadValue { what: "this is no time", hint: "write how long, such as 12h, 30d or 1y" };
+    let bad = BadValue { what: "not a valid time", hint: "write how long, such as 12h, 30d or 1y" };
     text.parse::<jiff::Span>().ok().filter(|span| span.is_positive()).ok_or(bad)
 }

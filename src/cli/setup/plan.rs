@@ -56,7 +56,7 @@ impl TmuxSettings {
     /// The lines that open the dashboard in a popup.
     pub fn popup_lines(key: &str, program: &str) -> String {
         format!(
-            "# The dashboard of fleetwatch over whatever is shown: prefix {key}\n\
+            "# The fleetwatch dashboard over whatever is shown: prefix {key}\n\
              bind-key {key} display-popup -E -w 90% -h 90% {program}\n"
         )
     }
@@ -117,7 +117,7 @@ pub enum Notices {
 }
 
 /// A rule by which the terminal's notices come beside its bell.
-const RULE: &str = "# The terminal's bell and a notice of it when somebody begins to wait\n[[notify]]\n\
+const RULE: &str = "# The terminal's bell and a notification when an agent or task begins to wait\n[[notify]]\n\
                     on = [\"approval\", \"question\", \"trust\", \"setup\", \"input\"]\nby = [\"bell\", \"osc9\"]\n";
 
 /// Whether a configuration already says how the operator is told.
@@ -135,7 +135,7 @@ pub fn with_notices(text: &str, notices: Notices) -> Option<String> {
             (appended(text, RULE), "notify", rule)
         }
         Notices::Nothing => {
-            let line = "# No bell when somebody begins to wait\nbell = false\n";
+            let line = "# No bell when an agent or task begins to wait\nbell = false\n";
             let is_head = |(line, _): &(&str, usize)| line.split('#').next().is_some_and(|head| head.trim() == "[ui]");
             let new = match text.split_inclusive('\n').scan(0, after_line).find(is_head) {
                 Some((head, at)) => {

@@ -100,9 +100,8 @@ impl Source<'_> {
         let Some(pattern) = pattern else { return Ok(vec![text.to_owned()]) };
         let found: Vec<String> = ssh.get_or_init(SshHosts::of_user).matching(&pattern).cloned().collect();
         if found.is_empty() {
-            let what = format!("no Host in ~/.ssh/config or /etc/ssh/ssh_config fits `{text}`");
-            let hint =
-                "write the pattern as the Host lines there have the names, or list names in `hosts` or `hosts_file`";
+            let what = format!("no Host in ~/.ssh/config or /etc/ssh/ssh_config matches `{text}`");
+            let hint = "match the names in the Host lines there, or list names in `hosts` or `hosts_file`";
             return Err(self.fault(("server", Some(index), Some("hosts")), what, hint));
         }
         Ok(found)
@@ -113,7 +112,7 @@ impl Source<'_> {
         let at = ("server", Some(index), Some("hosts_file"));
         let text = std::fs::read_to_string(path).map_err(|error| {
             let what = format!("`{}` cannot be read: {error}", path.display());
-            self.fault(at, what, "write the path of a text file with the name of a host in each line")
+            self.fault(at, what, "write the path of a text file with one host name a line")
         })?;
         for (name, place) in listed(&text) {
             let server = ServerId { host: Some(name.to_owned()), socket: socket.clone() };
@@ -123,7 +122,7 @@ impl Source<'_> {
         }
         let names: Vec<String> = listed(&text).map(|(name, _)| name.to_owned()).collect();
         if names.is_empty() {
-            let hint = "write the name of a host in each line";
+            let hint = "write one host name a line";
             return Err(self.fault(at, format!("`{}` names no host", path.display()), hint));
         }
         Ok(names)
@@ -143,7 +142,7 @@ impl Source<'_> {
                 return Ok(CommandTransport { hosts: globs(&hosts), command, terminal });
             }
         };
-        let hint = "write which hosts it leads to and how: hosts = [\"web-*\"], command = [\"docker\", \"exec\", \"-i\", \"{host}\"]";
+        let hint = "write which hosts it reaches and how: hosts = [\"web-*\"], command = [\"docker\", \"exec\", \"-i\", \"{host}\"]";
         Err(self.fault(("transport", Some(index), None), format!("a transport without `{missing}`"), hint))
     }
 }

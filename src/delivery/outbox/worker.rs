@@ -159,7 +159,7 @@ impl Worker {
     fn take_in(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         for Stopped { source, to, why } in intents.take_in(&self.rules, now)? {
-            let text = format!("a loop of follow-ups is stopped: {to} is not told of {source}, as {why}");
+            let text = format!("a loop of follow-ups was stopped: {to} is not told of {source}, because {why}");
             if self.loops.insert((source, to)) {
                 self.settings.tell(DeliveryEvent::Trouble(text));
             }
@@ -411,7 +411,7 @@ impl Worker {
                 self.intents = None;
                 if self.troubled.as_ref() != Some(&trouble) {
                     self.settings.tell(DeliveryEvent::Trouble(format!(
-                        "what waits is not sent, as the history cannot be used: {trouble}"
+                        "queued messages are not sent, because the history cannot be used: {trouble}"
                     )));
                     self.troubled = Some(trouble);
                 }

@@ -74,13 +74,14 @@ impl SourceText<'_> {
             // The crate draws its errors over several lines; the last one says what is wrong.
             let text = error.to_string();
             let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            self.error(span, format!("`{}` is no pattern: {reason}", shortened(pattern)))
+            self.error(span, format!("`{}` is not a pattern: {reason}", shortened(pattern)))
         })
     }
 
     pub(super) fn version(&self, text: &Spanned<String>) -> Result<Version, ProfileError> {
-        Version::parse(text.as_ref())
-            .ok_or_else(|| self.error(text.span(), format!("`{}` is no version; write it like 2.1.0", text.as_ref())))
+        Version::parse(text.as_ref()).ok_or_else(|| {
+            self.error(text.span(), format!("`{}` is not a version; write it like 2.1.0", text.as_ref()))
+        })
     }
 }
 

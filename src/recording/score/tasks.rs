@@ -75,7 +75,7 @@ fn truths(recording: &Recording, source_name: &str) -> Result<Truths, RecordingE
         let fields: Map<String, Value> = serde_json::from_str(json).map_err(|error| RecordingError::Line {
             source_name: source_name.to_owned(),
             line: event.line,
-            message: format!("the truth is no JSON object: {error}"),
+            message: format!("the truth is not a JSON object: {error}"),
         })?;
         for (field, truths) in TaskField::ALL.iter().zip(&mut truths) {
             let value = match fields.get(field.word()) {

@@ -117,13 +117,13 @@ fn a_mark_is_moved_step_by_step_from_where_it_stands_now() {
 #[test]
 fn enter_is_not_pressed_on_what_was_not_meant() {
     let stuck = run(&rows(0), &Reply::Option(2), |_, _| (Some(rows(0)), After::AnotherDialog));
-    let why = "the mark is not where it was moved to, and Enter was not pressed";
+    let why = "the agent's cursor is not where it was moved to; Enter was not pressed";
     assert_eq!(stuck, ("Down".to_owned(), not_taken(why)));
     let other = run(&rows(0), &Reply::Option(2), |pressed, _| match pressed.len() {
         0 => (Some(rows(0)), After::AnotherDialog),
         _ => (Some(numbers(2)), After::AnotherDialog),
     });
-    assert_eq!(other, ("Down".to_owned(), not_taken("the dialog changed, and Enter was not pressed")));
+    assert_eq!(other, ("Down".to_owned(), not_taken("the dialog changed; Enter was not pressed")));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn ticks_are_set_and_handed_in_with_their_review() {
     }
     // What is not ticked is not handed in.
     let told = run(&boxes(0, [false, false]), &reply, |_, _| (Some(boxes(0, [false, false])), After::AnotherDialog));
-    assert_eq!(told, ("2".to_owned(), not_taken("an option cannot be ticked, and nothing was handed in")));
+    assert_eq!(told, ("2".to_owned(), not_taken("an option cannot be ticked; nothing was submitted")));
 }
 
 fn entry(marked: usize, text: &str) -> Dialog {
@@ -215,7 +215,7 @@ fn a_text_is_typed_in_the_row_of_its_option_and_nowhere_else() {
         0 => (Some(entry(1, "Type something.")), After::AnotherDialog),
         _ => (Some(entry(1, "mine/none; of them")), After::AnotherDialog),
     });
-    let why = "what stands there is not the text that was typed, and Enter was not pressed";
+    let why = "the text there is not the one that was typed; Enter was not pressed";
     assert_eq!(told, ("paste".to_owned(), not_taken(why)));
     let told = run(
         &entry(0, "Type something."),

@@ -199,7 +199,7 @@ fn what_changed_before_it_was_delivered_is_looked_at_again() {
     assert_eq!(steps.saw(pasted(), at(500)), Step::PressEnter);
     assert!(looks(steps.undelivered(at(510))), "Enter was not pressed");
     let Step::End(outcome) = steps.saw(dialog(), at(600)) else { panic!("it goes on") };
-    assert_eq!(outcome, not_taken("a dialog came up, and Enter was not pressed"));
+    assert_eq!(outcome, not_taken("a dialog came up; Enter was not pressed"));
     // A terminal that is never as it was a moment ago is given up.
     let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     steps.saw(ready(), at(0));

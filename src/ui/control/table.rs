@@ -159,7 +159,7 @@ impl Ui {
                 self.act_on_tasks(action, view);
             }
             Action::FollowUps if self.memory.follow_ups.is_empty() => {
-                self.say("no message to an agent waits or needs a decision".to_owned(), view);
+                self.say("no follow-up waits or needs a decision".to_owned(), view);
             }
             Action::FollowUps => self.open(follow_ups(&self.memory.follow_ups, view.now)),
             Action::TaskSessions if view.sessions.is_empty() => {
@@ -286,7 +286,7 @@ impl Ui {
         let why = match self.acted_on(view) {
             Some(Item::Task(task)) => {
                 let raw = self.options.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
-                format!("{} is a task, and no agent; {raw} lets every key go there", task.id)
+                format!("{} is a task, not an agent; {raw} sends every key there", task.id)
             }
             _ => NOTHING_SELECTED.to_owned(),
         };
@@ -333,7 +333,7 @@ impl Ui {
             });
             let agents: Vec<&Terminal> = agents.collect();
             match agents.is_empty() {
-                true => self.say("nothing to interrupt in what is marked".to_owned(), view),
+                true => self.say("nothing to interrupt in the marked ones".to_owned(), view),
                 false => self.open(Interrupt::new(&agents)),
             }
             return Vec::new();
@@ -369,7 +369,7 @@ impl Ui {
         self.drawn.rows.clear();
         if self.tiles.is_some() && matches!(action, Action::Group | Action::Fold | Action::FoldAll) {
             let key = self.options.keymap.key_for(Context::Fleet, Action::Layout).unwrap_or_default();
-            return self.say(format!("a grid has no groups ({key} leads back to the table)"), view);
+            return self.say(format!("a grid has no groups ({key} goes back to the table)"), view);
         }
         let arrangement = &mut self.memory.arrangement;
         match action {
@@ -530,7 +530,7 @@ impl Ui {
         };
         let seen: Vec<Request> = items.iter().filter_map(finished).collect();
         if seen.is_empty() {
-            self.say("nothing has finished there that was not seen".to_owned(), view);
+            self.say("no result there is unseen".to_owned(), view);
         }
         seen
     }

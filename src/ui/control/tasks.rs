@@ -28,7 +28,7 @@ impl Ui {
                 self.ask_or_say(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove", view);
             }
             (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "end", view),
-            _ => self.say("this is no task".to_owned(), view),
+            _ => self.say("this is not a task".to_owned(), view),
         }
     }
 

@@ -335,7 +335,7 @@ impl Overlay for SeveralDialogs {
     }
 
     fn paste(&mut self, _text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        cx.say("a pasted text is no answer; nothing was sent");
+        cx.say("pasted text is not an answer; nothing was sent");
         Flow::Stay
     }
 

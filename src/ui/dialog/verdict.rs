@@ -14,7 +14,7 @@ use crate::ui::keymap::Context;
 use crate::ui::overlay::OverlayContext;
 
 /// What is said where no line can be opened for the reason of a no; the box says why.
-pub const NO_LINE: &str = "there is no line to type why";
+pub const NO_LINE: &str = "there is no line to say why";
 
 impl DialogBox {
     /// The same with an answer chosen, if the dialog has it. What is typed next is for this box from now on.

@@ -210,7 +210,7 @@ pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<StyledL
     let started = if task.registration.at().is_some() { "by fleetwatch run" } else { "by somebody else" };
     facts.put("started", started);
     facts.heading("Pane");
-    let known = if task.known { "yes" } else { "not in the last look" };
+    let known = if task.known { "yes" } else { "not in the last poll" };
     facts.put("pane", format!("{}, known: {known}", task.key.pane));
     facts.put("pid of the pane", task.key.pid.to_string());
     let pane = task.pane.as_ref();
@@ -329,7 +329,7 @@ fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     for problem in [&diagnostics.probe_error, &diagnostics.parse_error].into_iter().flatten() {
         facts.put(&problem.kind, problem.message.clone());
     }
-    facts.put("looked at", format!("{} ago", times::age(facts.canvas.now.since(state.observed_at))));
+    facts.put("read", format!("{} ago", times::age(facts.canvas.now.since(state.observed_at))));
 }
 
 /// What is known of the agent beside its state, and from where.
@@ -342,7 +342,7 @@ fn recorded(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     for (name, fact) in known.iter().filter(|(_, fact)| !fact.value.to_string().is_empty()) {
         let source = match fact.source {
             FactSource::Record => "its record",
-            FactSource::Directory => "a record in its directory, perhaps another's",
+            FactSource::Directory => "a record in its directory, perhaps another agent's",
             FactSource::Screen => "its screen",
         };
         let age = times::age(facts.canvas.now.since(fact.at));
@@ -392,7 +392,7 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.put("candidate", elapsed(timing.completion_candidate_elapsed_seconds));
     facts.put("unknown stalls", format!("after {} s", timing.unknown_to_stalled_timeout_seconds));
     facts.put("success settles", format!("in {} s", timing.completion_stability_seconds));
-    facts.put("a lone status row", format!("expires after {} s", timing.stale_active_recovery_seconds));
+    facts.put("only a status row", format!("expires after {} s", timing.stale_active_recovery_seconds));
     facts.put("a still screen", format!("expires after {} s", timing.final_stable_active_recovery_seconds));
     let authority = &state.lifecycle_authority;
     let zone = facts.canvas.zone;

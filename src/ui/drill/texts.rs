@@ -245,7 +245,7 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
     if let Body::Transition(StoredTransition { events, .. }) = &step.body
         && !events.is_empty()
     {
-        lines.extend([Vec::new(), heading("Named between the assessments since the transition before")]);
+        lines.extend([Vec::new(), heading("Named between assessments since the previous transition")]);
         for NamedEvent { at, event } in events {
             lines.push(vec![(format!("  {at}  "), parts.quiet), (event.to_string(), parts.text)]);
         }

@@ -53,7 +53,7 @@ fn what_is_wrong_is_named_with_its_place() {
     );
     assert_eq!(
         refused("fleet = [ { on = \"hyper-j\", run = \"down\" } ]"),
-        ("\"hyper-j\" is no key".to_owned(), "\"hyper-j\"".to_owned())
+        ("\"hyper-j\" is not a key".to_owned(), "\"hyper-j\"".to_owned())
     );
     assert!(Keymap::parse("flet = []").is_err());
     assert!(Keymap::parse("fleet = [ { on = \"j\", run = \"down\", when = 1 } ]").is_err());

@@ -40,7 +40,7 @@ impl Hold {
         let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
         let read_on = |action, rows| format!("read on: {} {}", key(action), text::counted(rows, "row"));
         match self {
-            Hold::Changed => "new on the screen: no key does anything for a second".to_owned(),
+            Hold::Changed => "new on the screen: keys do nothing for a second".to_owned(),
             Hold::TooSmall => "too small to read it here".to_owned(),
             Hold::Unread(above, 0) => read_on(up, above),
             Hold::Unread(_, below) => read_on(down, below),

@@ -24,7 +24,7 @@ fn what_is_wrong_is_named_with_its_place() {
     let text = SHIPPED[0].1;
     let broken = text.replacen("\"magenta\"", "\"mauve-ish\"", 1);
     let error = Theme::parse(&broken).expect_err("no such colour");
-    assert_eq!(error.what, "\"mauve-ish\" is no colour");
+    assert_eq!(error.what, "\"mauve-ish\" is not a colour");
     assert_eq!(&broken[error.at], "\"mauve-ish\"");
     let error = Theme::parse(&text.replacen("glyph = \"✗\"", "glyph = \"漢\"", 1)).expect_err("too wide");
     assert_eq!(error.what, "the glyph \"漢\" takes 2 cells");

@@ -792,7 +792,7 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("kill", "kill the selected task"),
         ("restart", "run the selected task again"),
         ("attach", "go to the terminal in tmux"),
-        ("approve", "open the dialog with its yes"),
+        ("approve", "open the dialog with \"yes, this once\""),
         ("exit", "quit fleetwatch"),
         ("refresh", "redraw the screen"),
         ("queue", "write a prompt"),
@@ -1270,9 +1270,11 @@ fn a_terminal_is_named_and_several_are_labelled() {
     press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char(',')]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("name of web: web"));
     let clear = Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
-    for (name, why) in
-        [("shop-api", "another terminal is called shop-api"), ("work:1", "a name has no `:`"), ("%7", "none of `%`")]
-    {
+    for (name, why) in [
+        ("shop-api", "another terminal is called shop-api"),
+        ("work:1", "a name contains no `:`"),
+        ("%7", "does not begin with `%`"),
+    ] {
         ui.handle(&clear, &fleet.view());
         press(&mut ui, &fleet, &chars(name));
         assert!(press(&mut ui, &fleet, &[KeyCode::Enter]).is_empty(), "{name} was taken");
@@ -1490,7 +1492,7 @@ fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
     assert!(text(&mut ui, &fleet, 160, 45).contains("sends: "), "Enter opens the dialog");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     press(&mut ui, &fleet, &chars("b"));
-    assert!(text(&mut ui, &fleet, 160, 45).contains("a grid has no groups (v leads back to the table)"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("a grid has no groups (v goes back to the table)"));
 }
 
 #[test]
@@ -2079,12 +2081,12 @@ fn what_cannot_be_done_from_afar_is_not_offered() {
     let mut ui = there();
     frame(&mut ui, &fleet, 160, 45);
     assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
-    assert!(text(&mut ui, &fleet, 160, 45).contains("g (jump) works on the machine itself only"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("g (jump) works only on the machine itself"));
     let mut ui = there();
     frame(&mut ui, &fleet, 160, 300);
     press(&mut ui, &fleet, &chars("?"));
     let help = text(&mut ui, &fleet, 160, 300);
-    assert!(help.contains("on the machine itself only, not through --connect"), "{help}");
+    assert!(help.contains("only on the machine itself, not through --connect"), "{help}");
     // Another configuration does not bring them back.
     ui.set_options(UiOptions { afar: true, ..UiOptions::default() });
     assert_eq!(press(&mut ui, &fleet, &chars("gg")), []);

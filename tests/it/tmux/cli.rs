@@ -138,11 +138,11 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["wait", "x", "--for", "ready", "--timeout", "soon"],
             "error: invalid value 'soon' for '--timeout <SECONDS>': not a number of seconds",
-            "hint: write seconds, such as 5 or 0.5, from 0 to 31536000, which is a year",
+            "hint: write seconds, such as 5 or 0.5, from 0 to 31536000 (a year)",
         ),
         (
             &["history", "--since", "soon"],
-            "error: invalid value 'soon' for '--since <WHEN>': this is no time",
+            "error: invalid value 'soon' for '--since <WHEN>': not a valid time",
             "hint: write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both \
              (2026-11-21T09:00, 2026-11-21T09:00:00Z)",
         ),
@@ -602,7 +602,7 @@ fn the_demo_is_listed_explained_and_answered() {
         (&"proceed".into(), &"preset_override_used".into())
     );
     let wrong = demo.run(&["inspect", "shop-api", "--answer", "("]);
-    assert!(wrong.code == Some(2) && wrong.errors.contains("`(` is no pattern: unclosed group"), "{wrong:?}");
+    assert!(wrong.code == Some(2) && wrong.errors.contains("`(` is not a pattern: unclosed group"), "{wrong:?}");
 
     let refused = demo.run(&["send", "shop-api", "hello"]);
     // Without a home there is no place for locks, which is told before.
@@ -810,8 +810,8 @@ fn doctor_names_what_is_wrong_and_says_what_to_do() {
     let ran: Ran = without_tmux.env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!(ran.code, Some(1));
     assert!(ran.out.contains("BAD   tmux ") && ran.out.contains("→ install tmux 3.2 or newer"), "{}", ran.out);
-    assert!(ran.out.contains("servers        not asked, as there is no tmux"), "{}", ran.out);
-    assert!(ran.out.contains("note  git            branches and changes are not told: git cannot be"), "{}", ran.out);
+    assert!(ran.out.contains("servers        not asked, because there is no usable tmux"), "{}", ran.out);
+    assert!(ran.out.contains("note  git            branches and changes are not shown: git cannot be"), "{}", ran.out);
     let missing: Ran = fleetwatch(&["watch"]).env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!((missing.code, missing.out.as_str()), (Some(1), ""));
     assert!(missing.errors.starts_with("error: tmux is not installed\nhint: install tmux"), "{missing:?}");

@@ -167,7 +167,7 @@ fn who_may_only_read_does_nothing_and_who_is_not_known_sees_nothing() {
     is_refused(&open, 2, "not encrypted");
     let nobody = laptop.command(&["--connect", "http://127.0.0.1:1", "list"]).env("FLEETWATCH_TOKEN", "x").output();
     is_refused(&nobody.unwrap(), 1, "cannot be reached");
-    is_refused(&laptop.command(&["--connect", "127.0.0.1:1", "list"]).output().unwrap(), 2, "no whole address");
+    is_refused(&laptop.command(&["--connect", "127.0.0.1:1", "list"]).output().unwrap(), 2, "not a complete address");
     // Whoever speaks to the connection itself gets no further.
     let ask = |lines: &str| {
         server.raw(&format!(
@@ -257,7 +257,7 @@ fn the_dashboard_of_another_machine_shows_and_answers() {
     wait_until("the keys of the row", || footer().contains("prompt"));
     assert!(!footer().contains("jump"), "{}", footer());
     screen.run(&["send-keys", "-t", "main:", "g"]);
-    screen.wait_for_text("main:", "works on the machine itself only");
+    screen.wait_for_text("main:", "works only on the machine itself");
     cage.ask("this");
     screen.wait_for_text("main:", "Allow this?");
     screen.run(&["send-keys", "-t", "main:", "a"]);
@@ -329,7 +329,7 @@ const SQUARE: usize = 4;
 fn a_phone_reads_address_and_token_off_the_screen() {
     let cage = Cage::new();
     let printed = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0", "--qr"]).output().unwrap();
-    is_refused(&printed, 2, "shown on a terminal");
+    is_refused(&printed, 2, "needs a terminal");
     let mut words = vec!["env".to_owned()];
     let command = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0", "--qr"]);
     words.extend(

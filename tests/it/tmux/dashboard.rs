@@ -535,7 +535,7 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     desk.type_text("yn");
-    desk.wait("handed to the terminal for its clipboard: 5 characters");
+    desk.wait("sent to the terminal's clipboard: 5 characters");
     wait_until("the name in the clipboard", || clipboard() == "birds");
     desk.type_text("yd");
     wait_until("the dialog in the clipboard", || clipboard().contains("Allow this?") && clipboard().contains("1. Yes"));
@@ -559,12 +559,12 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
     desk.open_with(&inside);
     desk.wait("1 needs you");
     desk.type_text("yn");
-    desk.wait("handed to tmux for the clipboard: 5 characters");
+    desk.wait("sent to tmux for the clipboard: 5 characters");
     wait_until("the name in the clipboard", || clipboard() == "birds");
     desk.operator.run(&["set-option", "-s", "set-clipboard", "external"]);
     desk.type_text("yd");
     desk.wait("not copied: tmux drops what programs in it copy (`tmux set -s set-clipboard on`");
-    desk.wait_without("handed to tmux");
+    desk.wait_without("sent to tmux");
     assert_eq!(clipboard(), "birds");
     desk.press("q");
     desk.expect_restored();

@@ -296,7 +296,7 @@ fn agents_that_are_told_of_each_other_do_not_go_on_for_ever() {
     aviary.watch();
     aviary.tell("birds", "nap 3.5");
     wait_until("lead to be told", || aviary.told().len() == 1);
-    wait_until("the loop to be told", || aviary.warnings().contains("a loop of follow-ups is stopped"));
+    wait_until("the loop to be told", || aviary.warnings().contains("a loop of follow-ups was stopped"));
     assert_eq!(aviary.told().len(), 1);
     assert!(!aviary.transcript("birds").contains(TAG), "birds is not told of what it caused");
 }
@@ -648,7 +648,7 @@ fn a_loop_is_stopped_although_fleetwatch_dies_in_it() {
     wait_until("lead to be told", || aviary.records().len() == 1);
     aviary.crash();
     aviary.watch();
-    wait_until("the loop to be told", || aviary.warnings().contains("a loop of follow-ups is stopped"));
+    wait_until("the loop to be told", || aviary.warnings().contains("a loop of follow-ups was stopped"));
     aviary.throughout(2, || assert!(!aviary.transcript("birds").contains(TAG), "birds is not told of what it caused"));
     assert_eq!(aviary.told().len(), 1);
 }

@@ -343,7 +343,7 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
     assert!(labels.status.success() && labels.stdout.is_empty(), "none of them has a label: {labels:?}");
     let nothing = cage.fleetwatch(&["history", "--summary", "--until", "1h"]).output().unwrap();
     assert!(nothing.status.success() && nothing.stdout.is_empty(), "{nothing:?}");
-    assert!(String::from_utf8_lossy(&nothing.stderr).contains("nobody watched any of that"), "{nothing:?}");
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("nothing was watched then"), "{nothing:?}");
     assert_eq!(cage.lines(&["history", "--json", "--kind", "input", "--since", "1h"]).len(), 1);
     assert_eq!(cage.lines(&["history", "--json", "--until", "1h"]).len(), 0);
 
@@ -403,7 +403,7 @@ fn a_history_that_is_no_file_keeps_no_command_waiting() {
         let said = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
         assert_eq!(status.code(), Some(code), "{command:?}: {said}");
         let tells = command != ["list"];
-        assert_eq!(said.contains("history.db is no regular file"), tells, "{command:?}: {said}");
+        assert_eq!(said.contains("history.db is not a regular file"), tells, "{command:?}: {said}");
     }
 }
 
@@ -416,8 +416,11 @@ fn doctor_says_where_no_turns_can_be_taken() {
     std::fs::create_dir_all(turns.parent().unwrap()).unwrap();
     std::fs::write(&turns, "no directory").unwrap();
     let said = doctor();
-    let what = "note  sending        two processes of fleetwatch may send to a terminal at the same time: ";
-    assert!(said.contains(what) && said.contains("→ see that the state directory takes files and locks"), "{said}");
+    let what = "note  sending        two fleetwatch processes may send to a terminal at the same time: ";
+    assert!(
+        said.contains(what) && said.contains("→ make sure that the state directory allows files and locks"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn a_locked_phone_is_told_who_waits_until_its_token_or_its_subscription_ends() {
     }
     ask(&server, &tablet, "POST", &subscription(&place("tablet")));
     assert_eq!(listed(&cage), [("phone".to_owned(), 1), ("tablet".to_owned(), 1)]);
-    assert!(cage.printed(&["token", "list"]).contains("tells 1 browser\n"));
+    assert!(cage.printed(&["token", "list"]).contains("notices to 1 browser\n"));
 
     cage.ask("<b>this</b>");
     let mut both = [service.taken("201 Created"), service.taken("201 Created")];
@@ -206,23 +206,23 @@ fn who_may_not_be_told_is_refused_and_why() {
     for other in
         ["https://10.0.0.1/x", "https://localhost/x", "https://push.example.net/x", "https://fcm.googleapis.com:8443/x"]
     {
-        assert!(subscribe(&subscription(other)).is_denial(400, "no push service that is known"), "{other}");
+        assert!(subscribe(&subscription(other)).is_denial(400, "is not a known push service"), "{other}");
     }
     for bad in ["http://fcm.googleapis.com/x", "/v1/push", "https://me@fcm.googleapis.com/x"] {
-        assert!(subscribe(&subscription(bad)).is_denial(400, "no whole `https` address"), "{bad}");
+        assert!(subscribe(&subscription(bad)).is_denial(400, "not a complete `https` address"), "{bad}");
     }
     let mut no_keys = known(0);
     no_keys["keys"]["p256dh"] = AUTH.into();
-    assert!(subscribe(&no_keys).is_denial(400, "keys are none"));
+    assert!(subscribe(&no_keys).is_denial(400, "keys are not"));
     assert!(subscribe(&json!({ "endpoint": "https://fcm.googleapis.com/x" })).is_denial(400, "missing field"));
     let authorized = format!("Authorization: Bearer {token}\r\n");
     let typed = format!("{authorized}Content-Type: application/json\r\n");
     assert!(ask_with(&server, "POST", "", "{}").is_denial(401, "no token"));
     assert!(ask_with(&server, "GET", "", "").is_denial(401, "no token"));
-    assert!(ask_with(&server, "POST", &authorized, "{}").is_denial(415, "no JSON"));
+    assert!(ask_with(&server, "POST", &authorized, "{}").is_denial(415, "not JSON"));
     assert!(ask_with(&server, "POST", &typed, &"x".repeat(5_000)).is_denial(413, "too long"));
     let foreign = format!("{typed}Origin: https://evil.example\r\n");
-    assert!(ask_with(&server, "POST", &foreign, &known(0).to_string()).is_denial(403, "other places"));
+    assert!(ask_with(&server, "POST", &foreign, &known(0).to_string()).is_denial(403, "other origins"));
     assert!((1..=8).all(|n| subscribe(&known(n)).status == 200));
     assert!(subscribe(&known(9)).is_denial(409, "8 browsers"));
     assert_eq!(subscribe(&known(8)).status, 200, "one that is there may come again");

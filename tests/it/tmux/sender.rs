@@ -448,7 +448,7 @@ async fn enter_does_not_answer_a_dialog_that_opens_before_it() {
     cage.betray("send-keys", &["C-u", "ask", "Enter"], "2. No");
     let outcome = cage.send("hello").await;
     assert!(cage.was_betrayed());
-    assert!(outcome.to_string().contains("a dialog came up, and Enter was not pressed"), "{outcome}");
+    assert!(outcome.to_string().contains("a dialog came up; Enter was not pressed"), "{outcome}");
     assert!(cage.screen().contains("2. No") && !cage.screen().contains("answered"), "{}", cage.screen());
 }
 

@@ -412,7 +412,7 @@ fn whoever_may_not_ask_is_told_so() {
     assert!(ask(&address, "Host: localhost\r\n").is_denial(421, "name"), "two are none");
     for origin in ["http://evil.example", "null", "http://localhost:1", "file://"] {
         let answer = ask(&address, &format!("Origin: {origin}\r\n"));
-        assert!(answer.is_denial(403, "other places"), "{origin}: {answer:?}");
+        assert!(answer.is_denial(403, "other origins"), "{origin}: {answer:?}");
         assert!(!answer.head.contains("access-control"), "{answer:?}");
     }
     // Somebody else on the machine.
@@ -424,7 +424,7 @@ fn whoever_may_not_ask_is_told_so() {
         assert!(answer.head.contains("www-authenticate: bearer"), "{answer:?}");
     }
     let answer = server.get_with("/v1/terminals", &format!("Host: {address}\r\nAuthorization: Bearer {ended}\r\n"));
-    assert!(answer.is_denial(401, "ended"), "{answer:?}");
+    assert!(answer.is_denial(401, "expired"), "{answer:?}");
     assert!(server.get(&format!("/v1/terminals?token={token}")).status == 200);
     let answer = server.get_with(&format!("/v1/terminals?token={token}"), &format!("Host: {address}\r\n"));
     assert!(answer.is_denial(401, "no token"), "an address is written down in too many places");
@@ -505,7 +505,8 @@ fn who_is_slow_or_says_too_much_is_let_go() {
     assert!(!String::from_utf8_lossy(&rest).contains("200 OK"), "it was let go");
     let too_often = (0..400).map(|_| server.get("/v1/tasks")).find(|answer| answer.status != 200);
     assert!(
-        too_often.is_some_and(|answer| answer.is_denial(429, "too often") && answer.head.contains("retry-after: 1"))
+        too_often
+            .is_some_and(|answer| answer.is_denial(429, "too many requests") && answer.head.contains("retry-after: 1"))
     );
     drop(deaf);
 }

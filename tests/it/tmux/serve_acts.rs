@@ -67,7 +67,7 @@ fn an_answer_is_for_the_dialog_that_was_read_and_is_given_once() {
     assert_eq!(stale.json()["outcome"], "refused");
     for (body, error) in [
         (json!({ "dialog": second["id"], "choice": "7" }), "no option"),
-        (json!({ "dialog": "x", "choice": "1" }), "no name"),
+        (json!({ "dialog": "x", "choice": "1" }), "is not the `id`"),
         (json!({ "dialog": second["id"], "choice": "1", "text": "go" }), "takes no text"),
         (json!({ "choice": "1" }), "dialog"),
         (json!({ "dialog": second["id"], "choice": "1", "force": true }), "force"),
@@ -133,7 +133,7 @@ fn keys_answer_no_dialog_that_was_not_read() {
     assert_eq!(press("a", json!({ "keys": ["h", "i", "Enter"] })).status, 200);
     cage.tmux.wait_for_text("main:", "● heard hi");
     assert!(press("b", json!({ "keys": ["Nonsense"] })).is_denial(400, "Nonsense"));
-    assert!(press("c", json!({ "keys": [] })).is_denial(400, "none or too many"));
+    assert!(press("c", json!({ "keys": [] })).is_denial(400, "too few or too many"));
     wait_until("it is known to be ready", || server.get("/v1/terminals/main").json()["turn"]["phase"] == "ready");
     let none = server.post(INTERRUPT, "d", "{}");
     assert!(none.is_denial(409, "is ready"), "{none:?}");
@@ -180,7 +180,7 @@ fn who_may_not_act_and_what_is_no_act_is_told_so() {
     let fit = format!("{key}{json}");
     assert!(ask(&reader, &fit, &good).is_denial(403, "may only read"));
     assert!(ask("fwt_0", &fit, &good).is_denial(401, "not known"));
-    assert!(ask(token, &format!("{fit}Origin: http://evil.example\r\n"), &good).is_denial(403, "other places"));
+    assert!(ask(token, &format!("{fit}Origin: http://evil.example\r\n"), &good).is_denial(403, "other origins"));
     assert!(ask(token, json, &good).is_denial(400, "Idempotency-Key"));
     assert!(
         ask(token, &format!("Idempotency-Key: {}\r\n{json}", "x".repeat(200)), &good).is_denial(400, "Idempotency-Key")

@@ -236,7 +236,7 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     browser.picture("page-phone-ring.png");
     // No push service can be reached from here, and that is told.
     browser.says("document.getElementById('ring').click()");
-    browser.wait_for("document.getElementById('rung').innerText.startsWith('This device is not told: ')");
+    browser.wait_for("document.getElementById('rung').innerText.startsWith('This device gets no notices: ')");
     let told = browser.text("rung");
     println!("{told}");
     browser.says(&SUBSCRIBE.replace("POINT", POINT).replace("AUTH", AUTH));
@@ -244,7 +244,7 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     browser.wait_for("document.getElementById('rung').innerText.startsWith('This device is told')");
     assert!(cage.printed(&["token", "list"]).contains("tells 1 browser"));
     browser.wait_for(
-        "document.getElementById('ring').innerText === 'Tell me no more' && !document.getElementById('ring').disabled",
+        "document.getElementById('ring').innerText === 'Stop telling me' && !document.getElementById('ring').disabled",
     );
     browser.picture("page-phone-told.png");
 
@@ -288,7 +288,7 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     wait_for_notice(&mut browser, "Somebody waits", "fleet");
 
     browser.says("document.getElementById('back').click(); document.getElementById('ring').click()");
-    browser.wait_for("document.getElementById('rung').innerText === 'This device is told no more.'");
+    browser.wait_for("document.getElementById('rung').innerText === 'This device gets no more notices.'");
     assert!(!cage.printed(&["token", "list"]).contains("tells"));
     // A page that the worker opened knows which row it is about.
     browser.open("about:blank", 360, 740);

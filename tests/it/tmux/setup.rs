@@ -95,7 +95,7 @@ impl Home {
 /// The questions, by words of them.
 const POPUP: &str = "in a popup with prefix F";
 const STATUS: &str = "Show in tmux's status line";
-const NOTICES: &str = "q  by neither";
+const NOTICES: &str = "q  neither";
 const WRITE: &str = "Write this?";
 
 #[test]
@@ -245,10 +245,10 @@ fn a_file_that_cannot_be_written_keeps_all_as_they_are() {
     home.wait("ended with 1");
     home.wait("is read-only");
     assert_eq!(home.files(), before, "also not the one that could be");
-    // A link that leads nowhere is told before anything is asked.
+    // A link that points nowhere is told before anything is asked.
     symlink("missing.conf", home.path(".tmux.conf")).unwrap();
     home.answers(&[]);
-    home.wait("leads nowhere");
+    home.wait("points nowhere");
     home.wait("ended with 1");
     assert_eq!(home.files(), before);
 }

@@ -407,7 +407,7 @@ fn a_session_that_was_chosen_stays_one_of_tasks_when_it_is_made_anew() {
     // It is nowhere but in fleetwatch's own files: neither in the configuration nor in tmux.
     assert!(!world.settings().contains("@fleetwatch"), "{}", world.settings());
     assert_eq!(std::fs::read_to_string(world.home.path().join("config.toml")).unwrap(), "");
-    assert!(world.run(&["doctor"]).contains("session mine is one of tasks by your choice"));
+    assert!(world.run(&["doctor"]).contains("session mine is a task session by your choice"));
     world.tmux.run(&["kill-session", "-t", "mine"]);
     world.tmux.new_session("mine", &["sleep", "100"]);
     world.tmux.run(&["rename-window", "-t", "mine:", "again"]);
@@ -493,8 +493,8 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
     assert_eq!((again["window_id"].as_str(), again["again"].as_bool()), (Some("@0"), Some(true)));
     watch.tells("build", &["exited 3", "started"]);
     let refused = world.refused(1, &["run", "build", "--", "true"]);
-    assert!(refused.starts_with("error: task build (@0) still runs in tasks\nhint: "), "{refused}");
-    assert!(world.refused(1, &["tasks", "rerun", "build"]).contains("still runs"));
+    assert!(refused.starts_with("error: task build (@0) is still running in tasks\nhint: "), "{refused}");
+    assert!(world.refused(1, &["tasks", "rerun", "build"]).contains("is still running"));
     assert!(world.refused(2, &["run", "a b", "--", "true"]).contains("cannot be the name of a task"));
     assert!(world.refused(2, &["run", "x", "--session", "a:b", "--", "true"]).contains("name of a session"));
     assert!(world.refused(2, &["run", "x"]).contains("COMMAND"));
@@ -524,7 +524,7 @@ fn of_several_runs_at_once_each_name_is_started_once() {
         told
     };
     // Neither the server nor the session is there yet.
-    let refused = "error: task build (@0) still runs in tasks";
+    let refused = "error: task build (@0) is still running in tasks";
     assert_eq!(at_once(&["build"; 5]), [refused, refused, refused, refused, "started"]);
     assert_eq!(at_once(&["one", "two", "three", "four"]), ["started"; 4]);
     let windows = || world.tmux.run(&["list-windows", "-t", "tasks", "-F", "#{window_name}"]).lines().count();

@@ -429,7 +429,7 @@ fn a_dialog_that_changes_is_shown_and_gets_no_key_that_was_on_its_way() {
     frame(&mut ui, &fleet, 120, 40);
     ask(&mut fleet, 0, "Drop the database?\n  1. Yes\n❯ 2. No");
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("Drop the database?") && shown.contains("the dialog changed, nothing was sent"), "{shown}");
+    assert!(shown.contains("Drop the database?") && shown.contains("the dialog changed; nothing was sent"), "{shown}");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     assert!(text(&mut ui, &fleet, 120, 40).contains("look at it first"));
     fleet.now = fleet.now + Span::from_secs(1);
@@ -889,10 +889,10 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
     let row = |name: &str| names(&mut dashboard(), &fleet).iter().position(|it| it == name).expect("a row");
     let (docs, legacy) = (row("docs"), row("legacy"));
     for (at, key, told) in [
-        (0, 'w', "there is no line to type why"),
+        (0, 'w', "there is no line to say why"),
         (docs, 'w', "docs is not asking anything"),
         (legacy, 'i', "legacy takes no prompt: its agent has ended"),
-        (build, 'i', "lint is a task, and no agent"),
+        (build, 'i', "lint is a task, not an agent"),
         (docs, 'B', "mark the terminals first"),
     ] {
         let mut fleet = SampleFleet { terminals: fleet.terminals.clone(), ..SampleFleet::usual() };

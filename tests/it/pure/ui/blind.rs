@@ -151,7 +151,7 @@ fn the_box_of_a_dialog_that_closes_stays_until_no_key_can_be_meant_for_it() {
     let before = fleet.terminals[0].state.assessment.business_state;
     fleet.terminals[0].state.assessment.business_state = fleetwatch::state::BusinessState::Working;
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("the dialog is closed, nothing was sent"), "{shown}");
+    assert!(shown.contains("the dialog is closed; nothing was sent"), "{shown}");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Enter]), []);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("prompt to"), "no key goes elsewhere");
     // Another one that comes up meanwhile is another one.
@@ -652,7 +652,7 @@ fn what_is_typed_on_after_the_dialog_has_gone_presses_no_key() {
     press(&mut ui, &fleet, &chars("half of"));
     ask(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
     let shown = text(&mut ui, &fleet, 80, 24);
-    assert!(shown.contains("the dialog changed, nothing was sent") && !shown.contains("half of"), "{shown}");
+    assert!(shown.contains("the dialog changed; nothing was sent") && !shown.contains("half of"), "{shown}");
     for _ in 0..3 {
         fleet.now = fleet.now + Span::from_secs(2);
         assert_eq!(press(&mut ui, &fleet, &chars("r1 gq")), []);
@@ -677,7 +677,7 @@ fn what_is_typed_on_after_the_dialog_has_gone_presses_no_key() {
     fleet.now = fleet.now + Span::from_secs(5);
     assert_eq!(press(&mut ui, &fleet, &chars("rq x")), []);
     let shown = text(&mut ui, &fleet, 80, 24);
-    assert!(shown.contains("the dialog is closed, nothing was sent") && !shown.contains("every key goes"), "{shown}");
+    assert!(shown.contains("the dialog is closed; nothing was sent") && !shown.contains("every key goes"), "{shown}");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(!text(&mut ui, &fleet, 80, 24).contains("nothing was sent"));
 }

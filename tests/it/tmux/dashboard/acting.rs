@@ -210,7 +210,7 @@ fn a_dialog_that_slides_under_the_finger_gets_no_key() {
     desk.wait("enter answer");
     // The answer is given there, and the next dialog comes at once.
     desk.watched.run(&["send-keys", "-t", "birds:", "2", "ask rm -rf build", "Enter"]);
-    desk.wait("the dialog changed, nothing was sent");
+    desk.wait("the dialog changed; nothing was sent");
     desk.wait("was: Allow make test?");
     desk.press("Enter");
     desk.press("Enter");
@@ -424,7 +424,7 @@ fn a_reason_without_a_line_for_it_is_no_row_of_commands() {
     desk.tell_parrot("menu");
     desk.wait("1 needs you");
     type_slowly(&desk, "w p l e a s e Space r u n Space 2 Enter Enter");
-    desk.wait("there is no line to type why");
+    desk.wait("there is no line to say why");
     desk.wait("1 to 3 choose");
     assert!(!desk.screen().contains("every key goes to"), "{}", desk.screen());
     assert!(desk.watched.screen("birds:").contains("> Alpha"), "nothing was sent");
@@ -549,7 +549,7 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     desk.wait("1 working");
     queue(&desk, "left behind");
     desk.press("q");
-    desk.wait("a prompt waits for birds and whoever watches next: left behind");
+    desk.wait("a prompt is queued for birds, and whoever watches next sends it: left behind");
     desk.wait("desk>");
     // The next one shows it, and sends it when the agent is ready, which it is not yet.
     desk.open();

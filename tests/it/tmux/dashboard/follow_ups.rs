@@ -35,7 +35,7 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     // A list, a choice and a question, each of which can be left.
     let choose_first = || {
         desk.press("F");
-        desk.wait("messages to agents");
+        desk.wait("follow-ups");
         desk.press("Enter");
         desk.wait("send it again");
     };

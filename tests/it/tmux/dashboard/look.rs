@@ -145,7 +145,7 @@ fn a_theme_of_ones_own_is_refused_with_its_place_and_changes_nothing() {
     let wrong = right.replace("\"cyan\" } }\nunknown", "\"cyanish\" } }\nunknown");
     let column = wrong.lines().nth(line - 1).unwrap().chars().collect::<String>();
     let column = column.split("\"cyanish\"").next().unwrap().chars().count() + 1;
-    let refused = format!("mine.toml:{line}:{column}: \"cyanish\" is no colour");
+    let refused = format!("mine.toml:{line}:{column}: \"cyanish\" is not a colour");
     desk.write("config.toml", "[ui]\ntheme = \"mine\"\n");
     desk.write("themes/mine.toml", &wrong);
     let program = env!("CARGO_BIN_EXE_fleetwatch");

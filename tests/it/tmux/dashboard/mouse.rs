@@ -159,7 +159,7 @@ fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     // A list is chosen from with a click, and a question that is declined does nothing.
     desk.press("y");
     desk.click("name of the terminal");
-    desk.wait("handed to the terminal for its clipboard: 5 characters");
+    desk.wait("sent to the terminal's clipboard: 5 characters");
     desk.run_task("build", &["sleep", "4711"]);
     desk.wait("▶ build");
     desk.click(" build ");

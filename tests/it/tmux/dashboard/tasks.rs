@@ -187,9 +187,9 @@ fn a_task_that_asks_is_answered_in_place_and_what_is_typed_is_nowhere_kept() {
     desk.press("n");
     desk.wait("enter answer");
     desk.press("i");
-    desk.wait("build is a task, and no agent; r lets every key go there");
+    desk.wait("build is a task, not an agent; r sends every key there");
     desk.press("Escape");
-    desk.wait_without("is a task, and no agent");
+    desk.wait_without("is a task, not an agent");
     // A second Enter behind the one that opens it is not the answer.
     desk.operator.run(&["send-keys", "-t", "main:", "Enter", "Enter"]);
     desk.wait("every key goes to build; ctrl-] leaves");
@@ -241,9 +241,7 @@ fn tasks_take_keys_on_the_command_line_and_say_what_they_are_elsewhere() {
     ] {
         let (code, said) = fleetwatch(words);
         assert_eq!(code, Some(1), "{words:?}: {said}");
-        assert!(
-            said.starts_with("error: build is a task, and no agent runs in it\nhint: `fleetwatch keys build y Enter`")
-        );
+        assert!(said.starts_with("error: build is a task; no agent runs in it\nhint: `fleetwatch keys build y Enter`"));
     }
     let (code, said) = fleetwatch(&["explain", "build"]);
     assert!(code == Some(0) && said.contains("it asks: Continue? [y/N]"), "{said}");
@@ -272,7 +270,7 @@ fn a_session_is_chosen_to_be_one_of_tasks_and_let_go_by_the_same_keys() {
     desk.open();
     let choose = |question: &str| {
         desk.press("T");
-        desk.wait("sessions of tasks");
+        desk.wait("task sessions");
         desk.type_text("mine");
         desk.press("Enter");
         desk.wait(question);
@@ -280,7 +278,7 @@ fn a_session_is_chosen_to_be_one_of_tasks_and_let_go_by_the_same_keys() {
         desk.wait_without(question);
     };
     choose("treat mine as tasks?");
-    desk.wait("mine is one of tasks now");
+    desk.wait("mine is a task session now");
     desk.wait("▶ server");
     wait_until("the counter", || hooks().contains("@fleetwatch_bells"));
     // The next dashboard knows it, too.
@@ -289,13 +287,13 @@ fn a_session_is_chosen_to_be_one_of_tasks_and_let_go_by_the_same_keys() {
     assert_eq!(hooks(), before);
     desk.open();
     desk.wait("▶ server");
-    choose("treat mine as tasks no longer?");
+    choose("stop treating mine as tasks?");
     desk.wait_without("▶ server");
     wait_until("the session to be as it was", || hooks() == before);
     desk.press("T");
-    desk.wait("sessions of tasks");
+    desk.wait("task sessions");
     desk.press("Escape");
-    desk.wait_without("sessions of tasks");
+    desk.wait_without("task sessions");
     desk.press("q");
     desk.expect_restored();
 }

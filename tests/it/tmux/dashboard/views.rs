@@ -91,7 +91,7 @@ fn commands_are_found_by_typing_keys_are_listed_and_reasons_told() {
     desk.resize(80, 24);
     desk.press("F1");
     desk.wait("select the terminal above");
-    assert!(!desk.screen().contains("leave the terminal's keyboard"));
+    assert!(!desk.screen().contains("stop typing into the terminal"));
     desk.press("End");
     desk.wait_without("select the terminal above");
     desk.press("Home");
@@ -101,9 +101,9 @@ fn commands_are_found_by_typing_keys_are_listed_and_reasons_told() {
     desk.wait_without("select the terminal above");
     // It is searched, and what is typed are no keys.
     desk.press("/");
-    desk.type_text("leave the terminal's");
+    desk.type_text("stop typing");
     desk.wait("1 of 1");
-    desk.wait("leave the terminal's keyboard");
+    desk.wait("stop typing into the terminal");
     desk.press("Enter");
     desk.wait("n next found");
     desk.press("?");
