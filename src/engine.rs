@@ -623,6 +623,7 @@ mod tests {
                 server: server.clone(),
                 at,
                 load: Default::default(),
+                replaced: Default::default(),
                 outcome: PollResult::Listed(panes),
             };
             EngineEvent::Owner(OwnerEvent::Input(Input::Server(report)))

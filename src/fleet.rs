@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use entry::Entry;
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
 pub use view::Checkpoint;
-pub use view::{Capture, Declared, PaneReport, PollResult, ServerLoad, ServerReport};
+pub use view::{Capture, Declared, PaneReport, PollResult, Replaced, ServerLoad, ServerReport};
 pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
 pub use why::{RuleSelection, Why, answer_of_ended, no_record};
 
@@ -30,7 +30,7 @@ use crate::state::{
 use crate::task::{self, Batch, Task};
 use crate::time::{Span, Timestamp};
 pub use crate::tracker::TerminalHistory;
-use crate::tracker::{self, Observation, SurfaceEvent, Timer};
+use crate::tracker::{self, GoneReason, Observation, SurfaceEvent, Timer};
 use tasks::{Taken, TaskChanges, Tasks};
 
 /// Everything that can happen to the fleet.
@@ -288,7 +288,7 @@ impl Fleet {
     }
 
     fn server(&mut self, report: ServerReport) {
-        let ServerReport { server, at, load, outcome } = report;
+        let ServerReport { server, at, load, replaced, outcome } = report;
         let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
         view.load = load;
         let is_first = view.answered_at.is_none();
@@ -297,7 +297,7 @@ impl Fleet {
             PollResult::Listed(panes) => {
                 view.health = ServerHealth::Up;
                 view.answered_at = if is_whole { Some(at) } else { view.answered_at };
-                self.listed(&server, panes, is_first);
+                self.listed(&server, panes, |pane| replaced.reason(pane), is_first);
             }
             PollResult::Read { panes, .. } => {
                 view.answered_at = if is_whole { Some(at) } else { view.answered_at };
@@ -306,7 +306,7 @@ impl Fleet {
             PollResult::NoServer(problem) => {
                 view.health = ServerHealth::NoServer(problem);
                 view.answered_at = Some(at);
-                self.listed(&server, Vec::new(), is_first);
+                self.listed(&server, Vec::new(), |_| GoneReason::Server, is_first);
             }
             PollResult::Failed(problem) => {
                 view.health = ServerHealth::Failed(problem.clone());
@@ -339,14 +339,18 @@ impl Fleet {
         self.tell_standings(standings);
     }
 
-    fn listed(&mut self, server: &ServerId, panes: Vec<PaneReport>, is_first: bool) {
+    fn listed(
+        &mut self,
+        server: &ServerId,
+        panes: Vec<PaneReport>,
+        reason: impl Fn(PaneId) -> GoneReason,
+        is_first: bool,
+    ) {
         let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
-        let view = self.servers.get(server);
-        let with_server = view.is_some_and(|view| matches!(view.health, ServerHealth::NoServer(_)));
         let here = self.of_server(server).map(|(key, _)| key);
         let missing: Vec<TerminalKey> = here.filter(|key| !listed.contains(key)).cloned().collect();
         for key in missing {
-            self.observe(&key, Observation::Gone { with_server });
+            self.observe(&key, Observation::Gone(reason(key.pane)));
         }
         for pane in panes {
             self.pane(pane, !is_first);

@@ -24,7 +24,8 @@ pub use plan::Own;
 use crate::agent_record::AgentRecordReading;
 use crate::config::{Adopted, RecordsConfig, Rules};
 use crate::fleet::{
-    Capture, Input, PaneId, PaneReport, PollResult, ServerId, ServerLoad, ServerReport, TaskReport, TerminalKey,
+    Capture, Input, PaneId, PaneReport, PollResult, Replaced, ServerId, ServerLoad, ServerReport, TaskReport,
+    TerminalKey,
 };
 use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
@@ -326,23 +327,24 @@ impl ServerPoller {
 
     /// What is told of a look.
     async fn conclude(&mut self, looked: Result<PollReport, Error>) -> ServerPoll {
-        let (outcome, tasks) = match looked {
+        let (replaced, outcome, tasks) = match looked {
             Ok(told) => {
                 tracing::debug!(server = %self.server.id(), took = ?self.took, panes = told.panes.len(), "looked");
-                (PollResult::Listed(told.panes), Some((told.tasks, told.known)))
+                (told.replaced, PollResult::Listed(told.panes), Some((told.tasks, told.known)))
             }
             Err(error) => {
                 tracing::warn!(server = %self.server.id(), took = ?self.took, %error, "a look failed");
                 self.memory.failed(&error);
-                match error.is_no_server() {
+                let (outcome, tasks) = match error.is_no_server() {
                     true => (PollResult::NoServer(error.problem()), Some(Default::default())),
                     false => (PollResult::Failed(error.problem()), None),
-                }
+                };
+                (Replaced::default(), outcome, tasks)
             }
         };
         let (server, at) = (self.server.id().clone(), now());
         let tasks = tasks.map(|(look, sessions)| TaskReport { server: server.clone(), at, look, sessions });
-        let server = ServerReport { server, at, load: self.load(), outcome };
+        let server = ServerReport { server, at, load: self.load(), replaced, outcome };
         let known = self.recall.before(&server).await;
         self.memory.hurry_for(known.iter().filter_map(waits));
         ServerPoll { known, server, tasks }

@@ -25,6 +25,7 @@ mod unwatched;
 use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
+pub use publish::GoneReason;
 use publish::{Loss, LossReason, Published, aside, diagnostics};
 pub use timers::{HANDOVER, Timer, TimerName};
 use turn::{Sighting, TurnTracker};
@@ -54,8 +55,8 @@ pub enum Observation<'a> {
     TuiDown,
     /// The program has no profile; what the pane itself tells of it, in one line.
     NoProfile { activity: String },
-    /// The session or the pane is gone, perhaps with its whole server.
-    Gone { with_server: bool },
+    /// The pane is gone, or what ran in it.
+    Gone(GoneReason),
     /// tmux or the processes could not be asked.
     ProbeFailed(Problem),
     /// A prompt went in through fleetwatch, at this time; another process of it tells that a moment later.
@@ -66,14 +67,11 @@ pub enum Observation<'a> {
     Nothing,
 }
 
-/// Why a terminal is gone of which not only the pane is.
-const SERVER_ENDED: &str = "its tmux server ended";
-
 impl Observation<'_> {
     /// Whether somebody looked, and did not fail.
     const fn is_look(&self) -> bool {
         use Observation::{Gone, NoProfile, Read, TuiDown, Unchanged};
-        matches!(self, Read { .. } | Unchanged | TuiDown | NoProfile { .. } | Gone { .. })
+        matches!(self, Read { .. } | Unchanged | TuiDown | NoProfile { .. } | Gone(_))
     }
 }
 
@@ -260,9 +258,9 @@ impl Tracker {
                 self.lost(Loss::no_profile(), now, &mut next);
                 next.headline = Some(activity).filter(|activity| !activity.is_empty());
             }
-            Observation::Gone { with_server } => {
-                self.lost(Loss::gone(), now, &mut next);
-                next.headline = with_server.then(|| SERVER_ENDED.to_owned());
+            Observation::Gone(reason) => {
+                self.lost(Loss::gone(reason), now, &mut next);
+                next.headline = reason.headline().map(str::to_owned);
             }
             Observation::ProbeFailed(problem) => self.probe_failed(problem, now, &mut next, &mut notes),
             Observation::Submitted { at, taken } => {

@@ -408,7 +408,7 @@ impl Entry {
 
     /// Hands an observation to the tracker and shows what came of it.
     pub(super) fn observe(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
-        if matches!(observation, Observation::Gone { .. }) {
+        if matches!(observation, Observation::Gone(_)) {
             self.gone_since.get_or_insert(now);
             self.is_unread = false;
         }

@@ -24,8 +24,13 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
 /// The names after a look, by pane and process.
 fn names(fleet: &mut Fleet, second: i64, panes: Vec<PaneReport>) -> Vec<(u32, u32, String)> {
     let at = Timestamp::from_millis(1_700_000_000_000 + second * 1000);
-    let report =
-        ServerReport { server: ServerId::default(), at, load: Default::default(), outcome: PollResult::Listed(panes) };
+    let report = ServerReport {
+        server: ServerId::default(),
+        at,
+        load: Default::default(),
+        replaced: Default::default(),
+        outcome: PollResult::Listed(panes),
+    };
     fleet.handle(Input::Server(report), at);
     while fleet.poll_effect().is_some() {}
     fleet.entries.iter().map(|(key, entry)| (key.pane.0, key.pid, entry.terminal().state.terminal.id.clone())).collect()
@@ -58,7 +63,13 @@ fn what_nobody_has_looked_at_yet_is_told_as_that_beside_what_was_known_and_is_no
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
     let report = |second, panes| {
         let (server, outcome) = (ServerId::default(), PollResult::Listed(panes));
-        Input::Server(ServerReport { server, at: at(second), load: Default::default(), outcome })
+        Input::Server(ServerReport {
+            server,
+            at: at(second),
+            load: Default::default(),
+            replaced: Default::default(),
+            outcome,
+        })
     };
     let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
     let mut state = Entry::new(pane(0, 10).key, Default::default(), None, false, at(-90)).state(at(-90));
@@ -105,6 +116,7 @@ fn a_report_in_parts_tells_the_same_as_in_one() {
         server: ServerId::default(),
         at: at(i64::from(text == "two")),
         load: Default::default(),
+        replaced: Default::default(),
         outcome: PollResult::Listed(panes(text)),
     });
     let states = |count| {

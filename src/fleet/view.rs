@@ -1,6 +1,6 @@
 //! What the fleet shows to whoever draws or prints it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::entry::Entry;
 use super::{Effect, Fleet, tasks};
 use crate::agent_record::AgentRecordReading;
 use crate::dialog::Dialog;
-use crate::ids::{PaneLocation, ServerId, TerminalKey};
+use crate::ids::{PaneId, PaneLocation, ServerId, TerminalKey};
 use crate::profile::{Program, RefusedInputs, StopKey};
 use crate::repository::GitFacts;
 use crate::screen::{PaneFacts, Screen};
@@ -17,6 +17,7 @@ use crate::state::{Note, Problem, State, Transition, unfit_name};
 use crate::status::{Hindrance, Status};
 use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
+use crate::tracker::GoneReason;
 
 /// One watched terminal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -219,7 +220,30 @@ pub struct ServerReport {
     pub at: Timestamp,
     #[serde(default)]
     pub load: ServerLoad,
+    /// Why terminals that are missing in the outcome are gone, where it is not that tmux has no such pane.
+    #[serde(default)]
+    pub replaced: Replaced,
     pub outcome: PollResult,
+}
+
+/// What has taken the place of something that was listed before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Replaced {
+    /// Another server answers.
+    pub is_server: bool,
+    /// Another process runs in these panes.
+    pub panes: BTreeSet<PaneId>,
+}
+
+impl Replaced {
+    /// Why a terminal is gone whose pane was this one.
+    pub fn reason(&self, pane: PaneId) -> GoneReason {
+        match self.is_server {
+            true => GoneReason::ServerReplaced,
+            false if self.panes.contains(&pane) => GoneReason::ProcessReplaced,
+            false => GoneReason::Pane,
+        }
+    }
 }
 
 /// What it takes to ask a server.
@@ -258,12 +282,15 @@ impl PollResult {
 impl ServerReport {
     /// The same in parts that can be taken in one after the other, with no more than `count` new screens each.
     pub fn in_parts(self, count: usize) -> impl Iterator<Item = Self> {
-        let Self { server, at, load, outcome } = self;
+        let Self { server, at, load, replaced, outcome } = self;
         let outcomes = match outcome {
             PollResult::Listed(panes) => split(panes, count),
             other => vec![other],
         };
-        outcomes.into_iter().map(move |outcome| Self { server: server.clone(), at, load, outcome })
+        outcomes.into_iter().map(move |outcome| {
+            let (server, replaced) = (server.clone(), replaced.clone());
+            Self { server, at, load, replaced, outcome }
+        })
     }
 }
 

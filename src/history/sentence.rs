@@ -133,7 +133,11 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         (_, Status::Question) => Sentence::of(after, "asks", &asked()),
         (_, Status::Trust) => Sentence::of(after, "asks for trust", &asked()),
         (_, Status::Setup) => Sentence::of(after, "asks for setup", &asked()),
-        (_, Status::Gone) => Sentence::of(after, "gone", ""),
+        (_, Status::Gone) => {
+            let is_unavailable = |state: &&State| state.diagnostics.availability == Availability::Unavailable;
+            let reason = state.filter(is_unavailable).and_then(|state| state.activity.as_deref());
+            Sentence::of(after, "gone", reason.unwrap_or_default())
+        }
         (_, Status::Error) => Sentence::of(after, "error", trouble()),
         // A menu that was opened and closed, or a half-drawn screen.
         (Status::Unknown, _) | (_, Status::Unknown) => return None,

@@ -127,7 +127,7 @@ struct Stated {
 fn silent(server: &ServerId, why: &str) -> Input {
     let problem = Problem { kind: "unreachable".to_owned(), message: why.to_owned() };
     let (server, at, load) = (server.clone(), poll::now(), fleet::ServerLoad::default());
-    Input::Server(ServerReport { server, at, load, outcome: PollResult::Failed(problem) })
+    Input::Server(ServerReport { server, at, load, replaced: Default::default(), outcome: PollResult::Failed(problem) })
 }
 
 impl WatchTask {

@@ -10,7 +10,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, 
 
 use super::Rank;
 use crate::fleet::{
-    Capture, Checkpoint, Input, PaneReport, PollResult, ServerId, ServerLoad, ServerReport, TaskReport, TerminalKey,
+    Capture, Checkpoint, Input, PaneReport, PollResult, Replaced, ServerId, ServerLoad, ServerReport, TaskReport,
+    TerminalKey,
 };
 use crate::notify::NoticeId;
 use crate::time::Timestamp;
@@ -113,6 +114,8 @@ pub(super) enum Delta {
     Listed {
         changed: Vec<PaneReport>,
         gone: Vec<TerminalKey>,
+        #[serde(default)]
+        replaced: Replaced,
     },
     /// No pane could be listed.
     Other(PollResult),
@@ -145,7 +148,7 @@ impl LastPanes {
                     }
                     self.0.insert(pane.key.clone(), unchanged);
                 }
-                Delta::Listed { changed, gone: before.into_keys().collect() }
+                Delta::Listed { changed, gone: before.into_keys().collect(), replaced: report.replaced.clone() }
             }
             other => Delta::Other(other.clone()),
         };
@@ -154,8 +157,8 @@ impl LastPanes {
 
     /// The report that a delta was made of.
     pub(super) fn report(&mut self, server: &ServerId, at: Timestamp, load: ServerLoad, delta: Delta) -> ServerReport {
-        let outcome = match delta {
-            Delta::Listed { changed, gone } => {
+        let (replaced, outcome) = match delta {
+            Delta::Listed { changed, gone, replaced } => {
                 gone.iter().for_each(|key| drop(self.0.remove(key)));
                 let mut captures = BTreeMap::new();
                 for mut pane in changed {
@@ -166,11 +169,11 @@ impl LastPanes {
                     let capture = captures.remove(&pane.key).unwrap_or(Capture::Unchanged);
                     PaneReport { capture, ..pane.clone() }
                 };
-                PollResult::Listed(self.0.values().map(whole).collect())
+                (replaced, PollResult::Listed(self.0.values().map(whole).collect()))
             }
-            Delta::Other(outcome) => outcome,
+            Delta::Other(outcome) => (Replaced::default(), outcome),
         };
-        ServerReport { server: server.clone(), at, load, outcome }
+        ServerReport { server: server.clone(), at, load, replaced, outcome }
     }
 }
 
@@ -286,14 +289,18 @@ mod tests {
         for panes in looks {
             let at = Timestamp::from_millis(1);
             let load = ServerLoad::default();
-            let report = ServerReport { server: server.clone(), at, load, outcome: PollResult::Listed(panes.clone()) };
+            let replaced = Replaced { is_server: panes.is_empty(), panes: [PaneId(panes.len() as u32)].into() };
+            let outcome = PollResult::Listed(panes.clone());
+            let report = ServerReport { server: server.clone(), at, load, replaced: replaced.clone(), outcome };
             let message = line(&owner.delta(&report)).unwrap();
             let OwnerMessage::Looked { at, load, outcome } = serde_json::from_slice(&message).unwrap() else {
                 panic!("no look")
             };
-            let Delta::Listed { changed, gone } = &outcome else { panic!("no list") };
+            let Delta::Listed { changed, gone, .. } = &outcome else { panic!("no list") };
             told.push((changed.len(), gone.len()));
-            let PollResult::Listed(back) = client.report(&server, at, load, outcome).outcome else { panic!("no list") };
+            let back = client.report(&server, at, load, outcome);
+            assert_eq!(back.replaced, replaced);
+            let PollResult::Listed(back) = back.outcome else { panic!("no list") };
             assert_eq!(back, panes);
         }
         assert_eq!(told, [(2, 0), (1, 0), (1, 0), (1, 1), (0, 2)]);

@@ -55,7 +55,7 @@ pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
 /// A server whose name is not fit for a command line.
 fn unfit(server: ServerId, error: &Error) -> ServerPoll {
     let (outcome, load) = (PollResult::Failed(error.problem()), ServerLoad::default());
-    let server = ServerReport { server, at: now(), load, outcome };
+    let server = ServerReport { server, at: now(), load, replaced: Default::default(), outcome };
     ServerPoll { known: Vec::new(), server, tasks: None }
 }
 
@@ -105,7 +105,13 @@ impl ServerPoller {
                 }
             };
             let is_over = matches!(outcome, PollResult::Failed(_));
-            let report = ServerReport { server: self.server.id().clone(), at, load: self.load(), outcome };
+            let report = ServerReport {
+                server: self.server.id().clone(),
+                at,
+                load: self.load(),
+                replaced: Default::default(),
+                outcome,
+            };
             if to.send(Input::Server(report)).await.is_err() || is_over {
                 return;
             }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Match, PaneAddress, Rules, Ticks};
-use crate::fleet::{Capture, Declared, DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
+use crate::fleet::{Capture, Declared, DeclaredBy, PaneId, PaneReport, Replaced, ServerId, SessionView, TerminalKey};
 use crate::hash::{Fnv, fnv};
 use crate::ids::ServerInstance;
 use crate::profile::Program;
@@ -45,6 +45,8 @@ pub(super) struct ServerMemory {
     /// The agents' panes that are left to later looks, and those among them that come first.
     awaited: BTreeSet<PaneId>,
     urgent: BTreeSet<PaneId>,
+    /// What has been replaced since the fleet was last told.
+    replaced: Replaced,
 }
 
 /// Screens of new panes that one look captures at most where somebody looks on: a thousand keep tmux busy for half a second,
@@ -55,6 +57,7 @@ const AT_ONCE: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct PollReport {
     pub panes: Vec<PaneReport>,
+    pub replaced: Replaced,
     pub tasks: task::TaskPoll,
     /// The declared task sessions, for whoever counts their bells.
     pub sessions: Vec<TaskSession>,
@@ -82,6 +85,7 @@ impl ServerMemory {
             sessions: BTreeMap::new(),
             awaited: BTreeSet::new(),
             urgent: BTreeSet::new(),
+            replaced: Replaced::default(),
         }
     }
 
@@ -101,6 +105,7 @@ impl ServerMemory {
     pub(super) fn listed(&mut self, look: &Listing) -> Vec<Suspect> {
         if look.server_pid != self.server_pid || look.instance != self.instance {
             // Another server: its pane ids and even its process ids may be those of the last one.
+            self.replaced.is_server |= self.server_pid != 0;
             self.panes.clear();
             self.urgent.clear();
             (self.server_pid, self.instance) = (look.server_pid, look.instance.clone());
@@ -131,6 +136,8 @@ impl ServerMemory {
                 suspects.push(pane.suspect(listed, look.clock));
             }
         }
+        let missing = self.panes.keys().filter(|key| !there.contains(key)).map(|(id, _)| *id);
+        self.replaced.panes.extend(missing.filter(|id| look.panes.iter().any(|listed| listed.id == *id)));
         self.panes.retain(|key, _| there.contains(key));
         suspects
     }
@@ -249,7 +256,8 @@ impl ServerMemory {
         self.pace.looked(changed);
         let owes = self.panes.values().any(Pane::awaits_exit_status);
         let owes_exit_status = owes.then_some(self.server_pid);
-        PollReport { panes, tasks: gathering.finish(&sessions, &look.panes), sessions, known, others, owes_exit_status }
+        let (replaced, tasks) = (std::mem::take(&mut self.replaced), gathering.finish(&sessions, &look.panes));
+        PollReport { panes, replaced, tasks, sessions, known, others, owes_exit_status }
     }
 
     /// Takes in that the server could not be looked at.

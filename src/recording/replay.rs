@@ -235,7 +235,13 @@ impl<'a> Watch<'a> {
         let at = self.began + frame.at;
         let outcome = PollResult::Listed(vec![report]);
         self.handle(
-            Input::Server(ServerReport { server: self.key.server.clone(), at, load: Default::default(), outcome }),
+            Input::Server(ServerReport {
+                server: self.key.server.clone(),
+                at,
+                load: Default::default(),
+                replaced: Default::default(),
+                outcome,
+            }),
             at,
             published,
         );

@@ -87,8 +87,9 @@ impl Server {
         if !read_instance(facts.next().unwrap_or_default().trim_end()).may_be(&key.instance) {
             return Err(Error::Failed(Obstacle::Elsewhere.to_string()));
         }
-        if pid.and_then(|pid| pid.parse().ok()) != Some(key.pid) {
-            return Err(Error::Failed("the pane is gone".into()));
+        let pid = pid.unwrap_or_default();
+        if pid.parse() != Ok(key.pid) {
+            return Err(not_its_process(pid));
         }
         let here = server.and_then(|pid| pid.parse().ok());
         match inside.filter(|inside| self.id.host.is_none() && here.is_some() && inside.server_pid() == here) {
@@ -130,11 +131,11 @@ impl Server {
 
     async fn switch(&self, key: &TerminalKey, inside: &Inside, way_back: &str) -> Result<(), Error> {
         let switch = SwitchClient::new().target_session(key.pane.to_string()).build();
-        let gone = DisplayMessage::new().print().message("gone").build();
+        let found = DisplayMessage::new().print().target_pane(key.pane.to_string()).message("#{pane_pid}").build();
         let mut script = Script::new();
         // To look at a pane it need not take keys: one whose program has ended, or that is in copy mode, is shown as well.
         let mut guarded = guarded_by_pid(key, sequence([show(way_back), switch]));
-        guarded.push_param(sequence([gone]));
+        guarded.push_param(sequence([found]));
         script.push(guarded);
         // tmux finds the client to switch by the pane that it is asked from; from a popup it is the one that was used
         // last, which the operator has just pressed a key in.
@@ -144,7 +145,7 @@ impl Server {
         let output = run::run_in(&self.settings, &self.id, &environment, &words, script.into_bytes()).await?;
         match output.code {
             Some(0) if output.stdout.is_empty() => Ok(()),
-            _ => Err(self.explain(&output, Error::Failed("the pane is gone".into()))),
+            _ => Err(self.explain(&output, not_its_process(String::from_utf8_lossy(&output.stdout).trim()))),
         }
     }
 
@@ -185,6 +186,12 @@ impl Server {
         // 127 is the shell's: there is no such program to ask.
         (!matches!(answer.code, Some(0 | 127 | 255) | None)).then_some(COMMON_TERMINAL)
     }
+}
+
+/// Why there is no way to a pane that has this process, or none.
+fn not_its_process(pid: &str) -> Error {
+    let obstacle = if pid.is_empty() { Obstacle::Gone } else { Obstacle::Replaced };
+    Error::Failed(obstacle.to_string())
 }
 
 // How the operator comes back, in keys of their own tmux.

@@ -53,6 +53,40 @@ impl LossReason {
     }
 }
 
+/// Why a terminal is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoneReason {
+    /// tmux has no such pane any more.
+    Pane,
+    /// The pane is still there, and another process runs in it.
+    ProcessReplaced,
+    /// The tmux server ended.
+    Server,
+    /// Another tmux server answers in place of the one that had the pane.
+    ServerReplaced,
+}
+
+impl GoneReason {
+    /// What is said of it where a pane that was closed goes without saying.
+    pub(super) const fn headline(self) -> Option<&'static str> {
+        match self {
+            Self::Pane => None,
+            Self::ProcessReplaced => Some("another process now runs in its pane"),
+            Self::Server => Some("its tmux server ended"),
+            Self::ServerReplaced => Some("its tmux server ended, and another one was started"),
+        }
+    }
+
+    const fn evidence(self) -> &'static str {
+        match self {
+            Self::Pane => "tmux has no such pane",
+            Self::ProcessReplaced => "tmux names another process for the pane",
+            Self::Server => "no tmux server answers",
+            Self::ServerReplaced => "another tmux server answers on its socket",
+        }
+    }
+}
+
 /// Why there is no agent's screen to read, and what is said then (SPEC §3).
 pub(super) struct Loss {
     pub reason: LossReason,
@@ -83,13 +117,13 @@ impl Loss {
         }
     }
 
-    pub(super) fn gone() -> Self {
+    pub(super) fn gone(reason: GoneReason) -> Self {
         let (process, parse) = (ProcessState::Unknown, ParseStatus::TransportUnavailable);
         Self {
             reason: LossReason::TmuxMissing,
             diagnostics: diagnostics(Availability::Unavailable, TransportState::TmuxMissing, process, parse),
             assessment: AssessedAvailability::Disconnected,
-            evidence: aside("pane", "tmux has no such pane"),
+            evidence: aside("pane", reason.evidence()),
         }
     }
 }

@@ -2,6 +2,7 @@ use super::pane::IDENTIFY_ACTIVE;
 use super::*;
 use crate::fleet::{Capture, PaneLocation};
 use crate::screen::{Cursor, PaneFacts, Screen};
+use crate::tracker::GoneReason;
 
 /// A server as the tests play it: a clock, and panes with what they show.
 struct Played {
@@ -19,6 +20,7 @@ struct Played {
     tasks: task::TaskPoll,
     /// Whether tmux prints no screens.
     is_blind: bool,
+    replaced: Replaced,
 }
 
 impl Played {
@@ -39,6 +41,7 @@ impl Played {
             scans: 0,
             tasks: task::TaskPoll::default(),
             is_blind: false,
+            replaced: Replaced::default(),
         }
     }
 
@@ -121,7 +124,7 @@ impl Played {
         self.calls = 1 + usize::from(!due.is_empty());
         self.captured = likely.iter().chain(&due).map(|pane| pane.0).collect();
         let told = self.memory.report(look, more, Timestamp::from_millis(self.clock * 1000));
-        self.tasks = told.tasks;
+        (self.tasks, self.replaced) = (told.tasks, told.replaced);
         told.panes
     }
 }
@@ -336,9 +339,26 @@ fn another_server_on_the_socket_is_learned_afresh() {
     tmux.pane(1, "claude", "x");
     tmux.clock += 5;
     tmux.look();
+    assert_eq!(tmux.replaced, Replaced::default(), "the first server has replaced none");
     tmux.server_pid = 901;
     tmux.look();
     assert_eq!((tmux.captured.as_slice(), tmux.scans), (&[1][..], 2));
+    assert_eq!(tmux.replaced.reason(PaneId(1)), GoneReason::ServerReplaced);
+    tmux.look();
+    assert_eq!(tmux.replaced, Replaced::default(), "told once");
+}
+
+#[test]
+fn a_process_that_took_a_pane_over_is_told_from_a_pane_that_was_closed() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "claude", "x");
+    tmux.pane(2, "claude", "y");
+    tmux.look();
+    tmux.panes[0].0.pid += 1000;
+    tmux.panes.pop();
+    tmux.look();
+    let reasons = [1, 2].map(|pane| tmux.replaced.reason(PaneId(pane)));
+    assert_eq!(reasons, [GoneReason::ProcessReplaced, GoneReason::Pane]);
 }
 
 #[test]

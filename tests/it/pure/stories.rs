@@ -408,6 +408,7 @@ impl<'a> Telling<'a> {
             server: self.key.server.clone(),
             at,
             load: Default::default(),
+            replaced: Default::default(),
             outcome,
         }));
     }

@@ -12,7 +12,7 @@ use fleetwatch::state::{
     TerminalFacts, Transition, Tri, TurnResult, TurnSource, UiContext,
 };
 use fleetwatch::time::{Span, Timestamp};
-use fleetwatch::tracker::{Observation, Settings, Tracker};
+use fleetwatch::tracker::{GoneReason, Observation, Settings, Tracker};
 use proptest::prelude::*;
 
 /// What may be drawn between the transcript and the prompt.
@@ -217,7 +217,7 @@ impl Watch {
             Happening::Unchanged => self.tracker.handle(Observation::Unchanged, at),
             Happening::Down => self.tracker.handle(Observation::TuiDown, at),
             Happening::NoProfile => self.tracker.handle(Observation::NoProfile { activity: "quiet".to_owned() }, at),
-            Happening::Gone => self.tracker.handle(Observation::Gone { with_server: false }, at),
+            Happening::Gone => self.tracker.handle(Observation::Gone(GoneReason::Pane), at),
             Happening::Failed => {
                 let problem = Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
                 self.tracker.handle(Observation::ProbeFailed(problem), at)

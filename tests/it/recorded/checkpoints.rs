@@ -76,7 +76,13 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
             };
             let input = || {
                 let outcome = PollResult::Listed(vec![report.clone()]);
-                Input::Server(ServerReport { server: server.clone(), at, load: Default::default(), outcome })
+                Input::Server(ServerReport {
+                    server: server.clone(),
+                    at,
+                    load: Default::default(),
+                    replaced: Default::default(),
+                    outcome,
+                })
             };
             let told = take(&mut fleet, input(), at);
             if let Some(replica) = &mut replica {
@@ -140,7 +146,13 @@ fn what_was_missed_is_told_with_the_state_of_its_time() {
             };
             let outcome = PollResult::Listed(vec![report]);
             fleet.handle(
-                Input::Server(ServerReport { server: server.clone(), at, load: Default::default(), outcome }),
+                Input::Server(ServerReport {
+                    server: server.clone(),
+                    at,
+                    load: Default::default(),
+                    replaced: Default::default(),
+                    outcome,
+                }),
                 at,
             );
             seen.extend(changes(&mut fleet));

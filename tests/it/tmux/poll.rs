@@ -8,9 +8,10 @@ use std::time::Duration;
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
 use fleetwatch::config::Config;
-use fleetwatch::fleet::{Capture, Fleet, Input, PaneReport, PollResult, ServerReport};
+use fleetwatch::fleet::{Capture, Fleet, Input, PaneReport, PollResult, ServerReport, TerminalKey};
 use fleetwatch::poll::{self, Polled, Poller, Settings};
 use fleetwatch::profile::{ProfileSet, Program};
+use fleetwatch::state::Availability;
 
 fn settings(rules: &str) -> Settings {
     let config = Config::parse(rules, Path::new("test.toml")).unwrap();
@@ -44,6 +45,19 @@ impl Watched {
             }
         };
         tokio::time::timeout(PATIENCE, next).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+    }
+
+    /// What a fleet that is told of every report says of a terminal that goes.
+    async fn end_of(&mut self, key: &TerminalKey, fleet: &mut Fleet) -> Option<String> {
+        loop {
+            let report = self.wait_for("a report", |_| true).await;
+            fleet.handle(Input::Server(report.clone()), report.at);
+            let view = fleet.view(report.at);
+            let state = &view.terminals.iter().find(|terminal| terminal.key == *key).unwrap().state;
+            if state.diagnostics.availability == Availability::Unavailable {
+                return state.activity.clone();
+            }
+        }
     }
 
     async fn wait_for_panes(&mut self, what: &str, condition: impl Fn(&[PaneReport]) -> bool) -> Vec<PaneReport> {
@@ -264,4 +278,28 @@ async fn a_client_that_cannot_talk_to_its_server_does_not_make_its_panes_gone() 
     assert!(problem.message.starts_with("the tmux client (3.2a) cannot talk to the server on "), "{}", problem.message);
     write("exec tmux \"$@\"");
     watched.wait_for_panes("the pane again", |panes| panes.len() == 1).await;
+}
+
+#[tokio::test]
+async fn what_ended_a_terminal_is_told_as_it_was() {
+    let tmux = PrivateTmux::start(&["cat"]);
+    tmux.new_window("main", "closed", &["cat"]);
+    tmux.new_window("main", "taken", &["cat"]);
+    let mut watched = Watched::start(settings(EVERYTHING), &tmux);
+    let mut fleet = Fleet::new(Default::default(), Arc::new(ProfileSet::builtin()));
+    let report =
+        watched.wait_for("three panes", |outcome| matches!(outcome, PollResult::Listed(panes) if panes.len() == 3));
+    let report = report.await;
+    fleet.handle(Input::Server(report.clone()), report.at);
+    let PollResult::Listed(panes) = report.outcome else { unreachable!("the condition says so") };
+    let window = |name: &str| panes.iter().find(|pane| pane.place.window_name == name).unwrap().key.clone();
+    let (closed, taken) = (window("closed"), window("taken"));
+    let kept = panes.iter().find(|pane| ![&closed, &taken].contains(&&pane.key)).unwrap().key.clone();
+
+    tmux.run(&["kill-window", "-t", "main:closed"]);
+    assert_eq!(watched.end_of(&closed, &mut fleet).await, None);
+    tmux.run(&["respawn-pane", "-k", "-t", "main:taken", "cat"]);
+    assert_eq!(watched.end_of(&taken, &mut fleet).await.as_deref(), Some("another process now runs in its pane"));
+    tmux.run(&["kill-server"]);
+    assert_eq!(watched.end_of(&kept, &mut fleet).await.as_deref(), Some("its tmux server ended"));
 }

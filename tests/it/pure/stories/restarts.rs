@@ -61,6 +61,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
             server: key.server.clone(),
             at: now,
             load: Default::default(),
+            replaced: Default::default(),
             outcome,
         }));
         inputs.into_iter().for_each(|input| hand(&mut watching, &mut kept, input, now));
