@@ -179,6 +179,20 @@ fn a_name_that_the_operator_gives_is_its_agents() {
 }
 
 #[test]
+fn what_another_fleet_has_not_heard_of_yet_is_known_here() {
+    let running = || PaneReport { agent_process: Some(20), declared: None, ..pane(0, 10) };
+    let new = || Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let (mut before, mut after) = (new(), new());
+    names(&mut before, 0, vec![running()]);
+    after.handle(given(0, Some(20), "front"), Timestamp::default());
+    let server = ServerId::default();
+    let checkpoint = before.checkpoint(&server).into();
+    after.handle(Input::Checkpoint { server, checkpoint }, Timestamp::default());
+    let view = after.view(Timestamp::default());
+    assert_eq!(view.terminals.iter().map(|it| it.state.terminal.id.as_str()).collect::<Vec<_>>(), ["front"]);
+}
+
+#[test]
 fn what_is_shown_of_a_pane_that_is_gone_is_as_old_as_the_last_look_at_it() {
     let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
     let still = || PaneReport { program: Program::Agent { tool: "claude".to_owned(), version: None }, ..pane(0, 10) };

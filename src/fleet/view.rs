@@ -409,7 +409,9 @@ impl Fleet {
             before.insert(key, *entry);
         }
         for entry in entries {
-            let entry = entry.restored(self.settings.tracker.clone(), &self.profiles, self.now);
+            let mut entry = entry.restored(self.settings.tracker.clone(), &self.profiles, self.now);
+            // What the other fleet has not heard yet may be known here.
+            entry.take_note(&self.notes);
             let Terminal { key, transitions, .. } = entry.terminal().clone();
             let (id, mut screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
             self.entries.insert(key.clone(), entry.into());
