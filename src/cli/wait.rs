@@ -12,7 +12,7 @@ use super::target::{Meant, Purpose};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::engine::Engine;
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
-use crate::state::{Attention, Availability, BusinessState, Phase, TurnResult};
+use crate::state::{Availability, BusinessState, Phase, TurnResult};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -89,12 +89,13 @@ impl WaitCondition {
             WaitCondition::Success => ended(TurnResult::Success),
             WaitCondition::Failed => ended(TurnResult::KnownFailure),
             WaitCondition::Interrupted => ended(TurnResult::Interrupted),
-            WaitCondition::Approval => state.attention == Attention::Approval,
-            WaitCondition::Question => state.attention == Attention::Question,
-            WaitCondition::Trust => state.attention == Attention::Trust,
-            WaitCondition::Setup => state.attention == Attention::Setup,
-            WaitCondition::Finished => state.attention == Attention::Finished,
-            WaitCondition::Stalled => state.attention == Attention::Stalled,
+            // As the row has it: where a screen cannot be read any more, its last result is not what the terminal is.
+            WaitCondition::Approval => Status::of(state) == Status::Approval,
+            WaitCondition::Question => Status::of(state) == Status::Question,
+            WaitCondition::Trust => Status::of(state) == Status::Trust,
+            WaitCondition::Setup => Status::of(state) == Status::Setup,
+            WaitCondition::Finished => Status::of(state) == Status::Finished,
+            WaitCondition::Stalled => Status::of(state) == Status::Stalled,
             WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
             WaitCondition::Input => WaitCondition::NeedsYou.holds(terminal),
             // A bell says nothing of an agent that its screen does not say better.
