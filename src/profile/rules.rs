@@ -51,9 +51,6 @@ pub(super) struct ToolData {
     /// Patterns of script paths or module names that tell the tool under an interpreter.
     #[serde(default)]
     pub scripts: Vec<Spanned<String>>,
-    /// Names of packages whose metadata tells the version.
-    #[serde(default)]
-    pub packages: Vec<String>,
     /// Prompts that end it.
     #[serde(default)]
     pub ends: Vec<String>,

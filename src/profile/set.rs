@@ -167,11 +167,6 @@ impl ProfileSet {
         self.tools.iter().flat_map(|known| &known.profiles).filter_map(Listed::profile)
     }
 
-    /// Names of packages whose metadata tells a tool's version.
-    pub fn packages(&self, tool: &str) -> &[String] {
-        self.find(tool).map_or(&[], |known| &known.tool.data.packages)
-    }
-
     /// Whether a prompt asks a tool to end.
     pub fn ends(&self, tool: &str, prompt: &str) -> bool {
         self.find(tool).is_some_and(|known| known.tool.data.ends.iter().any(|end| end == prompt.trim()))
