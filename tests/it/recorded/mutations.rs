@@ -233,3 +233,26 @@ fn faulty_work_is_ready_only_where_one_row_shows_it() {
     assert!(outcome.mutants() > 25_000, "{} working screens were judged", outcome.mutants());
     assert!(outcome.wrong.is_empty(), "{} are ready:\n{}", outcome.wrong.len(), outcome.wrong.join("\n"));
 }
+
+/// What stands above a dialog scrolls out of a pane that is less tall.
+#[test]
+fn a_dialog_is_one_in_every_pane_that_holds_it() {
+    let mutants = |draft: &Draft| -> Vec<Mutant> {
+        let less_tall = |rows: usize| {
+            draft.with("less tall", Some(rows), |draft| {
+                draft.rows.drain(..rows);
+                draft.facts.cursor.row = draft.facts.cursor.row.saturating_sub(rows as u16);
+            })
+        };
+        (1..draft.rows.len()).map(less_tall).collect()
+    };
+    let top = |reading: &Classification| reading.dialog.as_ref().map(|dialog| dialog.rows.start);
+    let wanted = |reading: &Classification| reading.in_dialog && top(reading).is_some_and(|top| top > 0);
+    let outcome = mutate(wanted, mutants, |before, mutant, read| {
+        let holds_it = mutant.row <= top(before);
+        (holds_it && !read.in_dialog).then(|| format!("no dialog, but {}", read.phase.word()))
+    });
+    report("dialogs in panes that are less tall are read as", &outcome);
+    assert!(outcome.mutants() > 5_000, "{} dialogs were judged", outcome.mutants());
+    assert!(outcome.wrong.is_empty(), "{} are none:\n{}", outcome.wrong.len(), outcome.wrong.join("\n"));
+}
