@@ -347,11 +347,17 @@ impl Fleet {
         is_first: bool,
     ) {
         let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
-        let here = self.of_server(server).map(|(key, _)| key);
-        let missing: Vec<TerminalKey> = here.filter(|key| !listed.contains(key)).cloned().collect();
+        let here = self.of_server(server).filter(|(key, entry)| entry.gone_since().is_none() && !listed.contains(key));
+        let missing: Vec<TerminalKey> = here.map(|(key, _)| key.clone()).collect();
+        // One whose pane another process has now has no row beside that one's.
+        let mut replaced = Vec::new();
         for key in missing {
-            self.observe(&key, Observation::Gone(reason(key.pane)));
+            let reason = reason(key.pane);
+            self.observe(&key, Observation::Gone(reason));
+            let has_heir = reason == GoneReason::ProcessReplaced && panes.iter().any(|pane| pane.key.pane == key.pane);
+            replaced.extend(Some(key).filter(|_| has_heir));
         }
+        self.leave(replaced);
         for pane in panes {
             self.pane(pane, !is_first);
         }
@@ -439,8 +445,9 @@ impl Fleet {
     }
 
     fn probe_failed(&mut self, server: &ServerId, problem: &Problem) {
-        // What nobody has looked at yet is told as that.
-        let read = self.of_server(server).filter(|(_, entry)| !entry.is_unread());
+        // What nobody has looked at yet is told as that, and what is gone is not asked for.
+        let is_asked = |entry: &Entry| !entry.is_unread() && entry.gone_since().is_none();
+        let read = self.of_server(server).filter(|(_, entry)| is_asked(entry));
         let keys: Vec<TerminalKey> = read.map(|(key, _)| key.clone()).collect();
         for key in keys {
             self.observe(&key, Observation::ProbeFailed(problem.clone()));

@@ -333,6 +333,7 @@ impl ServerPoller {
                 (told.replaced, PollResult::Listed(told.panes), Some((told.tasks, told.known)))
             }
             Err(error) => {
+                let error = self.without_socket(error);
                 tracing::warn!(server = %self.server.id(), took = ?self.took, %error, "a look failed");
                 self.memory.failed(&error);
                 let (outcome, tasks) = match error.is_no_server() {
@@ -348,6 +349,18 @@ impl ServerPoller {
         let known = self.recall.before(&server).await;
         self.memory.hurry_for(known.iter().filter_map(waits));
         ServerPoll { known, server, tasks }
+    }
+
+    /// A server that still runs has not ended, though its socket is gone: removed, moved, or below a directory that was
+    /// mounted over.
+    fn without_socket(&self, error: Error) -> Error {
+        let pid = self.memory.server_pid();
+        match error.is_no_server() && self.on_host.is_none() && pid != 0 && process::is_tmux(pid) {
+            true => Error::Failed(format!(
+                "nothing answers on its socket, but the server (process {pid}) runs; `kill -USR1 {pid}` has it make the socket again"
+            )),
+            false => error,
+        }
     }
 
     /// What it took to ask the server.

@@ -179,13 +179,23 @@ pub fn is_fleetwatch(pid: u32) -> bool {
     if pid == std::process::id() {
         return true;
     }
+    name_of(pid).is_some_and(|name| name == NAME)
+}
+
+/// Whether a process of tmux has this id, client or server.
+pub fn is_tmux(pid: u32) -> bool {
+    // Linux has it call itself `tmux: server`.
+    name_of(pid).is_some_and(|name| name.starts_with("tmux"))
+}
+
+fn name_of(pid: u32) -> Option<String> {
     let linux = fs::read_to_string(format!("/proc/{pid}/comm"));
     let name = match linux {
         Ok(name) => Some(name),
         Err(_) if fs::exists("/proc/self/comm").unwrap_or(false) => None,
         Err(_) => said("ps", &["-o", "comm=", "-p", &pid.to_string()]),
     };
-    name.is_some_and(|name| name.trim().rsplit('/').next() == Some(NAME))
+    Some(name?.trim().rsplit('/').next()?.to_owned())
 }
 
 fn said(program: &str, words: &[&str]) -> Option<String> {

@@ -89,6 +89,11 @@ impl ServerMemory {
         }
     }
 
+    /// The process of the server that was listed last; 0 before the first.
+    pub(super) fn server_pid(&self) -> u32 {
+        self.server_pid
+    }
+
     /// These sessions are tasks by the operator's choice from now on, and no others.
     pub(super) fn adopt(&mut self, sessions: BTreeSet<String>) {
         self.adopted = sessions;

@@ -176,7 +176,7 @@ impl PrivateTmux {
         }
     }
 
-    fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         let uid = String::from_utf8_lossy(&Command::new("id").arg("-u").output().expect("id").stdout).trim().to_owned();
         let directory = std::env::var_os("TMUX_TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
         directory.join(format!("tmux-{uid}")).join(&self.name)

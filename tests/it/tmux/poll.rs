@@ -8,7 +8,9 @@ use std::time::Duration;
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
 use fleetwatch::config::Config;
-use fleetwatch::fleet::{Capture, Fleet, Input, PaneReport, PollResult, ServerReport, TerminalKey};
+use fleetwatch::fleet::{
+    Capture, Effect, Fleet, Input, PaneReport, PollResult, ServerReport, TerminalKey, TerminalTransition,
+};
 use fleetwatch::poll::{self, Polled, Poller, Settings};
 use fleetwatch::profile::{ProfileSet, Program};
 use fleetwatch::state::Availability;
@@ -49,13 +51,17 @@ impl Watched {
 
     /// What a fleet that is told of every report says of a terminal that goes.
     async fn end_of(&mut self, key: &TerminalKey, fleet: &mut Fleet) -> Option<String> {
+        let is_end = |changed: &TerminalTransition| {
+            changed.key == *key && changed.transition.summary.availability == Availability::Unavailable
+        };
         loop {
             let report = self.wait_for("a report", |_| true).await;
             fleet.handle(Input::Server(report.clone()), report.at);
-            let view = fleet.view(report.at);
-            let state = &view.terminals.iter().find(|terminal| terminal.key == *key).unwrap().state;
-            if state.diagnostics.availability == Availability::Unavailable {
-                return state.activity.clone();
+            while let Some(effect) = fleet.poll_effect() {
+                match effect {
+                    Effect::Changed(changed) if is_end(&changed) => return changed.state.unwrap().activity.clone(),
+                    _ => {}
+                }
             }
         }
     }
@@ -290,6 +296,7 @@ async fn what_ended_a_terminal_is_told_as_it_was() {
     let report =
         watched.wait_for("three panes", |outcome| matches!(outcome, PollResult::Listed(panes) if panes.len() == 3));
     let report = report.await;
+    let report_at = report.at;
     fleet.handle(Input::Server(report.clone()), report.at);
     let PollResult::Listed(panes) = report.outcome else { unreachable!("the condition says so") };
     let window = |name: &str| panes.iter().find(|pane| pane.place.window_name == name).unwrap().key.clone();
@@ -300,6 +307,19 @@ async fn what_ended_a_terminal_is_told_as_it_was() {
     assert_eq!(watched.end_of(&closed, &mut fleet).await, None);
     tmux.run(&["respawn-pane", "-k", "-t", "main:taken", "cat"]);
     assert_eq!(watched.end_of(&taken, &mut fleet).await.as_deref(), Some("another process now runs in its pane"));
+    // The pane has one row, and what ended first still says why when the rest ends.
+    let rows = |fleet: &Fleet| -> Vec<(TerminalKey, Option<String>)> {
+        let view = fleet.view(report_at);
+        view.terminals.iter().map(|it| (it.key.clone(), it.state.activity.clone())).collect()
+    };
+    assert_eq!(rows(&fleet).iter().filter(|(key, _)| key.pane == taken.pane).count(), 1);
+    // A server that cannot be reached has not ended.
+    let (socket, away) = (tmux.socket(), tmux.socket().with_extension("away"));
+    std::fs::rename(&socket, &away).unwrap();
+    let report = watched.wait_for("no answer", |outcome| !matches!(outcome, PollResult::Listed(_))).await;
+    assert!(matches!(&report.outcome, PollResult::Failed(problem) if problem.message.contains("kill -USR1")));
+    std::fs::rename(&away, &socket).unwrap();
     tmux.run(&["kill-server"]);
     assert_eq!(watched.end_of(&kept, &mut fleet).await.as_deref(), Some("its tmux server ended"));
+    assert!(rows(&fleet).contains(&(closed, None)));
 }
