@@ -261,8 +261,11 @@ impl Summaries {
             return;
         }
         self.looked_at = Some(view.now);
-        let answers = |server: &&&ServerView| {
-            matches!(server.health, ServerHealth::Up | ServerHealth::NoServer(_)) && !server.is_waiting()
+        // Of one that has stopped answering, the rows say so, and there is nothing to say of one that never has.
+        let answers = |server: &&&ServerView| match server.health {
+            ServerHealth::Up | ServerHealth::NoServer(_) => !server.is_waiting(),
+            ServerHealth::Failed(_) => server.answered_at.is_some(),
+            ServerHealth::Waiting => false,
         };
         let answering = view.servers.iter().filter(answers).filter(|server| leads(&server.id));
         let answering: Vec<&&ServerView> = answering.collect();
@@ -343,7 +346,7 @@ mod tests {
     use crate::state::Problem;
 
     #[test]
-    fn a_server_that_answers_no_more_is_not_waited_for() {
+    fn a_server_that_answers_no_more_is_summed_up_as_its_rows_are_and_one_that_never_did_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = Some(directory.path().join("history.db"));
         let history = History::start(&history::Settings { path, ..history::Settings::default() });
@@ -366,10 +369,13 @@ mod tests {
             summaries.follow(&fleet.view(now), operator, &|_| true);
             summaries.poll_timeout()
         };
-        assert_eq!(follow(PollResult::Listed(Vec::new()), begin), Some(begin + AGAIN));
         let problem = Problem { kind: "failed".to_owned(), message: "no route".to_owned() };
+        let failed = || PollResult::Failed(problem.clone());
+        assert_eq!(follow(failed(), begin - PAUSE), None);
+        assert_eq!(follow(PollResult::Listed(Vec::new()), begin), Some(begin + AGAIN));
         let soon = begin + Span::from_millis(1);
-        assert_eq!(follow(PollResult::Failed(problem.clone()), soon), Some(begin + PAUSE), "it is looked at again");
-        assert_eq!(follow(PollResult::Failed(problem), begin + PAUSE), None);
+        assert_eq!(follow(failed(), soon), Some(begin + PAUSE), "it is looked at again");
+        assert_eq!(follow(failed(), begin + PAUSE), Some(begin + AGAIN));
+        assert_eq!(follow(failed(), begin + AGAIN), Some(begin + AGAIN + AGAIN), "written again");
     }
 }
