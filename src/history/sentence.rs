@@ -120,6 +120,15 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         return NOTES.iter().find(|(of, _)| *of == note).map(|(_, told)| Sentence::of(Status::Unknown, told, ""));
     }
     let asked = || state.and_then(|state| asked(state, None)).unwrap_or_default();
+    // What stood there before it could not be read is no news when it can be read again.
+    let stands = state.is_some_and(|state| state.since().at < transition.at);
+    match (before, after) {
+        (Status::Error, _) if stands && after.needs_operator() => {
+            return Some(Sentence::of(after, "read again, and waits for an answer", &asked()));
+        }
+        (Status::Error, Status::Working | Status::Ready | Status::Gone) if stands => return None,
+        _ => {}
+    }
     let trouble = || {
         let problem = state.and_then(|state| state.diagnostics.probe_error.as_ref());
         problem.map(|problem| problem.message.as_str()).unwrap_or_default()
@@ -288,8 +297,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::state::{OperatorStatus, Phase, Summary, TurnSource, UiContext};
+    use crate::state::{OperatorStatus, Phase, Summary, TerminalFacts, TurnSource, UiContext};
     use crate::time::{Span, Timestamp};
+    use crate::tracker::{Settings, Tracker};
 
     fn summary(availability: Availability, phase: Phase, result: TurnResult, ui_context: UiContext) -> Summary {
         let waits = matches!(ui_context, UiContext::ApprovalPrompt | UiContext::Question);
@@ -377,6 +387,25 @@ mod tests {
         assert_eq!(went(Availability::TuiDown), Some(("gone".to_owned(), Some(Status::Gone))));
         assert_eq!(went(Availability::Error), Some(("error".to_owned(), Some(Status::Error))));
         assert_eq!(went(Availability::Unknown), None);
+    }
+
+    #[test]
+    fn what_stands_there_as_before_is_no_news_when_it_can_be_read_again() {
+        let (began, read) = (Timestamp::from_millis(1), Timestamp::from_millis(60_001));
+        let again = |phase, context, since| {
+            let from = Change { field: "availability".into(), from: json!("error"), to: json!("available") };
+            let summary = summary(Availability::Available, phase, TurnResult::None, context);
+            let transition = Transition { at: read, changed: vec![from], summary, note: None, evidence: Vec::new() };
+            let tracker = Tracker::new(Settings::default(), since);
+            let state = tracker.state(TerminalFacts::default(), read);
+            of_transition(&transition, Some(&state)).map(|sentence| sentence.text)
+        };
+        let approval = UiContext::ApprovalPrompt;
+        let asks = |since| again(Phase::Unknown, approval, since);
+        assert_eq!(asks(began).as_deref(), Some("read again, and waits for an answer"));
+        assert_eq!(asks(read).as_deref(), Some("asks for approval"));
+        assert_eq!(again(Phase::Ready, UiContext::NormalPrompt, began), None);
+        assert_eq!(again(Phase::Ready, UiContext::NormalPrompt, read).as_deref(), Some("ready"));
     }
 
     #[test]
