@@ -127,9 +127,11 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     let is_no = is_no(&dialog, &reply, prompt.as_deref());
     match &args.expect {
         Some(expected) if !is_expected(&dialog, expected) => {
-            return Err(Failure::refused(format!("refused: {name} shows another dialog, {}", dialog.id()))
-                .hint("`fleetwatch inspect` shows it; nothing was sent")
-                .into());
+            let what = match Dialog::is_id(expected) {
+                true => format!("refused: {name} shows another dialog, {}", dialog.id()),
+                false => format!("refused: the dialog of {name} does not say `{expected}`"),
+            };
+            return Err(Failure::refused(what).hint("`fleetwatch inspect` shows it; nothing was sent").into());
         }
         None if !dialog.is_whole() && !is_no => {
             return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
