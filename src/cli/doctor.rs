@@ -218,7 +218,10 @@ fn turns(watched: &Watched) -> Option<Finding> {
 fn writable(path: &Path) -> io::Result<()> {
     let above = path.ancestors().skip(1).find(|directory| directory.exists()).unwrap_or(Path::new("/"));
     private::check_directory(above)?;
-    rustix::fs::access(above, rustix::fs::Access::WRITE_OK).map_err(io::Error::from)
+    // Only an attempt tells: the superuser may write everywhere, also where nothing can be made.
+    let trial = above.join(format!(".fleetwatch-{}", std::process::id()));
+    std::fs::create_dir(&trial)?;
+    std::fs::remove_dir(&trial)
 }
 
 fn configuration(options: &GlobalOptions) -> Vec<Finding> {
