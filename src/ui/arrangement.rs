@@ -401,7 +401,9 @@ impl Arrangement {
         if queue.iter().any(|item| self.needs_operator(*item)) {
             queue.retain(|item| self.needs_operator(*item));
         }
-        queue.sort_by_cached_key(|item| (self.place_in_queue(*item), item.key().clone()));
+        // As the rows stand that wait equally long.
+        let name = |a: Item<'_>, b: Item<'_>| natural(a.id(), b.id()).then_with(|| a.key().cmp(b.key()));
+        queue.sort_by(|a, b| self.place_in_queue(*a).cmp(&self.place_in_queue(*b)).then_with(|| name(*a, *b)));
         queue
     }
 

@@ -145,8 +145,9 @@ pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
         let at =
             server.answered_at.map(|at| format!(", data of {}", times::to_the_second(at, zone))).unwrap_or_default();
         let name = text::padded(&name(server), widest);
+        let tasks = view.tasks.iter().filter(|task| task.key.server == server.id).count();
         MenuEntry::new(
-            format!("{name}  {}", text::counted(server.terminals, "terminal")),
+            format!("{name}  {}", text::counted(server.terminals + tasks, "terminal")),
             format!("{answers}{broken}{at}"),
         )
     };

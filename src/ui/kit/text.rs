@@ -55,7 +55,8 @@ pub fn cut(text: &str, cells: usize) -> Cow<'_, str> {
         }
         kept.push_str(piece.symbol);
     }
-    let end = kept.trim_end().len();
+    // One that is there already says the same.
+    let end = kept.trim_end_matches(|c: char| c.is_whitespace() || ELLIPSIS.contains(c)).len();
     kept.truncate(end);
     kept.push_str(ELLIPSIS);
     Cow::Owned(kept)
