@@ -34,7 +34,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let survey = Watched::open(options).await?.survey_with_prompts().await?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
-    keep_what_fits(&Filter::new(&args.filter.join(" ")), &mut view)?;
+    let filter = Filter::new(&args.filter.join(" "));
+    let doubt = keep_what_fits(&filter, &mut view)?;
     if args.json {
         let terminals =
             view.terminals.iter().map(|terminal| json(&survey.fleet, Meant::Terminal(terminal), survey.now));
@@ -51,22 +52,31 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         eprintln!("no pane of {} runs a known agent or is named in the configuration", servers.join(", "));
         return output::print("");
     }
+    if view.terminals.is_empty() && view.tasks.is_empty() {
+        let failure = Failure::refused(format!("nothing fits `{}`", filter.text()));
+        match doubt {
+            Some(doubt) => failure.hint(doubt.hint()).warn(),
+            None => failure.hint("`fleetwatch list` shows everything").warn(),
+        }
+        return output::print("");
+    }
     output::print(&table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width(), survey.now))
 }
 
-/// Leaves in a view what a filter lets through.
+/// Leaves in a view what a filter lets through, and returns what it asks for that nothing has.
 ///
 /// # Errors
 /// The filter asks for a state that there is none of, or for a number that is none.
-fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(), Failure> {
-    if let Some(doubt) = filter.doubt(view).filter(Unclear::is_wrong) {
+fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear>, Failure> {
+    let doubt = filter.doubt(view);
+    if let Some(doubt) = doubt.as_ref().filter(|doubt| doubt.is_wrong()) {
         return Err(Failure::usage(doubt.in_short()).hint(doubt.hint()));
     }
     let (flags, now) = (Flags::default(), view.now);
     let mut fits = filter.matcher(&flags, now);
     view.terminals.retain(|terminal| fits(Item::from(*terminal)));
     view.tasks.retain(|task| fits(Item::from(*task)));
-    Ok(())
+    Ok(doubt)
 }
 
 /// The full public state of a terminal or a task (SPEC §2, §9), with what the operator notes of it.

@@ -67,7 +67,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     }
     let name = args.name.as_ref().and(kept.note.name.as_deref());
     if let Some(why) = name.and_then(|name| view.name_fault(item.key(), name)) {
-        return Err(Failure::refused(format!("{} keeps its name: {why}", item.id())).into());
+        let failure = Failure::refused(format!("{} keeps its name: {why}", item.id()));
+        return Err(failure.hint("choose a name that nothing else has").into());
     }
     if args.clear {
         kept.note = Note::default();

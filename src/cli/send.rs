@@ -207,7 +207,8 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
         };
     };
     let fit = PasteText::new(text).map_err(|unfit| {
-        Failure::usage(unfit).hint("an answer must not contain control characters other than newlines and tabs")
+        let hint = unfit.hint();
+        Failure::usage(unfit).hint(hint)
     })?;
     let option = *option;
     match dialog.options.get(option).and_then(|option| option.takes_text) {
@@ -363,9 +364,10 @@ fn tell(outcome: Outcome, sender: &Sender) -> Done {
     }
     match outcome {
         Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
-        Outcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit)
-            .hint("a prompt must not contain control characters other than newlines and tabs; `fleetwatch keys` presses keys")
-            .into()),
+        Outcome::Refused(Refusal::Text(unfit)) => {
+            let hint = unfit.hint();
+            Err(Failure::usage(unfit).hint(hint).into())
+        }
         Outcome::Refused(refusal) => {
             let failure = Failure::refused(format!("refused: {refusal}"));
             Err(match refusal.hint() {

@@ -247,6 +247,17 @@ pub enum UnfitText {
     Control { line: usize, character: char },
 }
 
+impl UnfitText {
+    /// What to do instead.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Empty => "write the text behind the name, or give it on standard input",
+            Self::TooLong(_) => "put it into a file, and name the file in a prompt",
+            Self::Control { .. } => "leave control characters out; `fleetwatch keys` presses keys",
+        }
+    }
+}
+
 impl PasteText {
     /// The text as it is, byte for byte, or why not.
     pub fn new(text: impl Into<String>) -> Result<Self, UnfitText> {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 
-use super::{Filter, Unclear, completed, doubt, note};
+use super::{Filter, completed, doubt, note};
 use crate::fleet::View;
 use crate::ui::action::Action;
 use crate::ui::frame::{Canvas, Hint};
@@ -73,13 +73,12 @@ impl Overlay for FilterBar {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             // What can never fit is not kept: the table would stay empty without a word of why.
-            Action::Choose => match doubt(&cx.memory.arrangement, cx.view).filter(Unclear::is_wrong) {
-                Some(doubt) => {
-                    cx.say(&format!("{}: {}", doubt.in_short(), doubt.hint()));
-                    Flow::Stay
-                }
-                None => Flow::Close,
-            },
+            Action::Choose => {
+                let Some(doubt) = doubt(&cx.memory.arrangement, cx.view) else { return Flow::Close };
+                cx.say(&format!("{}: {}", doubt.in_short(), doubt.hint()));
+                // What is not there may still come.
+                if doubt.is_wrong() { Flow::Stay } else { Flow::Close }
+            }
             Action::Complete => {
                 let (text, meant) = completed(self.line.text(), cx.view);
                 if meant.is_empty() {

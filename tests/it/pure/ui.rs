@@ -2050,6 +2050,13 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_told() {
         let shown = text(&mut ui, &fleet, 100, 30);
         assert!(shown.contains(&format!("/ {asked}")) && shown.contains("enter keep"), "it is not kept: {shown}");
     }
+    // What nobody has may still come: it is kept, and told.
+    let mut ui = dashboard();
+    text(&mut ui, &fleet, 100, 30);
+    press(&mut ui, &fleet, &chars("/agent:cluade"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let shown = text(&mut ui, &fleet, 100, 30);
+    assert!(shown.contains("did you mean agent:claude?") && !shown.contains("enter keep"), "{shown}");
     // What has no likeness to anything is told all that there is, in as many lines as that takes.
     let wrong = typed("is:zzz", 60);
     assert!(wrong.contains("needs-you") && wrong.contains("exited"), "{wrong}");
