@@ -91,7 +91,13 @@ fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut
         };
         let outcome = PollResult::Listed(vec![report]);
         fleet.handle(
-            Input::Server(ServerReport { server: key.server.clone(), at, load: Default::default(), outcome }),
+            Input::Server(ServerReport {
+                server: key.server.clone(),
+                at,
+                load: Default::default(),
+                replaced: Default::default(),
+                outcome,
+            }),
             at,
         );
         collect(&mut fleet, all);
