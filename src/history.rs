@@ -25,6 +25,7 @@ mod store;
 mod summary;
 mod timeline;
 mod totals;
+mod usage;
 mod writer;
 
 use std::collections::HashMap;
@@ -63,7 +64,8 @@ pub use requests::{HttpRequest, HttpRequests, RequestProgress};
 pub use sentence::{Actor, Sentence, of_task, of_transition};
 pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
-pub use totals::{DayTotals, Period, SessionUsage, Totals, TotalsOf, hours_of};
+pub use totals::{DayTotals, Grain, Period, Totals, TotalsOf, hours_of};
+pub use usage::SessionUsage;
 
 use writer::{Message, Writer, set};
 

@@ -20,8 +20,8 @@ use super::list::aligned;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    Actor, Body, DayTotals, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Stored, StoredTerminal,
-    Totals, TotalsOf, Trouble, WriterState,
+    Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Stored,
+    StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
 };
 use crate::screen::harmless;
 use crate::state::TurnResult;
@@ -399,7 +399,8 @@ fn print_totals(args: &Args, reader: &mut Reader, terminals: &[StoredTerminal]) 
     let now = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
     let until = args.until.map_or(now, |until| until.min(now));
     let period = Period { since: args.since, until, zone: TimeZone::system() };
-    let days = reader.days(terminals, args.by, &period)?;
+    let grain = if args.json { Grain::Hour } else { Grain::Day };
+    let days = reader.days(terminals, args.by, &period, grain)?;
     if args.json {
         let mut text = String::new();
         for day in &days {

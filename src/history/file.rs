@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::hours::HOUR;
@@ -114,8 +115,15 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
 fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, Trouble> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::from_secs(1))?;
+    keep_plans(&connection)?;
     connection.pragma_update(None, "cache_size", READ_CACHE)?;
     Ok(connection)
+}
+
+/// Has a statement planned once: SQLite would plan it anew for each time that a row is to be later than.
+fn keep_plans(connection: &Connection) -> Result<(), Trouble> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// Where not even SQLite's shared memory can be made, the file is read as one that nobody writes.
@@ -162,6 +170,7 @@ fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble>
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.patience)?;
+    keep_plans(&connection)?;
     // A newer file is not touched, not even by the settings below.
     refuse_newer(&connection)?;
     // Only an empty file takes this; without it, a file that once was large stays so.
@@ -359,6 +368,17 @@ pub(super) const STEPS: &[&str] = &[
      ALTER TABLE usage ADD COLUMN first_in INTEGER;
      ALTER TABLE usage ADD COLUMN first_out INTEGER;
      ALTER TABLE usage ADD COLUMN first_cost REAL;",
+    // 14: the hours of a day in one row, as lines: there were as many rows as a long history has records.
+    "CREATE TABLE days (
+         terminal INTEGER NOT NULL REFERENCES terminals (id) ON DELETE CASCADE,
+         day INTEGER NOT NULL,
+         hours TEXT NOT NULL,
+         PRIMARY KEY (terminal, day)
+     ) STRICT, WITHOUT ROWID;
+     INSERT INTO days SELECT terminal, hour / 24, group_concat(
+         concat_ws(' ', hour % 24, working, waiting, ready, gone, unknown, turns), char(10) ORDER BY hour)
+     FROM hours GROUP BY terminal, hour / 24;
+     DROP TABLE hours;",
 ];
 
 /// The version that this program writes.
@@ -475,8 +495,8 @@ fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), 
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM requests WHERE at < ?1", [oldest.as_millis()])?;
-    for table in ["usage", "hours"] {
-        let sql = format!("DELETE FROM {table} WHERE (hour + 1) * {HOUR} < ?1");
+    for (table, unit, length) in [("usage", "hour", HOUR), ("days", "day", 24 * HOUR)] {
+        let sql = format!("DELETE FROM {table} WHERE ({unit} + 1) * {length} < ?1");
         transaction.execute(&sql, [oldest.as_millis()])?;
     }
     transaction.execute(

@@ -1,9 +1,9 @@
 //! Hours that are over, added up once, so that totals of a long history need not read every record.
 
-use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::Trouble;
 use super::encoding::Codec;
@@ -73,26 +73,37 @@ fn add_up_some(connection: &mut Connection, codec: &mut Codec, terminal: i64, no
     seen.retain(|(started, _)| *started < end + SEAM);
     let told = points(&transaction, codec, terminal, Some(begin), end + SETTLED)?;
     let (line, ended) = (timeline(&told, &seen, begin, end), turns(&told));
-    for hour in from..to {
-        let done = done_between(&line, &ended, begin_of(hour), begin_of(hour + 1));
-        if done.is_empty() {
-            transaction
-                .prepare_cached("DELETE FROM hours WHERE terminal = ?1 AND hour = ?2")?
-                .execute([terminal, hour])?;
-            continue;
-        }
-        let time = |holder| i64::try_from(done.time(holder).as_millis()).unwrap_or(HOUR);
-        let sql = "INSERT OR REPLACE INTO hours VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-        let [working, waiting, ready, gone, unknown] = WATCHED.map(time);
-        let values = params![terminal, hour, working, waiting, ready, gone, unknown, write_turns(&done)];
-        transaction.prepare_cached(sql)?.execute(values)?;
+    for day in day_of(from)..=day_of(to - 1) {
+        let hours = day * DAY..(day + 1) * DAY;
+        // What of the day is not added up now stays.
+        let mut kept = kept(&transaction, terminal, hours.start, hours.end)?;
+        kept.retain(|(hour, _)| !(begin..end).contains(hour));
+        kept.extend(
+            hours
+                .clone()
+                .filter(|hour| (from..to).contains(hour))
+                .map(|hour| (begin_of(hour), done_between(&line, &ended, begin_of(hour), begin_of(hour + 1)))),
+        );
+        kept.retain(|(_, done)| !done.is_empty());
+        kept.sort_by_key(|(hour, _)| *hour);
+        let lines: Vec<String> =
+            kept.iter().map(|(hour, done)| write_hour(hour_of(*hour) - hours.start, done)).collect();
+        let sql = "INSERT OR REPLACE INTO days VALUES (?1, ?2, ?3)";
+        transaction.prepare_cached(sql)?.execute(params![terminal, day, lines.join("\n")])?;
     }
     transaction.prepare_cached("UPDATE terminals SET added_up = ?2 WHERE id = ?1")?.execute([terminal, to])?;
     transaction.commit()?;
     Ok(to < over)
 }
 
-/// The columns of an hour; what is left of it nobody watched.
+/// Days of universal time, each of which is a row.
+const DAY: i64 = 24;
+
+fn day_of(hour: i64) -> i64 {
+    hour.div_euclid(DAY)
+}
+
+/// Who is in the line of an hour, one after the other; what is left of it nobody watched.
 const WATCHED: [Holder; 5] = [Holder::Working, Holder::Waiting, Holder::Ready, Holder::Gone, Holder::Unknown];
 
 /// Has the hours added up anew from the one on in which a record was written late.
@@ -114,7 +125,7 @@ pub(super) fn added_up(connection: &Connection, terminal: i64) -> Result<Option<
     Ok(connection.prepare_cached(sql)?.query_row([terminal], |row| row.get(0)).optional()?.flatten())
 }
 
-/// What a terminal did in hours that are added up, by their beginnings.
+/// What a terminal did in hours that are added up, by their beginnings; nobody watched it in those that are left out.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -123,64 +134,76 @@ pub(super) fn kept(
     terminal: i64,
     from: i64,
     to: i64,
-) -> Result<BTreeMap<Timestamp, Totals>, Trouble> {
-    let sql = "SELECT hour, working, waiting, ready, gone, unknown, turns FROM hours
-               WHERE terminal = ?1 AND hour >= ?2 AND hour < ?3 ORDER BY hour";
+) -> Result<Vec<(Timestamp, Totals)>, Trouble> {
+    let sql = "SELECT day, hours FROM days WHERE terminal = ?1 AND day BETWEEN ?2 AND ?3 ORDER BY day";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut unwatched = Totals::default();
-    unwatched.add_time(Holder::Unwatched, Span::from_millis(HOUR.unsigned_abs()));
-    let mut kept: BTreeMap<Timestamp, Totals> = (from..to).map(|hour| (begin_of(hour), unwatched.clone())).collect();
-    for row in statement.query_map([terminal, from, to], |row| Ok((begin_of(row.get(0)?), read(row)?)))? {
-        kept.extend([row?]);
+    let mut rows = statement.query([terminal, day_of(from), day_of(to - 1)])?;
+    let mut kept = Vec::new();
+    while let Some(row) = rows.next()? {
+        let begin = row.get::<_, i64>(0)? * DAY;
+        let hours = row.get_ref(1)?.as_bytes().map_err(|_| Trouble::Damaged)?;
+        for line in hours.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let (hour, done) = read_hour(line).ok_or(Trouble::Damaged)?;
+            if (from..to).contains(&(begin + hour)) {
+                kept.push((begin_of(begin + hour), done));
+            }
+        }
     }
     Ok(kept)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Totals> {
-    let (mut done, mut left) = (Totals::default(), HOUR);
-    for (place, holder) in (1..).zip(WATCHED) {
-        let millis: i64 = row.get(place)?;
-        done.add_time(holder, Span::from_millis(millis.unsigned_abs()));
-        left -= millis;
+/// An hour of a day as a line: which one, how many milliseconds each of [`WATCHED`] had, and the turns that ended, such as
+/// `success 3 known_failure 1`.
+fn write_hour(hour: i64, done: &Totals) -> String {
+    let mut line = hour.to_string();
+    for holder in WATCHED {
+        let _ = write!(line, " {}", done.time(holder).as_millis());
     }
-    done.add_time(Holder::Unwatched, Span::from_millis(u64::try_from(left).unwrap_or_default()));
-    if let Some(turns) = row.get_ref(6)?.as_str_or_null()? {
-        done.turns = read_turns(turns);
+    for result in TurnResult::ALL.iter().filter(|result| done.turns(**result) > 0) {
+        let _ = write!(line, " {result} {}", done.turns(*result));
     }
-    Ok(done)
+    line
 }
 
-/// The turns that ended, such as `success 3 failure 1`; `None` where none did.
-fn write_turns(done: &Totals) -> Option<String> {
-    let words: Vec<String> = done.turns.iter().map(|(result, count)| format!("{result} {count}")).collect();
-    Some(words.join(" ")).filter(|words| !words.is_empty())
+/// What [`write_hour`] wrote; turns whose end no version that is known here wrote are left out.
+fn read_hour(line: &[u8]) -> Option<(i64, Totals)> {
+    let mut words = line.split(|byte| *byte == b' ');
+    let hour = i64::from(number(words.next()?)?);
+    let (mut done, mut left) = (Totals::default(), HOUR.unsigned_abs());
+    for holder in WATCHED {
+        let millis = u64::from(number(words.next()?)?);
+        done.add_time(holder, Span::from_millis(millis));
+        left = left.saturating_sub(millis);
+    }
+    done.add_time(Holder::Unwatched, Span::from_millis(left));
+    while let (Some(result), Some(count)) = (words.next(), words.next()) {
+        let count = number(count)?;
+        let known = TurnResult::ALL.iter().find(|known| known.word().as_bytes() == result);
+        known.into_iter().for_each(|known| done.turns[*known as usize] = count);
+    }
+    Some((hour, done))
 }
 
-/// What no version that is known here wrote is left out.
-fn read_turns(text: &str) -> BTreeMap<TurnResult, u32> {
-    let words: Vec<&str> = text.split(' ').collect();
-    words
-        .as_chunks()
-        .0
-        .iter()
-        .filter_map(|[result, count]| Some((TurnResult::of_word(result)?, count.parse().ok()?)))
-        .collect()
+fn number(digits: &[u8]) -> Option<u32> {
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u32::from(byte - b'0'));
+    digits.iter().try_fold(0, |number: u32, byte| number.checked_mul(10)?.checked_add(digit(byte)?))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::path::Path;
     use std::sync::Arc;
 
     use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
-    use super::super::Reader;
     use super::super::record::{PublicState, Record};
     use super::super::store::Store;
     use super::super::tests::{at, place, store, transition};
-    use super::super::totals::{DayTotals, Period, TotalsOf};
+    use super::super::totals::{DayTotals, Grain, Period, TotalsOf};
     use super::super::writer::Message;
+    use super::super::{Reader, file};
     use super::*;
     use crate::state::Phase;
 
@@ -204,13 +227,18 @@ mod tests {
         let mut reader = Reader::open(path).unwrap();
         let terminals = reader.terminals().unwrap();
         let period = Period { since, until, zone: TimeZone::get(zone).unwrap() };
-        reader.days(&terminals, TotalsOf::Terminal, &period).unwrap()
+        let days = |grain| reader.days(&terminals, TotalsOf::Terminal, &period, grain).unwrap();
+        let [by_hour, whole] = [Grain::Hour, Grain::Day].map(days);
+        let without_hours = by_hour.iter().map(|day| DayTotals { hours: BTreeMap::new(), ..day.clone() });
+        assert_eq!(without_hours.collect::<Vec<_>>(), whole);
+        by_hour
     }
 
     fn kept_rows(path: &Path) -> (Option<i64>, Option<i64>) {
         let connection = Connection::open(path).unwrap();
         let row = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0)).unwrap();
-        (row("SELECT count(*) FROM hours"), row("SELECT added_up FROM terminals"))
+        let hours = "SELECT sum(length(hours) - length(replace(hours, char(10), '')) + 1) FROM days WHERE hours <> ''";
+        (row(hours), row("SELECT added_up FROM terminals"))
     }
 
     fn add_up_all(store: &mut Store, now: Timestamp) {
@@ -294,12 +322,36 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_read_as_they_were_written() {
+    fn hours_that_had_a_row_each_are_kept() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        file::STEPS[..13].iter().for_each(|step| connection.execute_batch(step).unwrap());
+        connection.pragma_update(None, "user_version", 13).unwrap();
+        let rows = "INSERT INTO terminals VALUES (1, '', 'default', 1, 1, 't1', 26);
+                    INSERT INTO hours VALUES (1, 25, 0, 60000, 0, 0, 0, 'success 3'), (1, 23, 3600000, 0, 0, 0, 0, NULL),
+                                             (1, 24, 1, 2, 3, 4, 5, NULL)";
+        connection.execute_batch(rows).unwrap();
+        file::migrate(&mut connection).unwrap();
+        let told = |from, to| {
+            let kept = kept(&connection, 1, from, to).unwrap().into_iter();
+            kept.map(|(hour, done)| write_hour(hour_of(hour), &done)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(0, 26), ["23 3600000 0 0 0 0", "24 1 2 3 4 5", "25 0 60000 0 0 0 success 3"]);
+        assert_eq!(told(24, 25), ["24 1 2 3 4 5"]);
+    }
+
+    #[test]
+    fn hours_are_read_as_they_were_written() {
         let mut done = Totals::default();
-        assert_eq!(write_turns(&done), None);
-        done.turns.extend([(TurnResult::Success, 3), (TurnResult::KnownFailure, 1)]);
-        let text = write_turns(&done).unwrap();
-        assert_eq!(read_turns(&text), done.turns);
-        assert_eq!(read_turns(&format!("{text} marvel 4")), done.turns);
+        done.add_time(Holder::Waiting, Span::from_secs(60));
+        done.add_time(Holder::Unwatched, Span::from_secs(3540));
+        assert_eq!(read_hour(write_hour(7, &done).as_bytes()), Some((7, done.clone())));
+        done.turns[TurnResult::Success as usize] = 3;
+        done.turns[TurnResult::KnownFailure as usize] = 1;
+        let line = write_hour(23, &done);
+        assert_eq!(line, "23 0 60000 0 0 0 success 3 known_failure 1");
+        for line in [&line, &format!("{line} marvel 4")] {
+            assert_eq!(read_hour(line.as_bytes()), Some((23, done.clone())));
+        }
+        assert_eq!(read_hour(b"23 0 60000 0"), None);
     }
 }

@@ -13,7 +13,7 @@ use super::feeds::FollowedFile;
 use super::identity::stored_server;
 use super::reader::{Line, Reader, RecordFilter};
 use super::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
-use super::totals::{DayTotals, Period, TotalsOf, hours_of};
+use super::totals::{DayTotals, Grain, Period, TotalsOf, hours_of};
 use super::{History, Trouble};
 use crate::agent_record::{Said, Speaker};
 use crate::fleet::{ServerId, TerminalKey};
@@ -190,7 +190,7 @@ impl Answering {
         let reader = self.reader()?;
         let mut terminals = reader.terminals()?;
         terminals.retain(|terminal| servers.contains(&stored_server(&terminal.key.server)));
-        let mut days = reader.days(&terminals, *by, &period)?;
+        let mut days = reader.days(&terminals, *by, &period, Grain::Hour)?;
         days.retain(|day| day.date == *date);
         Ok(days)
     }

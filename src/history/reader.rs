@@ -452,9 +452,10 @@ pub(super) fn points(
     since: Option<Timestamp>,
     until: Timestamp,
 ) -> Result<Vec<Point>, Trouble> {
-    let sql = "SELECT r.at, t.summary, t.turn_ended, iif(r.kind = 'task_event', r.document, NULL)
+    // Of a transition the record itself, with its document, is not read: its time is in the index.
+    let sql = "SELECT r.at, t.summary, t.turn_ended, iif(t.record IS NULL, r.document, NULL)
                FROM records r LEFT JOIN transitions t ON t.record = r.id
-               WHERE r.terminal = ?1 AND r.kind IN ('transition', 'task_event') AND r.at < ?3
+               WHERE r.terminal = ?1 AND (t.record IS NOT NULL OR r.kind = 'task_event') AND r.at < ?3
                  AND r.at >= coalesce((SELECT max(at) FROM records WHERE terminal = ?1
                                        AND kind IN ('transition', 'task_event') AND at < ?2), ?2)
                ORDER BY r.at, r.id";

@@ -14,7 +14,7 @@ use super::identity::{Owner, terminal_row, terminal_row_for};
 use super::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use super::summary::ServerSummary;
 use super::writer::Message;
-use super::{hours, notes, totals};
+use super::{hours, notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::operation::Operation;
 use crate::private::Held;
@@ -298,7 +298,7 @@ impl Batch<'_> {
         self.sql(sql)?.execute(params![id, summary, turn_ended, transition.note, screen])?;
         if let Some(PublicState::Agent(state)) = state {
             let terminal = self.terminal(key, None)?;
-            totals::note_usage(&self.transaction, terminal, transition.at, state)?;
+            usage::note_usage(&self.transaction, terminal, transition.at, state)?;
         }
         Ok(())
     }

@@ -1,19 +1,20 @@
 //! What was done by the day and by the hour: how long each had the turn, how turns ended, and what was used.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Sub;
+use std::ops::{Range, Sub};
+use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
-use rusqlite::{Connection, params};
 
 use super::Trouble;
 use super::hours::{self, begin_of, hour_of};
 use super::identity::terminal_row;
 use super::reader::{Reader, StoredTerminal, watched};
 use super::timeline::{Holder, TimelineSpan, timeline, turns};
-use crate::state::{FactName, State, TurnResult, words};
+use super::usage::SessionUsage;
+use crate::state::{TurnResult, words};
 use crate::time::{Span, Timestamp};
 
 words! {
@@ -34,8 +35,8 @@ impl TotalsOf {
 pub struct Totals {
     /// How long each had the turn, in the order of [`Holder::ALL`].
     pub time: [Span; Holder::ALL.len()],
-    /// How many turns ended in what.
-    pub turns: BTreeMap<TurnResult, u32>,
+    /// How many turns ended in what, in the order of [`TurnResult::ALL`].
+    pub turns: [u32; TurnResult::ALL.len()],
     /// Tokens that were read and written, and what was paid in US dollars; `None` where nothing is known of it.
     pub tokens_in: Option<u64>,
     pub tokens_out: Option<u64>,
@@ -49,7 +50,7 @@ pub struct DayTotals {
     /// The terminal, the agent or the label.
     pub name: String,
     pub whole: Totals,
-    /// By the hour, as the beginning of it; those of which nothing is known are left out.
+    /// By the hour, as the beginning of it; those of which nothing is known are left out, and with [`Grain::Day`] all are.
     pub hours: BTreeMap<Timestamp, Totals>,
 }
 
@@ -64,6 +65,14 @@ pub struct Period {
     pub zone: TimeZone,
 }
 
+/// How fine totals are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    Day,
+    /// Each day, and each hour of it.
+    Hour,
+}
+
 impl Totals {
     /// How long one had the turn.
     pub fn time(&self, holder: Holder) -> Span {
@@ -72,14 +81,14 @@ impl Totals {
 
     /// How many turns ended so.
     pub fn turns(&self, result: TurnResult) -> u32 {
-        self.turns.get(&result).copied().unwrap_or_default()
+        self.turns[result as usize]
     }
 
     /// Whether nobody watched, so that nothing is known.
     pub fn is_empty(&self) -> bool {
         let is_unused = self.tokens_in.or(self.tokens_out).is_none() && self.cost_usd.is_none();
         is_unused
-            && self.turns.is_empty()
+            && self.turns.iter().all(|count| *count == 0)
             && Holder::ALL.iter().all(|it| *it == Holder::Unwatched || self.time(*it) == Span::ZERO)
     }
 
@@ -88,9 +97,7 @@ impl Totals {
         for holder in Holder::ALL {
             self.add_time(*holder, other.time(*holder));
         }
-        for (result, count) in &other.turns {
-            *self.turns.entry(*result).or_default() += count;
-        }
+        self.turns.iter_mut().zip(other.turns).for_each(|(sum, count)| *sum += count);
         add_known(&mut self.tokens_in, other.tokens_in, u64::saturating_add);
         add_known(&mut self.tokens_out, other.tokens_out, u64::saturating_add);
         add_known(&mut self.cost_usd, other.cost_usd, |sum, more| sum + more);
@@ -120,10 +127,12 @@ impl Reader {
         terminals: &[StoredTerminal],
         by: TotalsOf,
         period: &Period,
+        grain: Grain,
     ) -> Result<Vec<DayTotals>, Trouble> {
         let all = self.usage(period.until)?;
         let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<&SessionUsage>>::new(), by_session(&all));
         all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used));
+        of_terminals.values_mut().for_each(|usage| usage.sort_by_key(|used| used.hour));
         let mut known = Vec::new();
         for terminal in terminals {
             let Some(row) = terminal_row(&self.connection, &terminal.key)? else { continue };
@@ -144,7 +153,7 @@ impl Reader {
             let mut done = self.done(row, &watched, (since, period.until), added_up)?;
             let usage = of_terminals.remove(&row).unwrap_or_default();
             done.used = growth(&usage, begun, &used_before(row, &usage, &of_sessions));
-            TerminalTotals { terminal, since, done, usage }.add_to(&mut days, &hours, by, period.until);
+            TerminalTotals { terminal, since, done, usage }.add_to(&mut days, &hours, by, period.until, grain);
         }
         let mut days: Vec<DayTotals> = days.into_values().collect();
         days.retain(|day| !day.whole.is_empty());
@@ -171,7 +180,7 @@ impl Reader {
                 hours::kept(&self.connection, terminal, from, to)?,
                 vec![(since, begin_of(from)), (begin_of(to), until)],
             ),
-            false => (BTreeMap::new(), vec![(since, until)]),
+            false => (Vec::new(), vec![(since, until)]),
         };
         let mut recorded = Vec::new();
         for (from, to) in stretches.into_iter().filter(|(from, to)| from < to) {
@@ -183,15 +192,16 @@ impl Reader {
                 ended: turns(&points),
             });
         }
-        Ok(DoneInTime { kept, recorded, used: Vec::new() })
+        Ok(DoneInTime { added_up: begin_of(from)..begin_of(to), kept, recorded, used: Vec::new() })
     }
 }
 
 /// What a terminal did.
 #[derive(Default)]
 struct DoneInTime {
-    /// In hours that are added up, by their beginnings.
-    kept: BTreeMap<Timestamp, Totals>,
+    /// The time that is added up in hours, and those in which somebody watched, by their beginnings.
+    added_up: Range<Timestamp>,
+    kept: Vec<(Timestamp, Totals)>,
     /// In the rest of the time.
     recorded: Vec<RecordedStretch>,
     /// What its agent used.
@@ -210,7 +220,11 @@ impl DoneInTime {
     /// What was done from one time up to another, both of which are whole hours where hours are kept.
     fn between(&self, from: Timestamp, to: Timestamp) -> Totals {
         let mut done = Totals::default();
-        self.kept.range(from..to).for_each(|(_, hour)| done.add(hour));
+        let kept = within(&self.kept, from, to);
+        kept.iter().for_each(|(_, hour)| done.add(hour));
+        let added_up = to.min(self.added_up.end).since(from.max(self.added_up.start)).as_millis();
+        let unwatched = added_up.saturating_sub(HOUR.as_millis() * kept.len() as u64);
+        done.add_time(Holder::Unwatched, Span::from_millis(unwatched));
         for stretch in &self.recorded {
             let (from, to) = (from.max(stretch.from), to.min(stretch.to));
             if from < to {
@@ -232,16 +246,19 @@ struct TerminalTotals<'a> {
 }
 
 /// What sessions had used in other terminals before they were resumed in this one, by their ids and agents.
-type UsedBefore = HashMap<(String, String), Totals>;
+type UsedBefore = HashMap<(Arc<str>, Arc<str>), Totals>;
 
 /// What was used in each session, by its id and agent, hour by hour.
+///
+/// In one hour the terminal that was known first comes first.
 type OfSessions<'a> = HashMap<(&'a str, &'a str), Vec<&'a (i64, SessionUsage)>>;
 
 fn by_session(all: &[(i64, SessionUsage)]) -> OfSessions<'_> {
     let mut sessions = OfSessions::new();
     for one in all {
-        sessions.entry((one.1.session.as_str(), one.1.tool.as_str())).or_default().push(one);
+        sessions.entry((&one.1.session, &one.1.tool)).or_default().push(one);
     }
+    sessions.values_mut().for_each(|used| used.sort_by_key(|(terminal, used)| (used.hour, *terminal)));
     sessions
 }
 
@@ -253,7 +270,7 @@ fn used_before(terminal: i64, usage: &[&SessionUsage], all: &OfSessions<'_>) -> 
             continue;
         }
         let mut known = Totals::default();
-        let used = all.get(&(session.0.as_str(), session.1.as_str())).into_iter().flatten();
+        let used = all.get(&(&*session.0, &*session.1)).into_iter().flatten();
         let earlier = used.take_while(|(of, used)| (used.hour, *of) < (first.hour, terminal));
         for (_, used) in earlier.filter(|(of, _)| *of != terminal) {
             grown(used, &mut known);
@@ -264,7 +281,14 @@ fn used_before(terminal: i64, usage: &[&SessionUsage], all: &OfSessions<'_>) -> 
 }
 
 impl TerminalTotals<'_> {
-    fn add_to(&self, days: &mut BTreeMap<(Date, String), DayTotals>, hours: &[Hour], by: TotalsOf, until: Timestamp) {
+    fn add_to(
+        &self,
+        days: &mut BTreeMap<(Date, String), DayTotals>,
+        hours: &[Hour],
+        by: TotalsOf,
+        until: Timestamp,
+        grain: Grain,
+    ) {
         for day in hours.chunk_by(|one, next| one.date == next.date) {
             let (Some(first), Some(last)) = (day.first(), day.last()) else { continue };
             let (from, to) = (first.begin.max(self.since), last.end.min(until));
@@ -278,12 +302,11 @@ impl TerminalTotals<'_> {
                 whole: Totals::default(),
                 hours: BTreeMap::new(),
             });
-            for hour in day {
+            totals.whole.add(&self.done.between(from, to));
+            for hour in day.iter().filter(|_| grain == Grain::Hour) {
                 let (from, to) = (hour.begin.max(from), hour.end.min(to));
                 if from < to {
-                    let done = self.done.between(from, to);
-                    totals.whole.add(&done);
-                    totals.hours.entry(hour.begin).or_default().add(&done);
+                    totals.hours.entry(hour.begin).or_default().add(&self.done.between(from, to));
                 }
             }
         }
@@ -303,7 +326,7 @@ pub(super) fn done_between(
         done.add_time(stretch.holder, stretch.to.min(to).since(stretch.from.max(from)));
     }
     for (_, result) in within(ended, from, to) {
-        *done.turns.entry(*result).or_default() += 1;
+        done.turns[*result as usize] += 1;
     }
     done
 }
@@ -323,8 +346,8 @@ fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[&SessionUsage], to: Ti
     let named = match by {
         TotalsOf::Terminal => Some(terminal.name.clone()),
         // Of what an older version wrote, it is not known.
-        TotalsOf::Agent => last.map(|used| used.tool.clone()),
-        TotalsOf::Label => last.and_then(|used| used.label.clone()),
+        TotalsOf::Agent => last.map(|used| used.tool.to_string()),
+        TotalsOf::Label => last.and_then(|used| used.label.as_deref().map(str::to_owned)),
     };
     named.unwrap_or_else(|| NAMELESS.to_owned())
 }
@@ -405,93 +428,6 @@ fn moment(zoned: &Zoned) -> Timestamp {
     Timestamp::from_millis(zoned.timestamp().as_millisecond())
 }
 
-// What agents used: tokens and money of their sessions, hour by hour, so that totals need not read every record.
-
-/// What an agent had used in one of its sessions by the end of an hour, as far as that was known at a change of its state.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SessionUsage {
-    /// The beginning of the hour.
-    pub hour: Timestamp,
-    /// The agent's own id of its session; empty where it is not known.
-    pub session: String,
-    pub tool: String,
-    pub label: Option<String>,
-    pub tokens_in: Option<u64>,
-    pub tokens_out: Option<u64>,
-    pub cost_usd: Option<f64>,
-    /// What of that was used before anyone watched: in, out and paid. Nothing of a session that was seen to begin, and of
-    /// every hour but its first.
-    pub before: (Option<u64>, Option<u64>, Option<f64>),
-}
-
-/// Notes what an agent had used at a time.
-///
-/// # Errors
-/// The file cannot be written.
-pub(super) fn note_usage(connection: &Connection, terminal: i64, at: Timestamp, state: &State) -> Result<(), Trouble> {
-    let facts = &state.agent;
-    let count = |name| facts.count(name).and_then(|count| i64::try_from(count).ok());
-    // An agent may be there for a moment before its session is known, which began unseen then, too.
-    let sql = "INSERT INTO usage (terminal, session, hour, tool, label, tokens_in, tokens_out, cost,
-                   unseen, first_in, first_out, first_cost)
-               SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
-                   begun.unseen, iif(begun.unseen, ?6, NULL), iif(begun.unseen, ?7, NULL), iif(begun.unseen, ?8, NULL)
-               FROM (SELECT NOT EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session = ?2)
-                   AND (?9 OR (EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session = '' AND unseen)
-                       AND NOT EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session <> ''))) AS unseen) AS begun
-               WHERE true
-               ON CONFLICT (terminal, session, hour) DO UPDATE SET tool = excluded.tool, label = excluded.label,
-                   tokens_in = coalesce(excluded.tokens_in, tokens_in),
-                   tokens_out = coalesce(excluded.tokens_out, tokens_out), cost = coalesce(excluded.cost, cost),
-                   first_in = iif(unseen, coalesce(first_in, excluded.tokens_in), NULL),
-                   first_out = iif(unseen, coalesce(first_out, excluded.tokens_out), NULL),
-                   first_cost = iif(unseen, coalesce(first_cost, excluded.cost), NULL)";
-    connection.prepare_cached(sql)?.execute(params![
-        terminal,
-        facts.text(FactName::Session).unwrap_or_default(),
-        hour_of(at),
-        state.terminal.tool,
-        state.terminal.label,
-        count(FactName::TokensIn),
-        count(FactName::TokensOut),
-        facts.cost(),
-        !state.turn.since_exact,
-    ])?;
-    Ok(())
-}
-
-impl Reader {
-    /// What all agents had used, hour by hour up to a time, each with the row of its terminal; in one hour the terminal that was
-    /// known first comes first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, Trouble> {
-        let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal,
-                        first_in, first_out, first_cost FROM usage
-                   WHERE hour * ?2 < ?1 ORDER BY hour, terminal";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![until.as_millis(), hours::HOUR], |row| {
-            let hour: i64 = row.get(0)?;
-            let count = |place| -> rusqlite::Result<Option<u64>> {
-                Ok(row.get::<_, Option<i64>>(place)?.and_then(|count| u64::try_from(count).ok()))
-            };
-            let used = SessionUsage {
-                hour: begin_of(hour),
-                session: row.get(1)?,
-                tool: row.get(2)?,
-                label: row.get(3)?,
-                tokens_in: count(4)?,
-                tokens_out: count(5)?,
-                cost_usd: row.get(6)?,
-                before: (count(8)?, count(9)?, row.get(10)?),
-            };
-            Ok((row.get(7)?, used))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -531,9 +467,9 @@ mod tests {
     fn used(hour: &str, session: &str, tokens: Option<u64>, cost: Option<f64>) -> SessionUsage {
         SessionUsage {
             hour: at(hour),
-            session: session.to_owned(),
-            tool: "claude".to_owned(),
-            label: Some("shop".to_owned()),
+            session: session.into(),
+            tool: "claude".into(),
+            label: Some("shop".into()),
             tokens_in: tokens,
             tokens_out: None,
             cost_usd: cost,
@@ -587,7 +523,7 @@ mod tests {
         let usage = usage();
         let one = known(&terminal, &usage);
         let mut days = BTreeMap::new();
-        one.add_to(&mut days, &hours(one.since, until, &zone), TotalsOf::Label, until);
+        one.add_to(&mut days, &hours(one.since, until, &zone), TotalsOf::Label, until, Grain::Hour);
         let ((date, name), day) = days.first_key_value().unwrap();
         assert_eq!((date.to_string().as_str(), name.as_str(), days.len()), ("2026-10-25", "shop", 1));
         // 02:00 comes twice: the first one is worked through from half past on.
@@ -645,55 +581,5 @@ mod tests {
         let all = [TotalsOf::Terminal, TotalsOf::Agent, TotalsOf::Label];
         assert_eq!(all.map(|by| named(by, &usage.each_ref())), ["api", "claude", "shop"]);
         assert_eq!(all.map(|by| named(by, &[])), ["api", NAMELESS, NAMELESS]);
-    }
-}
-
-#[cfg(test)]
-mod usage_tests {
-    use super::super::tests::{at, message, place, state, store, transition};
-    use super::super::writer::Message;
-    use super::super::{PublicState, Record};
-    use super::*;
-    use crate::state::{Fact, FactSource, FactValue, Phase};
-    use std::sync::Arc;
-
-    #[test]
-    fn what_sessions_used_is_kept_by_the_hour() {
-        let (_directory, path) = place();
-        let mut store = store(&path, "a", at(0));
-        let mut write = |seconds: i64, session: &str, tokens: Option<u64>, is_seen: bool| {
-            let mut state = state(at(seconds));
-            state.turn.since_exact = is_seen;
-            let mut put =
-                |name, value| state.agent.put(name, Fact { value, source: FactSource::Record, at: at(seconds) });
-            put(FactName::Session, FactValue::Text(session.to_owned()));
-            tokens.into_iter().for_each(|count| put(FactName::TokensIn, FactValue::Count(count)));
-            state.terminal.label = Some("shop".to_owned());
-            let mut record = transition(1, seconds, Phase::Ready, "x");
-            record.state = Some(PublicState::Agent(Box::new(state)));
-            store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
-        };
-        for (seconds, session, tokens, is_seen) in [
-            // It is there before anyone watches, and which session it is shows a moment later.
-            (0, "", None, false),
-            (1, "a", Some(10), true),
-            (60, "a", Some(30), true),
-            (61, "a", None, true),
-            (7200, "a", Some(40), false),
-            (7201, "b", Some(5), true),
-        ] {
-            write(seconds, session, tokens, is_seen);
-        }
-        store.write(&[message(2, 7202, Phase::Ready, "other")], at(7202)).unwrap();
-        let reader = Reader::open(&path).unwrap();
-        let told = |until| {
-            let usage = reader.usage(at(until)).unwrap();
-            let of_first = usage.into_iter().filter(|(terminal, _)| *terminal == 1).map(|(_, used)| used);
-            of_first.map(|it| (it.session, it.tokens_in, it.before.0, it.label)).collect::<Vec<_>>()
-        };
-        let used = |session: &str, tokens, before| (session.to_owned(), tokens, before, Some("shop".to_owned()));
-        let first = [used("", None, None), used("a", Some(30), Some(10))];
-        assert_eq!(told(9000), [&first[..], &[used("a", Some(40), None), used("b", Some(5), None)]].concat());
-        assert_eq!(told(100), first);
     }
 }

@@ -49,7 +49,7 @@ fn one(question: &DayQuestion, name: &str, minutes: &[(usize, u64, u64)]) -> Day
             totals.add_time(holder, Span::from_secs(60 * minutes));
         }
         totals.add_time(Holder::Ready, Span::from_secs(60 * (60 - worked.min(60))));
-        totals.turns.insert(TurnResult::Success, 2);
+        totals.turns[TurnResult::Success as usize] = 2;
         whole.add(&totals);
         hours.insert(begins[hour], totals);
     }
@@ -64,8 +64,8 @@ pub fn usual(question: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
         TotalsOf::Label => ["prod", "shop", "tools"],
     };
     let mut docs = one(question, names[0], &[(7, 5, 0), (8, 30, 10), (9, 0, 60), (10, 45, 0), (13, 60, 1), (22, 9, 4)]);
-    docs.whole.turns.insert(TurnResult::KnownFailure, 1);
-    docs.whole.turns.insert(TurnResult::Interrupted, 12);
+    docs.whole.turns[TurnResult::KnownFailure as usize] = 1;
+    docs.whole.turns[TurnResult::Interrupted as usize] = 12;
     (docs.whole.tokens_in, docs.whole.cost_usd) = (Some(1_234_567), Some(4.2));
     let mut api = one(question, names[1], &[(0, 60, 0), (1, 60, 0), (2, 17, 0), (3, 0, 0), (21, 22, 7), (22, 13, 0)]);
     api.whole.tokens_out = Some(9_000);
