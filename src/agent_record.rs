@@ -1,8 +1,8 @@
-//! What agents write about their own sessions, read by rules (SPEC §14): the second witness beside the screen.
+//! What agents write about their own sessions, read by rules (SPEC §14): the second witness besides the screen.
 //!
 //! An agent's profile says in `[[record]]` which of its files are read, what proves that one belongs to a process, and what
 //! its lines mean. This module reads the lines and knows no file; `process::AgentRecords` finds the files. A line that no
-//! rule fits, or whose values have other types than expected, says nothing.
+//! rule matches, or whose values do not have the expected types, says nothing.
 
 mod addition;
 mod said;

@@ -1,7 +1,7 @@
 //! The configuration: a TOML file in, validated values out.
 //!
-//! A file that is wrong is refused as a whole, with the place of the fault and what was meant ([`ConfigError`]). What a
-//! file leaves out has the default of `config/fleetwatch.toml`, which is shipped, printed by `fleetwatch config` and
+//! A file with an error is refused as a whole, with the place of the error and what was meant ([`ConfigError`]). What a
+//! file leaves out has its default from `config/fleetwatch.toml`, which is built in, printed by `fleetwatch config` and
 //! compared with [`Config::default`] by a test.
 
 mod adopted;

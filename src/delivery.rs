@@ -1,7 +1,7 @@
-//! What is told outside of the dashboard: to the operator by bells, notices, commands and web push, to agents by follow-ups.
+//! What goes out of fleetwatch: to the operator by bells, notices, commands and Web Push, to agents by follow-ups.
 //!
-//! What goes out, when and how is decided in [`crate::notify`] and [`crate::follow_up`]; here it is done, and what fails
-//! is told once.
+//! [`crate::notify`] and [`crate::follow_up`] decide what goes out, when and how; this module sends it, and reports each
+//! failure once.
 
 #[cfg(not(feature = "serve"))]
 mod absent;

@@ -1,4 +1,4 @@
-//! A dialog of an agent as it stands on the screen: which options it offers, which one is marked, and which keys choose
+//! An agent's dialog as it is on the screen: which options it offers, which one is marked, and which keys choose
 //! one (SPEC §11).
 //!
 //! Agents draw their dialogs alike: numbered or marked rows, a row of buttons, or letters in brackets behind the

@@ -1,5 +1,5 @@
-//! The one loop of every process that watches: what the watchers of the servers, the history, the senders and the delivery
-//! report goes into the fleet, and what is to be shown or printed of it comes out. The dashboard, `watch`, `wait` and the
+//! The one loop of every process that watches: reports of the server watchers, the history, the senders and the delivery
+//! go into the fleet, and what to show or print comes out. The dashboard, `watch`, `wait` and the
 //! other commands drive it in the same way: wait for [`Engine::next`] among other things, hand the event to
 //! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
 //! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.

@@ -1,4 +1,4 @@
-//! All terminals: inputs and time in, effects and a view out. It looks at no clock and does no I/O.
+//! All terminals: inputs and time in, effects and a view out. It reads no clock and does no I/O.
 //!
 //! The driving rule, for the app as for a replay: hand every [`Input`] to [`Fleet::handle`] with its time, then take
 //! effects from [`Fleet::poll_effect`] until there are none, then wait for the next input or for

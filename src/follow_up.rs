@@ -1,8 +1,8 @@
-//! Follow-ups: agents are told what happened to other terminals (SPEC §9). Pure: what the history says and how agents look
-//! in, what to do out; what waits is kept by [`crate::history`], and the sending is done elsewhere.
+//! Follow-ups: messages that tell agents what happened to other terminals (SPEC §9). Pure: events of the history and the state of
+//! agents in, what to do out. [`crate::history`] keeps the queue, and [`crate::delivery`] sends.
 //!
 //! A message is queued for an agent, waits until that agent is ready and has no draft, takes in what happens meanwhile,
-//! and is sent once. What may have been sent by a process that died is looked into and never simply sent again.
+//! and is sent once. A message that a dead process may have sent is investigated, never simply sent again.
 
 use std::collections::BTreeSet;
 

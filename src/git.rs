@@ -1,7 +1,7 @@
 //! Reads git repositories in which agents work.
 //!
-//! Such a repository is not to be trusted: an agent that may only write files there must not get a program run outside of
-//! its cage. Git runs programs that a repository's own configuration names (filters, a file system monitor, external
+//! Such a repository cannot be trusted: an agent that may only write files there must not be able to make a program run
+//! outside its sandbox. Git runs programs that a repository's own configuration names (filters, a file system monitor, external
 //! differences, hooks, transports of a partial clone). So only names are resolved in the repository itself, which runs none of
 //! them; whatever reads commits, the index or files does so with an empty repository of ours in place of the real one's
 //! configuration, on the real objects and the real index. Nothing is written there.

@@ -1,6 +1,6 @@
 //! A hash that is the same in every run and build (64-bit FNV-1a), which the standard library's hasher does not promise.
 //!
-//! It tells what has changed by itself; it does not withstand malice.
+//! It detects accidental changes; it does not resist an attacker.
 
 use std::io;
 

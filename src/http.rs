@@ -1,7 +1,7 @@
-//! Asks over HTTP, encrypted where the address says so: `fleetwatch serve` on another machine, web hooks and push services.
+//! Sends HTTP requests, encrypted if the URL says so: to `fleetwatch serve` on another machine, web hooks and push services.
 //!
-//! Each question is a connection of its own: they are few, and none is answered by what another one left behind. A build
-//! without the feature `serve` asks nobody and says so.
+//! Each request has its own connection: there are few, and none gets an answer that another one left behind. A build
+//! without the feature `serve` sends none and says so.
 
 #[cfg(not(feature = "serve"))]
 mod absent;

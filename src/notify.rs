@@ -1,8 +1,8 @@
-//! Which notices go out, when and by which means: what the fleet shows and the time in, deliveries out.
+//! Which notices go out, when and how: the fleet's state and the time in, deliveries out.
 //!
-//! What a terminal needs must stand for a moment before it is told, so that a dialog that is half drawn makes no
-//! notice. Nothing is told twice: a dialog that is covered for a while is the same dialog, and what went while a rule
-//! kept its distance is not told any more. Of the processes that watch a server one notifies, its leader; the others keep what
+//! What a terminal needs must last for a moment before it is announced, so that a half-drawn dialog makes no
+//! notice. Nothing is announced twice: a dialog that is covered for a while is the same dialog, and what is over before a rule's
+//! minimum distance has passed is dropped. Of the processes that watch a server one notifies, its leader; the others keep what
 //! they would tell for a while, should the leader end before it has. The driving rule: call [`Notifier::observe`] when something has changed or
 //! when [`Notifier::poll_timeout`] has come, then take deliveries from [`Notifier::poll`] until there are none.
 

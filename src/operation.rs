@@ -1,5 +1,5 @@
-//! What is done to a terminal, and what came of it (SPEC §11): the words that the dashboard, the command line, the sender, the
-//! outbox and the history have in common.
+//! What is done to a terminal, and its outcome (SPEC §11): the types that the dashboard, the command line, the sender, the
+//! outbox and the history share.
 
 use std::fmt;
 use std::sync::Arc;

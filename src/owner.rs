@@ -1,4 +1,4 @@
-//! One process polls each tmux server and acts for it, and the others are told by it (SPEC §15).
+//! One process polls each tmux server, acts for it, and tells the others (SPEC §15).
 //!
 //! Of all processes of a user that share a history, the **owner** of a server holds its [`lease`], polls it and hands
 //! every input on to its **clients** over a socket. A client begins with a checkpoint of what the owner knows; from there

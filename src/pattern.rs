@@ -1,4 +1,4 @@
-//! What a configuration says instead of a list of names, and texts with places for values.
+//! Globs of names, and texts with placeholders for values.
 
 use globset::{Glob, GlobMatcher};
 

@@ -1,7 +1,7 @@
-//! Looks at tmux servers, again and again, and turns what is there into inputs for the fleet.
+//! Polls tmux servers and turns what it finds into inputs for the fleet.
 //!
-//! One task a server: a slow or dead one delays nobody but itself. What to capture and when to look next is decided by
-//! [`plan`], which is pure; this file asks, waits and hands on.
+//! Each server has its own async task: a slow or dead one delays only itself. [`plan`], which is pure, decides what to capture and
+//! when to poll next; this file asks, waits and passes on.
 
 mod keeper;
 mod once;

@@ -1,5 +1,5 @@
-//! Files that are nobody else's business: what fleetwatch keeps is read and replaced by this user alone, and is whole or
-//! not there after a crash.
+//! Private files: only this user can read and replace what fleetwatch keeps, and after a crash each file is whole or
+//! absent.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};

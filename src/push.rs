@@ -1,5 +1,5 @@
-//! Web Push: what goes to a browser that is not open, sealed so that only it can read it (RFC 8291) and signed so that its push
-//! service knows who sends it (RFC 8292).
+//! Web Push: messages to a browser that is not open, encrypted so that only it can read them (RFC 8291) and signed so that its push
+//! service knows who sends them (RFC 8292).
 
 #[cfg(feature = "serve")]
 mod seal;

@@ -1,8 +1,8 @@
 //! Recordings of terminals: asciicast v3 and v2 in, frames, truth and replayed states out (SPEC §13).
 //!
-//! Beside what any asciinema player shows, markers carry what tmux knows (`process NAME`), what the agent wrote about its
-//! own session (`record {json}`) and, in labelled recordings, what was true (`truth {json}`). The [`Player`] shows the
-//! detector the screen and the process, [`replay()`] also the records; the truth only scoring reads.
+//! In addition to what any asciinema player shows, markers carry what tmux knows (`process NAME`), what the agent wrote about its
+//! own session (`record {json}`) and, in labelled recordings, what was true (`truth {json}`). The [`Player`] gives the
+//! detector the screen and the process, [`replay()`] also the records; only scoring reads the truth.
 
 mod archive;
 mod player;

@@ -1,5 +1,5 @@
-//! What is known of the git repository that an agent works in, and how its files differ from the last commit: what `git`
-//! prints about them, read. It is untrusted as everything else that an agent may have written.
+//! What is known of the git repository that an agent works in, and how its files differ from the last commit, parsed from
+//! git's output. It is as untrusted as everything else that an agent may have written.
 
 use serde::{Deserialize, Serialize};
 

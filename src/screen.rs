@@ -1,8 +1,8 @@
-//! One look at a terminal: a grid of styled rows and the facts that tmux tells about the pane.
+//! One capture of a terminal: a grid of styled rows, and the facts that tmux reports about the pane.
 //!
 //! A [`Screen`] holds text and styles only. Control characters and marks that reorder text are taken out when it is
 //! built, so that whatever is drawn or logged from a screen cannot act on the operator's terminal. Where somebody decides
-//! by a text, such as an approval, they are spelled out: [`Row::spelled`], [`spelled`].
+//! based on a text, such as an approval, they are spelled out: [`Row::spelled`], [`spelled`].
 
 mod capture;
 

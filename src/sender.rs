@@ -1,7 +1,7 @@
 //! Performs operations on terminals: prompts, answers and keys (SPEC §11).
 //!
-//! [`Sender::perform`] is the one way into a terminal: it writes the operation down, does it, and writes its outcome down. What
-//! to do next is decided by [`steps`] and [`answering`], which are pure; this file looks, pastes and presses. One operation at
+//! [`Sender::perform`] is the only way into a terminal: it records the operation, does it, and records its outcome.
+//! [`steps`] and [`answering`], which are pure, decide what to do next; this file captures, pastes and presses. One operation at
 //! a time is performed on a terminal, whichever process of the user does it; several terminals do not wait for each other.
 
 mod answering;

@@ -1,4 +1,4 @@
-//! The words of the contract: every value that fleetwatch says of a terminal (SPEC §2), as types.
+//! The words of the contract: every value that fleetwatch publishes about a terminal (SPEC §2), as types.
 //!
 //! Nothing here decides anything. The names that serde writes are the public names; they are never renamed.
 

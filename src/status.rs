@@ -1,7 +1,7 @@
 //! What an agent or a task is to a person: one word, the same everywhere (SPEC §12), how urgently it needs them, and what
 //! keeps a prompt from it.
 //!
-//! The public state keeps the many fields of SPEC §2; this is the one place that makes a word for people of them.
+//! The public state has the many fields of SPEC §2; this is the only place that turns them into one word for people.
 
 use std::borrow::Cow;
 use std::fmt;

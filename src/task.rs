@@ -1,7 +1,7 @@
-//! Tasks: watched windows that run something else than a known agent, and what happens in them (SPEC §9).
+//! Tasks: watched windows that run something other than a known agent, and what happens in them (SPEC §9).
 //!
-//! [`TaskTracker`] compares consecutive looks at the task windows of one server and says what happened between them. It is
-//! pure: the same looks with the same times give the same [`TaskEvent`]s, and it knows no clock, no tmux and no file.
+//! [`TaskTracker`] compares consecutive polls of the task windows of one server and says what happened between them. It is
+//! pure: the same polls with the same times give the same [`TaskEvent`]s, and it knows no clock, no tmux and no file.
 
 mod prompt;
 mod snapshot;

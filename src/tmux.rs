@@ -1,6 +1,6 @@
 //! The only place that knows tmux: its commands, their quoting, and what it prints.
 //!
-//! Every call is one short `tmux` process with a deadline. A look at a server is a script that goes to
+//! Every call is one short `tmux` process with a deadline. A poll of a server is a script that goes to
 //! `tmux source-file -` on standard input, so that its size is not limited, an error in one line (a pane that is
 //! gone) does not stop the others, and nothing of it passes through a shell. The parts of the output are framed by a
 //! nonce that no pane can guess. A text that is sent is the standard input of `load-buffer -`, so that it is neither

@@ -1,5 +1,5 @@
-//! Who may ask over HTTP: named tokens with a scope and an end, and the browsers in which each wants to be told. The file has the
-//! tokens' hashes only.
+//! Who may ask over HTTP: named tokens with a scope and an expiry, and the browsers that get notices through each. The file has only
+//! the tokens' hashes.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

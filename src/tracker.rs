@@ -1,7 +1,7 @@
 //! One terminal over time (SPEC §7–8): a pure state machine.
 //!
 //! An [`Observation`] and its time go in; the published state changes and a [`Transition`] comes out. There is no
-//! clock in here: what happens by itself when time passes happens in [`Tracker::handle`] with
+//! clock here: what happens by itself as time passes happens in [`Tracker::handle`] with
 //! [`Observation::Nothing`], and [`Tracker::next_timeout`] says when that is due. The same inputs give the same
 //! outputs.
 //!

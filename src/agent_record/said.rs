@@ -1,4 +1,4 @@
-//! What was said in a session, line by line as an agent's record has it: the transcript that no screen shows whole.
+//! What was said in a session, line by line from the agent's record: the transcript, of which a screen shows only a part.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What the operator asks for and takes time: each in a task of its own, behind which the loop goes on with what came of it.
+//! Requests of the operator that take time: each runs in its own async task, and the loop continues with its result.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

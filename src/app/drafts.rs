@@ -1,4 +1,4 @@
-//! Drafts are kept while they are written, so that no end of the dashboard loses them.
+//! Drafts are saved while they are written, so that they survive however the dashboard ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the dashboard remembers across starts is written while it changes, so that no end of the dashboard loses it.
+//! What the dashboard remembers across starts is saved when it changes, so that it survives however the dashboard ends.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How the dashboard looks on this terminal: what the configuration wants and what the environment tells of it.
+//! How the dashboard looks on this terminal: from the configuration and from the environment.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Configuration, keymap, theme and profiles are read again when their files change, or when the operator asks for it, each
-//! for itself: of what is wrong the old one holds, and the fault is told with its place and what to do about it.
+//! Configuration, keymap, theme and profiles are reloaded when their files change, or when the operator asks for it, each
+//! separately: if one has an error, the old version stays in force, and the error is shown with its place and what to do.
 
 use std::collections::BTreeMap;
 use std::fmt;

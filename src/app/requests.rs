@@ -1,4 +1,4 @@
-//! What the operator asks for is carried out, and what came of it is told.
+//! Carries out what the operator asks for, and reports the result.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The operator's terminal: taken once, given back once, however the program ends.
+//! The operator's terminal: taken over once and restored once, however the program ends.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::sync::Once;

@@ -1,4 +1,4 @@
-//! `fleetwatch follow-ups`: messages to agents that wait, or of which the operator has to decide.
+//! `fleetwatch follow-ups`: messages to agents that wait or need a decision of the operator.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

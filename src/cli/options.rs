@@ -1,4 +1,4 @@
-//! The options that every command takes, and what they come to together with the configuration.
+//! The options that every command takes, combined with the configuration.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;

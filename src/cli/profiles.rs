@@ -1,4 +1,4 @@
-//! `fleetwatch profiles`: the rules by which screens are read.
+//! `fleetwatch profiles`: the rules that read screens.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

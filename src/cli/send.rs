@@ -1,4 +1,4 @@
-//! `fleetwatch send`, `keys` and `answer`: into a terminal, and what became of it (SPEC §11).
+//! `fleetwatch send`, `keys` and `answer`: send something into a terminal and report the outcome (SPEC §11).
 
 use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};

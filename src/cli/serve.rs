@@ -1,7 +1,7 @@
-//! `fleetwatch serve`: the fleet over HTTP (SPEC §17), by the engine that the dashboard runs on.
+//! `fleetwatch serve`: the fleet over HTTP (SPEC §17), with the engine that the dashboard runs on.
 //!
-//! The engine stays with one task. A route asks it by a closure that is run between two events ([`Served::ask`]), so that what
-//! it answers is of one moment.
+//! One async task owns the engine. A route sends it a closure that runs between two events ([`Served::ask`]), so that its answer
+//! describes a single moment.
 
 mod act;
 mod check;

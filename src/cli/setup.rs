@@ -1,5 +1,5 @@
-//! `fleetwatch setup`: a popup, a summary in the status line and notices, written into the operator's files after these were
-//! shown the change.
+//! `fleetwatch setup`: a popup, a summary in the status line and notices, written into the operator's files after they saw
+//! the change and said yes.
 
 mod plan;
 

@@ -1,4 +1,4 @@
-//! `fleetwatch status`: how things stand, for tmux's status line; from whoever watches, without asking tmux.
+//! `fleetwatch status`: a one-line summary for tmux's status line, from a process that watches, without asking tmux.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;

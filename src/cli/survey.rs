@@ -1,4 +1,4 @@
-//! One look at all servers, for the commands that answer once.
+//! One poll of all servers, for the commands that answer once.
 
 use std::future::poll_fn;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `fleetwatch tasks`: what to do with tasks that are there.
+//! `fleetwatch tasks`: lists tasks, kills them, runs them again.
 
 use std::process::ExitCode;
 use std::sync::Arc;

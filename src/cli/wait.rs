@@ -1,4 +1,4 @@
-//! `fleetwatch wait`: until a terminal is as somebody wants it.
+//! `fleetwatch wait`: waits until a terminal is in a given state.
 
 use crate::state::TaskStatus;
 use std::time::Duration;

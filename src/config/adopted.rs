@@ -1,5 +1,5 @@
-//! The sessions that the operator has chosen to be treated as tasks. They are no part of the configuration, which is
-//! the operator's own text: they stand in a file of fleetwatch's own beside the history.
+//! The sessions that the operator has chosen to treat as tasks. They are not part of the configuration, which only
+//! the operator edits, but in a file of fleetwatch's own beside the history.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The configuration as it stands in the file, before it is checked. The doc comments go into the JSON schema,
+//! The configuration as written in the file, before it is checked. The doc comments go into the JSON schema,
 //! `config/fleetwatch.schema.json`, which a test makes.
 
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Which panes are watched, and what the configuration says of them.
+//! Which panes are watched, and what the configuration says about them.
 
 use globset::GlobSet;
 

@@ -1,7 +1,7 @@
-//! From the file's words to checked values, or to the place where they are wrong.
+//! Turns the file's values into checked ones, or says where they are wrong.
 //!
-//! What a value must be, whatever stands beside it, is said in [`RULES`]. It holds for all values once they have been
-//! checked; what is left to do is to see that they fit together.
+//! [`RULES`] says what each value must be, independent of the others. Once all values have passed these rules, what is
+//! left to check is whether they fit together.
 
 mod servers;
 mod syntax;

@@ -1,4 +1,4 @@
-//! What stands for web hooks and Web Push in a build without the feature `serve`.
+//! Stand-ins for web hooks and Web Push in a build without the feature `serve`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Whoever carries deliveries out: what takes time in a task of its own, what the terminal shows as bytes.
+//! Carries deliveries out: what takes time runs in its own async task, what the terminal shows becomes bytes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::process::Stdio;

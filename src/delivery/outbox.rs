@@ -1,7 +1,7 @@
-//! The outbox on its way: what happened is queued in the history, sent when its agent is ready, and settled when the process
-//! that sent it died (SPEC §9). What to do is decided in [`crate::follow_up`].
+//! Sends the outbox: messages are queued in the history, sent when their agent is ready, and settled when the process
+//! that sent them died (SPEC §9). [`crate::follow_up`] decides what to do.
 //!
-//! A thread of its own, the [`worker`], has the store, because its writes must reach the disk before anything is sent.
+//! A separate thread, the [`worker`], owns the store, because its writes must reach the disk before anything is sent.
 
 mod worker;
 

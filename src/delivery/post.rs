@@ -1,5 +1,5 @@
-//! What is posted until somebody takes it: web hooks, and what goes to browsers. A web hook is a notice by POST, signed, and
-//! again when nobody took it.
+//! Posts that are repeated until they are accepted: web hooks, and messages to browsers. A web hook is a notice by POST, signed,
+//! and repeated when it fails.
 //!
 //! What a body looks like is data (`config/webhooks`): a shape says where the text goes, and how it is escaped there.
 

@@ -1,4 +1,4 @@
-//! Which option somebody means who names one.
+//! Which option a name means.
 
 use super::{Choice, Dialog};
 

@@ -1,8 +1,8 @@
-//! What a dialog says, in logical lines, and what of it is left out (SPEC §11).
+//! What a dialog says, in logical lines, and which parts are missing (SPEC §11).
 //!
-//! Agents wrap what they draw, and nothing on the screen tells a wrapped line from two. Rows are joined only where a joined
-//! line can mean nothing else: prose, whose rows end where the next word had no room. Rows of a command are never joined; two
-//! commands must not look like one.
+//! Agents wrap what they draw, and nothing on the screen distinguishes a wrapped line from two lines. Rows are joined only where
+//! they cannot mean anything else: prose, whose rows end where the next word had no room. Rows of a command are never joined, because
+//! two commands must not look like one.
 
 use unicode_width::UnicodeWidthStr;
 

@@ -1,4 +1,4 @@
-//! The tasks of all servers beside the agents: their names, and what happens to them (SPEC §9).
+//! The tasks of all servers, next to the agents: their names, and what happens to them (SPEC §9).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};

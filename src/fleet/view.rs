@@ -1,4 +1,4 @@
-//! What the fleet shows to whoever draws or prints it.
+//! What the fleet offers to those that draw or print it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

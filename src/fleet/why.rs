@@ -1,4 +1,4 @@
-//! Why a terminal is said to be what it is, as text: regions, rules, rows, what followed, and which timers run
+//! Why a terminal is in its state, as text: regions, rules, rows, what followed, and which timers run
 //! (SPEC §5, `explain`).
 
 use std::fmt::Write as _;

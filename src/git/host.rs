@@ -1,4 +1,4 @@
-//! The same on hosts: a script reads a repository there, over the connection that is there anyway.
+//! The same on hosts: a script reads the repository there, over the existing connection.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

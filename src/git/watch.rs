@@ -1,4 +1,4 @@
-//! When which repository is read again: never while a poll waits, and seldom where no agent does anything.
+//! When to read each repository again: never while a poll waits, and seldom where no agent is active.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How screens and documents are laid down as bytes: versioned, compact, and read back without trust.
+//! How screens and documents are stored as bytes: versioned, compact, and read back without trust.
 //!
 //! A screen is its text, a table of the styles in use, and for each row the lengths of its stretches, in postcard's wire
 //! format. Styles repeat and text compresses well once the two are apart. Every stored blob begins with a byte that says

@@ -1,5 +1,5 @@
-//! What any process writes, as it happens: a thread looks now and then whether the file has changed, and reads on where it
-//! stopped.
+//! What any process writes, as it happens: a thread checks now and then whether the file has changed, and continues reading
+//! where it stopped.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The file: opened for this user alone, brought to the present tables, moved aside when it is damaged, and kept within its
+//! The file: private to this user, migrated to the current tables, moved aside when it is damaged, and kept within its
 //! limits.
 
 use std::fs::{self, File, TryLockError};

@@ -1,4 +1,4 @@
-//! Terminals and processes by names that two processes of fleetwatch spell alike.
+//! Names of terminals and processes that are the same in all fleetwatch processes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

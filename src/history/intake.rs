@@ -1,5 +1,5 @@
-//! What agents are to be told follows from the history, in which each thing stands once, whoever watched. How far it was
-//! read is kept with what was queued, so that whoever reads on neither leaves anything out nor tells it twice.
+//! Follow-ups are made from the history, which has each event once, whichever process watched. How far it was read is stored
+//! together with what was queued, so that the next reader neither skips an event nor reports it twice.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 

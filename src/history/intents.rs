@@ -1,8 +1,8 @@
-//! The outbox: what is to be sent once its time has come, and survives the process that wanted it (SPEC §9, follow-ups).
+//! The outbox: messages to send later, which survive the process that queued them (SPEC §9, follow-ups).
 //!
-//! An intent goes from `pending` to `attempted` just before its bytes reach the terminal, and from there to what became
-//! of it. Each step is one conditional write, so that of several processes one takes it, and whoever finds an attempted
-//! intent without an outcome knows that it may have arrived: it is looked into, and never simply sent again.
+//! An intent goes from `pending` to `attempted` just before its bytes reach the terminal, and from there to its outcome.
+//! Each step is one conditional write, so that only one of several processes takes it. A process that finds an attempted
+//! intent without an outcome knows that it may have arrived: it is investigated, never simply sent again.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the operator notes of terminals: a line, a name and a label each, which stay as long as the agent does.
+//! The operator's notes on terminals: a line, a name and a label each, which stay as long as the agent does.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Questions that are answered while the fleet is watched: reading has a thread of its own.
+//! Questions about the history, answered by a separate thread while the fleet is watched.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The reading side: what the command line and the drill-down ask for. It has a connection of its own, and neither waits
+//! The reading side: what the command line and the drill-down ask for. It has its own connection, and neither waits
 //! for a writer nor makes one wait.
 
 use std::borrow::Cow;

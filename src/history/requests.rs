@@ -1,4 +1,4 @@
-//! What was asked for over HTTP, each under a key: whoever asks again is answered again, and nothing is done again (SPEC §17).
+//! Acts requested over HTTP, each under a key: a repeated request gets the same answer, and nothing is done twice (SPEC §17).
 
 use std::path::Path;
 

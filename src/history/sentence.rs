@@ -1,6 +1,6 @@
-//! What happened, as one person would tell it to another: `finished after 9m`, `asks for approval: rm -rf build`. The log of
-//! the dashboard, the list of one terminal and `fleetwatch history` show these sentences; what says nothing to a person,
-//! such as a draft that comes and goes, has none and is told by its fields.
+//! What happened, in sentences for people: `finished after 9m`, `asks for approval: rm -rf build`. The log of
+//! the dashboard, the list of one terminal and `fleetwatch history` show them. What means nothing to a person,
+//! such as a draft that comes and goes, has no sentence and is shown by its fields.
 
 use super::record::{Body, FollowUpRecord, OperatorAction, Sent, StoredInput, StoredTransition, What};
 use super::{IntentState, PublicState};

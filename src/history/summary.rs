@@ -1,4 +1,4 @@
-//! A summary of each server as it is now, for tmux's status line and others who must not ask tmux once more.
+//! A summary of each server as it is now, for tmux's status line and others that must not ask tmux again.
 
 use std::collections::BTreeMap;
 

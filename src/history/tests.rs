@@ -1,4 +1,4 @@
-//! What holds over the parts of the history together.
+//! Tests that span the parts of the history.
 
 mod outbox;
 mod reading;

@@ -1,4 +1,4 @@
-//! What was done by the day and by the hour: how long each had the turn, how turns ended, and what was used.
+//! Totals by day and by hour: how long each side had the turn, how turns ended, and what was used.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::{Range, Sub};

@@ -1,4 +1,4 @@
-//! What stands for the client in a build without the feature `serve`.
+//! A stand-in for the client in a build without the feature `serve`.
 
 use std::path::Path;
 use std::time::Duration;

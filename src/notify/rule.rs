@@ -1,4 +1,4 @@
-//! A rule: which occasions in which terminals are told, how, and when not.
+//! A rule: which occasions in which terminals are announced, how, and when not.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The part of all others: the owner tells them.
+//! The clients' part: they get everything from the owner.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The owner's part: it polls, and hands every input on to its clients.
+//! The owner's part: it polls, and passes every input on to its clients.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who polls a server: the process that holds a lock on a file, which the system takes back when it ends, however it ends.
+//! Who polls a server: the process that holds a lock on a file, which the system releases however the process ends.
 //! It listens on the socket beside the file.
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Clients on other machines. They say and hear what those on this one do, through a connection that `fleetwatch serve` hands
-//! on to the owner of a server, after it has taken out what their token is not good for.
+//! Clients on other machines. They exchange the same messages as those on this one, through a connection that `fleetwatch serve`
+//! relays to the owner of a server, without what their token does not allow.
 
 use std::io;
 use std::sync::Arc;

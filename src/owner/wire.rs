@@ -1,4 +1,4 @@
-//! What owner and clients say to each other: lines of JSON, each one message.
+//! The messages between owner and clients: one JSON line each.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! Has the bells of declared task sessions counted, and what ends in them kept, for as long as a process watches.
+//! Has the bells of declared task sessions counted, and their windows kept after their programs end, as long as a process watches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

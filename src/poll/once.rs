@@ -1,5 +1,5 @@
-//! A look at a server that is followed by no other one: of many panes it is told in parts, so that the fleet takes in some screens
-//! while tmux prints the next ones.
+//! A single poll of a server that no other one follows: with many panes it is reported in parts, so that the fleet takes in some
+//! screens while tmux prints the next ones.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

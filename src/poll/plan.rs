@@ -1,4 +1,4 @@
-//! Decides what to look at: which panes are watched, which are captured, and when to look again. No clock but the
+//! Decides what to poll: which panes are watched, which are captured, and when to poll again. No clock but the
 //! server's, no I/O.
 //!
 //! A pane is captured when something may have been printed since its last capture: `window_activity` or a fact of the

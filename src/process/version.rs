@@ -1,7 +1,7 @@
-//! The version of an agent that runs, from the path or the package of its executable (SPEC §3).
+//! The version of a running agent, from the path or the package of its executable (SPEC §3).
 //!
-//! Nothing is run to find it: agents are installed as packages that say their version in a file, or below a directory
-//! that is named after it. Only processes of this machine can be looked at so.
+//! Nothing is run to find it: agents are installed as packages that state their version in a file, or below a directory
+//! that is named after it. This works only for processes of this machine.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

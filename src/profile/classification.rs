@@ -1,4 +1,4 @@
-//! What a profile says of one screen.
+//! What a profile says about one screen.
 
 use std::ops::Range;
 use std::sync::Arc;

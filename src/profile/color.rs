@@ -1,4 +1,4 @@
-//! Colour classes: what a rule asks of a colour without naming the theme's number for it.
+//! Colour classes: what a rule requires of a colour, without naming the theme's number for it.
 
 use crate::screen::Color;
 

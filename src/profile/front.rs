@@ -1,4 +1,4 @@
-//! What has the operator's attention on a screen, and what that says of the surface (SPEC §4).
+//! What is in front on a screen, and what that says about the surface (SPEC §4).
 
 use super::classification::{EndMark, TurnEnd};
 use super::conclusion::Conclusion;

@@ -1,4 +1,4 @@
-//! What an agent makes of a text that is sent to it: some texts are no prompts to it, and some do not arrive as they are.
+//! What an agent makes of a text that is sent to it: it does not take some texts as prompts, and some do not arrive unchanged.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The dialog as seen: a screen reduced to what was said and asked (SPEC §6, DialogProjection).
 //!
-//! It is the transcript as it stands on the screen, not "the answer"; who wants an answer finds one with an
-//! [`AnswerAssociator`] of his own. Neither is ever part of the state.
+//! It is the transcript as it is on the screen, not "the answer"; callers that want an answer find one with their own
+//! [`AnswerAssociator`]. Neither is ever part of the state.
 
 use std::collections::BTreeSet;
 

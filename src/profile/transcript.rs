@@ -1,4 +1,4 @@
-//! What was said in a terminal, put together from the dialogs on screens that followed each other.
+//! What was said in a terminal, put together from the dialogs on consecutive screens.
 
 use super::projection::{DialogProjection, RowReason};
 use crate::agent_record::{Said, Speaker};

@@ -1,4 +1,4 @@
-//! What is sealed and signed.
+//! Encryption and signatures.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;

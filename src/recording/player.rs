@@ -1,4 +1,4 @@
-//! Playing a recording: the screens and pane facts that somebody watching would have seen, in its own time.
+//! Playing a recording: the screens and pane facts that a watcher would have seen, in the recording's own time.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;

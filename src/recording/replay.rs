@@ -1,5 +1,5 @@
-//! Driving the fleet with a recording exactly as live watching drives it: what is read from a recording in the tests is
-//! what an operator would have been told.
+//! Drives the fleet with a recording exactly as live watching does: what the tests read from a recording is
+//! what an operator would have seen.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Writing what tmux shows of a pane as asciicast v3, such that the [`super::Player`] gives the same frames again.
+//! Writes what tmux shows of a pane as asciicast v3, such that the [`super::Player`] returns the same frames.
 //!
 //! Every frame repaints the rows that changed, each whole and in its own styles, and then places the cursor, so that
 //! any player can show it, from any frame that repaints all rows on.

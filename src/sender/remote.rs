@@ -1,5 +1,5 @@
-//! Operations on terminals of another machine: `fleetwatch serve` there is asked to perform them, each once however often its
-//! answer is lost.
+//! Operations on terminals of another machine: `fleetwatch serve` there performs them, each once, however often its
+//! answer gets lost.
 
 use std::fs::File;
 use std::io::Read as _;

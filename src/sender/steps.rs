@@ -1,6 +1,6 @@
 //! The order in which a prompt is sent: check, check that nothing moves, paste, Enter, verify, perhaps Enter again.
 //!
-//! Pure: it is told what was seen and delivered and how long it has been, and says what to do next.
+//! Pure: it takes what was seen and delivered and how long it has been, and says what to do next.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! One sender at a time for each terminal: two texts at once would end up in one prompt. Among the tasks of a process a mutex
-//! sees to that, among the processes of a user a locked file, which the system lets go when its process ends.
+//! One sender at a time for each terminal: two texts at once would end up in one prompt. A mutex ensures this within a
+//! process, a locked file among the processes of a user; the system releases the lock when its process ends.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is known of an agent beside its state: its model, what it spent, what it was asked last (SPEC §14).
+//! What is known of an agent besides its state: its model, its cost, its last prompt (SPEC §14).
 
 use std::collections::BTreeMap;
 use std::fmt;

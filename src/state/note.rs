@@ -1,4 +1,4 @@
-//! What the operator says of terminals.
+//! The operator's notes, names and labels.
 
 use serde::{Deserialize, Serialize};
 

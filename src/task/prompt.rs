@@ -1,7 +1,7 @@
-//! Whether a task asks for something, told from its last lines and its cursor (SPEC §9).
+//! Whether a task asks for something, judged by its last lines and its cursor (SPEC §9).
 //!
-//! Words alone are none: an answered question, a log and a text about prompts hold the same ones. What tells them apart
-//! is where the cursor stands. A program that reads an answer leaves it right behind its question, or, when it printed
+//! Words alone do not decide: an answered question, a log and a text about prompts contain the same words. The place of the
+//! cursor distinguishes them. A program that reads an answer leaves it right behind its question, or, when it printed
 //! the question as a line, at the beginning of the next one.
 
 use super::snapshot::{self, PaneState, Preview};

@@ -1,4 +1,4 @@
-//! What one look at the task windows of a server showed.
+//! What one poll of the task windows of a server showed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Consecutive looks at the task windows of one server, and what happened between them.
+//! Consecutive polls of the task windows of one server, and what happened between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

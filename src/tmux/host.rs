@@ -1,9 +1,9 @@
 //! The connections to hosts: long-lived processes ([`Transport`]), each with a loop in a shell over there (`host.sh`) that runs
 //! what it is given. Everything that is asked of a host goes through them.
 //!
-//! A host has a few sessions, so that nothing that is sent waits for a slow look; each answers one request at a time. One whose
-//! answer is late, torn or not waited for is ended, and the next request begins another. What is sent is never sent twice: whoever
-//! asked decides what to do.
+//! A host has a few sessions, so that sending never waits for a slow poll; each answers one request at a time. A session whose
+//! answer is late, torn or no longer wanted is ended, and the next request starts another. Nothing is sent twice: the caller
+//! decides what to do.
 
 use std::collections::BTreeMap;
 use std::path::Path;

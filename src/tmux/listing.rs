@@ -1,4 +1,4 @@
-//! What a look prints, and how it is read.
+//! What a poll prints, and how it is read.
 //!
 //! A record is `NONCE KIND numbers NONCE (text NONCE)* tail`. Numbers are separated by commas; texts (names, title,
 //! command, directory) may hold anything that a pane cares to put there, but not the nonce of this call. The tail of

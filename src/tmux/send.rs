@@ -1,4 +1,4 @@
-//! Text and keys into a pane, in one command sequence with the check that it is still as it was seen (SPEC §11).
+//! Sends text and keys into a pane, in one command sequence with the check that it is still as it was seen (SPEC §11).
 
 mod guard;
 mod key;

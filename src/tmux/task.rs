@@ -1,4 +1,4 @@
-//! Task windows: started, started again and ended, with their words as they are and without a shell.
+//! Task windows: started, restarted and ended, with their arguments unchanged and without a shell.
 //!
 //! tmux hands a command of one word to a shell; `env` in front of it makes two. Every change is one script, in which the
 //! options of a window are set in the same pass of the server that made it: a program that ends at once is kept.

@@ -1,4 +1,4 @@
-//! Words that reach a command line: quoting for tmux's own language, and names that are checked first.
+//! Words for command lines: quoting for tmux's own language, and names that are checked first.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Since when a terminal is what it is said to be: each age is that of the thing it stands beside (SPEC §10).
+//! Since when a terminal has been in its state: each age belongs to the word beside it (SPEC §10).
 
 use super::publish::Published;
 use crate::state::{Attention, Availability, Phase, Since, State, UiContext};

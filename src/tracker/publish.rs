@@ -1,4 +1,4 @@
-//! What is told of a terminal, how one state differs from the next, and what follows from it for the operator (SPEC §2,
+//! What is published about a terminal, how one state differs from the next, and what that means for the operator (SPEC §2,
 //! §6–8).
 
 use serde::Serialize;

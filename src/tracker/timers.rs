@@ -1,5 +1,5 @@
 //! The windows of time that run in a tracker, by name: since when, until when, and what happens then (SPEC §7). Most run
-//! only in the time that looks cover, because what nobody looked at may have changed meanwhile.
+//! only in the time that polls cover, because unwatched terminals may have changed meanwhile.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What keys, the mouse and events do. What lies on top is asked first; what it does not know is done here, for all alike.
+//! What keys, the mouse and events do. The topmost overlay comes first; what it does not handle is done here, for all alike.
 
 mod table;
 mod tasks;

@@ -1,9 +1,9 @@
-//! The dialog that a terminal waits in, and its options, of which the operator takes one, ticks several, or types a
+//! The dialog that a terminal waits in, and its options: the operator takes one, ticks several, or types a
 //! text in the row of one.
 //!
 //! Nobody answers blind (SPEC §11): nothing is sent before all that is asked and the whole text of the chosen option
-//! have been on the screen. What is answered is the dialog that was shown: it goes with the request, and whoever sends
-//! looks again. When a dialog changes while it is shown, nothing is chosen any more, and keys do nothing for a second.
+//! have been on the screen. The answer is for the dialog that was shown: it goes with the request, and the sender
+//! checks it again. When a dialog changes while it is shown, the choice is cleared, and keys do nothing for a second.
 
 mod body;
 mod several;

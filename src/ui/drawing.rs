@@ -1,4 +1,4 @@
-//! A frame: which region is drawn where, and what lies over it.
+//! A frame: which region is drawn where, and the overlays on top.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;

@@ -1,9 +1,9 @@
 //! Which terminals are shown: a text that the operator types, word by word.
 //!
-//! A plain word fits to a name, an agent or a session that has its letters in order, or to a directory that has it as
-//! it is. `is:`, `agent:`, `host:`, `session:` and `label:` ask for one thing, by the beginning of what it is called; what is
-//! known of an agent by a part of it or by a number, and how long it has been as it is by `age:` and `waited:`; `!` in front turns
-//! a word around. Every word has to fit.
+//! A plain word matches a name, an agent or a session that has its letters in order, or a directory that contains it.
+//! `is:`, `agent:`, `host:`, `session:` and `label:` match the beginning of one field; facts about an agent are matched by a part
+//! or by a number, and how long it has been in its state by `age:` and `waited:`; `!` in front negates a word. All words must
+//! match.
 
 mod bar;
 

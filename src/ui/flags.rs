@@ -1,4 +1,4 @@
-//! What the operator has said of terminals in the dashboard: marked, pinned, muted.
+//! The operator's flags on terminals in the dashboard: marked, pinned, muted.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! What stands above the table, and in its place when there is nothing to list: how many need what, which servers
-//! answer, how old the data is, and what is shown other than usual.
+//! The header above the table, and what replaces the table when there is nothing to list: how many need what, which servers
+//! answer, how old the data is, and which display settings differ from the usual ones.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

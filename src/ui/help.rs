@@ -1,5 +1,5 @@
-//! Texts in a pop-up: the list of keys, from the live keymap, with what the marks mean; and why a terminal is said to
-//! be what it is.
+//! Texts in a pop-up: the list of keys, from the live keymap, with the meaning of the marks; and why a terminal is in its
+//! state.
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;

@@ -1,4 +1,4 @@
-//! Stopping what agents do: which key goes to whom, and only once the operator has read that and said so.
+//! Interrupting agents: which key goes to which agent, and only once the operator has read that and confirmed it.
 
 use std::sync::Arc;
 

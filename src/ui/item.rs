@@ -1,4 +1,4 @@
-//! What a row is about: the terminal of an agent, or a task beside the agents, and what the tables say of it.
+//! The subject of a row: an agent's terminal or a task, and what the tables say about it.
 
 use super::text;
 use crate::dialog::{Dialog, asked, bare};

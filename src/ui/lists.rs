@@ -1,5 +1,5 @@
-//! Lists of which one entry is taken: every action of the table with its key, what can be copied, which sessions are
-//! tasks, how servers answer, and the messages to agents that wait or of which it is not known whether they arrived.
+//! Lists to pick one entry from: every action of the table with its key, what can be copied, which sessions are
+//! tasks, how servers answer, and the follow-ups that wait or may not have arrived.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! The pane of the log: what happened and what the operator did, in one order of time, a short sentence each.
+//! The log pane: what happened and what the operator did, in order of time, one short sentence each.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! The line in which the operator says something of terminals: a note, a name or a label.
+//! The line in which the operator types a note, a name or a label.
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;

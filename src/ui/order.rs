@@ -1,4 +1,4 @@
-//! The cursor: where nobody has moved it, it is at the top, whatever stands there; then it stays on its row while the
+//! The cursor: until somebody moves it, it is at the top, whatever is there; after that, it stays on its row while the
 //! rows move.
 
 use super::arrangement::{Group, RowKey, TableRow};

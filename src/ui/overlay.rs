@@ -1,5 +1,5 @@
-//! What may lie over the table and have the keyboard: a popup, a prompt, a whole view. Each one is a file of its own
-//! that implements [`Overlay`]; the dashboard knows nothing of them but this.
+//! Overlays over the table that have the keyboard: a popup, a prompt, a whole view. Each is in its own file and
+//! implements [`Overlay`], which is all that the dashboard knows about them.
 
 use std::collections::HashMap;
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! A mode in which every key goes to a terminal as it is, but for the one that leaves it.
+//! A mode in which every key goes to a terminal unchanged, except the one that leaves it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Messages that come and go by themselves and never take the keyboard, and the words for what came of an operation.
+//! Messages that come and go by themselves and never take the keyboard, and the words for the outcome of an operation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};

@@ -1,4 +1,4 @@
-//! What was done on a day: who worked and who waited for the operator, hour by hour, with how turns ended and what was used.
+//! The day: who worked and who waited for the operator, hour by hour, with how turns ended, tokens and cost.
 
 use std::borrow::Cow;
 

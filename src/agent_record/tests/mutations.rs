@@ -1,5 +1,5 @@
-//! Lines of real records with faults: whatever an agent, a full disk or somebody else writes there, the reader says something
-//! or nothing, and keeps no more of it than of an honest line.
+//! Malformed lines of real records: whatever an agent, a full disk or somebody else writes there, the reader says something
+//! or nothing, and keeps no more of it than of a well-formed line.
 
 use serde_json::{Map, Value, json};
 

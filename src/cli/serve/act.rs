@@ -1,4 +1,4 @@
-//! What can be done: prompts, answers and keys, by the way that every operation goes (SPEC §11), each request once.
+//! The routes that act: prompts, answers and keys, sent like every operation (SPEC §11), each request once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What every request has to pass: whom it is addressed to, where it comes from, whose token it has, and how many come.
+//! The checks that every request must pass: its address, its origin, its token, and the rate limit.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

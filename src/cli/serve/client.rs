@@ -1,5 +1,5 @@
-//! Dashboards and commands on other machines (`--connect`): they follow the owners as those on this machine do, through a
-//! connection that is taken over from HTTP.
+//! Dashboards and commands on other machines (`--connect`): they follow the owners like clients on this machine, through an
+//! upgraded HTTP connection.
 
 use axum::Extension;
 use axum::Json;

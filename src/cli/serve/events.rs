@@ -1,5 +1,5 @@
-//! What happens, for those who follow it: the lines of `watch --json`, each with a number, the newest of them kept. Whoever
-//! follows reads them at their own pace; who falls behind what is kept begins again with all that there is.
+//! The event stream: the lines of `watch --json`, each with a number, of which the newest are kept. Each reader reads at its
+//! own pace; one that falls behind what is kept starts over with the full state.
 
 use std::collections::VecDeque;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Where requests come in: a port or a socket, so many connections at once, and none that keeps its place by doing nothing.
+//! Where requests come in: a port or a socket, with a limit on connections, of which idle ones are closed.
 
 use std::fmt;
 use std::io;

@@ -1,5 +1,5 @@
-//! What Prometheus reads, in OpenMetrics: how many terminals stand how, how long operators are waited for and turns take, what
-//! was sent, and how watching goes.
+//! Metrics for Prometheus, in OpenMetrics: terminals by state, how long agents waited for the operator and turns took, what
+//! was sent, and how well servers answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The page: one file that the browser is let run as it is, and a worker that shows notices while it is closed.
+//! The page: one file whose script the browser may run only unchanged, and a worker that shows notices while it is closed.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Which browsers are told when somebody waits: what they have to know, and what they ask for.
+//! Web Push subscriptions: what a browser needs to subscribe, and the routes that add and remove one.
 
 use axum::Json;
 use axum::extract::{Extension, Request, State};

@@ -1,4 +1,4 @@
-//! `fleetwatch token`: makes, lists and revokes the tokens with which `serve` is asked.
+//! `fleetwatch token`: makes, lists and revokes the tokens that give access to `serve`.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -1,4 +1,4 @@
-//! What set-up finds in the files, and the change that it proposes: text in, text out.
+//! What setup finds in the files, and the change that it proposes: text in, text out.
 
 use toml::{Table, Value};
 

@@ -1,4 +1,4 @@
-//! What the TOML parser and serde say of a text, in words that name the key and what was meant.
+//! Errors of the TOML parser and serde, in words that name the key and what was meant.
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The outbox: each thing is told once, whoever reads it, and sent once or not at all, whoever dies when.
+//! The outbox: each event is reported once, whichever process reads it, and each message is sent once or not at all, whenever a
+//! process dies.
 
 use super::*;
 use crate::follow_up::{FollowUpRule, MessageEvent, Wanted};

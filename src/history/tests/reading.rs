@@ -1,4 +1,4 @@
-//! What others read of it: what is sent and was killed, as it happens, and the answers to questions.
+//! What other processes read: what is sent and killed, as it happens, and the answers to questions.
 
 use super::outbox::queue;
 use super::*;

@@ -1,5 +1,5 @@
-//! Of several processes that watch the same terminals one writes; and whatever befalls the file, recording goes on, says so, and
-//! writes again as soon as it can.
+//! Of several processes that watch the same terminals, one writes. Whatever happens to the file, recording continues, says so,
+//! and writes again as soon as it can.
 
 use super::timeline::{Holder, timeline};
 use super::*;

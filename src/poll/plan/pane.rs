@@ -1,4 +1,4 @@
-//! What is remembered of one pane, and what that says of the next look at it.
+//! What is remembered of one pane, and what the next poll must ask about it.
 
 use std::sync::Arc;
 

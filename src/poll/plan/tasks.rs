@@ -1,4 +1,4 @@
-//! Which windows are tasks, and what a look shows of them.
+//! Which windows are tasks, and what a poll shows of them.
 //!
 //! Their panes are captured by the same rules as those of agents: one in which nothing happens costs a row of the listing.
 

@@ -1,4 +1,4 @@
-//! Asks a database that an agent keeps about all its sessions what is known of one, and changes nothing beside it.
+//! Reads one session from a database that an agent keeps about all of them, and creates no files beside it.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;

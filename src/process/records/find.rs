@@ -1,4 +1,4 @@
-//! Where an agent's records lie: by proof that a file is of its process, or by the directory that it works in.
+//! Where an agent's records are: by proof that a file belongs to its process, or by the directory that it works in.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

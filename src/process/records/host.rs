@@ -1,7 +1,7 @@
 //! The processes and files of a host with /proc, read over its connection.
 //!
-//! What all agents need at a poll is asked at once; the rest where it is needed. What is strange is not there; after what is torn
-//! or late nothing more is asked until the next poll.
+//! What all agents need in a poll is requested at once, the rest when needed. Unexpected data counts as absent; after a torn
+//! or late answer, nothing more is requested until the next poll.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};

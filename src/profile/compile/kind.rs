@@ -1,4 +1,4 @@
-//! Kinds of rows: a pattern, and what is asked of the style.
+//! Kinds of rows: a pattern, and conditions on the style.
 
 use std::ops::Range;
 

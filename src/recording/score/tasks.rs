@@ -1,6 +1,6 @@
-//! How well what is said of tasks agrees with the truth of recordings of shells: `task`, `exit_code`, `prompt`, `bells`.
+//! How well the state of tasks agrees with the truth of recordings of shells: `task`, `exit_code`, `prompt`, `bells`.
 //!
-//! A recording is looked at as a live window is, by polls. A state may lag the truth by the same second as that of an
+//! A recording is polled like a live window. A state may lag the truth by the same second as that of an
 //! agent. A recording holds one sticky bell flag and no counter, so that of bells only "some" and "none" are told apart.
 
 use serde_json::{Map, Value};

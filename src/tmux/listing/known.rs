@@ -1,4 +1,4 @@
-//! What is known of the panes of a server from the looks before, and what the next one has to list for it to be complete.
+//! What is known of a server's panes from earlier polls, and what the next one must list to complete it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

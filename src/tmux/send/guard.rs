@@ -1,8 +1,8 @@
-//! What a decision to send rests on, as a condition that tmux tests in the command sequence that sends.
+//! What a decision to send is based on, as a condition that tmux tests in the command sequence that sends.
 //!
-//! tmux's `#{C/r:…}` tells the first row of the visible screen that a regular expression fits (checked in the sources of
-//! 3.2a to 3.7c). So a row is tested by its whole text and by where that stands first. A row that reads like one further
-//! up cannot be told from it, and is not tested.
+//! tmux's `#{C/r:…}` gives the first row of the visible screen that matches a regular expression (checked in the sources of
+//! 3.2a to 3.7c). So a row is tested by its whole text and by where that text first occurs. A row with the same text as one
+//! further up cannot be distinguished from it, and is not tested.
 //!
 //! A condition that does not hold is tried again with what the next look shows. No part of it is given up because it failed:
 //! who draws the screen could make any part fail, and then draw another screen. Only what is known to tick beside what is

@@ -1,9 +1,9 @@
-//! Counting bells, and keeping programs that have ended, in declared task sessions: the one exception to leaving no trace.
+//! Counts bells, and keeps windows open when their programs end, in declared task sessions: the one exception to leaving no trace.
 //!
-//! Bells are counted by a hook in tmux's own language, in an array index of its own. A session that has a hook array does
-//! not run the global one any more, so that the user's global hooks are copied into it, and taken out again with ours.
-//! Each process that watches adds its name to the session; the last one that leaves takes everything away. What a killed
-//! process left is found by its name, and mended by the next one.
+//! Bells are counted by a hook in tmux's own language, at its own array index. A session that has a hook array does
+//! not run the global one any more, so the user's global hooks are copied into it, and removed again with ours.
+//! Each process that watches adds its name to the session; the last one that leaves removes everything. What a killed
+//! process left is found by its name, and cleaned up by the next one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Whom a prompt is for: what stands in its way there, and of several who will get it, who will not and why, the
-//! question before it goes, and what became of it at each.
+//! Who gets a prompt: what stands in its way; with several agents, who will get it, who will not and why, the
+//! question before it is sent, and each outcome.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! The table has the keyboard: moving in it, opening what lies over it, order, groups, filter, marks, and
-//! the layout.
+//! Keys of the table: moving in it, opening overlays, order, groups, filter, marks, and the layout.
 
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{Attention, Availability, NotePart, Phase, TaskStatus};

@@ -1,4 +1,4 @@
-//! What is asked before tasks end, run again or leave.
+//! The questions before tasks are killed, run again or removed.
 
 use crate::fleet::View;
 use crate::task::Task;

@@ -1,4 +1,4 @@
-//! The way through the terminals that wait, and through those that are worth a look where none does.
+//! Going through the terminals that wait, or, if none does, through those that need attention.
 
 use crate::fleet::View;
 use crate::time::{Span, Timestamp};

@@ -1,4 +1,4 @@
-//! The box of a dialog: what the agent asks and its options, as lines to be read, and below what is sent.
+//! The box of a dialog: the agent's question and options as lines to read, and below them what will be sent.
 
 use std::borrow::Cow;
 use std::ops::Range;

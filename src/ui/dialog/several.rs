@@ -1,8 +1,8 @@
 //! The dialogs of several terminals, answered with one option that they have in common.
 //!
 //! What holds for one dialog holds for each of them: all of its text has been on the screen before anything is sent,
-//! the dialog that was shown goes with its answer, and whoever sends looks again. One that changes meanwhile is taken
-//! out, which the box says, and then nothing is chosen any more and keys do nothing for a second.
+//! the dialog that was shown goes with its answer, and the sender checks it again. One that changes meanwhile is taken
+//! out, which the box says; then the choice is cleared and keys do nothing for a second.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the view asks the history for, once each, and what becomes of the answers.
+//! What the view asks the history for, once each, and what happens with the answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

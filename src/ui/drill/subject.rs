@@ -1,4 +1,4 @@
-//! What the view is about: an agent's terminal or a task, as it was seen last, and everything that is known of it.
+//! The subject of the view: an agent's terminal or a task, as last seen, and everything that is known of it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

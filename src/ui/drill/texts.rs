@@ -1,5 +1,5 @@
-//! What is read beside the list: what was said, as far as screens showed it, and what followed from what: of now as the
-//! profile explains it, of an earlier time as it was kept.
+//! The texts beside the list: what was said, as far as screens showed it, and why a state was what it was: for now as the
+//! profile explains it, for an earlier time as it was stored.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What a frame is drawn from and with: its look and its time, titles, boxes, the keys worth showing, and the last step
-//! that brings it down to what the terminal can show.
+//! What a frame is drawn with: its look and its time, titles, boxes, the keys worth showing, and the last step
+//! that reduces it to what the terminal can show.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! A list of which the operator takes one entry, narrowed down by typing.
+//! A list from which the operator picks one entry; typing narrows it down.
 
 use std::fmt;
 

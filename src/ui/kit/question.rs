@@ -1,5 +1,5 @@
-//! A box for what has to be read before a key of it does something. Where there is little room its blank rows go first,
-//! then its frame; where not even a few rows of the text can be shown, nothing is done from there.
+//! A box for what must be read before its keys do anything. If there is little room, its blank rows go first,
+//! then its frame; if not even a few rows of the text fit, its keys do nothing.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};

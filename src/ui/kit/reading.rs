@@ -1,5 +1,5 @@
-//! A text that has to be read before something is sent (SPEC §11): wrapped to its place, scrolled to its end, and with
-//! what of it has been on the operator's screen.
+//! A text that must be read before something is sent (SPEC §11): wrapped to its place, scrolled to its end, with a record of
+//! which parts have been on the operator's screen.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What of a text or a list is in view, and searching in it: the one scroll model of pop-ups, texts and lists.
+//! Which part of a text or a list is in view, and searching in it: the one scroll model of pop-ups, texts and lists.
 
 use std::ops::Range;
 

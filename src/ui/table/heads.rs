@@ -1,4 +1,4 @@
-//! The heads of groups in the table, with what they count one below the other.
+//! The heads of groups in the table, with their counts aligned.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
