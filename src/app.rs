@@ -124,7 +124,7 @@ struct App {
     /// What holds now of the configuration.
     config: Config,
     watch: FileWatch,
-    /// What is to be done with what came of tasks that have ended.
+    /// What to do with the results of async tasks that have ended.
     done: mpsc::UnboundedReceiver<Continuation>,
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
@@ -361,7 +361,7 @@ impl App {
         }
     }
 
-    /// Tells what the rules want told of what is shown now.
+    /// Announces what the rules want of the current state.
     fn deliver(&mut self) -> io::Result<()> {
         let now = poll::now();
         self.engine.mute(self.ui.mutes_all());

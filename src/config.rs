@@ -57,7 +57,7 @@ pub struct Config {
     pub notify: Vec<NotifyRule>,
     /// Which agents are told what happens in other terminals.
     pub follow_up: Vec<FollowUpRule>,
-    /// Through which push services browsers may be told.
+    /// The push services that notices may go through.
     pub push_services: PushServices,
 }
 

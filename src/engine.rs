@@ -70,7 +70,7 @@ pub enum Update {
     Message(IntentNews),
     /// An operation of this process has come further.
     Operation(OperationEvent),
-    /// What came of a notice or a follow-up.
+    /// The outcome of a notice or a follow-up.
     Delivery(DeliveryEvent),
 }
 
@@ -285,7 +285,7 @@ impl Engine {
         self.updates.pop_front()
     }
 
-    /// Takes in what the operator has done in this process: the history keeps it, and the other processes are told.
+    /// Takes in what the operator has done in this process: the history keeps it, and the other processes hear of it.
     pub fn handle_local(&mut self, input: Input, now: Timestamp) {
         let server = match &input {
             Input::Seen { key } => {
@@ -330,7 +330,7 @@ impl Engine {
         acting.dispatcher.follow(&self.fleet.view(now), operator)
     }
 
-    /// Mutes what the operator is told, or lets the rules hold again.
+    /// Mutes all notices, or lets the rules apply again.
     pub fn mute(&mut self, muted: bool) {
         self.acting.iter_mut().for_each(|acting| acting.dispatcher.mute(muted));
     }

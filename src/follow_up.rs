@@ -35,7 +35,7 @@ pub struct FollowUpRule {
     pub on: BTreeSet<Occasion>,
     /// The terminals that it is about, by their names.
     pub from: Pattern,
-    /// The agent that is told, by its name.
+    /// The agent to tell, by its name.
     pub to: String,
     /// What is said of an event, with `{text}`, `{source}` and `{event}`; `None` is the text.
     pub template: Option<String>,

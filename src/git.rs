@@ -316,7 +316,7 @@ impl Git {
         told.filter(|path| path.is_absolute()).or_else(usual)
     }
 
-    /// A command that reads no repository, unless it is told one, started in a directory of ours.
+    /// A command that reads no repository unless it is given one, started in a directory of fleetwatch's.
     fn anywhere(&self, own: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().env("PATH", &self.path).current_dir(own);

@@ -29,7 +29,7 @@ use crate::fleet::{
 };
 use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
-/// What time it is. Everything above and below is told the time; the poller is where it comes from.
+/// What time it is. Everything above and below takes the time as an argument; it comes from the poller.
 pub use crate::history::now;
 use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, Thoroughness, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
@@ -190,7 +190,7 @@ pub struct ServerPoll {
 }
 
 impl ServerPoll {
-    /// What the fleet is told, tasks first: whoever waits for a server's report then knows of both.
+    /// What the fleet gets, tasks first, so that whoever waits for a server's report knows of both.
     pub fn inputs(self) -> impl Iterator<Item = Input> + Send {
         let reports = [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))];
         self.known.into_iter().chain(reports.into_iter().flatten())
@@ -325,7 +325,7 @@ impl ServerPoller {
         self.conclude(looked).await
     }
 
-    /// What is told of a look.
+    /// What a poll reports.
     async fn conclude(&mut self, looked: Result<PollReport, Error>) -> ServerPoll {
         let (replaced, outcome, tasks) = match looked {
             Ok(told) => {
@@ -530,7 +530,7 @@ impl ServerPoller {
         }
     }
 
-    /// Adds what is known of the repositories that agents work in. They are read meanwhile; what is new is told at a later look.
+    /// Adds what is known of the repositories that agents work in. They are read in the background; a later poll reports what is new.
     async fn read_git(&mut self, panes: &mut [PaneReport]) {
         let Some(git) = &mut self.git else { return };
         let directory = |pane: &PaneReport| {

@@ -128,7 +128,7 @@ impl Sender {
         to.tool.as_deref().map(|tool| self.profiles().input(tool)).unwrap_or_default()
     }
 
-    /// Performs an operation: writes it down, does it, and writes down what came of it.
+    /// Performs an operation: records it, does it, and records its outcome.
     pub async fn perform(&self, operation: Operation, mut gate: impl Gate) -> Outcome {
         let operation = Arc::new(operation);
         // An agent cuts the blanks off a prompt; of nothing but blanks it makes none, and of nothing there is nothing to tell.

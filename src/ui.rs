@@ -144,7 +144,7 @@ pub enum Request {
     Quit,
     /// Stop the process as the shell's Ctrl-Z does.
     Suspend,
-    /// Draw every cell anew.
+    /// Redraw every cell.
     Redraw,
     /// Read configuration, keymap and theme again.
     Reload,
@@ -283,7 +283,7 @@ pub struct Ui {
     /// When a dialog was last answered from here.
     answered: Option<Timestamp>,
     last_click: Option<(RowKey, Timestamp)>,
-    /// The result that was last told to have been seen, so that it is told once.
+    /// The result that was last reported as seen, so that it is reported only once.
     reported_seen: Option<(TerminalKey, Timestamp)>,
     drawn: Drawn,
 }

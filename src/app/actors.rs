@@ -17,7 +17,7 @@ use crate::tmux::{Inside, Key};
 /// What the dashboard does once a task has ended.
 pub(super) type Continuation = Box<dyn FnOnce(&mut App) -> Result<(), AppError> + Send>;
 
-/// Whoever carries out what is asked for.
+/// Carries out requests.
 pub(super) struct Actors {
     sender: Sender,
     /// The tmux that the dashboard itself runs in.
@@ -76,7 +76,7 @@ impl Actors {
         }
     }
 
-    /// Does something that takes time, and then something with what came of it.
+    /// Does something that takes time, and then something with the result.
     pub(super) fn work<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,

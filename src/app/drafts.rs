@@ -13,13 +13,13 @@ use crate::poll;
 use crate::status::Status;
 use crate::ui::Ui;
 
-/// Whoever keeps drafts.
+/// Keeps drafts.
 pub(super) struct DraftStore {
     drafts: Option<Arc<Drafts>>,
     keeper: Keeper<Vec<Draft>>,
-    /// What was left the last time, until it is told.
+    /// What was left the last time, until it is reported.
     found: Vec<Draft>,
-    /// Why there is no place for drafts, until it is told.
+    /// Why there is no place for drafts, until it is reported.
     trouble: Option<String>,
 }
 

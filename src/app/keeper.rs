@@ -91,7 +91,7 @@ impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
     }
 }
 
-/// Whoever remembers what the operator has chosen of the look.
+/// Remembers the operator's choices of layout and columns.
 pub(super) struct ChoiceStore {
     /// `None` where there is no place for it: the choice lives as long as the dashboard.
     file: Option<PathBuf>,

@@ -84,7 +84,7 @@ impl Lent {
 }
 
 impl App {
-    /// Gives the terminal to another program until it ends; the operator is told when it cannot be started.
+    /// Gives the terminal to another program until it ends; a message says when it cannot be started.
     pub(super) fn hand_over(&mut self, command: Command, name: String, purpose: LendPurpose) -> Result<(), AppError> {
         self.let_go();
         // What was typed ahead was meant for the dashboard: no agent's prompt and no editor gets it.

@@ -17,7 +17,7 @@ pub(super) fn options(wanted: &config::UiConfig, directories: &[PathBuf]) -> Res
     Ok(environment.options(wanted, keymap(directories)?, theme(environment.theme(wanted), directories)?))
 }
 
-/// The same, read again: what is wrong stays as it was before, and is told.
+/// The same, read again: what has an error stays as it was, and the error is shown.
 pub(super) fn options_again(
     wanted: &config::UiConfig,
     directories: &[PathBuf],

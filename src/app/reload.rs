@@ -68,7 +68,7 @@ pub(super) struct FileWatch {
     /// The other files from which the configuration has names of hosts.
     host_files: Vec<PathBuf>,
     read: Stamps,
-    /// The profiles that hold. Wrong ones are told of again whenever anything is read again.
+    /// The profiles in force. Wrong ones are reported again whenever anything is read again.
     profiles: Stamps,
     /// What the files were in the last look, if that was another than what was read: they are read when they stand
     /// still, and not while an editor writes them.

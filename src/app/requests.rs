@@ -28,7 +28,7 @@ use crate::ui::{Copied, Decision, Request, Topic, Waiting, decided};
 /// Earlier prompts that the composer offers, of one terminal and of all.
 const RECALLED: usize = 200;
 
-/// How a kill is told.
+/// The words for a kill.
 const KILLED: &str = "killed from the dashboard";
 
 /// How long a kill waits for the history, so that other processes know of it before the window is gone.
@@ -390,7 +390,7 @@ impl App {
         );
     }
 
-    /// Does something in the outbox, which takes time, and then something with what came of it.
+    /// Does something in the outbox, which takes time, and then something with the result.
     fn in_outbox<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Intents, Timestamp) -> Result<T, Trouble> + Send + 'static,

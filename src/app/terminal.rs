@@ -92,7 +92,7 @@ impl Tty {
         self.clear()
     }
 
-    /// Draws every cell anew with the next frame.
+    /// Redraws every cell with the next frame.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         // `Terminal::clear` would ask the terminal where its cursor is, and wait for an answer that somebody else reads.
         let size = self.terminal.size()?;

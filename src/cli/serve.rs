@@ -71,16 +71,16 @@ pub struct Args {
     pub allow_host: Vec<String>,
 }
 
-/// What a route asks the engine.
+/// A question of a route to the engine.
 type Inquiry = Box<dyn FnOnce(&mut Engine) + Send>;
 
 /// The name of the token that is shown as a code.
 const QR: &str = "qr";
 
-/// Inquiries that wait; with more than that, who asks waits.
+/// How many inquiries may wait; beyond that, the caller waits.
 const INQUIRIES: usize = 64;
 
-/// What routes have.
+/// What routes share.
 #[derive(Clone)]
 struct Served {
     inquiries: mpsc::Sender<Inquiry>,
@@ -88,20 +88,20 @@ struct Served {
     access: Arc<Access>,
     metrics: Arc<Mutex<Metrics>>,
     sender: Sender,
-    /// Places for what is done at the same time; at the end all of them are waited for.
+    /// Slots for acts in progress; at the end, all of them are awaited.
     acts: Arc<Semaphore>,
     /// Where the history is, if one is kept, and as whom this process signs what it writes there.
     history: Option<(PathBuf, Owner)>,
-    /// Through which push services browsers may be told.
+    /// The push services that notices may go through.
     push_services: PushServices,
-    /// What clients on other machines are told by.
+    /// Clients on other machines.
     clients: Arc<RemoteClients>,
     /// Whether `serve` ends.
     ending: watch::Receiver<bool>,
 }
 
 impl Served {
-    /// What the engine says to something, now.
+    /// Asks the engine something, now.
     ///
     /// # Errors
     /// `serve` ends.
@@ -109,7 +109,7 @@ impl Served {
         self.tell(move |engine| ask(engine)).await
     }
 
-    /// The same of something that it takes in.
+    /// The same for something that changes the engine.
     ///
     /// # Errors
     /// As [`Served::ask`].
@@ -124,7 +124,7 @@ impl Served {
 /// Runs the command until Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// The configuration is wrong, or nobody may listen there.
+/// The configuration is wrong, or it cannot listen there.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
     let tls = tls.map(|(certificate, key)| listener::encryption(certificate, key)).transpose()?;
@@ -198,7 +198,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     done
 }
 
-/// Watches, tells what happens, and answers what is asked, until the operator wants it to end.
+/// Watches, reports what happens, and answers inquiries, until the operator ends it.
 async fn answer(
     engine: &mut Engine,
     history: &History,
@@ -247,12 +247,12 @@ async fn answer(
     }
 }
 
-/// The numbers, which nobody holds for long.
+/// The metrics, which nobody locks for long.
 fn locked(metrics: &Mutex<Metrics>) -> MutexGuard<'_, Metrics> {
     metrics.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is answered when `serve` ends.
+/// The answer when `serve` is shutting down.
 fn ends() -> Denial {
     Denial::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back")
 }

@@ -19,7 +19,7 @@ const FILE_NAME: &str = "task-sessions.json";
 #[serde(transparent)]
 pub struct Adopted(BTreeSet<AdoptedSession>);
 
-/// One chosen session. It is chosen by its name, so that it is one of tasks as well when it is made anew.
+/// One chosen session. It is chosen by name, so that it is still a task session when it is created again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AdoptedSession {
     /// Empty for this machine.

@@ -21,7 +21,7 @@ use crate::screen::harmless;
 
 /// Commands that run at the same time at most; a burst of events must not become a burst of processes.
 const COMMANDS_AT_ONCE: usize = 4;
-/// Commands that wait for their turn at most; what comes then is not run, and that is told.
+/// How many commands may wait for their turn; beyond that, none is run, and a warning says so.
 const COMMANDS_WAITING: usize = 32;
 
 /// Carries deliveries out.
@@ -35,7 +35,7 @@ pub(super) struct Carrier {
     troubles: Troubles,
 }
 
-/// Where it is told what failed, each trouble once until it has passed.
+/// Where failures are reported, each trouble once until it has passed.
 #[derive(Clone, Debug)]
 pub(super) struct Troubles {
     told: Arc<Mutex<HashSet<String>>>,

@@ -23,7 +23,7 @@ use crate::private::Held;
 use crate::sender::{Gate, Sender};
 use worker::Worker;
 
-/// What the thread is told.
+/// Messages to the thread.
 pub(super) enum Order {
     Rules(Vec<FollowUpRule>),
     /// Whether this process acts for a server, by [`ServerId::word`].

@@ -187,7 +187,7 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(60),
     Duration::from_secs(240),
 ];
-/// What is on its way at most; what comes then is not sent, and that is told.
+/// How many may be on their way; beyond that, nothing is sent, and a warning says so.
 const UNDER_WAY: usize = 64;
 
 /// Places for what is on its way.

@@ -20,9 +20,9 @@ use crate::notify::Dispatch;
 use crate::push::{self, PushKey, PushServices, Reach, Subscription};
 use crate::token::TokenFile;
 
-/// How long a push service keeps what a browser has not taken, in seconds: what waits then is found by whoever looks.
+/// How long a push service keeps what a browser has not taken, in seconds: after that, the page itself shows what waits.
 const TTL: &str = "3600";
-/// Terminals that are told of one by one; more of them at one moment are told together.
+/// Up to this many terminals get a notice each; more of them at one moment share one.
 const ONE_BY_ONE: usize = 3;
 /// Letters of a topic, as many as may be.
 const TOPIC: usize = 32;
@@ -44,13 +44,13 @@ impl Message {
         Self { body: json!({ "text": text, "row": row, "topic": topic }), topic }
     }
 
-    /// What is told of a delivery.
+    /// The messages for a delivery.
     fn of(delivery: &Dispatch) -> Vec<Self> {
         let told = delivery.notices.iter().map(|notice| (row(&notice.document["state"]), notice.text.as_str()));
         Self::of_rows(told, &delivery.text())
     }
 
-    /// What is told of rows, oldest first: the last of each, or all of them in one line.
+    /// The messages for rows, oldest first: the last of each, or all of them in one line.
     fn of_rows<'a>(told: impl Iterator<Item = (Value, &'a str)>, all: &str) -> Vec<Self> {
         let mut last: BTreeMap<String, Self> = BTreeMap::new();
         for (row, text) in told {
@@ -222,7 +222,7 @@ struct Order {
 /// What became of a message.
 enum Told {
     Yes,
-    /// Nobody is to be told of it any more.
+    /// The subscription is gone: nobody gets it any more.
     NoMore,
 }
 

@@ -109,11 +109,11 @@ impl History {
     }
 }
 
-/// Rows of a table that are told as they are written, and again as they come further.
+/// Rows of a table that are reported when they are written, and again when they progress.
 pub(super) trait Feed: Send + 'static {
     type News: Send;
 
-    /// The number of the last row, and what of those before is told first.
+    /// The number of the last row, and which earlier ones are reported first.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -132,7 +132,7 @@ pub(super) struct FeedEntry<T> {
     progress: Progress,
     /// Whether it can come further.
     is_open: bool,
-    /// What is told of that, if anything.
+    /// What is reported of that, if anything.
     news: Option<T>,
 }
 
@@ -241,7 +241,7 @@ impl FollowedFile {
         std::mem::replace(&mut self.inode, inode).is_some()
     }
 
-    /// Opens the file anew the next time. It stays known: should another one have taken its place then, that one is new.
+    /// Reopens the file the next time. It is remembered: if another one has taken its place by then, that one counts as new.
     pub(super) fn close(&mut self) {
         (self.open, self.version) = (None, None);
     }
@@ -338,7 +338,7 @@ fn records(reader: &mut Reader, after: i64, open: &[i64], condition: &str) -> Re
     Ok(reader.select(&tail, [after])?.into_iter().map(|record| entry(record, now)).collect())
 }
 
-/// A record, which is told at once or, of an input, once its outcome is known.
+/// A record, which is reported at once or, for an input, once its outcome is known.
 fn entry(record: Stored, now: Timestamp) -> FeedEntry<Stored> {
     let has_ended = !matches!(&record.body, Body::Input(input) if input.outcome.is_none());
     let is_open = !has_ended && now.since(record.at) < LATEST_OUTCOME;

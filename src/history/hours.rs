@@ -106,7 +106,7 @@ fn day_of(hour: i64) -> i64 {
 /// Who is in the line of an hour, one after the other; what is left of it nobody watched.
 const WATCHED: [Holder; 5] = [Holder::Working, Holder::Waiting, Holder::Ready, Holder::Gone, Holder::Unknown];
 
-/// Has the hours added up anew from the one on in which a record was written late.
+/// Has the hours added up again, starting with the one in which a record was written late.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -12,7 +12,7 @@ use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, MessageEvent, Wante
 use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
 use crate::time::{Span, Timestamp};
 
-/// How long what an agent shows must stand until it is told: a dialog may be half drawn, a success premature.
+/// How long what an agent shows must last before it is reported: a dialog may be half drawn, a success premature.
 const HOLD: Span = Span::from_secs(1);
 /// Records that are read in one transaction.
 const BATCH: i64 = 256;
@@ -171,7 +171,7 @@ impl Intake<'_> {
         bodies.map(|body| serde_json::from_str(&body?).map_err(|_| Trouble::Damaged)).collect()
     }
 
-    /// How often an agent was told of a source lately.
+    /// How often an agent was told of a source recently.
     fn told(&self, source: &str, to: &str) -> Result<u64, Trouble> {
         let sql = "SELECT count(*) FROM outbox_events e JOIN outbox i ON i.id = e.intent
                    WHERE i.target = ?1 AND e.at > ?2 AND json_extract(e.body, '$.source') = ?3";

@@ -70,7 +70,7 @@ pub struct Intent {
     pub id: IntentId,
     /// Whom it is for, as the configuration names it, or as the terminal was called then.
     pub target: String,
-    /// The one terminal that a prompt is for; `None` of a message to whoever has the name.
+    /// The one terminal that a prompt is for; `None` for a message to whichever agent has the name.
     pub recipient: Option<TerminalKey>,
     pub created: Timestamp,
     pub expires: Option<Timestamp>,
@@ -96,7 +96,7 @@ impl Intent {
     }
 }
 
-/// What came of a decision.
+/// The outcome of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decided {
     Dismissed,
@@ -258,7 +258,7 @@ impl Intents {
         Ok(statement.query_row(params![sender, since.as_millis()], |row| row.get(0)).optional()?.flatten())
     }
 
-    /// Ends what has run out, and tells which; each of them is told to one process only.
+    /// Ends what has expired, and returns it; each is returned to only one process.
     ///
     /// # Errors
     /// The file cannot be written.

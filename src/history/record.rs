@@ -479,7 +479,7 @@ impl Body {
 }
 
 impl Stored {
-    /// An operation with what came of it, where no history keeps it.
+    /// An operation with its outcome, where no history keeps it.
     pub fn unwritten(operation: &Operation, outcome: &Outcome) -> Self {
         let Operation { at, producer, to, act } = operation;
         let input = StoredInput {

@@ -34,7 +34,7 @@ pub enum RequestProgress {
     Answered { status: u16, body: String },
     /// Somebody else does it now.
     UnderWay,
-    /// It was begun, and nobody knows what came of it.
+    /// It was begun, and its outcome is not known.
     Lost,
     /// The key was used for something else.
     Other,

@@ -24,7 +24,7 @@ const LONGEST_CHOICE: usize = 24;
 pub enum Actor {
     /// The agent or the task itself.
     Terminal,
-    /// The operator, in whichever process of fleetwatch, or whoever has a token of theirs.
+    /// The operator, in any fleetwatch process, or somebody with one of their tokens.
     You,
     /// A rule of the configuration.
     Fleetwatch,
@@ -49,7 +49,7 @@ impl Sentence {
         Self { actor, text: cut(&text, LONGEST), status, token: None }
     }
 
-    /// The same, done by whoever the history says.
+    /// The same, with the actor that the history names.
     fn by(self, sender: Option<&str>) -> Self {
         Self { token: sender.filter(|sender| sender.starts_with(TOKEN)).map(harmless), ..self }
     }
@@ -215,7 +215,7 @@ pub fn of_task(happening: &Happening) -> Sentence {
     Sentence::of(happening.as_status(), &happening.text(), "")
 }
 
-/// What was put into a terminal, and what came of it.
+/// What was sent into a terminal, and its outcome.
 fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
     if input.sender.starts_with("follow-up") {
         // The message itself is told.

@@ -368,7 +368,7 @@ impl Batch<'_> {
         keys.iter().try_for_each(|key| self.open_watch(key, None))
     }
 
-    /// Prolongs the watches of this process, after a stop by beginning them anew.
+    /// Prolongs the watches of this process; after a stop, it begins new ones.
     fn beat(&mut self, stopped: Option<Timestamp>) -> Result<(), Trouble> {
         let owner = self.owner.as_str();
         if let Some(at) = stopped {

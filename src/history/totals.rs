@@ -236,7 +236,7 @@ impl DoneInTime {
     }
 }
 
-/// What is told of one terminal.
+/// The totals of one terminal.
 struct TerminalTotals<'a> {
     terminal: &'a StoredTerminal,
     /// From when on it counts.

@@ -49,7 +49,7 @@ pub(super) enum Message {
     Summary(ServerSummary),
     /// This process writes what happens on a server as long as the lead holds, or no longer.
     Lead(ServerId, Option<Held>),
-    /// Whoever waits is answered whether all before this is in the store.
+    /// Tells the waiting caller whether everything before this is in the store.
     Flush(tokio::sync::oneshot::Sender<bool>),
 }
 
@@ -125,7 +125,7 @@ impl Writer {
         }
     }
 
-    /// Writes what comes until nobody can send any more; `progress` is told of each batch.
+    /// Writes what comes until nobody can send any more; `progress` hears of each batch.
     pub(super) fn run(mut self, messages: &Receiver<Message>, progress: &SyncSender<()>) {
         loop {
             let open = self.gather(messages);
@@ -271,7 +271,7 @@ impl Writer {
         self.next_beat.min(self.next_cleaning).min(self.next_adding)
     }
 
-    /// Opens the file anew the next time, unless the trouble is none of the connection's.
+    /// Reopens the file the next time, unless the trouble is not the connection's.
     fn note_trouble(&mut self, trouble: &Trouble) {
         self.damaged = *trouble == Trouble::Damaged;
         if !matches!(trouble, Trouble::Locked | Trouble::Full) {

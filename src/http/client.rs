@@ -29,7 +29,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// The longest answer that is read, in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// A connection to whoever answers.
+/// A connection to a server.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Whoever is at an address; encrypted, who that is is vouched for by an authority of the system's, or by the one in a file.
+    /// The server at an address; if encrypted, its identity is certified by one of the system's authorities, or by the one in a file.
     ///
     /// # Errors
     /// It is no address of HTTP, or the file has no certificate.

@@ -20,7 +20,7 @@ words! {
     }
 }
 words! {
-    /// How something is told.
+    /// How something is announced.
     Means {
         /// The bell of the operator's terminal.
         Bell = "bell",
@@ -140,7 +140,7 @@ impl NotifyRule {
     }
 }
 
-/// A part of each day in which nothing is told.
+/// A part of each day in which nothing is announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuietHours {
     from: Time,

@@ -72,7 +72,7 @@ impl ServerPoller {
         looked
     }
 
-    /// Whether the screens of these panes take tmux so long that some are taken in meanwhile. Tasks are told as a whole.
+    /// Whether the screens of these panes take tmux so long that some are taken in meanwhile. Tasks are reported all at once.
     fn is_told_in_parts(&self, due: &[PaneId]) -> bool {
         due.len() > PART && self.on_host.is_none() && !self.memory.has_task_among(due)
     }
@@ -118,7 +118,7 @@ impl ServerPoller {
         }
     }
 
-    /// What the fleet is told of some panes of a look, once they are captured.
+    /// What the fleet gets of some panes of a poll, once they are captured.
     async fn read_part(&mut self, look: &Listing, part: &[PaneId], more: Listing, at: Timestamp) -> Vec<PaneReport> {
         let part: BTreeSet<PaneId> = part.iter().copied().collect();
         self.memory.await_no_more(&part);

@@ -53,7 +53,7 @@ pub(super) struct ServerMemory {
 /// and what they show for as long.
 const AT_ONCE: usize = 64;
 
-/// What the fleet is told of one look.
+/// What the fleet gets from one poll.
 #[derive(Debug, Default)]
 pub(super) struct PollReport {
     pub panes: Vec<PaneReport>,
@@ -192,7 +192,7 @@ impl ServerMemory {
         self.awaited.retain(|pane| !panes.contains(pane));
     }
 
-    /// Whether one of these panes is told of as of a task.
+    /// Whether one of these panes is reported as a task.
     pub(super) fn has_task_among(&self, panes: &[PaneId]) -> bool {
         let tasks: BTreeSet<PaneId> =
             self.panes.iter().filter(|(_, pane)| pane.is_task()).map(|((id, _), _)| *id).collect();
@@ -209,7 +209,7 @@ impl ServerMemory {
         due.difference(&captured).filter(|id| !self.awaited.contains(id)).copied().collect()
     }
 
-    /// Puts together what the fleet is told at a time, from the look and from the captures that were fetched after it.
+    /// Puts together what the fleet gets at a time, from the poll and from the captures that were fetched after it.
     pub(super) fn report(&mut self, look: Listing, more: Listing, at: Timestamp) -> PollReport {
         let (sessions, others) = (self.task_sessions(&look.panes), self.other_sessions(&look.panes));
         let known = self.known_sessions(&look.panes);

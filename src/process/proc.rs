@@ -103,7 +103,7 @@ pub(super) fn began(pid: u32) -> Option<u64> {
     stat_field(pid, 19)
 }
 
-/// The session that a process is in. One that left its terminal's session serves whoever asks it.
+/// The session that a process is in. One that left its terminal's session is a service for all.
 pub(super) fn session(pid: u32) -> Option<u64> {
     stat_field(pid, 3)
 }

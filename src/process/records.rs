@@ -432,7 +432,7 @@ impl RecordFile {
         self.read_value(source, &json!({ "files": values }), clock);
     }
 
-    /// Asks a database anew when it has changed. One that cannot be asked now keeps what was known, and is asked again.
+    /// Reads a database again when it has changed. If it cannot be read now, what was known stays, and it is tried again.
     fn read_database(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
         let Followed { source, files, clock, .. } = *of;
         let workplace = self.workplace.clone()?;

@@ -49,7 +49,7 @@ pub struct RowFound {
     pub text: String,
 }
 
-/// One rule and what came of it.
+/// One rule and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleTried {
     pub rule: String,

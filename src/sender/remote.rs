@@ -46,7 +46,7 @@ impl Addressed {
     }
 }
 
-/// Has an operation performed. What it begins is told once it is on its way.
+/// Has an operation performed, and reports once it is on its way.
 pub(super) async fn perform(endpoint: &Endpoint, operation: &Operation, begin: &mut impl FnMut()) -> Outcome {
     let refuse = |why: &str| Outcome::from(Refusal::Other(why.to_owned()));
     let Recipient { key, tool, .. } = &operation.to;

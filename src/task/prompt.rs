@@ -247,7 +247,7 @@ pub(super) struct PromptDetector {
     asked: Option<TaskPrompt>,
     /// Since when the preview is the same.
     still_since: Timestamp,
-    /// The prompt of the last look, which is told only when the next look shows it as well.
+    /// The prompt of the last poll, which is reported only if the next poll shows it too.
     found: Option<TaskPrompt>,
     /// The prompt that stands.
     prompt: Option<TaskPrompt>,

@@ -346,7 +346,7 @@ fn is_place(before: &str) -> bool {
 
 // Why a task is said to stand as it does.
 
-/// Lines of output that are told of a program that has ended.
+/// How many lines of output are shown for a program that has ended.
 const LAST: usize = 3;
 
 /// The least code that says which signal ended a program.

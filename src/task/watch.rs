@@ -22,7 +22,7 @@ pub struct TaskTracker {
     /// The sessions whose baseline is known.
     sessions: BTreeSet<SessionId>,
     tasks: BTreeMap<WindowId, Task>,
-    /// Windows that the operator has killed, and how that is told.
+    /// Windows that the operator has killed, and the words for it.
     killed: BTreeMap<WindowId, String>,
     /// Since when the server cannot be asked, and how often it could not.
     #[serde(default)]

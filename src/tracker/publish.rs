@@ -262,7 +262,7 @@ impl Published {
         .collect()
     }
 
-    /// A dialog that takes the place of another one is told by what both ask (SPEC §10).
+    /// A dialog that takes the place of another one is recognised by what both ask (SPEC §10).
     fn change_of_dialog(&self, next: &Published) -> Option<Change> {
         let (from, to) = (self.dialog_name()?, next.dialog_name()?);
         let asked = |of: &Published| value(&of.assessment.operator_excerpt.as_deref().map(in_one_line));

@@ -26,9 +26,9 @@ words! {
         StaleActiveRecovery = "stale_active_recovery",
         /// A ready screen stands still while a turn is held to be in flight.
         FinalStableActiveRecovery = "final_stable_active_recovery",
-        /// Nothing can be told of the terminal.
+        /// Nothing can be said about the terminal.
         UnknownToStalled = "unknown_to_stalled",
-        /// Nothing can be told of the turn.
+        /// Nothing can be said about the turn.
         CompletionUnknownToStalled = "completion_unknown_to_stalled",
         /// Screen and record differ (SPEC §14).
         RecordDiffers = "record_differs",
@@ -138,7 +138,7 @@ impl Tracker {
 
 /// Looks that are further apart leave a gap between them, unless they come as slowly all along.
 const GAP: Span = Span::from_secs(3);
-/// After such a gap nothing is told of what went on before it.
+/// After such a gap, nothing is said about what went on before it.
 const LONG_GAP: Span = Span::from_secs(30);
 /// Within this time another process has taken over the looks of one that has ended or was stopped.
 pub const HANDOVER: Span = Span::from_secs(5);

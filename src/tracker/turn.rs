@@ -350,7 +350,7 @@ impl TurnTracker {
 
     /// Whether what changes on the screen may be the same text, drawn for another size.
     fn is_redrawn(&self, now: Timestamp) -> bool {
-        /// Agents draw themselves anew within this time.
+        /// Agents redraw themselves within this time.
         const REDRAW: Span = Span::from_millis(1000);
         self.resized_at.is_some_and(|at| now.since(at) < REDRAW)
     }

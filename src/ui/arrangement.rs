@@ -534,7 +534,7 @@ struct Heard {
 }
 
 impl Bells {
-    /// Takes note of what has rung. A task that runs again begins to count anew.
+    /// Takes note of what has rung. A task that runs again starts counting from zero.
     pub fn follow(&mut self, view: &View<'_>) {
         let mut before = std::mem::take(&mut self.of);
         for task in view.tasks.iter().filter(|task| rung(task) > 0) {

@@ -30,7 +30,7 @@ pub use recall::templates;
 
 /// What is said where there is nothing to start from.
 pub const NO_TEMPLATE: &str = "the configuration has no [[template]]";
-/// The rows that a text keeps for itself before keys are told beside it.
+/// The rows that a text keeps for itself before keys are shown beside it.
 const ROWS: u16 = 3;
 
 /// A prompt on its way to be sent.

@@ -106,7 +106,7 @@ impl Ui {
         requests
     }
 
-    /// Tells the operator what came of an operation.
+    /// Tells the operator the outcome of an operation.
     pub fn ended(&mut self, operation: &Operation, outcome: &Outcome, view: &View<'_>) {
         let key = &operation.to.key;
         let mut message = toast::told(operation, outcome);
@@ -410,7 +410,7 @@ impl Ui {
         }
     }
 
-    /// Lets all overlays know what came of something.
+    /// Tells all overlays the result of something.
     fn on_event(&mut self, event: OverlayEvent<'_>, view: &View<'_>) {
         for index in 0..self.overlays.len() {
             self.with(index, view, |overlay, cx| {

@@ -63,7 +63,7 @@ pub struct DialogBox {
     stage: Stage,
     /// Whether keys have gone to the dialog that is shown, whatever became of them.
     has_sent: bool,
-    /// What the operator is told below the options.
+    /// What the operator reads below the options.
     message: Option<(Status, String)>,
     /// Whether the keys that opened it were typed before anybody saw for what.
     is_ahead: bool,

@@ -284,7 +284,7 @@ pub enum Unclear {
 
 /// How alike a word and what was meant by it are at least, from 0 to 1.
 const ALIKE: f64 = 0.8;
-/// How many words are told that may have been meant.
+/// How many words are offered that may have been meant.
 const NEAREST: usize = 3;
 
 impl Unclear {

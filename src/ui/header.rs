@@ -20,7 +20,7 @@ use crate::time::{Span, Timestamp};
 
 /// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
 const EARLY: Span = Span::from_millis(100);
-/// From this age on the data is told to be old.
+/// From this age on, the header says how old the data is.
 const OLD: Span = Span::from_secs(5);
 
 /// A stretch of text in one style.
@@ -81,7 +81,7 @@ const DATA: usize = 9;
 /// A wait that takes as many cells as any: `9m59`.
 const LONGEST: Span = Span::from_secs(599);
 
-/// What is told of the servers.
+/// What the header says about the servers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Servers {
     All,
@@ -91,7 +91,7 @@ enum Servers {
     None,
 }
 
-/// What is told of who has waited longest for the operator.
+/// What the header says about the longest wait for the operator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LongestWait {
     Named,
@@ -103,9 +103,9 @@ enum LongestWait {
 struct Form {
     servers: Servers,
     wait: LongestWait,
-    /// How many counts are told in words; the others by their glyphs.
+    /// How many counts are shown with words; the others with their glyphs.
     words: usize,
-    /// How many counts are told at all.
+    /// How many counts are shown at all.
     counts: usize,
     data: bool,
 }

@@ -293,7 +293,7 @@ fn question(intent: &Intent, decision: Decision) -> Confirm {
     Confirm::new(title, lines, yes, vec![request])
 }
 
-/// What came of a decision, in words.
+/// The outcome of a decision, in words.
 pub fn decided(id: IntentId, decision: Decision, next: Option<IntentId>) -> String {
     match (decision, next) {
         (Decision::Resend, Some(next)) => format!("message {} is sent again, as number {}", id.0, next.0),

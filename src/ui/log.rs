@@ -36,7 +36,7 @@ impl Log {
         }
     }
 
-    /// What is told, newest first. What the operator does several times in a row, such as typing keys, is told once.
+    /// The entries, newest first. What the operator does several times in a row, such as typing keys, is one entry.
     fn lines<'a>(&'a self, view: &View<'a>) -> impl Iterator<Item = Line<'a>> {
         let mut events: Vec<Event<'a>> = view.recent.iter().map(Event::Terminal).collect();
         events.extend(view.task_events.iter().map(Event::Task));

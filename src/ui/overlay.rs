@@ -80,7 +80,7 @@ pub enum OverlayReply {
     Yes,
 }
 
-/// What came of something that was asked for.
+/// The result of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum OverlayEvent<'a> {
     /// An operation was performed, or was not.
@@ -282,6 +282,6 @@ pub trait Overlay: Debug {
         Flow::Stay
     }
 
-    /// Takes note of what came of something that was asked for, by whomever.
+    /// Takes note of the result of a request, whoever made it.
     fn on_event(&mut self, _news: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {}
 }

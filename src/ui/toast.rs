@@ -261,7 +261,7 @@ pub fn outcome_status(outcome: &Outcome) -> Status {
     }
 }
 
-/// What came of an operation, in a sentence.
+/// The outcome of an operation, in a sentence.
 pub fn told(operation: &Operation, outcome: &Outcome) -> String {
     let (name, why) = (&operation.to.name, outcome.detail().unwrap_or_default());
     match (&operation.act, outcome) {

@@ -70,7 +70,7 @@ impl TotalsWords {
     }
 }
 
-/// A length of time as it is told everywhere; what is more than nothing is at least a second.
+/// A length of time as it is shown everywhere; more than nothing is at least a second.
 fn length(span: Span) -> String {
     let least = if span == Span::ZERO { span } else { Span::from_secs(1) };
     times::running(span.max(least))

@@ -37,12 +37,12 @@ const BODY_BYTES: usize = 512 << 10;
 const MOST_KEYS: usize = 64;
 /// Characters of an idempotency key at most.
 const LONGEST_KEY: usize = 128;
-/// Operations that are performed at once; with more than that, who asks waits.
+/// How many operations may be in progress; beyond that, the caller waits.
 pub(super) const MOST: u32 = 32;
-/// How long it is waited for what another dialog says that stands in the place of the one that was answered.
+/// How long to wait for the text of a dialog that replaces the one that was answered.
 const ANOTHER_DIALOG: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// The header that makes a request one act, however often it is sent, and the one that says that it was done before.
+/// The header that makes a request one act, however often it is sent, and the one that marks a repeated answer.
 const KEY: &str = "idempotency-key";
 const REPEATED: &str = "idempotent-replayed";
 
@@ -153,14 +153,14 @@ impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
     }
 }
 
-/// What is answered to an act. It is kept for whoever asks for it again.
+/// The answer to an act. It is kept for a repeated request.
 struct Answered {
     status: StatusCode,
     fields: Map<String, Value>,
 }
 
 impl Answered {
-    /// What came of an operation.
+    /// The outcome of an operation.
     fn of(outcome: &Outcome) -> Self {
         let status = match outcome {
             Outcome::Accepted(_) => StatusCode::OK,
@@ -188,7 +188,7 @@ impl Answered {
 }
 
 impl From<Denial> for Answered {
-    /// What was refused before anything was tried.
+    /// A refusal before anything was tried.
     fn from(denial: Denial) -> Self {
         let Denial { status, fields } = denial;
         Self { status, fields }.with("outcome", "refused")
@@ -202,7 +202,7 @@ impl IntoResponse for Answered {
 }
 
 impl Served {
-    /// Does what is asked for, once, however often it is asked for; who asked need not stay to hear of it.
+    /// Does what a request asks for, once, however often it is repeated; the caller need not stay for the answer.
     async fn once<B, F>(
         self,
         ask: Ask<B>,
@@ -270,7 +270,7 @@ impl Served {
         outcome
     }
 
-    /// Has a prompt wait until its agent is ready.
+    /// Queues a prompt until its agent is ready.
     async fn queue(&self, to: Recipient, by: &Producer, text: String) -> Result<Answered, Denial> {
         let by = by.to_string();
         let post = move |path: &_, owner, now| {
@@ -297,7 +297,7 @@ impl Served {
     }
 }
 
-/// What was answered before.
+/// The answer that was given before.
 fn replayed(status: u16, body: &str) -> Result<Response, Denial> {
     let status = StatusCode::from_u16(status).map_err(Denial::broken)?;
     let fields = serde_json::from_str(body).map_err(Denial::broken)?;

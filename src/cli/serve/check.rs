@@ -18,13 +18,13 @@ use crate::cli::Failure;
 use crate::history;
 use crate::token::{Token, TokenFile};
 
-/// Requests that a token may make at once, and how many a second it gets back.
+/// The largest burst of requests for a token, and how many a second it gets back.
 const AT_ONCE: f64 = 100.0;
 const A_SECOND: f64 = 50.0;
 /// How long a body may take to arrive.
 const BODY: Duration = Duration::from_secs(10);
 
-/// What is answered to a request that is not done: its status, why, and what can be done about it.
+/// The answer to a refused request: its status, why, and what to do about it.
 #[derive(Clone, Debug)]
 pub(super) struct Denial {
     pub status: StatusCode,
@@ -37,7 +37,7 @@ impl Denial {
         Self { status, fields: fields.map(|(name, text)| (name.to_owned(), text.into())).into_iter().collect() }
     }
 
-    /// The same, and something that whoever asks goes on with.
+    /// The same, with a field that the caller needs to continue.
     pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.fields.insert(name.to_owned(), value.into());
         self
@@ -48,7 +48,7 @@ impl Denial {
         Self::new(status, failure, failure.remedy().unwrap_or_default())
     }
 
-    /// What can happen to the server itself.
+    /// A failure of the server itself.
     pub(super) fn broken(error: impl ToString) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, "`fleetwatch doctor` on that machine may say more")
     }
@@ -67,14 +67,14 @@ impl IntoResponse for Denial {
     }
 }
 
-/// Who asks, as every route behind [`check`] finds it.
+/// The caller, as every route behind [`check`] gets it.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     pub token: Token,
     pub peer: Peer,
 }
 
-/// What requests are checked by.
+/// What requests are checked against.
 #[derive(Debug)]
 pub(super) struct Access {
     pub tokens: TokenFile,
@@ -163,23 +163,23 @@ impl Access {
         is_left
     }
 
-    /// Lets everybody ask as often as they like, until they have spent that.
+    /// Refills all budgets.
     #[cfg(test)]
     pub(super) fn forget_spending(&self) {
         self.budgets.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Whether what is told to somebody may still be told to them.
+    /// Whether a caller may still get answers.
     pub(super) fn still_admits(&self, caller: &Caller) -> bool {
         let is_it = |token: &Token| token.is_same(&caller.token) && token.is_good(history::now());
         self.tokens.read().is_ok_and(|tokens| tokens.iter().any(is_it))
     }
 }
 
-/// Routes that tell nothing of the fleet, and are for everybody who gets here.
+/// Routes that reveal nothing about the fleet and need no token.
 const OPEN: &[&str] = &["/", "/sw.js", "/manifest.json", "/icon.png", "/healthz", "/openapi.json"];
 
-/// Lets a request through, or answers why not. Nothing of an answer is kept, framed or run by a browser.
+/// Lets a request through, or answers why not. No browser may keep, frame or run an answer.
 pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
     let may_pass = access.check_address(request.uri(), request.headers()).and_then(|()| {
         let is_open = request.method() == Method::GET && OPEN.contains(&request.uri().path());
@@ -228,12 +228,12 @@ pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes,
     })
 }
 
-/// What is answered where nothing is.
+/// The answer where there is no route.
 pub(super) async fn missing() -> Denial {
     Denial::new(StatusCode::NOT_FOUND, "there is nothing here", "the routes are in docs/serving.md")
 }
 
-/// What is answered to a method that a route does not know.
+/// The answer to a method that a route does not take.
 pub(super) async fn other_method() -> Denial {
     Denial::new(
         StatusCode::METHOD_NOT_ALLOWED,

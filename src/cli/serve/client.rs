@@ -23,7 +23,7 @@ use crate::token::Scope;
 /// News that wait for a slow client at most; it misses those that come then, and knows the same by the next look.
 const WAITING: usize = 256;
 
-/// What clients on other machines are told by.
+/// Clients on other machines.
 pub(super) struct RemoteClients {
     settings: Settings,
     servers: Vec<ServerId>,

@@ -45,7 +45,7 @@ mod tests {
         let good = [("200", "The terminal reacted.", done.clone()), ("202", "It waits in the outbox.", done)];
         let key = json!({
             "name": "Idempotency-Key", "in": "header", "required": true, "schema": { "type": "string", "maxLength": 128 },
-            "description": "A new one for each act. The same one again does nothing again, and is answered as before.",
+            "description": "A new one for each act. Repeated with the same key, a request does nothing again and gets the same answer.",
         });
         json!({ "operationId": id, "summary": what, "security": [{ "act": [] }], "parameters": [key],
             "requestBody": { "required": true, "content": { "application/json": { "schema": body } } },
@@ -96,13 +96,13 @@ mod tests {
         let mut schemas: Map<String, Value> = made.take_definitions(true);
         let outcome = json!({ "type": "object", "required": ["outcome"], "properties": {
             "outcome": { "enum": ["accepted", "queued"] }, "detail": { "type": ["string", "null"] },
-            "intent": { "type": "integer", "description": "The number in the outbox of what is queued." },
-            "dialog_outcome": { "description": "That of the answer, where a text followed it.", "const": "accepted" } } });
+            "intent": { "type": "integer", "description": "The number of the queued prompt in the outbox." },
+            "dialog_outcome": { "description": "The outcome of the answer, if a text followed it.", "const": "accepted" } } });
         let refused = json!({ "type": "object", "required": ["error", "hint"], "properties": {
             "error": text, "hint": text, "detail": { "type": ["string", "null"] },
             "may_pass": { "type": "boolean", "description": "Whether the same could be accepted later." },
             "outcome": { "enum": ["refused", "not_taken", "unverified", "under_way"] },
-            "dialog": { "description": "The dialog that is open, where that is why.", "anyOf": nullable["anyOf"] } } });
+            "dialog": { "description": "The open dialog, if that is the reason.", "anyOf": nullable["anyOf"] } } });
         schemas.extend([
             ("Outcome".to_owned(), outcome),
             ("Refused".to_owned(), refused),
@@ -116,7 +116,7 @@ mod tests {
             asked("target", "The terminal.", &text),
             asked("since", "A time, or how long ago: 2h.", &text),
             asked("until", "The same.", &text),
-            asked("kind", "Several with commas.", &text),
+            asked("kind", "Several, separated by commas.", &text),
             asked(
                 "limit",
                 "How many at most.",
@@ -129,8 +129,8 @@ mod tests {
         };
         let mut events = json!({ "operationId": "events", "summary": "What happens, as it happens: the lines of `watch --json`.",
             "responses": stream("text/event-stream", "Server-sent events.") });
-        events["parameters"] = json!([{ "name": "Last-Event-ID", "in": "header", "schema": text, "description": "Behind which it goes on." }]);
-        let metrics = json!({ "operationId": "metrics", "summary": "Numbers for Prometheus.",
+        events["parameters"] = json!([{ "name": "Last-Event-ID", "in": "header", "schema": text, "description": "The event to continue after." }]);
+        let metrics = json!({ "operationId": "metrics", "summary": "Metrics for Prometheus.",
             "responses": stream("application/openmetrics-text", "OpenMetrics.") });
         let open = json!([]);
         let health = json!({ "operationId": "healthz", "summary": "Whether it answers.", "security": open,
@@ -138,31 +138,31 @@ mod tests {
                 { "type": "object", "required": ["ok"], "properties": { "ok": { "const": true } } } } } } } });
         let one = |id, what, schema| of_a_terminal(get(id, what, ("As it is now.", schema), &["404", "409"]));
         let with_body = |id: &str, what: &str, body: &Value, bad: &[&str]| {
-            let good = [("200", "How many browsers this token has told now.", subscribed.clone())];
+            let good = [("200", "How many browsers this token has now.", subscribed.clone())];
             json!({ "operationId": id, "summary": what,
                 "requestBody": { "required": true, "content": { "application/json": { "schema": body } } },
                 "responses": answers(&good, &[&["400", "408", "413", "415"], bad].concat()) })
         };
         let push = json!({
             "get": get("pushOffer", "What a browser subscribes with.", ("Its key.", offer), &[]),
-            "post": with_body("subscribe", "Has a browser told when somebody waits.", &subscribe, &["409"]),
-            "delete": with_body("unsubscribe", "Has it told no more.", &unsubscribe, &[]),
+            "post": with_body("subscribe", "Turns on notices for a browser.", &subscribe, &["409"]),
+            "delete": with_body("unsubscribe", "Turns them off.", &unsubscribe, &[]),
         });
         let mut all = json!({
             "openapi": "3.1.0",
             "info": { "title": "fleetwatch", "version": env!("CARGO_PKG_VERSION"), "license": { "name": "MIT", "identifier": "MIT" },
-                "description": "The state of every coding agent in tmux, and the ways to act on it. `docs/serving.md` has the rules." },
+                "description": "The state of every coding agent in tmux, and ways to act on it. `docs/serving.md` has the rules." },
             "security": [{ "read": [] }],
             "paths": {
                 "/healthz": { "get": health },
                 "/metrics": { "get": metrics },
                 "/v1/terminals": { "get": get("terminals", "All terminals of agents.", ("Most urgent first.", list(&terminal)), &[]) },
-                "/v1/tasks": { "get": get("tasks", "All tasks.", ("Those that need somebody first.", list(&task)), &[]) },
+                "/v1/tasks": { "get": get("tasks", "All tasks.", ("Those that need you first.", list(&task)), &[]) },
                 "/v1/terminals/{id}": one("terminal", "One terminal or task.", either),
                 "/v1/terminals/{id}/dialog": one("dialog", "The dialog that is open, or null.", nullable),
                 "/v1/terminals/{id}/screen": one("screen", "What is on the screen.", screen),
                 "/v1/terminals/{id}/transitions": one("transitions", "The latest transitions.", list(&transition)),
-                "/v1/terminals/{id}/explain": one("explain", "Why it is said to be what it is.", json!({ "type": "object" })),
+                "/v1/terminals/{id}/explain": one("explain", "Why it is in its state.", json!({ "type": "object" })),
                 "/v1/history": { "get": history },
                 "/v1/events": { "get": events },
                 "/v1/push": push,

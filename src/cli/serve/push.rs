@@ -12,16 +12,16 @@ use crate::token::Token;
 
 /// The longest body of a request, in bytes.
 const BODY_BYTES: usize = 4 << 10;
-/// Browsers that one token has told at most.
+/// How many browsers a token may have.
 const MOST: usize = 8;
 
-/// What a browser has to know.
+/// What a browser needs to subscribe.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct PushOffer {
     /// The public key that it subscribes with.
     key: String,
-    /// How many browsers this token has told.
+    /// How many browsers this token has.
     subscriptions: usize,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct UnsubscribeBody {
     endpoint: String,
 }
 
-/// How many browsers this token has told now.
+/// How many browsers this token has now.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Subscribed {

@@ -155,7 +155,7 @@ impl Worker {
         self.leads.get(server).is_some_and(Held::holds)
     }
 
-    /// Queues what has happened since, whoever saw it.
+    /// Queues what has happened since, whichever process saw it.
     fn take_in(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         for Stopped { source, to, why } in intents.take_in(&self.rules, now)? {

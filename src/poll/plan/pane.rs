@@ -57,7 +57,7 @@ pub(super) struct Pane {
     pub(super) changing: bool,
     /// Whether its window was one of a task when that was decided.
     pub(super) is_marked_task: bool,
-    /// Whether it was there before this process: what ended then is told as it is.
+    /// Whether it was there before this process: what ended then is reported as it is.
     pub(super) is_old: bool,
     life: Life,
     /// The window's activity, and after which time of ours nothing was printed then.
@@ -162,7 +162,7 @@ impl Pane {
         }
     }
 
-    /// Whether the fleet is told of it.
+    /// Whether the fleet hears of it.
     pub(super) fn is_watched(&self) -> bool {
         // An agent that runs fleetwatch as one of its tools does not turn its own terminal into fleetwatch's.
         let has_agent = self.program.as_ref().is_some_and(|known| matches!(known.program, Program::Agent { .. }));
@@ -181,7 +181,7 @@ impl Pane {
         matches!(self.wanted, CaptureNeed::Task(_)) && matches!(self.life, Life::Ending(_))
     }
 
-    /// Bell flag and counter as they are told; `None` for a task that is told of only when it is known how it ended.
+    /// Bell flag and counter as reported; `None` for a task that is reported only once it is known how it ended.
     pub(super) fn take_bells(&mut self, flag: bool, counter: Option<u64>) -> Option<(bool, Option<u64>)> {
         if !self.awaits_exit_status() {
             self.rung = Some((flag, counter));
@@ -189,7 +189,7 @@ impl Pane {
         self.rung
     }
 
-    /// Whether the fleet is told of it as of a task.
+    /// Whether the fleet hears of it as a task.
     pub(super) fn is_task(&self) -> bool {
         matches!(self.wanted, CaptureNeed::Task(_)) && !self.had_agent
     }

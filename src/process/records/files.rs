@@ -44,7 +44,7 @@ pub(super) trait Files: Debug + Send {
     /// Bytes of a file that are read at one poll.
     fn at_once(&self) -> u64;
 
-    /// The session that a process is in. One that left its terminal's session serves whoever asks it.
+    /// The session that a process is in. One that left its terminal's session is a service for all.
     fn session(&self, process: u32) -> Option<u64>;
 
     /// When a process began, in ticks since the machine started.

@@ -91,7 +91,7 @@ pub enum Gets {
     Nothing(Hindrance),
 }
 
-/// How each of [`Gets`] is told, in its colour.
+/// The words for each of [`Gets`], in its colour.
 const NOW: (Status, &str) = (Status::Ready, "now");
 const WHEN_READY: (Status, &str) = (Status::Working, "when ready");
 const NOT: (Status, &str) = (Status::Failed, "not");
@@ -181,7 +181,7 @@ fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, when: When, view: &Vie
     keys.iter().map(line).collect()
 }
 
-/// Asks for the prompt to be sent to whoever gets it, and says what became of each so far.
+/// Asks whether to send the prompt to all that would get it, and shows each outcome so far.
 pub fn send(keys: &[TerminalKey], text: &str, cx: &mut OverlayContext<'_, '_>) -> Outcomes {
     cx.memory.broadcast.missing = keys.iter().cloned().collect();
     let mut terminals = Vec::new();

@@ -89,7 +89,7 @@ impl Ui {
         true
     }
 
-    /// Goes on to whoever else waits, in place of a prompt that nobody meant.
+    /// Goes on to the next that waits, instead of starting a prompt that nobody meant.
     pub(super) fn follow_answer(&mut self, view: &View<'_>) {
         if let Some(answered) = self.selected(view) {
             self.cursor.has_looked_at(answered);

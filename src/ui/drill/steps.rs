@@ -11,7 +11,7 @@ use crate::status::Status;
 use crate::task::{Happening, Task, TaskEvent};
 use crate::time::Timestamp;
 
-/// Rows of output that are told of the end of a task.
+/// How many rows of output are shown for the end of a task.
 const OUTPUT_ROWS: usize = 3;
 
 /// One thing that happened, whether this process saw it or the history keeps it.

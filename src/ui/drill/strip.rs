@@ -52,7 +52,7 @@ pub struct Strip {
     zoom: Option<Zoom>,
     /// What the history told; nothing while it has not.
     kept: Line,
-    /// Whether the totals are told in the words of a task.
+    /// Whether the totals use the words for a task.
     of_task: bool,
 }
 

@@ -253,7 +253,7 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
     lines
 }
 
-/// What is told of the state of that time, by its public names.
+/// The state of that time, by its public names.
 fn members(body: &Body) -> Vec<(String, Value)> {
     let state = match (body, body.task()) {
         (_, Some(task)) => json!(task),

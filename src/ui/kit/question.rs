@@ -35,7 +35,7 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// What the operator is told in place of what a key would do.
+    /// What the operator reads in place of what a key would do.
     pub fn words(self, canvas: &Canvas<'_>, context: Context, [up, down]: [Action; 2]) -> String {
         let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
         let read_on = |action, rows| format!("read on: {} {}", key(action), text::counted(rows, "row"));
@@ -113,7 +113,7 @@ impl TypeAhead {
         (self.pause, self.opens_again) = (Pause::since(now), false);
     }
 
-    /// What the operator is told.
+    /// What the operator reads.
     pub fn words(&self) -> String {
         let nothing = if self.why.contains("nothing was") { "" } else { "nothing was sent, and " };
         format!("{}; {nothing}what you type is ignored until you pause", self.why)
