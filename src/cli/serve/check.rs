@@ -182,7 +182,7 @@ const OPEN: &[&str] = &["/", "/sw.js", "/manifest.json", "/icon.png", "/healthz"
 /// Lets a request through, or answers why not. No browser may keep, frame or run an answer.
 pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
     let may_pass = access.check_address(request.uri(), request.headers()).and_then(|()| {
-        let is_open = request.method() == Method::GET && OPEN.contains(&request.uri().path());
+        let is_open = matches!(*request.method(), Method::GET | Method::HEAD) && OPEN.contains(&request.uri().path());
         if is_open { Ok(None) } else { access.admit(request.headers()).map(Some) }
     });
     let mut response = match may_pass {

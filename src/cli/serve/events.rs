@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::Instant;
 
 use super::Served;
 use super::check::{Caller, Denial};
@@ -23,7 +24,7 @@ use crate::history;
 const KEPT_BYTES: usize = 16 << 20;
 /// Bytes that are handed over at once.
 const CHUNK: usize = 64 << 10;
-/// How often somebody who hears nothing is told that this is all.
+/// How often it is asked whether somebody may still hear, who is told then that this is all if it is.
 const HEART_BEAT: Duration = Duration::from_secs(15);
 /// How many are told all that there is at the same time: it may be megabytes for each.
 const BEGINNERS: usize = 8;
@@ -135,8 +136,16 @@ pub(super) async fn events(
 async fn follow(served: &Served, caller: &Caller, mut heard: Option<u64>, chunks: &mpsc::Sender<Bytes>) -> Option<()> {
     let log = &served.events;
     let (mut last, mut ending) = (log.last.subscribe(), served.ending.clone());
+    let mut ask_again = Instant::now() + HEART_BEAT;
     chunks.send("retry: 1000\n\n".into()).await.ok()?;
     loop {
+        // Where something happens all the time as well.
+        if ask_again <= Instant::now() {
+            if !served.access.still_admits(caller) {
+                return None;
+            }
+            ask_again = Instant::now() + HEART_BEAT;
+        }
         let next = heard.and_then(|heard| log.behind(heard));
         let Some((text, at)) = next else {
             heard = Some(begin(served, chunks).await?);
@@ -149,12 +158,7 @@ async fn follow(served: &Served, caller: &Caller, mut heard: Option<u64>, chunks
         }
         tokio::select! {
             _ = passes(&mut last, |last| *last > at) => {}
-            () = tokio::time::sleep(HEART_BEAT) => {
-                if !served.access.still_admits(caller) {
-                    return None;
-                }
-                chunks.send(":\n\n".into()).await.ok()?;
-            }
+            () = tokio::time::sleep_until(ask_again) => chunks.send(":\n\n".into()).await.ok()?,
             () = chunks.closed() => return None,
             _ = passes(&mut ending, |ending| *ending) => return None,
         }

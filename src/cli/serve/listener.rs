@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -109,8 +109,11 @@ impl Listener {
         };
         private::make_directory(path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")))
             .map_err(refused)?;
-        // One that nobody listens on is left from a process that was killed. Nothing else is taken away.
-        if let Err(error) = tokio::net::UnixStream::connect(path).await
+        // One that nobody listens on is left from a process that was killed. Nothing else is taken away: Linux refuses connections
+        // to a file that is no socket as well.
+        let is_socket = std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
+        if is_socket
+            && let Err(error) = tokio::net::UnixStream::connect(path).await
             && error.kind() == io::ErrorKind::ConnectionRefused
         {
             std::fs::remove_file(path).map_err(refused)?;

@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -157,6 +159,11 @@ impl Server {
         }
     }
 
+    /// Waits until it has seen the agent ready itself: what happens from then on is news to it.
+    pub fn wait_for_ready(&self) {
+        wait_until("it has seen the agent", || self.get("/v1/terminals/main").json()["turn"]["phase"] == "ready");
+    }
+
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -299,6 +306,14 @@ fn http_says_what_the_command_line_says() {
     assert!(server.get("/v1/history?colour=red").is_denial(400, "colour"));
     assert!(server.get("/v1/terminals/mai").is_denial(404, "mai"), "a beginning of a name is none");
     assert!(server.get("/v1/nothing").is_denial(404, "nothing here"));
+    // What was on a screen that is gone is not told as if it were there.
+    let gone = || server.get("/v1/terminals/main").json();
+    cage.tmux.run(&["kill-server"]);
+    wait_until("it is gone", || gone()["attention"] == "gone");
+    let seen = server.get("/v1/terminals/main/screen").json()["at"].clone();
+    assert_eq!((&seen, seen.is_string()), (&gone()["stale"]["at"], true));
+    wait_until("it is looked for again", || gone()["observed_at"].as_str() > seen.as_str());
+    assert_eq!(server.get("/v1/terminals/main/screen").json()["at"], seen);
 }
 
 #[test]
@@ -430,6 +445,10 @@ fn whoever_may_not_ask_is_told_so() {
     assert!(answer.is_denial(401, "no token"), "an address is written down in too many places");
     let open = server.get_with("/healthz", &format!("Host: {address}\r\n"));
     assert_eq!((open.status, open.body.as_str()), (200, "{\"ok\":true}"));
+    assert_eq!(
+        server.raw(&format!("HEAD /healthz HTTP/1.1\r\nConnection: close\r\nHost: {address}\r\n\r\n")).status,
+        200
+    );
     for header in
         ["cache-control: no-store", "x-content-type-options: nosniff", "content-security-policy: default-src 'none'"]
     {
@@ -489,6 +508,28 @@ fn events_go_on_where_they_were_cut() {
 }
 
 #[test]
+fn who_has_no_token_any_more_hears_no_more_however_much_happens() {
+    let cage = Cage::new();
+    let server = cage.serve(&["--listen", "127.0.0.1:0"]);
+    let mut events = server.follow(None);
+    events.until(|name, _| name == "current");
+    cage.printed(&["token", "revoke", "test"]);
+    thread::scope(|scope| {
+        let reading =
+            scope.spawn(move || while events.lines.read_line(&mut String::new()).is_ok_and(|read| read > 0) {});
+        let (mut keys, mut pressed) = (["x", "BSpace"].into_iter().cycle(), Instant::now());
+        wait_until("the events end", || {
+            // Drafts that come and go are told, each long before it is silent for a heart-beat.
+            if pressed.elapsed() > Duration::from_secs(1) {
+                cage.tmux.run(&["send-keys", "-t", "main:", keys.next().unwrap()]);
+                pressed = Instant::now();
+            }
+            reading.is_finished()
+        });
+    });
+}
+
+#[test]
 fn who_is_slow_or_says_too_much_is_let_go() {
     let cage = Cage::new();
     let server = cage.serve(&["--listen", "127.0.0.1:0"]);
@@ -538,6 +579,10 @@ fn a_socket_is_this_users_alone_and_goes_with_its_server() {
     wait_until("it listens again", || UnixStream::connect(&path).is_ok());
     signal("TERM", child.id());
     assert!(child.wait().unwrap().success() && !path.exists());
+    // What is there is no socket, and stays.
+    fs::write(&path, "kept").unwrap();
+    let refused = cage.fleetwatch(&["serve", "--unix", place]).output().unwrap();
+    assert_eq!((refused.status.code(), fs::read_to_string(&path).unwrap().as_str()), (Some(1), "kept"), "{refused:?}");
     let refused = cage.fleetwatch(&["serve", "--listen", "0.0.0.0:0"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("nothing is encrypted"), "{refused:?}");
