@@ -123,7 +123,7 @@ fn a_locked_phone_is_told_who_waits_until_its_token_or_its_subscription_ends() {
     let mut command = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0"]);
     command.env("SSL_CERT_FILE", &certificate).env_remove("SSL_CERT_DIR");
     let server = Server::start(command, phone.clone());
-    cage.printed(&["wait", "main", "--for", "ready"]);
+    server.wait_for_ready();
     let place = |path: &str| format!("https://{}/{path}", service.name());
     let key = ask(&server, &phone, "GET", &Value::Null).json()["key"].as_str().unwrap().to_owned();
     for _ in 0..2 {

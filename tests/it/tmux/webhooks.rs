@@ -2,24 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::process::{Child, Stdio};
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
 
-use super::serve::Cage;
-use crate::support::private_tmux::signal;
-
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        signal("TERM", self.0.id());
-        let _ = self.0.wait();
-    }
-}
+use super::serve::{Cage, Server};
 
 /// Waits for a request and answers it: its head in small letters, and its body.
 fn taken(listener: &TcpListener, answer: &str) -> (String, String) {
@@ -53,8 +41,9 @@ fn what_happens_is_posted_signed_and_again_when_nobody_took_it() {
     cage.configure(&format!("{own_rule}{}", rule(&ntfy, "webhook_shape = \"ntfy\"")));
     let mut serve = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0"]);
     serve.env("HOOK_SECRET", "s3cret").env("HOOK_TOKEN", "t0ken");
-    let _serve = Running(serve.stdout(Stdio::null()).spawn().unwrap());
-    cage.printed(&["wait", "main", "--for", "ready"]);
+    let token = cage.token("test", &[]);
+    let server = Server::start(serve, token);
+    server.wait_for_ready();
     cage.ask("<b>*this*</b>");
     let (first, body) = taken(&own, "503 Service Unavailable");
     let (second, again) = taken(&own, "200 OK");
