@@ -223,6 +223,8 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
         // The message itself is told.
         return None;
     }
+    // Who queued it is told by the action before; it may be whoever had a token.
+    let actor = if input.sender.starts_with("queue ") { Actor::Fleetwatch } else { Actor::You };
     let outcome = input.outcome.as_deref();
     let answer = match &input.sent {
         Sent::Answer { choice, about, .. } if about.is_empty() => choice.clone(),
@@ -240,7 +242,7 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
                 false => (format!("pressed {} in {name}", keys.join(" ")), ""),
             },
         };
-        return Some(Sentence::new(Actor::You, None, &verb, what));
+        return Some(Sentence::new(actor, None, &verb, what));
     }
     let (act, done) = match input.sent.what() {
         What::Prompt => ("prompt", "prompted"),
@@ -254,7 +256,7 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
         None => (format!("{done} {name}, outcome not known"), Status::Unknown),
     };
     let told = [answer, input.detail.as_deref().unwrap_or_default()].into_iter().filter(|part| !part.is_empty());
-    Some(Sentence::new(Actor::You, Some(status), &verb, &told.collect::<Vec<_>>().join("; ")))
+    Some(Sentence::new(actor, Some(status), &verb, &told.collect::<Vec<_>>().join("; ")))
 }
 
 /// What became of a message to an agent.
@@ -428,6 +430,8 @@ mod tests {
         let told = |sent, outcome, detail| input("dashboard", sent, outcome, detail).unwrap_or_default();
         let accepted = Some("accepted");
         assert_eq!(told(prompt(), accepted, None), "you prompted docs: fix it [31m");
+        let queued = input("queue 3", prompt(), accepted, None);
+        assert_eq!(queued.as_deref(), Some("fleetwatch prompted docs: fix it [31m"), "a token may have queued it");
         assert_eq!(told(answer(), accepted, None), "you answered docs: 1 Yes");
         let to = answer_to("rm -rf build", "2 Yes, and don't ask again for rm in this directory");
         assert_eq!(told(to, accepted, None), "you answered docs: 2 Yes, and don't ask aga…, to rm -rf build");
