@@ -41,6 +41,10 @@ impl HttpError {
     pub fn hint(&self) -> String {
         match self {
             HttpError::Address { hint, .. } => hint.clone(),
+            HttpError::Unreachable { why, .. } if why.contains("CaUsedAsEndEntity") => {
+                "this certificate is an authority's own; `-addext basicConstraints=critical,CA:FALSE` has openssl make one for a server"
+                    .to_owned()
+            }
             HttpError::Unreachable { why, .. } if why.contains("ertificate") => {
                 "`--ca FILE` names the certificate of an authority of your own; the address must be the name in the certificate"
                     .to_owned()
