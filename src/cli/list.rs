@@ -10,7 +10,7 @@ use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::{Fleet, Terminal, View};
 use crate::task::Task;
 use crate::time::Timestamp;
-use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text};
+use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, what_of_agent};
 
 /// Print every watched terminal and task with its state, once.
 #[derive(Clone, Debug, clap::Args)]
@@ -79,7 +79,7 @@ fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear
     Ok(doubt)
 }
 
-/// The full public state of a terminal or a task (SPEC §2, §9), with what the operator notes of it.
+/// The full public state of a terminal or a task (SPEC §2, §9), with what the operator notes of it and the line for people.
 ///
 /// # Errors
 /// It cannot be written as JSON.
@@ -89,6 +89,9 @@ pub(super) fn json(fleet: &Fleet, meant: Meant<'_>, now: Timestamp) -> Result<Va
         Meant::Task(task) => (Item::from(task), serde_json::to_value(task.fields())?),
     };
     fields["note"] = item.note().text.as_deref().into();
+    if let Item::Terminal(terminal) = item {
+        fields["what"] = what_of_agent(&terminal.state, None).into();
+    }
     Ok(fields)
 }
 

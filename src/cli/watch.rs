@@ -178,8 +178,15 @@ pub(super) struct Printer {
 /// How often what is known of an agent is printed at most: tokens are counted up with each answer.
 const FACTS: crate::time::Span = crate::time::Span::from_secs(5);
 
+/// What an agent waits for or does, in the line for people.
+#[derive(Serialize)]
+struct Shown {
+    what: String,
+}
+
 #[derive(Serialize)]
 struct Transitioned<'a> {
+    what: Option<String>,
     changed: &'a [Change],
     note: Option<&'a str>,
     evidence: &'a [Evidence],
@@ -294,7 +301,8 @@ impl Printer {
             if changed.is_empty() || now.since(*at) < FACTS {
                 continue;
             }
-            let happened = Transitioned { changed: &changed, note: None, evidence: &[] };
+            let what = Some(what_of_agent(&terminal.state, None));
+            let happened = Transitioned { what, changed: &changed, note: None, evidence: &[] };
             lines.push_str(&json_line(now, "facts", id, &terminal.state, Some(happened))?);
             self.told.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
         }
@@ -303,11 +311,11 @@ impl Printer {
 
     pub(super) fn state_line(&self, state: &State) -> io::Result<String> {
         let (at, id) = (state.observed_at, &state.terminal.id);
+        let what = what_of_agent(state, None);
         if self.json {
-            return json_line(at, "state", id, state, None::<&Happening>);
+            return json_line(at, "state", id, state, Some(Shown { what }));
         }
         let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), Status::of(state).word());
-        let what = what_of_agent(state, None);
         if !what.is_empty() {
             let _ = write!(line, ": {}", harmless(&what));
         }
@@ -320,7 +328,8 @@ impl Printer {
         let at = transition.at;
         if self.json {
             let Transition { changed, note, evidence, .. } = transition;
-            let happened = Transitioned { changed, note: note.as_deref(), evidence };
+            let what = state.as_ref().map(|state| what_of_agent(state, None));
+            let happened = Transitioned { what, changed, note: note.as_deref(), evidence };
             return json_line(at, "transition", id, state, Some(happened));
         }
         let changes = changed(transition).into_iter().map(|changed| changed.text);

@@ -11,7 +11,7 @@ use super::intents::{IntentId, IntentState};
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
 use crate::follow_up::MessageEvent;
 use crate::operation::{Act, Operation, Outcome, Privacy};
-use crate::screen::Screen;
+use crate::screen::{Screen, harmless};
 use crate::state::{
     Availability, Change, Evidence, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, State, Summary, TerminalFacts,
     Transition, TurnResult, TurnSource, UiContext, words,
@@ -504,6 +504,9 @@ impl Stored {
             }
         }
         line.insert("id".to_owned(), json!(self.id.0));
+        let told = self.body.sentence(&self.name);
+        let told = told.map(|told| harmless(&format!("{} {}", told.subject(&self.name), told.text)));
+        line.insert("sentence".to_owned(), told.into());
         Value::Object(line)
     }
 }

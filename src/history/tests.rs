@@ -146,7 +146,7 @@ fn a_transition_comes_back_with_its_state_and_its_screen() {
 
     let line = record.to_json();
     let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["at", "kind", "terminal", "state", "note", "changed", "evidence", "events", "id"]);
+    assert_eq!(keys, ["at", "kind", "terminal", "state", "note", "changed", "evidence", "events", "id", "sentence"]);
     assert_eq!((&line["kind"], &line["terminal"]), (&"transition".into(), &"t1".into()));
     assert_eq!(line["evidence"][0]["rule"], "composer");
 }

@@ -30,7 +30,7 @@ mod tests {
             let answer = json!({ "description": what, "content": { "application/json": { "schema": schema } } });
             all.insert((*status).to_owned(), answer);
         }
-        for status in bad.iter().chain(&["401", "403", "421", "429"]) {
+        for status in bad.iter().chain(&["401", "403", "421", "429", "500", "503"]) {
             all.insert((*status).to_owned(), json!({ "$ref": "#/components/responses/Refused" }));
         }
         Value::Object(all)
@@ -49,7 +49,7 @@ mod tests {
         });
         json!({ "operationId": id, "summary": what, "security": [{ "act": [] }], "parameters": [key],
             "requestBody": { "required": true, "content": { "application/json": { "schema": body } } },
-            "responses": answers(&good, &["400", "404", "408", "409", "413", "415", "422", "502", "503", "504"]) })
+            "responses": answers(&good, &["400", "404", "408", "409", "413", "415", "422", "502", "504"]) })
     }
 
     fn of_a_terminal(mut operation: Value) -> Value {
@@ -68,32 +68,42 @@ mod tests {
     }
 
     fn document() -> Value {
-        let settings = SchemaSettings::draft2020_12().for_serialize();
-        let settings = settings.with(|it| {
-            it.definitions_path = "/components/schemas".into();
-            it.meta_schema = None;
-        });
-        let mut made: SchemaGenerator = settings.into_generator();
+        let generator = |settings: SchemaSettings| -> SchemaGenerator {
+            let settings = settings.with(|it| {
+                it.definitions_path = "/components/schemas".into();
+                it.meta_schema = None;
+            });
+            settings.into_generator()
+        };
+        // What is answered has every field; of what is sent some may be left out.
+        let mut made = generator(SchemaSettings::draft2020_12().for_serialize());
+        let mut taken = generator(SchemaSettings::draft2020_12().for_deserialize());
         let terminal = made.subschema_for::<State>().to_value();
         let task = made.subschema_for::<TaskFields>().to_value();
         let transition = made.subschema_for::<Transition>().to_value();
         let dialog = made.subschema_for::<read::DialogShown>().to_value();
         let screen = made.subschema_for::<read::ScreenShown>().to_value();
-        let prompt = made.subschema_for::<act::PromptBody>().to_value();
-        let answer = made.subschema_for::<act::AnswerBody>().to_value();
-        let keys = made.subschema_for::<act::KeysBody>().to_value();
-        let interrupt = made.subschema_for::<act::InterruptBody>().to_value();
+        let prompt = taken.subschema_for::<act::PromptBody>().to_value();
+        let answer = taken.subschema_for::<act::AnswerBody>().to_value();
+        let keys = taken.subschema_for::<act::KeysBody>().to_value();
+        let interrupt = taken.subschema_for::<act::InterruptBody>().to_value();
         let offer = made.subschema_for::<push::PushOffer>().to_value();
-        let subscribe = made.subschema_for::<push::SubscribeBody>().to_value();
-        let unsubscribe = made.subschema_for::<push::UnsubscribeBody>().to_value();
+        let subscribe = taken.subschema_for::<push::SubscribeBody>().to_value();
+        let unsubscribe = taken.subschema_for::<push::UnsubscribeBody>().to_value();
         let subscribed = made.subschema_for::<push::Subscribed>().to_value();
         let list = |of: &Value| json!({ "type": "array", "items": of });
         let either = json!({ "anyOf": [terminal, task] });
         let nullable = json!({ "anyOf": [dialog, { "type": "null" }] });
         let text = json!({ "type": "string" });
         let record = json!({ "type": "object", "required": ["at", "kind", "terminal"], "properties":
-            { "at": { "type": "string", "format": "date-time" }, "kind": text, "terminal": text } });
+            { "at": { "type": "string", "format": "date-time" }, "kind": text, "terminal": text, "sentence":
+            { "type": ["string", "null"], "description": "What happened, as a person would tell it; null where that is not worth telling." } } });
         let mut schemas: Map<String, Value> = made.take_definitions(true);
+        schemas.extend(taken.take_definitions(true));
+        let beside = |what: &str| json!({ "type": ["string", "null"], "description": what });
+        let told = &mut schemas["State"]["properties"];
+        told["what"] = beside("What it waits for or does, in one line for people.");
+        told["note"] = beside("What the operator notes of it.");
         let outcome = json!({ "type": "object", "required": ["outcome"], "properties": {
             "outcome": { "enum": ["accepted", "queued"] }, "detail": { "type": ["string", "null"] },
             "intent": { "type": "integer", "description": "The number of the queued prompt in the outbox." },
@@ -124,8 +134,9 @@ mod tests {
             ),
         ]);
         let stream = |kind: &str, what: &str| {
-            json!({ "200": { "description": what, "content": { kind: { "schema": { "type": "string" } } } },
-            "401": { "$ref": "#/components/responses/Refused" } })
+            let mut all = answers(&[], &[]);
+            all["200"] = json!({ "description": what, "content": { kind: { "schema": { "type": "string" } } } });
+            all
         };
         let mut events = json!({ "operationId": "events", "summary": "What happens, as it happens: the lines of `watch --json`.",
             "responses": stream("text/event-stream", "Server-sent events.") });

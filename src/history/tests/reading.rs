@@ -56,7 +56,7 @@ fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
     let line = reader.records(&RecordFilter::default()).unwrap()[0].to_json();
     let expected = serde_json::json!({
         "at": at(0), "kind": "input", "terminal": "t1", "state": null, "sender": "command line", "input": "prompt",
-        "outcome": "accepted", "detail": null, "ended_at": at(2), "text": "do it", "id": 1,
+        "outcome": "accepted", "detail": null, "ended_at": at(2), "text": "do it", "id": 1, "sentence": "you prompted t1: do it",
     });
     assert_eq!(line, expected);
 }

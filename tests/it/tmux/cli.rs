@@ -709,9 +709,10 @@ fn every_command_calls_the_same_state_the_same() {
         let id = |state: &Value| state["terminal"]["id"].as_str().or(state["id"].as_str()).map(str::to_owned);
         let state = listed.as_array().unwrap().iter().find(|state| id(state).as_deref() == Some(name)).unwrap();
         assert_eq!((state.pointer(field), waited.pointer(field)), (Some(&value.into()), Some(&value.into())), "{name}");
-        // What is noted is the operator's, and no part of a state.
+        // What is noted is the operator's, and what is said of it follows from a state.
+        let is_beside = |key: &&String| matches!(key.as_str(), "note" | "what");
         let keys =
-            |state: &Value| state.as_object().unwrap().keys().filter(|key| *key != "note").cloned().collect::<Vec<_>>();
+            |state: &Value| state.as_object().unwrap().keys().filter(|it| !is_beside(it)).cloned().collect::<Vec<_>>();
         assert_eq!(keys(state), keys(&waited), "{name}");
     }
     let status: Value = serde_json::from_str(&run(&["status", "--format", "json"]).out).unwrap();

@@ -156,7 +156,8 @@ fn who_waits_is_seen_answered_and_prompted_in_a_browser() {
             .says("document.getElementById('text').value = 'hello'; document.querySelector('#prompt .main').click()");
         cage.tmux.wait_for_text("main:", "● heard hello");
         browser.wait_for("document.getElementById('screen').innerText.includes('● heard hello')");
-        browser.wait_for("document.getElementById('line').innerText.includes('by token phone')");
+        browser
+            .wait_for("document.getElementById('line').innerText.includes('token phone at 127.0.0.1 answered main')");
         // Without a server it says how old all is, and with one it goes on.
         drop(server);
         browser.wait_for("document.getElementById('link').innerText.startsWith('no connection')");
