@@ -21,6 +21,8 @@ use crate::token::{Token, TokenFile};
 /// The largest burst of requests for a token, and how many a second it gets back.
 const AT_ONCE: f64 = 100.0;
 const A_SECOND: f64 = 50.0;
+/// The header that says what the token is good for, so that nothing is offered that is refused.
+const SCOPE: &str = "fleetwatch-scope";
 /// How long a body may take to arrive.
 const BODY: Duration = Duration::from_secs(10);
 
@@ -188,11 +190,16 @@ pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Reques
     let mut response = match may_pass {
         Err(denial) => denial.into_response(),
         Ok(token) => {
+            let scope = token.as_ref().map(|token| token.scope);
             if let Some(token) = token {
                 let peer = request.extensions().get::<Peer>().cloned().unwrap_or(Peer::Socket);
                 request.extensions_mut().insert(Caller { token, peer });
             }
-            next.run(request).await
+            let mut response = next.run(request).await;
+            if let Some(scope) = scope {
+                response.headers_mut().insert(SCOPE, HeaderValue::from_static(scope.word()));
+            }
+            response
         }
     };
     for (name, value) in [

@@ -421,6 +421,7 @@ fn whoever_may_not_ask_is_told_so() {
         server.get_with("/v1/terminals", &format!("Host: {host}\r\nAuthorization: Bearer {token}\r\n{more}"))
     };
     assert_eq!(ask(&address, "").status, 200);
+    assert!(ask(&address, "").head.contains("fleetwatch-scope: read"), "nobody offers what is refused");
     assert_eq!(ask(&format!("localhost:{port}"), &format!("Origin: http://localhost:{port}\r\n")).status, 200);
     // A page in the operator's browser, under a name that leads here or from its own place.
     assert!(ask(&format!("evil.example:{port}"), "").is_denial(421, "name"));

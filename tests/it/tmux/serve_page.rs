@@ -283,6 +283,7 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
         self.dispatchEvent(new NotificationEvent('notificationclick', { notification: it })); })";
     browser.says_in(Some(&session), tap);
     browser.wait_for("document.getElementById('title').innerText === 'main'");
+    browser.wait_for("document.getElementById('prompt').hidden");
     wait_until("the notice is gone", || browser.says(notices) == "[]");
     // What cannot be read is shown as something all the same.
     deliver(&mut browser, "{");
