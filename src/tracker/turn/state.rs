@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::seen::{LastScreen, is_begun_anew, same_turn};
 use crate::profile::{Classification, EndMark, TakenAs, TurnEnd, TurnRegion};
-use crate::state::{LastTurn, RETRACTION_UNDONE, TurnResult, TurnSource, Witness};
+use crate::state::{LastTurn, RETRACTION_UNDONE, Tri, TurnResult, TurnSource, Witness};
 use crate::time::{Span, Timestamp};
 use crate::tracker::publish::LossReason;
 
@@ -334,6 +334,13 @@ impl TurnMachine {
             }
             Retraction::Undecided(earlier) if earlier.drafted && now.since(flight.armed_at) < PROMPT_IS_DRAWN => {
                 (Retraction::Undecided(earlier), None)
+            }
+            // No prompt is in view, be it that none can be told from an answer: what was typed is gone, so it was sent.
+            Retraction::Undecided(earlier)
+                if earlier.drafted && reading.turn.prompt.is_none() && reading.surface.editing_input == Tri::No =>
+            {
+                flight.source = TurnSource::SurfaceInference;
+                return None;
             }
             Retraction::Undecided(mut earlier) => {
                 std::mem::swap(&mut self.last, &mut earlier.other);

@@ -97,7 +97,9 @@ impl TurnTracker {
             self.moved = None;
             return;
         }
-        let unanswered = reading.turn.text.is_empty() && !same_turn(&seen.region, &reading.turn);
+        // What a command of the agent's own surface opens or prints is no turn.
+        let is_prompt = !reading.turn.command && !same_turn(&seen.region, &reading.turn);
+        let unanswered = is_prompt && reading.turn.text.is_empty();
         if sighting.resumes
             || reading.in_dialog
             || redrawn
