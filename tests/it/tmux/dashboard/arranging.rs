@@ -300,7 +300,9 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
         desk.watched.wait_for_text("nest:", &format!("» {prompt}"));
     }
     let refused = desk.fleetwatch(&["note", "birds", "--name", "nest"]);
-    assert_eq!(refused, (Some(1), "error: birds keeps its name: nest is what aviary is called in tmux\n".to_owned()));
+    let why = "error: birds keeps its name: nest is what aviary is called in tmux\n\
+               hint: choose a name that nothing else has\n";
+    assert_eq!(refused, (Some(1), why.to_owned()));
     assert_eq!(desk.fleetwatch(&["note", "mill", "--name", "grinder", "flour"]).0, Some(0));
     desk.wait_for_rows("name", &["aviary", "birds", "grinder"]);
     desk.wait("# flour");
