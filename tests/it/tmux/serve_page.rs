@@ -242,8 +242,8 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     println!("{told}");
     browser.says(&SUBSCRIBE.replace("POINT", POINT).replace("AUTH", AUTH));
     browser.says("document.getElementById('ring').click()");
-    browser.wait_for("document.getElementById('rung').innerText.startsWith('This device is told')");
-    assert!(cage.printed(&["token", "list"]).contains("tells 1 browser"));
+    browser.wait_for("document.getElementById('rung').innerText.startsWith('This device gets a notice')");
+    assert!(cage.printed(&["token", "list"]).contains("notices to 1 browser"));
     browser.wait_for(
         "document.getElementById('ring').innerText === 'Stop telling me' && !document.getElementById('ring').disabled",
     );
@@ -287,11 +287,11 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     wait_until("the notice is gone", || browser.says(notices) == "[]");
     // What cannot be read is shown as something all the same.
     deliver(&mut browser, "{");
-    wait_for_notice(&mut browser, "Somebody waits", "fleet");
+    wait_for_notice(&mut browser, "Someone waits", "fleet");
 
     browser.says("document.getElementById('back').click(); document.getElementById('ring').click()");
     browser.wait_for("document.getElementById('rung').innerText === 'This device gets no more notices.'");
-    assert!(!cage.printed(&["token", "list"]).contains("tells"));
+    assert!(!cage.printed(&["token", "list"]).contains("notices to"));
     // A page that the worker opened knows which row it is about.
     browser.open("about:blank", 360, 740);
     let escaped: String = row.bytes().map(|byte| format!("%{byte:02X}")).collect();
