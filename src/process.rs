@@ -188,10 +188,14 @@ pub fn is_tmux(pid: u32) -> bool {
     name_of(pid).is_some_and(|name| name.starts_with("tmux"))
 }
 
+/// What a process calls itself that has not ended.
 fn name_of(pid: u32) -> Option<String> {
-    let linux = fs::read_to_string(format!("/proc/{pid}/comm"));
-    let name = match linux {
-        Ok(name) => Some(name),
+    let name = match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        // `PID (NAME) STATE …`. One that has ended is there as `Z` until its parent hears of that.
+        Ok(stat) => {
+            let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+            (!rest.starts_with(" Z")).then(|| name.to_owned())
+        }
         Err(_) if fs::exists("/proc/self/comm").unwrap_or(false) => None,
         Err(_) => said("ps", &["-o", "comm=", "-p", &pid.to_string()]),
     };
@@ -206,6 +210,18 @@ fn said(program: &str, words: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_has_no_name_before_its_parent_hears_of_it() {
+        assert!(name_of(std::process::id()).is_some());
+        let mut child = Command::new("sh").args(["-c", "exit 0"]).spawn().unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while name_of(child.id()).is_some() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(name_of(child.id()), None);
+        child.wait().unwrap();
+    }
 
     #[test]
     fn lines_become_a_tree() {
