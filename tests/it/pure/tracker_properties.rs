@@ -170,6 +170,8 @@ struct Watch {
     cautious: bool,
     tracker: Tracker,
     now: Timestamp,
+    /// When the terminal was looked at last.
+    looked_at: Timestamp,
     last: Option<Classification>,
     /// The turn regions of all readings.
     past: Vec<TurnRegion>,
@@ -189,6 +191,7 @@ impl Watch {
             cautious: version >= VERSIONS / 2,
             tracker,
             now: BEGINNING,
+            looked_at: BEGINNING,
             last: None,
             past: Vec::new(),
             before,
@@ -240,6 +243,9 @@ impl Watch {
         self.now = at;
         let state = self.tracker.state(terminal(), at);
         self.check(&state, transition.as_ref())?;
+        if happening.is_look() {
+            self.looked_at = at;
+        }
         // A prompt that was submitted in the terminal itself arms a turn as well as one that was sent.
         self.stirred |= sent || state.evidence.iter().any(|evidence| evidence.rule == "submitted-prompt");
         if state.last_turn != self.before.last_turn && state.last_turn.at == Some(at) {
@@ -272,9 +278,11 @@ impl Watch {
         let (goes_on, armed) = (before.waits() && state.waits(), state.lifecycle_authority.completion_monitoring_armed);
         if let Some((waited, was)) = state.turn.waited.zip(before.turn.waited).filter(|_| goes_on && armed) {
             let passed = self.now.since(before.turn.now());
-            // After a gap it may be another turn that waits.
+            // After a gap it may be another turn that waits; what came since the last look does not end the gap. It is
+            // another as well where a success was given back.
             let is_anew = state.lifecycle_authority.anchor_armed_at != before.lifecycle_authority.anchor_armed_at
-                || passed > Span::from_secs(3);
+                || state.last_turn != before.last_turn
+                || self.now.since(self.looked_at) > Span::from_secs(3);
             prop_assert!(is_anew || waited == was + passed, "a wait is counted whole: {:?} after {:?}", waited, was);
         }
         let note = transition.and_then(|t| t.note.as_deref()).unwrap_or_default();
