@@ -6,6 +6,7 @@ use crate::http::WITHOUT;
 /// Serve the fleet over HTTP: this fleetwatch was built without it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
+    /// What is for a build with the feature.
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
@@ -13,6 +14,7 @@ pub struct Args {
 /// Make tokens for `serve`: this fleetwatch was built without it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TokenArgs {
+    /// What is for a build with the feature.
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
