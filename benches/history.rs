@@ -90,16 +90,7 @@ fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut
             printed_until: None,
         };
         let outcome = PollResult::Listed(vec![report]);
-        fleet.handle(
-            Input::Server(ServerReport {
-                server: key.server.clone(),
-                at,
-                load: Default::default(),
-                replaced: Default::default(),
-                outcome,
-            }),
-            at,
-        );
+        fleet.handle(Input::Server(ServerReport::new(key.server.clone(), at, outcome)), at);
         collect(&mut fleet, all);
     }
 }

@@ -355,16 +355,7 @@ mod tests {
         let begin = Timestamp::from_millis(1_800_000_000_000);
         let mut follow = |outcome, now| {
             let server = ServerId::default();
-            fleet.handle(
-                Input::Server(ServerReport {
-                    server,
-                    at: now,
-                    load: Default::default(),
-                    replaced: Default::default(),
-                    outcome,
-                }),
-                now,
-            );
+            fleet.handle(Input::Server(ServerReport::new(server, now, outcome)), now);
             let operator = Suppression { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
             summaries.follow(&fleet.view(now), operator, &|_| true);
             summaries.poll_timeout()

@@ -619,13 +619,7 @@ mod tests {
             printed_until: None,
         };
         let report = |at, panes| {
-            let report = ServerReport {
-                server: server.clone(),
-                at,
-                load: Default::default(),
-                replaced: Default::default(),
-                outcome: PollResult::Listed(panes),
-            };
+            let report = ServerReport::new(server.clone(), at, PollResult::Listed(panes));
             EngineEvent::Owner(OwnerEvent::Input(Input::Server(report)))
         };
         let role = EngineEvent::Owner(OwnerEvent::Role { server: server.clone(), role, lead: None });

@@ -354,8 +354,9 @@ impl Fleet {
         for key in missing {
             let reason = reason(key.pane);
             self.observe(&key, Observation::Gone(reason));
-            let has_heir = reason == GoneReason::ProcessReplaced && panes.iter().any(|pane| pane.key.pane == key.pane);
-            replaced.extend(Some(key).filter(|_| has_heir));
+            if reason == GoneReason::ProcessReplaced && panes.iter().any(|pane| pane.key.pane == key.pane) {
+                replaced.push(key);
+            }
         }
         self.leave(replaced);
         for pane in panes {

@@ -53,11 +53,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         return output::print("");
     }
     if view.terminals.is_empty() && view.tasks.is_empty() {
-        let failure = Failure::refused(format!("nothing fits `{}`", filter.text()));
-        match doubt {
-            Some(doubt) => failure.hint(doubt.hint()).warn(),
-            None => failure.hint("`fleetwatch list` shows everything").warn(),
-        }
+        let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
+        Failure::refused(format!("nothing fits `{}`", filter.text())).hint(hint).warn();
         return output::print("");
     }
     output::print(&table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width(), survey.now))

@@ -18,7 +18,7 @@ use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
 use crate::status::Hindrance;
 use crate::time::Span;
-use crate::tmux::{Key, PasteText, UnknownKey};
+use crate::tmux::{Key, PasteText, UnfitText, UnknownKey};
 
 /// Send a prompt to an agent and say whether it took it.
 #[derive(Clone, Debug, clap::Args)]
@@ -206,10 +206,7 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
             },
         };
     };
-    let fit = PasteText::new(text).map_err(|unfit| {
-        let hint = unfit.hint();
-        Failure::usage(unfit).hint(hint)
-    })?;
+    let fit = PasteText::new(text).map_err(refused_text)?;
     let option = *option;
     match dialog.options.get(option).and_then(|option| option.takes_text) {
         Some(TextEntry::Inline) => Ok((Reply::Text { option, text: fit }, None)),
@@ -350,6 +347,12 @@ fn operation(to: Recipient, act: Act) -> Operation {
     Operation { at: poll::now(), producer: Producer::CommandLine, to, act }
 }
 
+/// That a text cannot be sent, and what to do instead.
+fn refused_text(unfit: UnfitText) -> Failure {
+    let hint = unfit.hint();
+    Failure::usage(unfit).hint(hint)
+}
+
 /// Performs an act and says what came of it.
 async fn perform(sender: &Sender, to: Recipient, act: Act, gate: impl Gate) -> Done {
     tell(sender.perform(operation(to, act), gate).await, sender)
@@ -364,10 +367,7 @@ fn tell(outcome: Outcome, sender: &Sender) -> Done {
     }
     match outcome {
         Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
-        Outcome::Refused(Refusal::Text(unfit)) => {
-            let hint = unfit.hint();
-            Err(Failure::usage(unfit).hint(hint).into())
-        }
+        Outcome::Refused(Refusal::Text(unfit)) => Err(refused_text(unfit).into()),
         Outcome::Refused(refusal) => {
             let failure = Failure::refused(format!("refused: {refusal}"));
             Err(match refusal.hint() {

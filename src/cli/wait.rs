@@ -79,6 +79,7 @@ impl WaitCondition {
     pub fn holds(self, terminal: &Terminal) -> bool {
         let state = &terminal.state;
         let available = state.diagnostics.availability == Availability::Available;
+        let is = |status| Status::of(state) == status;
         let ended = |result| available && state.turn.phase == Phase::Ready && state.last_turn.result == result;
         match self {
             // A turn whose end is looked at once more has not ended.
@@ -90,12 +91,12 @@ impl WaitCondition {
             WaitCondition::Failed => ended(TurnResult::KnownFailure),
             WaitCondition::Interrupted => ended(TurnResult::Interrupted),
             // As the row has it: where a screen cannot be read any more, its last result is not what the terminal is.
-            WaitCondition::Approval => Status::of(state) == Status::Approval,
-            WaitCondition::Question => Status::of(state) == Status::Question,
-            WaitCondition::Trust => Status::of(state) == Status::Trust,
-            WaitCondition::Setup => Status::of(state) == Status::Setup,
-            WaitCondition::Finished => Status::of(state) == Status::Finished,
-            WaitCondition::Stalled => Status::of(state) == Status::Stalled,
+            WaitCondition::Approval => is(Status::Approval),
+            WaitCondition::Question => is(Status::Question),
+            WaitCondition::Trust => is(Status::Trust),
+            WaitCondition::Setup => is(Status::Setup),
+            WaitCondition::Finished => is(Status::Finished),
+            WaitCondition::Stalled => is(Status::Stalled),
             WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
             WaitCondition::Input => WaitCondition::NeedsYou.holds(terminal),
             // A bell says nothing of an agent that its screen does not say better.

@@ -24,13 +24,7 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
 /// The names after a look, by pane and process.
 fn names(fleet: &mut Fleet, second: i64, panes: Vec<PaneReport>) -> Vec<(u32, u32, String)> {
     let at = Timestamp::from_millis(1_700_000_000_000 + second * 1000);
-    let report = ServerReport {
-        server: ServerId::default(),
-        at,
-        load: Default::default(),
-        replaced: Default::default(),
-        outcome: PollResult::Listed(panes),
-    };
+    let report = ServerReport::new(ServerId::default(), at, PollResult::Listed(panes));
     fleet.handle(Input::Server(report), at);
     while fleet.poll_effect().is_some() {}
     fleet.entries.iter().map(|(key, entry)| (key.pane.0, key.pid, entry.terminal().state.terminal.id.clone())).collect()
@@ -63,13 +57,7 @@ fn what_nobody_has_looked_at_yet_is_told_as_that_beside_what_was_known_and_is_no
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
     let report = |second, panes| {
         let (server, outcome) = (ServerId::default(), PollResult::Listed(panes));
-        Input::Server(ServerReport {
-            server,
-            at: at(second),
-            load: Default::default(),
-            replaced: Default::default(),
-            outcome,
-        })
+        Input::Server(ServerReport::new(server, at(second), outcome))
     };
     let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
     let mut state = Entry::new(pane(0, 10).key, Default::default(), None, false, at(-90)).state(at(-90));
@@ -112,12 +100,8 @@ fn a_report_in_parts_tells_the_same_as_in_one() {
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
     let screen = |text: &str| Capture::Fresh(Arc::new(Screen::from_text(text, 80)));
     let panes = |text: &str| (0..7).map(|id| PaneReport { capture: screen(text), ..pane(id, 10 + id) }).collect();
-    let reports = ["one", "two"].map(|text| ServerReport {
-        server: ServerId::default(),
-        at: at(i64::from(text == "two")),
-        load: Default::default(),
-        replaced: Default::default(),
-        outcome: PollResult::Listed(panes(text)),
+    let reports = ["one", "two"].map(|text| {
+        ServerReport::new(ServerId::default(), at(i64::from(text == "two")), PollResult::Listed(panes(text)))
     });
     let states = |count| {
         let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));

@@ -280,6 +280,11 @@ impl PollResult {
 }
 
 impl ServerReport {
+    /// What came of a poll of a server where that is all there is to say.
+    pub fn new(server: ServerId, at: Timestamp, outcome: PollResult) -> Self {
+        Self { server, at, load: ServerLoad::default(), replaced: Replaced::default(), outcome }
+    }
+
     /// The same in parts that can be taken in one after the other, with no more than `count` new screens each.
     pub fn in_parts(self, count: usize) -> impl Iterator<Item = Self> {
         let Self { server, at, load, replaced, outcome } = self;

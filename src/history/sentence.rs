@@ -123,19 +123,16 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     // What stood there before it could not be read is no news when it can be read again.
     let stands = state.is_some_and(|state| state.since().at < transition.at);
     let is_unseen = state.is_some_and(|state| !state.since().exact);
-    match (before, after) {
-        (Status::Error, _) if stands && after.needs_operator() => {
-            return Some(Sentence::of(after, "read again, and waits for an answer", &asked()));
-        }
-        (Status::Error, Status::Working | Status::Ready) if stands || is_unseen => return None,
-        (Status::Error, Status::Gone) if stands => return None,
-        _ => {}
-    }
     let trouble = || {
         let problem = state.and_then(|state| state.diagnostics.probe_error.as_ref());
         problem.map(|problem| problem.message.as_str()).unwrap_or_default()
     };
     Some(match (before, after) {
+        (Status::Error, _) if stands && after.needs_operator() => {
+            Sentence::of(after, "read again, and waits for an answer", &asked())
+        }
+        (Status::Error, Status::Working | Status::Ready) if stands || is_unseen => return None,
+        (Status::Error, Status::Gone) if stands => return None,
         (_, Status::Approval) => match state.and_then(|state| approval(state, None)) {
             Some(ApprovalSubject { act: Some(act), what }) => Sentence::of(after, &format!("asks to {act} {what}"), ""),
             Some(ApprovalSubject { act: None, what }) => Sentence::of(after, "asks for approval", &what),

@@ -66,16 +66,7 @@ impl Scene {
         };
         let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
         let outcome = PollResult::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());
-        fleet.handle(
-            Input::Server(ServerReport {
-                server: ServerId::default(),
-                at: now,
-                load: Default::default(),
-                replaced: Default::default(),
-                outcome,
-            }),
-            now,
-        );
+        fleet.handle(Input::Server(ServerReport::new(ServerId::default(), now, outcome)), now);
         let mut terminals: Vec<Terminal> = fleet.view(now).terminals.into_iter().cloned().collect();
         terminals.iter_mut().for_each(|terminal| terminal.state.turn.phase = Phase::Ready);
         let notifier = Notifier::new(rules, TimeZone::UTC);
@@ -132,15 +123,7 @@ fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
     let terminals = std::mem::take(&mut scene.terminals);
     scene.fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
     let at = scene.now;
-    let report = |outcome| {
-        Input::Server(ServerReport {
-            server: ServerId::default(),
-            at,
-            load: Default::default(),
-            replaced: Default::default(),
-            outcome,
-        })
-    };
+    let report = |outcome| Input::Server(ServerReport::new(ServerId::default(), at, outcome));
     let problem = crate::state::Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
     scene.fleet.handle(report(PollResult::Failed(problem)), scene.now);
     scene.pass(3.0);
@@ -169,13 +152,7 @@ fn what_a_first_look_finds_bit_by_bit_is_no_news() {
             printed_until: None,
         };
         let outcome = PollResult::Listed(fleet.view(at).terminals.into_iter().map(pane).collect());
-        Input::Server(ServerReport {
-            server: ServerId::default(),
-            at,
-            load: Default::default(),
-            replaced: Default::default(),
-            outcome,
-        })
+        Input::Server(ServerReport::new(ServerId::default(), at, outcome))
     };
     let found = listed(&scene.fleet, Capture::Awaited);
     let read = listed(&scene.fleet, Capture::Unchanged);

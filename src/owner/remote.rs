@@ -126,8 +126,7 @@ struct Stated {
 /// That a server could not be asked.
 fn silent(server: &ServerId, why: &str) -> Input {
     let problem = Problem { kind: "unreachable".to_owned(), message: why.to_owned() };
-    let (server, at, load) = (server.clone(), poll::now(), fleet::ServerLoad::default());
-    Input::Server(ServerReport { server, at, load, replaced: Default::default(), outcome: PollResult::Failed(problem) })
+    Input::Server(ServerReport::new(server.clone(), poll::now(), PollResult::Failed(problem)))
 }
 
 impl WatchTask {

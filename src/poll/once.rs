@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 
 use super::{A_MOMENT, PollerState, ServerPoll, ServerPoller, Settings, now};
-use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerLoad, ServerReport};
+use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerReport};
 use crate::profile::ProfileSet;
 use crate::time::Timestamp;
 use crate::tmux::{Error, Listing};
@@ -54,8 +54,7 @@ pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
 
 /// A server whose name is not fit for a command line.
 fn unfit(server: ServerId, error: &Error) -> ServerPoll {
-    let (outcome, load) = (PollResult::Failed(error.problem()), ServerLoad::default());
-    let server = ServerReport { server, at: now(), load, replaced: Default::default(), outcome };
+    let server = ServerReport::new(server, now(), PollResult::Failed(error.problem()));
     ServerPoll { known: Vec::new(), server, tasks: None }
 }
 
@@ -105,13 +104,8 @@ impl ServerPoller {
                 }
             };
             let is_over = matches!(outcome, PollResult::Failed(_));
-            let report = ServerReport {
-                server: self.server.id().clone(),
-                at,
-                load: self.load(),
-                replaced: Default::default(),
-                outcome,
-            };
+            let server = self.server.id().clone();
+            let report = ServerReport { load: self.load(), ..ServerReport::new(server, at, outcome) };
             if to.send(Input::Server(report)).await.is_err() || is_over {
                 return;
             }

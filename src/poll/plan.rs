@@ -141,9 +141,14 @@ impl ServerMemory {
                 suspects.push(pane.suspect(listed, look.clock));
             }
         }
-        let missing = self.panes.keys().filter(|key| !there.contains(key)).map(|(id, _)| *id);
-        self.replaced.panes.extend(missing.filter(|id| look.panes.iter().any(|listed| listed.id == *id)));
-        self.panes.retain(|key, _| there.contains(key));
+        let replaced = &mut self.replaced.panes;
+        self.panes.retain(|key, _| {
+            let stays = there.contains(key);
+            if !stays && look.panes.iter().any(|listed| listed.id == key.0) {
+                replaced.insert(key.0);
+            }
+            stays
+        });
         suspects
     }
 

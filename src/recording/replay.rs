@@ -234,17 +234,7 @@ impl<'a> Watch<'a> {
         };
         let at = self.began + frame.at;
         let outcome = PollResult::Listed(vec![report]);
-        self.handle(
-            Input::Server(ServerReport {
-                server: self.key.server.clone(),
-                at,
-                load: Default::default(),
-                replaced: Default::default(),
-                outcome,
-            }),
-            at,
-            published,
-        );
+        self.handle(Input::Server(ServerReport::new(self.key.server.clone(), at, outcome)), at, published);
     }
 
     fn handle(&mut self, input: Input, now: Timestamp, published: &mut impl FnMut(Span, &State)) {

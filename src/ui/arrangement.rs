@@ -401,10 +401,11 @@ impl Arrangement {
         if queue.iter().any(|item| self.needs_operator(*item)) {
             queue.retain(|item| self.needs_operator(*item));
         }
+        let placed = queue.into_iter().map(|item| (self.place_in_queue(item), item));
+        let mut placed: Vec<_> = placed.collect();
         // As the rows stand that wait equally long.
-        let name = |a: Item<'_>, b: Item<'_>| natural(a.id(), b.id()).then_with(|| a.key().cmp(b.key()));
-        queue.sort_by(|a, b| self.place_in_queue(*a).cmp(&self.place_in_queue(*b)).then_with(|| name(*a, *b)));
-        queue
+        placed.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| by_name(*one, *other)));
+        placed.into_iter().map(|(_, item)| item).collect()
     }
 
     /// What the queue is sorted by; those that nobody should look at stand equal, behind all others.
@@ -464,9 +465,13 @@ impl Arrangement {
             _ if self.sort == Sort::Host => a.item.key().server.cmp(&b.item.key().server),
             _ => Ordering::Equal,
         };
-        let name = || natural(a.item.id(), b.item.id());
-        groups.then_with(sorted).then_with(name).then_with(|| a.item.key().cmp(b.item.key()))
+        groups.then_with(sorted).then_with(|| by_name(a.item, b.item))
     }
+}
+
+/// The order of rows that are alike in all else.
+fn by_name(a: Item<'_>, b: Item<'_>) -> Ordering {
+    natural(a.id(), b.id()).then_with(|| a.key().cmp(b.key()))
 }
 
 /// The place of a terminal by how urgently it needs the operator; the lowest comes first. A muted terminal has its place

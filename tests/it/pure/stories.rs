@@ -404,13 +404,7 @@ impl<'a> Telling<'a> {
             _ => PollResult::Listed(vec![world.report(&self.key)]),
         };
         let at = BEGINNING + self.now;
-        self.handle(Input::Server(ServerReport {
-            server: self.key.server.clone(),
-            at,
-            load: Default::default(),
-            replaced: Default::default(),
-            outcome,
-        }));
+        self.handle(Input::Server(ServerReport::new(self.key.server.clone(), at, outcome)));
     }
 
     fn handle(&mut self, input: Input) {

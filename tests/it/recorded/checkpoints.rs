@@ -76,13 +76,7 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
             };
             let input = || {
                 let outcome = PollResult::Listed(vec![report.clone()]);
-                Input::Server(ServerReport {
-                    server: server.clone(),
-                    at,
-                    load: Default::default(),
-                    replaced: Default::default(),
-                    outcome,
-                })
+                Input::Server(ServerReport::new(server.clone(), at, outcome))
             };
             let told = take(&mut fleet, input(), at);
             if let Some(replica) = &mut replica {
@@ -145,16 +139,7 @@ fn what_was_missed_is_told_with_the_state_of_its_time() {
                 printed_until: None,
             };
             let outcome = PollResult::Listed(vec![report]);
-            fleet.handle(
-                Input::Server(ServerReport {
-                    server: server.clone(),
-                    at,
-                    load: Default::default(),
-                    replaced: Default::default(),
-                    outcome,
-                }),
-                at,
-            );
+            fleet.handle(Input::Server(ServerReport::new(server.clone(), at, outcome)), at);
             seen.extend(changes(&mut fleet));
             if index % 40 == 3 {
                 let checkpoint = Box::new(fleet.checkpoint(&server));

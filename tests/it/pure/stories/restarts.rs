@@ -57,13 +57,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
         };
         frame.printed = false;
         let outcome = PollResult::Listed(vec![report]);
-        inputs.push(Input::Server(ServerReport {
-            server: key.server.clone(),
-            at: now,
-            load: Default::default(),
-            replaced: Default::default(),
-            outcome,
-        }));
+        inputs.push(Input::Server(ServerReport::new(key.server.clone(), now, outcome)));
         inputs.into_iter().for_each(|input| hand(&mut watching, &mut kept, input, now));
         said.extend(watching.state(&key, now));
     }
