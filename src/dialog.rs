@@ -14,7 +14,7 @@ use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 pub use choose::NoChoice;
-pub use subject::{ApprovalSubject, about, approval, asked, bare};
+pub use subject::{ApprovalSubject, about, approval, asked, asked_before, bare};
 
 use sha2::{Digest, Sha256};
 

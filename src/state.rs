@@ -304,6 +304,13 @@ pub struct Assessment {
     pub dialog: Option<String>,
 }
 
+impl Assessment {
+    /// Whether it is of a dialog that waits for the operator.
+    pub fn awaits_operator(&self) -> bool {
+        self.business_state == BusinessState::AwaitingOperator
+    }
+}
+
 /// What the operator may expect (SPEC §7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -363,13 +370,16 @@ pub struct Evidence {
 }
 
 /// The last good surface of a terminal that cannot be read now (SPEC §3).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stale {
     /// When it was seen last.
     pub at: Timestamp,
     pub surface: Surface,
     pub phase: Phase,
+    /// The assessment of the dialog that waited for the operator then.
+    #[serde(default)]
+    pub asked: Option<Box<Assessment>>,
 }
 
 /// The public state of an agent terminal (SPEC §2). Every key is always there.
@@ -421,8 +431,7 @@ impl State {
 
     /// Whether a dialog of the agent has the keyboard, so that a prompt cannot be sent.
     pub fn waits(&self) -> bool {
-        self.diagnostics.availability == Availability::Available
-            && self.assessment.business_state == BusinessState::AwaitingOperator
+        self.diagnostics.availability == Availability::Available && self.assessment.awaits_operator()
     }
 
     /// The last known state of an agent that was there no more at a time, when somebody looked again.

@@ -38,9 +38,9 @@ use crate::agent_record::{AgentRecordReading, RecordedTurn};
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::Screen;
 use crate::state::{
-    AgentFacts, AssessedAvailability, Attention, Availability, BusinessState, Change, Diagnostics, ParseStatus, Phase,
-    Problem, ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri,
-    Turn, TurnResult,
+    AgentFacts, AssessedAvailability, Attention, Availability, Change, Diagnostics, ParseStatus, Phase, Problem,
+    ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
+    TurnResult,
 };
 use crate::time::{Span, Timestamp};
 
@@ -337,6 +337,7 @@ impl Tracker {
             at: *at,
             surface: reading.surface,
             phase: reading.phase,
+            asked: Some(&reading.assessment).filter(|it| it.awaits_operator()).cloned().map(Box::new),
         });
         State {
             terminal,
@@ -560,7 +561,7 @@ impl Tracker {
         if next.phase == Phase::Active && self.published.phase != Phase::Active {
             self.unseen = false;
         }
-        let waits = next.assessment.business_state == BusinessState::AwaitingOperator;
+        let waits = next.assessment.awaits_operator();
         let is_same = waits && next.dialog_name() == self.published.dialog_name();
         self.turn.follow_wait(waits, is_same, now);
         let previous = std::mem::replace(&mut self.published, next);

@@ -86,7 +86,7 @@ impl WaitCondition {
             WaitCondition::Ready => terminal.takes_a_prompt() && Status::doing(state) != Status::Working,
             WaitCondition::Working => available && state.turn.phase == Phase::Active,
             WaitCondition::Idle => available && state.assessment.business_state == BusinessState::Idle,
-            WaitCondition::NeedsYou => available && state.assessment.business_state == BusinessState::AwaitingOperator,
+            WaitCondition::NeedsYou => available && state.assessment.awaits_operator(),
             WaitCondition::Success => ended(TurnResult::Success),
             WaitCondition::Failed => ended(TurnResult::KnownFailure),
             WaitCondition::Interrupted => ended(TurnResult::Interrupted),

@@ -1,7 +1,7 @@
 //! What an agent asks, in one line.
 
 use super::Dialog;
-use crate::state::{State, UiContext};
+use crate::state::{Assessment, State, UiContext};
 
 /// What agents draw before a line of their own, beside symbols that are no ASCII.
 const BULLETS: [char; 4] = ['?', '#', '-', '*'];
@@ -9,9 +9,18 @@ const BULLETS: [char; 4] = ['?', '#', '-', '*'];
 /// What an open dialog is about, in one line of its own words: of an approval the command or the file that it is asked
 /// for, else the question. `None` where the screen shows none.
 pub fn asked(state: &State, dialog: Option<&Dialog>) -> Option<String> {
-    let excerpt = state.assessment.operator_excerpt.as_deref()?;
-    let subject = approval(state, dialog).map(|subject| subject.in_words());
-    let said = || state.activity.as_deref().map(bare);
+    subject_of(&state.assessment, state.activity.as_deref(), dialog)
+}
+
+/// The same of the dialog that was open when a terminal that cannot be read now was last read.
+pub fn asked_before(state: &State, dialog: Option<&Dialog>) -> Option<String> {
+    subject_of(state.stale.as_ref()?.asked.as_ref()?, None, dialog)
+}
+
+fn subject_of(assessment: &Assessment, activity: Option<&str>, dialog: Option<&Dialog>) -> Option<String> {
+    let excerpt = assessment.operator_excerpt.as_deref()?;
+    let subject = approval(assessment, dialog).map(|subject| subject.in_words());
+    let said = || activity.map(bare);
     let in_view = || dialog.and_then(in_view);
     Some(subject.or_else(in_view).or_else(said).or_else(|| question(excerpt)).unwrap_or_default())
 }
@@ -33,10 +42,10 @@ pub fn about(excerpt: &str, context: UiContext, dialog: &Dialog) -> String {
 }
 
 /// What an approval is about; `None` where its screen does not tell, or what waits is no approval.
-pub fn approval(state: &State, dialog: Option<&Dialog>) -> Option<ApprovalSubject> {
-    let excerpt = state.assessment.operator_excerpt.as_deref()?;
+pub fn approval(assessment: &Assessment, dialog: Option<&Dialog>) -> Option<ApprovalSubject> {
+    let excerpt = assessment.operator_excerpt.as_deref()?;
     let first = dialog.and_then(|dialog| dialog.options.first()).map(|option| option.label.as_str());
-    let asks_leave = state.assessment.ui_context == UiContext::ApprovalPrompt;
+    let asks_leave = assessment.ui_context == UiContext::ApprovalPrompt;
     asks_leave.then(|| subject(excerpt, first)).flatten()
 }
 

@@ -169,7 +169,9 @@ impl Entry {
         let mut message = "not looked at yet".to_owned();
         if let Some(TerminalHistory { state: known, watched_until: at, .. }) = &self.known {
             let was_read = known.diagnostics.availability == Availability::Available;
-            state.stale = was_read.then_some(Stale { at: *at, surface: known.surface, phase: known.turn.phase });
+            let asked = || Some(&known.assessment).filter(|it| it.awaits_operator()).cloned().map(Box::new);
+            let (surface, phase) = (known.surface, known.turn.phase);
+            state.stale = was_read.then(|| Stale { at: *at, surface, phase, asked: asked() });
             state.last_turn.clone_from(&known.last_turn);
             state.agent.clone_from(&known.agent);
             (state.since, state.since_exact) = (*at, false);

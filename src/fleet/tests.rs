@@ -79,7 +79,7 @@ fn what_nobody_has_looked_at_yet_is_told_as_that_beside_what_was_known_and_is_no
                 (Availability::Unknown, crate::state::Attention::None)
             );
             let problem = state.diagnostics.probe_error.as_ref().unwrap();
-            (problem.message.clone(), state.stale.map(|stale| stale.at), state.since)
+            (problem.message.clone(), state.stale.as_ref().map(|stale| stale.at), state.since)
         };
         assert_eq!(told(0), ("not looked at yet; 1m ago: approval".to_owned(), Some(at(-60)), at(-60)));
         assert_eq!(told(1).0, "not looked at yet");

@@ -8,8 +8,7 @@ use crate::agent_record::{RecordedPhase, RecordedTurn};
 use crate::profile::{Classification, Explanation, ProfileSet};
 use crate::screen::{Screen, harmless};
 use crate::state::{
-    Assessment, Attention, Availability, BusinessState, FactSource, LastTurn, Phase, RECORD_HOLDS, Since, State,
-    TurnResult, UiContext,
+    Assessment, Attention, Availability, FactSource, LastTurn, Phase, RECORD_HOLDS, Since, State, TurnResult, UiContext,
 };
 use crate::time::{Span, Timestamp};
 use crate::tracker::{Timer, TimerName};
@@ -267,7 +266,7 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
 fn says(phase: Phase, assessment: &Assessment) -> &'static str {
     let menu = [UiContext::SelectionMenu, UiContext::SlashCommand].contains(&assessment.ui_context);
     match phase {
-        _ if assessment.business_state == BusinessState::AwaitingOperator => WAITS,
+        _ if assessment.awaits_operator() => WAITS,
         Phase::Active => WORKS,
         Phase::Ready => RESTS,
         Phase::Unknown if menu => MENU,
@@ -323,7 +322,7 @@ fn what(state: &State) -> &'static str {
         Availability::Error => return "cannot be read",
         Availability::Available | Availability::Unknown => {}
     }
-    if state.assessment.business_state == BusinessState::AwaitingOperator {
+    if state.assessment.awaits_operator() {
         return match state.assessment.ui_context {
             UiContext::ApprovalPrompt => "waits for your approval",
             UiContext::Question => "asks you a question",
@@ -351,9 +350,7 @@ fn changes_with(state: &State) -> &'static str {
         (Availability::TuiDown, _) => "an agent that is started in the pane",
         (Availability::Unavailable, _) => "nothing: another pane is another terminal",
         (Availability::Error, _) => "a poll of it that succeeds",
-        _ if state.assessment.business_state == BusinessState::AwaitingOperator => {
-            "an answer to the dialog, or the dialog's end on its screen"
-        }
+        _ if state.assessment.awaits_operator() => "an answer to the dialog, or the dialog's end on its screen",
         (_, Phase::Active) if is_held_by_record(state) => "the end of the turn in the agent's own record",
         (_, Phase::Active) => "the end of the work on its screen, when its answer has stood still for a moment",
         (_, Phase::Ready) => "a prompt that is sent, or work or a dialog on its screen",

@@ -133,7 +133,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         }
         (Status::Error, Status::Working | Status::Ready) if stands || is_unseen => return None,
         (Status::Error, Status::Gone) if stands => return None,
-        (_, Status::Approval) => match state.and_then(|state| approval(state, None)) {
+        (_, Status::Approval) => match state.and_then(|state| approval(&state.assessment, None)) {
             Some(ApprovalSubject { act: Some(act), what }) => Sentence::of(after, &format!("asks to {act} {what}"), ""),
             Some(ApprovalSubject { act: None, what }) => Sentence::of(after, "asks for approval", &what),
             None => Sentence::of(after, "asks for approval", &asked()),

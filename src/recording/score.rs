@@ -15,7 +15,7 @@ use super::truth::Doubts;
 use super::truth::{Field, Truth};
 use super::{Recording, RecordingError, ReplayOptions, replay};
 use crate::profile::ProfileSet;
-use crate::state::{BusinessState, InputMode, State, TurnResult, UiContext};
+use crate::state::{InputMode, State, TurnResult, UiContext};
 use crate::time::Span;
 
 /// How long a state may lag the truth.
@@ -160,7 +160,7 @@ fn blocked(state: &State) -> &'static str {
     let context = state.assessment.ui_context;
     let menu = state.assessment.input_mode == InputMode::Modal
         || matches!(context, UiContext::SlashCommand | UiContext::SelectionMenu);
-    match (state.assessment.business_state == BusinessState::AwaitingOperator, menu) {
+    match (state.assessment.awaits_operator(), menu) {
         (false, false) => "none",
         (false, true) => "menu",
         (true, false) => NOT_MODAL,

@@ -28,6 +28,9 @@ pub(super) struct Ages {
     ended: Option<Since>,
     /// The dialog that stands there, or that what cannot be told hides, and its first sight.
     dialog: Option<(DialogName, Since)>,
+    /// What was so before nothing could be read any more.
+    #[serde(default)]
+    before_error: Option<(Doing, Since)>,
 }
 
 impl Ages {
@@ -40,6 +43,7 @@ impl Ages {
             attention: (Attention::None, since),
             ended: None,
             dialog: None,
+            before_error: None,
         }
     }
 
@@ -51,7 +55,8 @@ impl Ages {
         // What was found ended keeps the age that it was found with.
         let ended =
             state.last_turn.at.map(|at| Since { at, exact: state.since_exact || !state.attention.is_about_the_past() });
-        Self { phase, doing: (Doing::of(published), doing), attention: (state.attention, since), ended, dialog }
+        let doing = (Doing::of(published), doing);
+        Self { phase, doing, attention: (state.attention, since), ended, dialog, before_error: None }
     }
 
     /// Since when the terminal is what is said of it in one word.
@@ -75,8 +80,8 @@ impl Ages {
         match (name, self.dialog) {
             (Some(name), Some((known, _))) if name == known => {}
             (Some(name), _) => self.dialog = Some((name, since)),
-            // What covers a dialog for a while does not make it another one.
-            (None, _) if next.phase == Phase::Unknown && next.diagnostics.availability == Availability::Available => {}
+            // What covers a dialog for a while does not make it another one, nor does an outage.
+            (None, _) if next.phase == Phase::Unknown && next.may_show_a_dialog() => {}
             (None, _) => self.dialog = None,
         }
         let doing = Doing::of(next);
@@ -85,7 +90,15 @@ impl Ages {
         if doing != self.doing.0 && !goes_on {
             let first_sight = self.dialog.filter(|_| name.is_some()).map(|(_, first_sight)| first_sight);
             let began = if doing.phase == Phase::Ready { self.phase } else { since };
-            self.doing = (doing, first_sight.unwrap_or(began));
+            let before = match doing.availability {
+                Availability::Error => self.before_error.replace(self.doing),
+                _ => self.before_error.take(),
+            };
+            // An agent that had ended has ended still.
+            let still =
+                before.filter(|(before, _)| *before == doing && doing.availability == Availability::Unavailable);
+            let still = still.map(|(_, began)| Since { exact: false, ..began });
+            self.doing = (doing, still.or(first_sight).unwrap_or(began));
         }
         let began = match attention {
             Attention::Failed | Attention::Interrupted | Attention::Finished => match ended {

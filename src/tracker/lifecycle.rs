@@ -5,8 +5,7 @@ use super::publish::Published;
 use super::timers::{Coverage, Timer, TimerName};
 use super::turn::TurnTracker;
 use crate::state::{
-    Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, State,
-    Tri,
+    Anomaly, AssessedAvailability, Availability, Completion, LifecycleTiming, Phase, Readiness, State, Tri,
 };
 use crate::time::Timestamp;
 
@@ -130,7 +129,7 @@ fn readiness_of(published: &Published) -> Readiness {
     if published.assessment.availability == AssessedAvailability::Disconnected {
         return Readiness::Failed;
     }
-    if published.assessment.business_state == BusinessState::AwaitingOperator {
+    if published.assessment.awaits_operator() {
         return Readiness::Blocked;
     }
     match published.phase {

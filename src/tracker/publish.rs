@@ -214,9 +214,14 @@ impl Published {
         hash.get()
     }
 
+    /// Whether a dialog may stand there that is covered, or cannot be read now.
+    pub(super) fn may_show_a_dialog(&self) -> bool {
+        matches!(self.diagnostics.availability, Availability::Available | Availability::Error)
+    }
+
     /// What tells the dialog that waits for the operator from the next one.
     pub(super) fn dialog_name(&self) -> Option<DialogName> {
-        let waits = self.assessment.business_state == BusinessState::AwaitingOperator;
+        let waits = self.assessment.awaits_operator();
         Some(fnv(self.assessment.dialog.as_deref().filter(|_| waits)?.as_bytes()))
     }
 
@@ -330,9 +335,7 @@ impl Tracker {
             Availability::Error => OperatorStatus::Error,
             Availability::Unavailable => OperatorStatus::Unavailable,
             Availability::TuiDown => OperatorStatus::TuiDown,
-            _ if published.assessment.business_state == BusinessState::AwaitingOperator => {
-                OperatorStatus::WaitingUserAnswer
-            }
+            _ if published.assessment.awaits_operator() => OperatorStatus::WaitingUserAnswer,
             Availability::Unknown => OperatorStatus::Unknown,
             Availability::Available => match published.phase {
                 Phase::Active => OperatorStatus::Processing,
@@ -353,7 +356,7 @@ impl Tracker {
 
     pub(super) fn attention(&self) -> Attention {
         let published = &self.published;
-        if published.assessment.business_state == BusinessState::AwaitingOperator {
+        if published.assessment.awaits_operator() {
             return match published.assessment.ui_context {
                 UiContext::TrustPrompt => Attention::Trust,
                 UiContext::Question => Attention::Question,

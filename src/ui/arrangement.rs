@@ -266,7 +266,7 @@ struct Placed<'a> {
 /// What an order compares, worked out once for each row.
 enum SortKey {
     /// How urgent it is, and since when the operator is waited for.
-    Attention(usize, Option<Timestamp>),
+    Attention((usize, bool), Option<Timestamp>),
     Phase(usize),
     Since(Timestamp),
     Agent(String),
@@ -409,10 +409,10 @@ impl Arrangement {
     }
 
     /// What the queue is sorted by; those that nobody should look at stand equal, behind all others.
-    fn place_in_queue(&self, item: Item<'_>) -> (usize, Option<Timestamp>) {
+    fn place_in_queue(&self, item: Item<'_>) -> ((usize, bool), Option<Timestamp>) {
         match self.wants_a_look(item) {
             true => (rank(item, false), item.waiting_since()),
-            false => (usize::MAX, None),
+            false => ((usize::MAX, true), None),
         }
     }
 
@@ -475,9 +475,9 @@ fn by_name(a: Item<'_>, b: Item<'_>) -> Ordering {
 }
 
 /// The place of a terminal by how urgently it needs the operator; the lowest comes first. A muted terminal has its place
-/// among those that need nobody.
-fn rank(item: Item<'_>, muted: bool) -> usize {
-    if muted { Status::Ready.urgency() } else { item.status().urgency() }
+/// among those that need nobody. Of those that cannot be read, the ones that may still ask something come first.
+fn rank(item: Item<'_>, muted: bool) -> (usize, bool) {
+    if muted { (Status::Ready.urgency(), false) } else { (item.status().urgency(), !item.asked_before()) }
 }
 
 /// The place of a terminal by what it does.

@@ -145,6 +145,8 @@ struct Counts<'a> {
     of: [usize; Status::GROUPS.len()],
     /// Those that count nowhere else.
     muted: usize,
+    /// Those that cannot be read now, and asked something when they were read last.
+    asked_before: usize,
     /// Who has waited longest for the operator, and since when.
     longest: Option<(Since, &'a str)>,
     /// What is said where there is nothing to count.
@@ -155,7 +157,7 @@ impl<'a> Counts<'a> {
     fn of(canvas: &Canvas<'_>, view: &View<'a>) -> Self {
         let is_asking = view.servers.iter().all(|server| server.health == ServerHealth::Waiting);
         let nothing = if is_asking { "asking tmux" } else { "no terminals" };
-        let mut counts = Self { of: [0; Status::GROUPS.len()], muted: 0, longest: None, nothing };
+        let mut counts = Self { of: [0; Status::GROUPS.len()], muted: 0, asked_before: 0, longest: None, nothing };
         for item in Item::all(view) {
             if canvas.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
@@ -163,6 +165,7 @@ impl<'a> Counts<'a> {
             }
             let status = item.status();
             counts.of[status.place()] += 1;
+            counts.asked_before += usize::from(item.asked_before());
             if status.needs_operator() {
                 let waits = [counts.longest, Some((item.since(), item.id()))].into_iter().flatten();
                 counts.longest = waits.min_by_key(|(since, _)| since.at);
@@ -175,7 +178,13 @@ impl<'a> Counts<'a> {
     fn roomy(&self, now: Timestamp) -> Self {
         let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
         let longest = self.longest.map(|(since, name)| (Since { at: now - LONGEST, ..since }, name));
-        Self { of: self.of.map(wide), muted: wide(self.muted), longest, nothing: self.nothing }
+        Self {
+            of: self.of.map(wide),
+            muted: wide(self.muted),
+            asked_before: wide(self.asked_before),
+            longest,
+            nothing: self.nothing,
+        }
     }
 
     /// How many counts there are to be told.
@@ -232,8 +241,12 @@ impl<'a> Counts<'a> {
                 LongestWait::None => String::new(),
             }
         });
+        let asked = match (status, self.asked_before) {
+            (Status::Error, asked @ 1..) => format!(" ({asked} asked before)"),
+            _ => String::new(),
+        };
         let word = status.group_word(count);
-        (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
+        (format!("{count} {word}{asked}{}", longest.unwrap_or_default()), look.style)
     }
 }
 

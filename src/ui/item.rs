@@ -1,7 +1,7 @@
 //! The subject of a row: an agent's terminal or a task, and what the tables say about it.
 
 use super::text;
-use crate::dialog::{Dialog, asked, bare};
+use crate::dialog::{Dialog, asked, asked_before, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::repository::GitFacts;
 use crate::state::{
@@ -290,6 +290,12 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Whether it cannot be read now, and waited for the operator when it was read last.
+    pub fn asked_before(self) -> bool {
+        let stale = self.terminal().filter(|_| self.status() == Status::Error).and_then(|it| it.state.stale.as_ref());
+        stale.is_some_and(|stale| stale.asked.is_some())
+    }
+
     /// What it waits for or does, in one line of its own words.
     pub fn what(self) -> String {
         match self {
@@ -350,7 +356,9 @@ pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
         });
     }
     if let Some(trouble) = trouble(state) {
-        return trouble;
+        // It may still ask what it asked when it was read last.
+        let before = asked_before(state, dialog);
+        return before.map_or(trouble.clone(), |question| format!("asked before: {question} · {trouble}"));
     }
     let [activity, ended, noted] =
         [&state.activity, &state.last_turn.detail, &state.operator.detail].map(|text| text.as_deref().map(bare));

@@ -65,7 +65,7 @@ pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &
 
 /// How old what is shown is, where that is worth saying.
 pub fn staleness(canvas: &Canvas<'_>, item: Item<'_>) -> Option<String> {
-    let stale = item.terminal()?.state.stale?;
+    let stale = item.terminal()?.state.stale.as_ref()?;
     let age = canvas.now.since(stale.at);
     (age >= CURRENT).then(|| format!("as of {} ago", times::age(age)))
 }

@@ -194,7 +194,7 @@ impl DialogShown {
 async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<ScreenShown>, Denial> {
     let shown = |_: &Engine, terminal: &Terminal, _| {
         // The last one of a terminal that cannot be read any more is as old as its last good look.
-        let at = terminal.state.stale.map_or(terminal.state.observed_at, |stale| stale.at);
+        let at = terminal.state.stale.as_ref().map_or(terminal.state.observed_at, |stale| stale.at);
         Ok((terminal.screen.clone(), at))
     };
     let (screen, at) = served.of_terminal(id, shown).await?;

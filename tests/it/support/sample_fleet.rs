@@ -368,7 +368,7 @@ fn web() -> Terminal {
 fn vague() -> Terminal {
     let mut it = terminal(13, "vague", "generic", None, 15);
     it.state.turn.phase = Phase::Unknown;
-    it.state.stale = Some(Stale { at: ago(14), surface: Surface::UNKNOWN, phase: Phase::Ready });
+    it.state.stale = Some(Stale { at: ago(14), surface: Surface::UNKNOWN, phase: Phase::Ready, asked: None });
     it
 }
 

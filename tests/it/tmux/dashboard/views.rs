@@ -222,3 +222,20 @@ fn one_terminal_is_looked_at_from_all_sides() {
     desk.press("q");
     desk.expect_restored();
 }
+
+#[test]
+fn what_was_asked_stays_in_view_while_its_server_does_not_answer() {
+    let desk = Desk::with_parrot();
+    desk.tell_parrot("ask");
+    desk.open();
+    desk.wait("1 needs you");
+    let server = desk.watched.server_pid().unwrap();
+    let has_row = |word: &str| desk.screen().lines().any(|line| line.contains(" birds ") && line.contains(word));
+    crate::support::private_tmux::signal("STOP", server);
+    desk.wait("1 error (1 asked before)");
+    wait_until("the row to say what it asked", || has_row("asked before: "));
+    crate::support::private_tmux::signal("CONT", server);
+    desk.wait("1 needs you");
+    assert!(!has_row("asked before"), "{}", desk.screen());
+    desk.leave();
+}
