@@ -61,7 +61,7 @@ use crate::state::KeptNote;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
-use arrangement::{RowKey, TableRow};
+use arrangement::{Grouping, RowKey, Sort, TableRow};
 use columns::ChosenColumns;
 use flags::ChosenFlags;
 use grid::Tiles;
@@ -132,6 +132,8 @@ pub struct Choices {
     panes: Panes,
     /// The columns of the table.
     columns: ChosenColumns,
+    sort: Sort,
+    grouping: Grouping,
     /// What is pinned and muted.
     flags: ChosenFlags,
     /// Whether the operator was told how the dashboard calls.
@@ -358,15 +360,17 @@ impl Ui {
     pub fn choices(&self) -> Choices {
         let arrangement = &self.memory.arrangement;
         let (columns, flags) = (arrangement.columns.clone(), arrangement.flags.chosen().clone());
-        Choices { panes: self.panes.settled(), columns, flags, introduced: self.introduced }
+        let (sort, grouping) = (arrangement.sort, arrangement.grouping);
+        Choices { panes: self.panes.settled(), columns, sort, grouping, flags, introduced: self.introduced }
     }
 
     /// Begins with what was chosen the last time.
     pub fn restore(&mut self, choices: Choices) {
-        let Choices { panes, columns, flags, introduced } = choices;
+        let Choices { panes, columns, sort, grouping, flags, introduced } = choices;
         (self.panes, self.introduced) = (panes, introduced);
-        self.memory.arrangement.columns = columns;
-        self.memory.arrangement.flags.restore(flags);
+        let arrangement = &mut self.memory.arrangement;
+        (arrangement.columns, arrangement.sort, arrangement.grouping) = (columns, sort, grouping);
+        arrangement.flags.restore(flags);
     }
 
     /// Tells the operator, once in all its starts, how the dashboard calls.

@@ -91,7 +91,7 @@ impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
     }
 }
 
-/// Remembers the operator's choices of layout and columns.
+/// Remembers the operator's choices of layout, columns and order.
 pub(super) struct ChoiceStore {
     /// `None` where there is no place for it: the choice lives as long as the dashboard.
     file: Option<PathBuf>,
@@ -128,7 +128,7 @@ impl App {
         if let Some(why) =
             self.choices.keeper.follow(self.ui.choices(), Instant::now(), move |choices| write(&file, choices))
         {
-            self.complain(&format!("layout and columns are forgotten when the dashboard ends: {why}"));
+            self.complain(&format!("layout, columns and order are forgotten when the dashboard ends: {why}"));
         }
     }
 

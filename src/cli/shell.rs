@@ -63,10 +63,20 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
                 .hint(format!("`{} --help` lists the commands", page.get_bin_name().unwrap_or("fleetwatch")))
         })?;
     }
-    let mut text = Vec::new();
-    // The codes have a section of their own.
-    clap_mangen::Man::new(page.clone().after_help("")).render(&mut text)?;
-    let mut text = String::from_utf8_lossy(&text).into_owned();
+    // The synopsis is that of `--help`: the one that would be made here has no values. The codes have a section of their own.
+    let usage = page.clone().render_usage().to_string().replace('\\', "\\e").replace('-', "\\-");
+    let usage = usage.trim_start_matches("Usage: ");
+    let (mut head, mut text) = (Vec::new(), Vec::new());
+    let man = clap_mangen::Man::new(page.clone().after_help(""));
+    man.render_title(&mut head)?;
+    man.render_name_section(&mut head)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
+    if page.has_subcommands() {
+        man.render_subcommands_section(&mut text)?;
+    }
+    let [head, text] = [head, text].map(|part| String::from_utf8_lossy(&part).into_owned());
+    let mut text = format!("{head}.SH SYNOPSIS\n{usage}\n{text}");
     text.push_str(".SH \"EXIT STATUS\"\n");
     for (code, meaning) in EXIT_CODES {
         text.push_str(&format!(".TP\n{code}\n{meaning}\n"));

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use super::columns::ChosenColumns;
 use super::filter::Filter;
 use super::flags::Flags;
@@ -16,7 +18,8 @@ use crate::task::Task;
 use crate::time::Timestamp;
 
 /// What the rows are sorted by. Equals stand in the order of their names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sort {
     /// The most urgent first, and of those the one that has waited longest.
     #[default]
@@ -93,7 +96,8 @@ impl Sort {
 }
 
 /// What terminals are put together by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Grouping {
     #[default]
     None,

@@ -429,8 +429,15 @@ fn draw_hindrance(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, key: &Te
     let queue = canvas.keymap.key_for(Context::Composer, Action::Send).filter(|_| hindrance.may_pass());
     let mut pen = Pen::new(buffer, last, 0);
     pen.skip(1).text(&hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)));
-    if let Some(queue) = queue {
-        pen.text("   ", parts.quiet).text(&queue, parts.key).text(" queues it until it is ready", parts.quiet);
+    pen.skip(3);
+    match queue {
+        Some(_) if canvas.history_trouble.is_some() => {
+            pen.text("no prompt can wait while the history fails", canvas.theme.style(Status::Error));
+        }
+        Some(queue) => {
+            pen.text(&queue, parts.key).text(" queues it until it is ready", parts.quiet);
+        }
+        None => {}
     }
     1
 }

@@ -993,6 +993,18 @@ fn heading(ui: &mut Ui, fleet: &SampleFleet, width: u16) -> Vec<String> {
 }
 
 #[test]
+fn the_next_dashboard_keeps_the_order_and_the_groups() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("sb"));
+    let chosen = text(&mut ui, &fleet, 160, 40);
+    let mut next = dashboard();
+    assert_ne!(text(&mut next, &fleet, 160, 40), chosen);
+    next.restore(serde_json::from_str(&serde_json::to_string(&ui.choices()).unwrap()).unwrap());
+    assert_eq!(text(&mut next, &fleet, 160, 40), chosen);
+}
+
+#[test]
 fn columns_are_chosen_and_the_table_follows_at_once() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
