@@ -21,6 +21,7 @@ use crate::notify::Suppression;
 use crate::operation::Act;
 use crate::owner::{self, OwnerEvent, Role, Settings, Watcher};
 use crate::poll;
+use crate::process;
 use crate::profile::ProfileSet;
 use crate::sender::{OperationEvent, Sender};
 use crate::state::{Attention, KeptNote};
@@ -136,6 +137,8 @@ impl Engine {
         (config, history): (&Config, &History),
         has_terminal: bool,
     ) -> Result<(Self, Sender), Error> {
+        // By this name other processes tell that what it sets in tmux is still in use.
+        process::take_name();
         settings.poll.keeper = Some(poll::owner());
         let (to_operations, operations) = mpsc::unbounded_channel();
         let (to_deliveries, deliveries) = mpsc::unbounded_channel();

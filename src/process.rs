@@ -182,6 +182,13 @@ pub fn is_fleetwatch(pid: u32) -> bool {
     name_of(pid).is_some_and(|name| name == NAME)
 }
 
+/// Names this process so that [`is_fleetwatch`] finds it, whatever its file is called. Works on Linux only.
+pub fn take_name() {
+    if let Err(error) = fs::write("/proc/self/comm", NAME) {
+        tracing::debug!(%error, "the process keeps the name of its file");
+    }
+}
+
 /// Whether a process of tmux has this id, client or server.
 pub fn is_tmux(pid: u32) -> bool {
     // Linux has it call itself `tmux: server`.

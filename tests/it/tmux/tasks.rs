@@ -650,6 +650,25 @@ fn a_session_that_is_no_longer_one_of_tasks_is_as_it_was_at_once() {
 }
 
 #[test]
+fn what_is_set_for_a_program_by_another_name_is_no_leftover() {
+    let world = World::new("");
+    world.task("build", "sleep 4711");
+    let other = world.home.path().join("fw");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fleetwatch"), &other).unwrap();
+    let own = world.command(&["watch", "--json"]);
+    let mut command = Command::new(other);
+    command.args(own.get_args()).stdin(Stdio::null()).stdout(Stdio::null());
+    command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut child = command.env_remove("TMUX").env_remove("TMUX_PANE").spawn().unwrap();
+    let watchers = || world.tmux.run(&["show-options", "-qv", "-t", "tasks:", "@fleetwatch_watchers"]);
+    wait_until("the counter", || watchers().contains(&format!("={}@", child.id())));
+    let found = String::from_utf8_lossy(&world.output(&["doctor"]).stdout).into_owned();
+    assert!(found.contains("for a running fleetwatch") && !found.contains("a process that is gone"), "{found}");
+    signal("TERM", child.id());
+    child.wait().unwrap();
+}
+
+#[test]
 fn what_a_killed_process_left_is_shown_removed_and_mended() {
     let world = World::new("[[task]]\nsession = \"builds\"\n");
     world.tmux.new_session("builds", &["sleep", "100"]);
