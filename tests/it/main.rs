@@ -40,7 +40,7 @@ mod tmux {
     mod history;
     mod host;
     mod jump;
-    mod look;
+    mod listing;
     mod owner;
     mod poll;
     #[cfg(feature = "serve")]

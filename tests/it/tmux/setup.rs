@@ -24,13 +24,13 @@ impl Home {
             format!("XDG_CONFIG_HOME={path}/xdg"),
             format!("PATH={program}:{}", std::env::var("PATH").unwrap()),
             "LC_ALL=C.UTF-8".to_owned(),
-            "PS1=desk> ".to_owned(),
+            "PS1=world> ".to_owned(),
         ];
         let mut shell = vec!["env", "-u", "TMUX", "-u", "TMUX_PANE", "-u", "FLEETWATCH_CONFIG"];
         shell.extend(environment.iter().map(String::as_str));
         shell.extend(["bash", "--norc", "--noprofile"]);
         let terminal = PrivateTmux::start(&shell);
-        terminal.wait_for_text("main:", "desk>");
+        terminal.wait_for_text("main:", "world>");
         Self { directory, terminal }
     }
 
@@ -222,7 +222,7 @@ fn who_does_not_say_yes_has_nothing_written() {
         home.wait(all[at].0);
         home.keys(&["C-c"]);
         // Keys before the prompt might go with what the signal throws away.
-        let is_back = || home.terminal.screen("main:").trim_end().ends_with("desk>");
+        let is_back = || home.terminal.screen("main:").trim_end().ends_with("world>");
         wait_until("the shell's prompt", is_back);
         home.keys(&["echo gone with $?", "Enter"]);
         home.wait("gone with 130");

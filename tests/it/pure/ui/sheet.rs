@@ -47,7 +47,7 @@ pub fn sheet(base: &UiOptions, mut draw: impl FnMut(UiOptions) -> Buffer) -> Str
         let cells = row(&ascii, y);
         assert!(cells.is_ascii(), "{cells}");
         for (x, _) in columns(&frames[0], y).filter(|(x, _)| ascii[(*x, y)].symbol() != " ") {
-            let looks = [&ascii, &frames[0]].map(|frame| Look::of(&frame[(x, y)]));
+            let looks = [&ascii, &frames[0]].map(|frame| CellStyle::of(&frame[(x, y)]));
             assert_eq!(looks[0], looks[1], "the style of row {y}, column {x} in ASCII");
         }
         if cells != row(&frames[0], y) {
@@ -74,13 +74,13 @@ fn row(frame: &Buffer, y: u16) -> String {
 
 /// What is seen of a cell's style: a blank shows nothing of its foreground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Look {
+struct CellStyle {
     foreground: Color,
     background: Color,
     modifier: Modifier,
 }
 
-impl Look {
+impl CellStyle {
     fn of(cell: &Cell) -> Self {
         let (foreground, background, modifier) = (cell.fg, cell.bg, cell.modifier);
         let drawn = Modifier::REVERSED | Modifier::UNDERLINED | Modifier::CROSSED_OUT;
@@ -105,14 +105,14 @@ impl Look {
 /// Which letter stands for which style in each look, in the order in which they are met.
 #[derive(Default)]
 struct Legend {
-    styles: Vec<Vec<Look>>,
+    styles: Vec<Vec<CellStyle>>,
 }
 
 impl Legend {
     const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
     fn letter(&mut self, frames: &[Buffer], x: u16, y: u16) -> &'static str {
-        let looks: Vec<Look> = frames.iter().map(|frame| Look::of(&frame[(x, y)])).collect();
+        let looks: Vec<CellStyle> = frames.iter().map(|frame| CellStyle::of(&frame[(x, y)])).collect();
         if looks.iter().all(|look| look.words() == "-") {
             return " ";
         }
@@ -125,7 +125,7 @@ impl Legend {
     }
 
     fn lines(self) -> Vec<String> {
-        let words = |looks: Vec<Look>| looks.into_iter().map(Look::words).collect::<Vec<_>>();
+        let words = |looks: Vec<CellStyle>| looks.into_iter().map(CellStyle::words).collect::<Vec<_>>();
         let styles: Vec<Vec<String>> = self.styles.into_iter().map(words).collect();
         let cells = |column: usize| {
             let words = styles.iter().map(|words| words[column].len());

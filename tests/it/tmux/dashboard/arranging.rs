@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Desk {
+impl World {
     /// What the table lists, top first: names, and the titles of groups behind `▾` or `▸`.
     pub(super) fn rows(&self) -> Vec<String> {
         let screen = self.screen();
@@ -36,105 +36,105 @@ impl Desk {
 }
 
 /// Ant is ready, cat works, bee asks, and abe is a task. All but the ant are on one server, the ant is on another.
-fn a_mixed_fleet() -> (Desk, PrivateTmux) {
-    let desk = Desk::new();
+fn a_mixed_fleet() -> (World, PrivateTmux) {
+    let world = World::new();
     let other = PrivateTmux::unstarted();
     let config = format!(
         "[[server]]\nsocket = \"{}\"\n[[server]]\nsocket = \"{}\"\n[[terminal]]\nsession = \"bee\"\nlabel = \"loud\"\n",
-        desk.watched.name(),
+        world.watched.name(),
         other.name()
     );
-    std::fs::write(desk.directory.path().join("fleetwatch/config.toml"), config).unwrap();
-    let parrot = desk.parrot();
+    std::fs::write(world.directory.path().join("fleetwatch/config.toml"), config).unwrap();
+    let parrot = world.parrot();
     other.new_session("ant", &["bash", "--norc", "--noprofile", "-c", &parrot]);
     other.wait_for_text("ant:", "❯");
-    desk.start_parrot_in("bee");
-    desk.start_parrot_in("cat");
-    desk.type_text(&format!("clear; {}", env!("CARGO_BIN_EXE_fleetwatch")));
-    desk.press("Enter");
-    desk.wait("3 ready");
-    desk.tell("cat", "nap 3600");
-    desk.wait("1 working");
-    desk.tell("bee", "ask");
-    desk.wait("1 needs you");
-    desk.run_task("abe", &["sleep", "4711"]);
-    desk.wait("▶ abe");
-    (desk, other)
+    world.start_parrot_in("bee");
+    world.start_parrot_in("cat");
+    world.type_text(&format!("clear; {}", env!("CARGO_BIN_EXE_fleetwatch")));
+    world.press("Enter");
+    world.wait("3 ready");
+    world.tell("cat", "nap 3600");
+    world.wait("1 working");
+    world.tell("bee", "ask");
+    world.wait("1 needs you");
+    world.run_task("abe", &["sleep", "4711"]);
+    world.wait("▶ abe");
+    (world, other)
 }
 
 #[test]
 fn rows_stand_in_every_order_and_in_every_group() {
-    let (desk, other) = a_mixed_fleet();
-    desk.press("s");
-    desk.wait("by name");
-    desk.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
-    let of_agents = || desk.rows().into_iter().filter(|name| name != "abe").collect::<Vec<_>>();
-    desk.press("s");
-    desk.wait("by phase");
+    let (world, other) = a_mixed_fleet();
+    world.press("s");
+    world.wait("by name");
+    world.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
+    let of_agents = || world.rows().into_iter().filter(|name| name != "abe").collect::<Vec<_>>();
+    world.press("s");
+    world.wait("by phase");
     wait_until("what works before what is ready before what waits", || of_agents() == ["cat", "ant", "bee"]);
-    desk.press("s");
-    desk.wait("by age");
+    world.press("s");
+    world.wait("by age");
     wait_until("the longest first", || of_agents() == ["ant", "cat", "bee"]);
-    desk.press("s");
-    desk.wait("by agent");
-    desk.wait_for_rows("agent", &["ant", "bee", "cat", "abe"]);
-    desk.press("s");
-    desk.wait("by server");
-    let one_is_first = desk.watched.name() < other.name();
-    desk.wait_for_rows(
+    world.press("s");
+    world.wait("by agent");
+    world.wait_for_rows("agent", &["ant", "bee", "cat", "abe"]);
+    world.press("s");
+    world.wait("by server");
+    let one_is_first = world.watched.name() < other.name();
+    world.wait_for_rows(
         "server",
         if one_is_first { &["abe", "bee", "cat", "ant"] } else { &["ant", "abe", "bee", "cat"] },
     );
-    desk.press("s");
-    desk.wait_without("by server");
+    world.press("s");
+    world.wait_without("by server");
     wait_until("the most urgent first", || of_agents() == ["bee", "cat", "ant"]);
 
-    desk.press("b");
-    desk.wait("grouped by session");
-    desk.wait_for_rows("session", &["▾ bee", "bee", "▾ ant", "ant", "▾ cat", "cat", "▾ tasks", "abe"]);
-    desk.press("b");
-    desk.wait("grouped by agent");
-    desk.wait_for_rows("agent", &["▾ parrot", "bee", "cat", "ant", "▾ task", "abe"]);
-    desk.press("b");
-    desk.wait("grouped by server");
+    world.press("b");
+    world.wait("grouped by session");
+    world.wait_for_rows("session", &["▾ bee", "bee", "▾ ant", "ant", "▾ cat", "cat", "▾ tasks", "abe"]);
+    world.press("b");
+    world.wait("grouped by agent");
+    world.wait_for_rows("agent", &["▾ parrot", "bee", "cat", "ant", "▾ task", "abe"]);
+    world.press("b");
+    world.wait("grouped by server");
     wait_until("a group for each server", || {
-        let rows = desk.rows();
+        let rows = world.rows();
         let heads: Vec<&String> = rows.iter().filter(|row| row.starts_with('▾')).collect();
         heads.len() == 2 && heads.iter().all(|head| head.contains("fleetwatch-test-"))
     });
-    desk.press("b");
-    desk.wait("grouped by label");
-    desk.wait_for_rows("label", &["▾ loud", "bee", "▾ the others", "abe", "cat", "ant"]);
+    world.press("b");
+    world.wait("grouped by label");
+    world.wait_for_rows("label", &["▾ loud", "bee", "▾ the others", "abe", "cat", "ant"]);
     // One group is folded and unfolded, from a row of it and from its head; what it hides still counts.
-    desk.press("Home");
-    desk.press("z");
-    desk.wait_for_rows("label", &["▸ loud", "▾ the others", "abe", "cat", "ant"]);
-    desk.wait("▸ loud        1  ? 1 needs you");
-    desk.press("z");
-    desk.wait_for_rows("label", &["▾ loud", "bee", "▾ the others", "abe", "cat", "ant"]);
-    desk.press("Enter");
-    desk.wait("▸ loud        1");
+    world.press("Home");
+    world.press("z");
+    world.wait_for_rows("label", &["▸ loud", "▾ the others", "abe", "cat", "ant"]);
+    world.wait("▸ loud        1  ? 1 needs you");
+    world.press("z");
+    world.wait_for_rows("label", &["▾ loud", "bee", "▾ the others", "abe", "cat", "ant"]);
+    world.press("Enter");
+    world.wait("▸ loud        1");
     // The next one that needs somebody is found in a folded group, forwards and backwards.
-    desk.press("End");
-    desk.press("N");
-    desk.wait_for_cursor("bee");
-    desk.press("Z");
-    desk.wait_for_rows("label", &["▸ loud", "▸ the others"]);
-    desk.press("n");
-    desk.wait_for_cursor("bee");
-    desk.press("q");
-    desk.expect_restored();
+    world.press("End");
+    world.press("N");
+    world.wait_for_cursor("bee");
+    world.press("Z");
+    world.wait_for_rows("label", &["▸ loud", "▸ the others"]);
+    world.press("n");
+    world.wait_for_cursor("bee");
+    world.press("q");
+    world.expect_restored();
 }
 
 #[test]
 fn every_word_of_a_filter_holds() {
-    let (desk, _other) = a_mixed_fleet();
-    let home = desk.directory.path().file_name().unwrap().to_string_lossy().into_owned();
-    desk.press("Home");
-    desk.press("p");
-    desk.wait("bee is pinned");
-    desk.press("s");
-    desk.wait("by name");
+    let (world, _other) = a_mixed_fleet();
+    let home = world.directory.path().file_name().unwrap().to_string_lossy().into_owned();
+    world.press("Home");
+    world.press("p");
+    world.wait("bee is pinned");
+    world.press("s");
+    world.wait("by name");
     for (filter, rows) in [
         ("be", &["bee", "abe"][..]),
         (&home, &["abe"]),
@@ -151,143 +151,143 @@ fn every_word_of_a_filter_holds() {
         ("!is:pinned is:ready", &["ant"]),
         ("is:unknown", &[]),
     ] {
-        desk.type_text("/");
-        desk.press("C-u");
-        desk.type_text(filter);
-        desk.wait(&format!("{} of 4", rows.len()));
+        world.type_text("/");
+        world.press("C-u");
+        world.type_text(filter);
+        world.wait(&format!("{} of 4", rows.len()));
         if rows.is_empty() {
-            desk.wait("No terminal matches the filter");
+            world.wait("No terminal matches the filter");
         } else {
-            desk.wait_for_rows(filter, rows);
+            world.wait_for_rows(filter, rows);
         }
-        desk.press("Enter");
-        desk.wait("? help");
+        world.press("Enter");
+        world.wait("? help");
     }
-    desk.type_text("/");
-    desk.press("C-u");
-    desk.type_text("is:nonsense");
-    desk.wait("no state nonsense");
-    desk.wait("is: needs-you working");
-    desk.press("Escape");
-    desk.wait_for_rows("name", &["bee", "abe", "ant", "cat"]);
-    desk.press("q");
-    desk.expect_restored();
+    world.type_text("/");
+    world.press("C-u");
+    world.type_text("is:nonsense");
+    world.wait("no state nonsense");
+    world.wait("is: needs-you working");
+    world.press("Escape");
+    world.wait_for_rows("name", &["bee", "abe", "ant", "cat"]);
+    world.press("q");
+    world.expect_restored();
 }
 
 #[test]
 fn rows_are_marked_pinned_and_muted() {
-    let (desk, _other) = a_mixed_fleet();
-    desk.press("s");
-    desk.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
-    let marks = || desk.screen().lines().filter(|line| line.contains('■')).count();
-    desk.press("Home");
-    desk.press("j");
-    desk.wait_for_cursor("ant");
-    desk.press("Space");
-    desk.wait("1 marked");
-    desk.wait_for_cursor("bee");
-    desk.press("Space");
-    desk.wait("2 marked");
+    let (world, _other) = a_mixed_fleet();
+    world.press("s");
+    world.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
+    let marks = || world.screen().lines().filter(|line| line.contains('■')).count();
+    world.press("Home");
+    world.press("j");
+    world.wait_for_cursor("ant");
+    world.press("Space");
+    world.wait("1 marked");
+    world.wait_for_cursor("bee");
+    world.press("Space");
+    world.wait("2 marked");
     wait_until("two marks", || marks() == 2);
     // Marks outlast a filter, and can be asked for.
-    desk.type_text("/is:marked");
-    desk.wait_for_rows("marks", &["ant", "bee"]);
-    desk.press("Escape");
+    world.type_text("/is:marked");
+    world.wait_for_rows("marks", &["ant", "bee"]);
+    world.press("Escape");
     // The row under the cursor stays where it is until the cursor leaves it.
-    wait_until("all rows", || desk.rows().len() == 4);
-    desk.press("End");
-    desk.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
-    desk.press("Home");
-    desk.press("j");
-    desk.wait_for_cursor("ant");
-    desk.press("Space");
-    desk.wait("1 marked");
-    desk.press("*");
-    desk.wait("4 marked");
-    desk.press("u");
-    desk.wait_without("marked");
+    wait_until("all rows", || world.rows().len() == 4);
+    world.press("End");
+    world.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
+    world.press("Home");
+    world.press("j");
+    world.wait_for_cursor("ant");
+    world.press("Space");
+    world.wait("1 marked");
+    world.press("*");
+    world.wait("4 marked");
+    world.press("u");
+    world.wait_without("marked");
     // What is pinned stands at the top as soon as the cursor has left it, what is muted counts no more.
-    desk.press("End");
-    desk.wait_for_cursor("cat");
-    desk.press("p");
-    desk.wait("cat is pinned to the top");
-    desk.press("Home");
-    desk.wait_for_cursor("abe");
-    desk.press("End");
-    desk.wait_for_rows("name, pinned first", &["cat", "abe", "ant", "bee"]);
-    desk.press("Home");
-    desk.wait_for_cursor("cat");
-    desk.press("p");
-    desk.wait("cat is no longer pinned");
-    desk.press("n");
-    desk.wait_for_cursor("bee");
-    desk.press("m");
-    desk.wait("bee is muted: it will not count as needing you");
-    desk.wait("1 muted");
-    desk.wait_without("1 needs you");
-    desk.press("n");
-    desk.wait("nothing needs you");
-    desk.press("m");
-    desk.wait("bee is counted again when it needs you");
-    desk.wait_without("bee is muted");
-    desk.wait("1 needs you");
-    desk.press("q");
-    desk.expect_restored();
+    world.press("End");
+    world.wait_for_cursor("cat");
+    world.press("p");
+    world.wait("cat is pinned to the top");
+    world.press("Home");
+    world.wait_for_cursor("abe");
+    world.press("End");
+    world.wait_for_rows("name, pinned first", &["cat", "abe", "ant", "bee"]);
+    world.press("Home");
+    world.wait_for_cursor("cat");
+    world.press("p");
+    world.wait("cat is no longer pinned");
+    world.press("n");
+    world.wait_for_cursor("bee");
+    world.press("m");
+    world.wait("bee is muted: it will not count as needing you");
+    world.wait("1 muted");
+    world.wait_without("1 needs you");
+    world.press("n");
+    world.wait("nothing needs you");
+    world.press("m");
+    world.wait("bee is counted again when it needs you");
+    world.wait_without("bee is muted");
+    world.wait("1 needs you");
+    world.press("q");
+    world.expect_restored();
 }
 
 #[test]
 fn what_the_configuration_says_of_how_rows_are_shown_holds_for_tasks() {
-    let desk = Desk::new();
+    let world = World::new();
     let config = format!(
         "[[server]]\nsocket = \"{}\"\n[[terminal]]\nwindow = \"bee\"\nlabel = \"builds\"\npin = true\n",
-        desk.watched.name()
+        world.watched.name()
     );
-    std::fs::write(desk.directory.path().join("fleetwatch/config.toml"), config).unwrap();
-    desk.start_parrot_in("ant");
-    desk.run_task("bee", &["sleep", "4711"]);
-    desk.open();
-    desk.wait("↑▶ bee");
-    desk.press("s");
-    desk.wait_for_rows("name", &["bee", "ant"]);
-    desk.type_text("/label:builds");
-    desk.wait("1 of 2");
-    desk.press("Escape");
-    desk.wait_without("label:builds");
-    desk.press("q");
-    desk.expect_restored();
+    std::fs::write(world.directory.path().join("fleetwatch/config.toml"), config).unwrap();
+    world.start_parrot_in("ant");
+    world.run_task("bee", &["sleep", "4711"]);
+    world.open();
+    world.wait("↑▶ bee");
+    world.press("s");
+    world.wait_for_rows("name", &["bee", "ant"]);
+    world.type_text("/label:builds");
+    world.wait("1 of 2");
+    world.press("Escape");
+    world.wait_without("label:builds");
+    world.press("q");
+    world.expect_restored();
 }
 
 #[test]
 fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
-    let desk = Desk::with_parrot();
+    let world = World::with_parrot();
     let twice =
-        format!("{}; exec bash --norc", desk.parrot().replace("exec cat", &desk.parrot().replace("exec cat", ":")));
-    desk.watched.new_session("nest", &["bash", "--norc", "--noprofile", "-c", &twice]);
-    desk.watched.wait_for_text("nest:", "❯");
-    desk.run_task("mill", &["sleep", "4711"]);
-    desk.open();
-    desk.wait("2 ready");
-    desk.press("s");
-    desk.wait_for_rows("name", &["birds", "mill", "nest"]);
-    desk.press("End");
-    desk.wait_for_cursor("nest");
-    desk.press(",");
-    desk.wait("name of nest: nest");
-    desk.press("C-u");
-    desk.type_text("birds");
-    desk.press("Enter");
-    desk.wait("another terminal is called birds");
-    desk.press("C-u");
-    desk.type_text("aviary");
-    desk.press("Enter");
-    desk.wait_for_rows("name", &["aviary", "birds", "mill"]);
-    desk.press("L");
-    desk.type_text("loud");
-    desk.press("Enter");
+        format!("{}; exec bash --norc", world.parrot().replace("exec cat", &world.parrot().replace("exec cat", ":")));
+    world.watched.new_session("nest", &["bash", "--norc", "--noprofile", "-c", &twice]);
+    world.watched.wait_for_text("nest:", "❯");
+    world.run_task("mill", &["sleep", "4711"]);
+    world.open();
+    world.wait("2 ready");
+    world.press("s");
+    world.wait_for_rows("name", &["birds", "mill", "nest"]);
+    world.press("End");
+    world.wait_for_cursor("nest");
+    world.press(",");
+    world.wait("name of nest: nest");
+    world.press("C-u");
+    world.type_text("birds");
+    world.press("Enter");
+    world.wait("another terminal is called birds");
+    world.press("C-u");
+    world.type_text("aviary");
+    world.press("Enter");
+    world.wait_for_rows("name", &["aviary", "birds", "mill"]);
+    world.press("L");
+    world.type_text("loud");
+    world.press("Enter");
     // tmux knows nothing of it, and everybody else does.
-    let sessions = desk.watched.run(&["list-sessions", "-F", "#{session_name}"]);
+    let sessions = world.watched.run(&["list-sessions", "-F", "#{session_name}"]);
     assert_eq!(sessions.split_whitespace().collect::<Vec<_>>(), ["birds", "nest", "tasks"]);
-    let told = |words: &[&str]| desk.fleetwatch(words).1;
+    let told = |words: &[&str]| world.fleetwatch(words).1;
     let said = || {
         let all: serde_json::Value = serde_json::from_str(&told(&["list", "--json"])).unwrap();
         let of =
@@ -296,35 +296,35 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     };
     wait_until("the label in the list", || said().contains(&"aviary \"loud\"".to_owned()));
     for (name, prompt) in [("aviary", "one"), ("nest", "two"), ("nest:0", "three")] {
-        assert_eq!(desk.fleetwatch(&["send", name, prompt]).0, Some(0), "{name}");
-        desk.watched.wait_for_text("nest:", &format!("» {prompt}"));
+        assert_eq!(world.fleetwatch(&["send", name, prompt]).0, Some(0), "{name}");
+        world.watched.wait_for_text("nest:", &format!("» {prompt}"));
     }
-    let refused = desk.fleetwatch(&["note", "birds", "--name", "nest"]);
+    let refused = world.fleetwatch(&["note", "birds", "--name", "nest"]);
     let why = "error: birds keeps its name: nest is what aviary is called in tmux\n\
                hint: choose a name that nothing else has\n";
     assert_eq!(refused, (Some(1), why.to_owned()));
-    assert_eq!(desk.fleetwatch(&["note", "mill", "--name", "grinder", "flour"]).0, Some(0));
-    desk.wait_for_rows("name", &["aviary", "birds", "grinder"]);
-    desk.wait("# flour");
+    assert_eq!(world.fleetwatch(&["note", "mill", "--name", "grinder", "flour"]).0, Some(0));
+    world.wait_for_rows("name", &["aviary", "birds", "grinder"]);
+    world.wait("# flour");
     let noted = told(&["note"]);
     assert!(noted.contains("aviary   nest      loud") && noted.contains("grinder  mill             flour"), "{noted}");
-    desk.type_text("/label:loud");
-    desk.press("Enter");
-    desk.wait_for_rows("label", &["aviary"]);
-    desk.press("Escape");
+    world.type_text("/label:loud");
+    world.press("Enter");
+    world.wait_for_rows("label", &["aviary"]);
+    world.press("Escape");
     // Right behind it, another key is one with Alt.
-    desk.wait_for_rows("name", &["aviary", "birds", "grinder"]);
+    world.wait_for_rows("name", &["aviary", "birds", "grinder"]);
     // It survives the dashboard.
-    desk.press("q");
-    desk.expect_restored();
-    desk.open();
-    desk.wait("aviary");
+    world.press("q");
+    world.expect_restored();
+    world.open();
+    world.wait("aviary");
     let history = told(&["history", "nest"]);
     assert!(history.contains("aviary"), "the history finds it by both names: {history}");
-    desk.watched.run(&["send-keys", "-t", "nest:", "exit", "Enter"]);
-    wait_until("the next agent under the terminal's own name", || desk.rows().contains(&"nest".to_owned()));
-    assert!(!desk.rows().contains(&"aviary".to_owned()));
+    world.watched.run(&["send-keys", "-t", "nest:", "exit", "Enter"]);
+    wait_until("the next agent under the terminal's own name", || world.rows().contains(&"nest".to_owned()));
+    assert!(!world.rows().contains(&"aviary".to_owned()));
     wait_until("no label", || said().contains(&"nest null".to_owned()));
-    desk.press("q");
-    desk.expect_restored();
+    world.press("q");
+    world.expect_restored();
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Desk {
+impl World {
     /// The row of the list that is selected.
     fn selected_step(&self) -> String {
         self.screen().lines().find(|line| line.starts_with('›')).unwrap_or_default().to_owned()
@@ -26,87 +26,87 @@ impl Desk {
 
     /// A parrot that has asked and was answered; nothing of it is left on its screen.
     fn with_a_past() -> Self {
-        let desk = Self::with_parrot();
-        desk.open();
-        desk.wait("1 ready");
-        desk.parrot_is_told("ask");
-        desk.parrot_is_told("Enter");
-        desk.wait("1 needs you");
-        desk.parrot_is_told("1");
-        desk.watched.wait_for_text("birds:", "● answered 1");
-        desk.wait_without("1 needs you");
-        desk
+        let world = Self::with_parrot();
+        world.open();
+        world.wait("1 ready");
+        world.parrot_is_told("ask");
+        world.parrot_is_told("Enter");
+        world.wait("1 needs you");
+        world.parrot_is_told("1");
+        world.watched.wait_for_text("birds:", "● answered 1");
+        world.wait_without("1 needs you");
+        world
     }
 }
 
 #[test]
 fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
-    let desk = Desk::with_a_past();
-    desk.press("d");
-    desk.wait("what happened  0 of ");
-    desk.wait("● answered 1");
-    assert!(!desk.screen().contains("> 1. Yes"), "the dialog is gone: {}", desk.screen());
-    desk.go_back_to("asks for approval");
-    desk.wait("> 1. Yes");
-    assert!(!desk.screen().contains("● answered 1"), "the screen is that of then: {}", desk.screen());
-    desk.press("Tab");
-    desk.wait("What changed");
-    desk.wait("Evidence");
-    desk.press("Tab");
-    desk.wait("[transcript]");
-    desk.wait("» ask");
-    desk.press("/");
-    desk.type_text("ALLOW");
-    desk.wait("nowhere \"ALLOW\"");
-    desk.press("C-u");
-    desk.type_text("allow");
-    desk.wait("of 1 \"allow\"");
-    desk.press("Enter");
-    desk.press("BTab");
-    desk.wait("[why]");
-    desk.press("Escape");
-    desk.wait("NAME");
-    desk.press("q");
-    desk.expect_restored();
+    let world = World::with_a_past();
+    world.press("d");
+    world.wait("what happened  0 of ");
+    world.wait("● answered 1");
+    assert!(!world.screen().contains("> 1. Yes"), "the dialog is gone: {}", world.screen());
+    world.go_back_to("asks for approval");
+    world.wait("> 1. Yes");
+    assert!(!world.screen().contains("● answered 1"), "the screen is that of then: {}", world.screen());
+    world.press("Tab");
+    world.wait("What changed");
+    world.wait("Evidence");
+    world.press("Tab");
+    world.wait("[transcript]");
+    world.wait("» ask");
+    world.press("/");
+    world.type_text("ALLOW");
+    world.wait("nowhere \"ALLOW\"");
+    world.press("C-u");
+    world.type_text("allow");
+    world.wait("of 1 \"allow\"");
+    world.press("Enter");
+    world.press("BTab");
+    world.wait("[why]");
+    world.press("Escape");
+    world.wait("NAME");
+    world.press("q");
+    world.expect_restored();
 
-    desk.open();
-    desk.wait("birds");
-    desk.press("d");
-    desk.wait("the history begins here");
-    desk.go_back_to("asks for approval");
-    desk.wait("> 1. Yes");
+    world.open();
+    world.wait("birds");
+    world.press("d");
+    world.wait("the history begins here");
+    world.go_back_to("asks for approval");
+    world.wait("> 1. Yes");
     // In a narrow terminal the moment stands below the list.
-    desk.resize(80, 24);
-    wait_until("the screen below the list", || desk.at("[screen]").is_some_and(|at| at.0 == 2 && at.1 > 8));
-    desk.wait("> 1. Yes");
-    desk.wait("what happened");
-    desk.press("Home");
-    desk.wait("● answered 1");
-    desk.press("q");
-    desk.wait("NAME");
-    desk.press("q");
-    desk.resize(120, 40);
-    desk.expect_restored();
+    world.resize(80, 24);
+    wait_until("the screen below the list", || world.at("[screen]").is_some_and(|at| at.0 == 2 && at.1 > 8));
+    world.wait("> 1. Yes");
+    world.wait("what happened");
+    world.press("Home");
+    world.wait("● answered 1");
+    world.press("q");
+    world.wait("NAME");
+    world.press("q");
+    world.resize(120, 40);
+    world.expect_restored();
 }
 
 #[test]
 fn two_dashboards_write_one_history_and_show_each_thing_once() {
-    let desk = Desk::with_parrot();
+    let world = World::with_parrot();
     let program = env!("CARGO_BIN_EXE_fleetwatch");
-    let home = desk.directory.path().display().to_string();
+    let home = world.directory.path().display().to_string();
     let (config, state) = (format!("XDG_CONFIG_HOME={home}"), format!("XDG_STATE_HOME={home}/state"));
-    let arguments = ["env", "LC_ALL=C.UTF-8", &config, &state, program, "-L", desk.watched.name()];
+    let arguments = ["env", "LC_ALL=C.UTF-8", &config, &state, program, "-L", world.watched.name()];
     let other = PrivateTmux::start(&arguments);
     other.wait_for_text("main:", "1 ready");
-    desk.open();
-    desk.wait("1 ready");
-    desk.parrot_is_told("ask");
-    desk.parrot_is_told("Enter");
-    desk.wait("1 needs you");
+    world.open();
+    world.wait("1 ready");
+    world.parrot_is_told("ask");
+    world.parrot_is_told("Enter");
+    world.wait("1 needs you");
     other.wait_for_text("main:", "1 needs you");
-    desk.press("m");
-    desk.wait("birds is muted");
-    let both = [&desk.operator, &other];
+    world.press("m");
+    world.wait("birds is muted");
+    let both = [&world.operator, &other];
     for dashboard in both {
         dashboard.run(&["send-keys", "-t", "main:", "d"]);
         dashboard.wait_for_text("main:", "the history begins here");
@@ -122,7 +122,7 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
     let history = Command::new(program)
         .env("XDG_CONFIG_HOME", &home)
         .env("XDG_STATE_HOME", format!("{home}/state"))
-        .args(["-L", desk.watched.name(), "history", "--details", "birds"])
+        .args(["-L", world.watched.name(), "history", "--details", "birds"])
         .output()
         .unwrap();
     let text = String::from_utf8(history.stdout).unwrap();
@@ -132,89 +132,89 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
 
 #[test]
 fn a_history_that_cannot_be_written_is_told_for_as_long_as_it_cannot() {
-    let desk = Desk::with_parrot();
+    let world = World::with_parrot();
     // A directory stands where the file should be.
-    let file = desk.directory.path().join("state/fleetwatch/history.db");
+    let file = world.directory.path().join("state/fleetwatch/history.db");
     std::fs::create_dir_all(&file).unwrap();
-    desk.open();
-    desk.wait("! history ");
-    desk.wait("history is not written: ");
+    world.open();
+    world.wait("! history ");
+    world.wait("history is not written: ");
     // Where, and what to do.
-    desk.wait("fleetwatch/history.db:");
-    desk.wait("[history]");
-    desk.wait("1 ready");
-    desk.press("d");
-    desk.wait("the history cannot be read now: ");
-    desk.wait("Parrot v1.0.0");
-    desk.press("Escape");
-    desk.wait("NAME");
+    world.wait("fleetwatch/history.db:");
+    world.wait("[history]");
+    world.wait("1 ready");
+    world.press("d");
+    world.wait("the history cannot be read now: ");
+    world.wait("Parrot v1.0.0");
+    world.press("Escape");
+    world.wait("NAME");
     // The message goes, the trouble stays; and when it is over, it is written again and nothing is lost.
-    desk.press("Escape");
-    desk.wait_without("history is not written: ");
-    desk.wait("! history ");
+    world.press("Escape");
+    world.wait_without("history is not written: ");
+    world.wait("! history ");
     std::fs::remove_dir(&file).unwrap();
-    desk.wait_without("! history ");
-    desk.press("d");
-    desk.wait("the history begins here");
-    desk.press("C-c");
-    desk.expect_restored();
+    world.wait_without("! history ");
+    world.press("d");
+    world.wait("the history begins here");
+    world.press("C-c");
+    world.expect_restored();
 }
 
 #[test]
 fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
-    let desk = Desk::with_parrot();
-    let config = desk.directory.path().join("fleetwatch/config.toml");
+    let world = World::with_parrot();
+    let config = world.directory.path().join("fleetwatch/config.toml");
     std::fs::write(config, "[history]\nenabled = false\n").unwrap();
-    desk.open();
-    desk.wait("1 ready");
-    desk.parrot_is_told("ask");
-    desk.parrot_is_told("Enter");
-    desk.wait("1 needs you");
-    desk.press("d");
-    desk.wait("no history is kept");
-    desk.go_back_to("→ ready");
-    desk.wait("Parrot v1.0.0");
-    assert!(!desk.screen().contains("> 1. Yes"), "the screen is that of then: {}", desk.screen());
-    desk.press("e");
-    desk.wait("the full state at that time was not kept");
-    desk.press("Home");
-    desk.wait("What follows");
-    desk.press("g");
-    desk.wait("Parrot v1.0.0");
-    desk.watched.run(&["detach-client", "-s", "birds"]);
-    desk.wait("what happened");
-    desk.press("C-c");
-    desk.expect_restored();
+    world.open();
+    world.wait("1 ready");
+    world.parrot_is_told("ask");
+    world.parrot_is_told("Enter");
+    world.wait("1 needs you");
+    world.press("d");
+    world.wait("no history is kept");
+    world.go_back_to("→ ready");
+    world.wait("Parrot v1.0.0");
+    assert!(!world.screen().contains("> 1. Yes"), "the screen is that of then: {}", world.screen());
+    world.press("e");
+    world.wait("the full state at that time was not kept");
+    world.press("Home");
+    world.wait("What follows");
+    world.press("g");
+    world.wait("Parrot v1.0.0");
+    world.watched.run(&["detach-client", "-s", "birds"]);
+    world.wait("what happened");
+    world.press("C-c");
+    world.expect_restored();
 }
 
 #[test]
 fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_looked_into() {
-    let desk = Desk::with_parrot();
-    desk.open();
-    desk.wait("1 ready");
-    desk.tell_parrot("ask");
-    desk.wait("1 needs you");
-    desk.compose();
-    desk.type_text("read me first");
-    desk.press("M-r");
-    desk.wait("queued 1");
-    desk.press("d");
-    desk.wait("what happened");
-    desk.wait("  queued for ");
-    desk.wait(": read me first");
-    desk.wait("U takes it back");
-    desk.press("U");
-    desk.wait("taken back");
-    desk.wait_without("U takes it back");
-    desk.wait("you took back from it: read me");
-    desk.wait("you queued for it: read me");
-    assert!(!desk.watched.screen("birds:").contains("read me first"), "nothing was sent");
+    let world = World::with_parrot();
+    world.open();
+    world.wait("1 ready");
+    world.tell_parrot("ask");
+    world.wait("1 needs you");
+    world.compose();
+    world.type_text("read me first");
+    world.press("M-r");
+    world.wait("queued 1");
+    world.press("d");
+    world.wait("what happened");
+    world.wait("  queued for ");
+    world.wait(": read me first");
+    world.wait("U takes it back");
+    world.press("U");
+    world.wait("taken back");
+    world.wait_without("U takes it back");
+    world.wait("you took back from it: read me");
+    world.wait("you queued for it: read me");
+    assert!(!world.watched.screen("birds:").contains("read me first"), "nothing was sent");
 }
 
 #[test]
 fn the_branch_and_the_changes_of_a_repository_are_shown() {
-    let desk = Desk::new();
-    let shop = desk.directory.path().join("shop");
+    let world = World::new();
+    let shop = world.directory.path().join("shop");
     std::fs::create_dir(&shop).unwrap();
     let git = |words: &[&str]| {
         let who = ["-c", "user.name=n", "-c", "user.email=n@example.org"];
@@ -232,66 +232,66 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     let index =
         || (std::fs::read(shop.join(".git/index")).unwrap(), shop.join(".git/index").metadata().unwrap().modified());
     let (bytes, changed_at) = index();
-    let command = format!("cd '{}'; {}", shop.display(), desk.parrot());
-    desk.watched.new_session("birds", &["bash", "--norc", "--noprofile", "-c", &command]);
-    desk.watched.wait_for_text("birds:", "❯");
+    let command = format!("cd '{}'; {}", shop.display(), world.parrot());
+    world.watched.new_session("birds", &["bash", "--norc", "--noprofile", "-c", &command]);
+    world.watched.wait_for_text("birds:", "❯");
 
-    desk.resize(200, 50);
-    desk.open();
-    desk.wait("BRANCH");
-    desk.wait("shop (trunk* +2 −1)");
-    desk.press("/");
-    desk.type_text("!is:dirty");
-    desk.wait_without("trunk* +2 −1");
-    desk.press("C-u");
-    desk.type_text("is:dirty branch:trunk");
-    desk.wait("trunk* +2 −1");
-    desk.press("Escape");
-    desk.wait_without("is:dirty");
-    desk.press("d");
-    desk.wait("what happened");
-    desk.press("BTab");
-    desk.wait("[facts]");
-    desk.press("BTab");
+    world.resize(200, 50);
+    world.open();
+    world.wait("BRANCH");
+    world.wait("shop (trunk* +2 −1)");
+    world.press("/");
+    world.type_text("!is:dirty");
+    world.wait_without("trunk* +2 −1");
+    world.press("C-u");
+    world.type_text("is:dirty branch:trunk");
+    world.wait("trunk* +2 −1");
+    world.press("Escape");
+    world.wait_without("is:dirty");
+    world.press("d");
+    world.wait("what happened");
+    world.press("BTab");
+    world.wait("[facts]");
+    world.press("BTab");
     for shown in ["[diff]", "file 1 of 3", "@@ -1,3 +1,3 @@", "-two", "+zwei", "+and more", "? loose"] {
-        desk.wait(shown);
+        world.wait(shown);
     }
-    desk.press("/");
-    desk.type_text("ZWEI");
-    desk.wait("nowhere \"ZWEI\"");
-    desk.press("C-u");
-    desk.type_text("zwei");
-    desk.wait("1 of 1 \"zwei\"");
-    desk.press("Escape");
+    world.press("/");
+    world.type_text("ZWEI");
+    world.wait("nowhere \"ZWEI\"");
+    world.press("C-u");
+    world.type_text("zwei");
+    world.wait("1 of 1 \"zwei\"");
+    world.press("Escape");
     // Where only a few lines fit, a key leads from file to file.
-    desk.resize(80, 12);
-    desk.wait_without("[diff]");
+    world.resize(80, 12);
+    world.wait_without("[diff]");
     // The list alone is drawn by now.
-    desk.wait("tab screen");
-    desk.press("]");
-    desk.wait("file 1 of 3");
-    desk.press("]");
-    desk.wait("files 2–3 of 3");
-    desk.wait_without("zwei");
-    desk.press("[");
-    desk.wait("zwei");
-    desk.resize(200, 50);
+    world.wait("tab screen");
+    world.press("]");
+    world.wait("file 1 of 3");
+    world.press("]");
+    world.wait("files 2–3 of 3");
+    world.wait_without("zwei");
+    world.press("[");
+    world.wait("zwei");
+    world.resize(200, 50);
     let (later, later_changed_at) = index();
     assert_eq!((later, later_changed_at.unwrap()), (bytes, changed_at.unwrap()), "the index was written");
 
     // What is read follows what the agent does.
     git(&["checkout", "-q", "."]);
     std::fs::remove_file(shop.join("loose")).unwrap();
-    desk.parrot_is_told("hello");
-    desk.parrot_is_told("Enter");
-    desk.wait("no changes since the last commit");
+    world.parrot_is_told("hello");
+    world.parrot_is_told("Enter");
+    world.wait("no changes since the last commit");
     std::fs::rename(shop.join(".git"), shop.join("git")).unwrap();
-    desk.parrot_is_told("again");
-    desk.parrot_is_told("Enter");
-    desk.wait("no repository");
-    desk.press("q");
-    desk.wait("NAME");
-    desk.press("q");
-    desk.resize(120, 40);
-    desk.expect_restored();
+    world.parrot_is_told("again");
+    world.parrot_is_told("Enter");
+    world.wait("no repository");
+    world.press("q");
+    world.wait("NAME");
+    world.press("q");
+    world.resize(120, 40);
+    world.expect_restored();
 }

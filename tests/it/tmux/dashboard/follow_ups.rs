@@ -4,12 +4,12 @@ use fleetwatch::follow_up::{MessageEvent, Wanted};
 use fleetwatch::history::{IntentId, IntentState, Intents, Owner, now};
 use fleetwatch::time::Span;
 
-use super::Desk;
+use super::World;
 use crate::support::private_tmux::wait_until;
 
 /// A message to `birds` of which nobody knows whether it arrived.
-fn unclear(desk: &Desk, text: &str) -> IntentId {
-    let path = desk.directory.path().join("state/fleetwatch/history.db");
+fn unclear(world: &World, text: &str) -> IntentId {
+    let path = world.directory.path().join("state/fleetwatch/history.db");
     let mut intents = Intents::open(&path, Owner::named("test"), now()).unwrap();
     let (source, event) = ("crows".to_owned(), "finished".to_owned());
     let body = MessageEvent { source, event, text: text.to_owned(), ..MessageEvent::default() };
@@ -23,49 +23,49 @@ fn unclear(desk: &Desk, text: &str) -> IntentId {
 
 #[test]
 fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
-    let desk = Desk::new();
+    let world = World::new();
     let rule = "[[follow_up]]\non = [\"finished\"]\nfrom = \"crows\"\nto = \"birds\"\n";
-    std::fs::write(desk.directory.path().join("fleetwatch/config.toml"), rule).unwrap();
-    desk.start_parrot();
-    let (again, enough) = (unclear(&desk, "crows has finished: one"), unclear(&desk, "crows has finished: two"));
-    desk.open();
-    desk.wait("1 ready");
-    desk.wait("unclear messages");
-    let told = || desk.watched.screen("birds:").matches("» [fleetwatch notification").count();
+    std::fs::write(world.directory.path().join("fleetwatch/config.toml"), rule).unwrap();
+    world.start_parrot();
+    let (again, enough) = (unclear(&world, "crows has finished: one"), unclear(&world, "crows has finished: two"));
+    world.open();
+    world.wait("1 ready");
+    world.wait("unclear messages");
+    let told = || world.watched.screen("birds:").matches("» [fleetwatch notification").count();
     // A list, a choice and a question, each of which can be left.
     let choose_first = || {
-        desk.press("F");
-        desk.wait("follow-ups");
-        desk.press("Enter");
-        desk.wait("send it again");
+        world.press("F");
+        world.wait("follow-ups");
+        world.press("Enter");
+        world.wait("send it again");
     };
     choose_first();
-    desk.wait(&format!("message {} to birds", again.0));
-    desk.press("Enter");
-    desk.wait(&format!("send message {} to birds again?", again.0));
-    desk.wait("It may have arrived: its sender died.");
-    desk.press("Escape");
-    desk.wait_without("again?");
+    world.wait(&format!("message {} to birds", again.0));
+    world.press("Enter");
+    world.wait(&format!("send message {} to birds again?", again.0));
+    world.wait("It may have arrived: its sender died.");
+    world.press("Escape");
+    world.wait_without("again?");
     assert_eq!(told(), 0, "a question alone sends nothing");
     choose_first();
-    desk.press("Enter");
-    desk.wait("again?");
-    desk.press("y");
-    desk.wait(&format!("message {} is sent again, as number", again.0));
+    world.press("Enter");
+    world.wait("again?");
+    world.press("y");
+    world.wait(&format!("message {} is sent again, as number", again.0));
     wait_until("the parrot to be told", || told() == 1);
-    assert!(desk.watched.screen("birds:").contains("crows has finished: one"));
+    assert!(world.watched.screen("birds:").contains("crows has finished: one"));
     choose_first();
-    desk.press("Down");
-    desk.press("Enter");
-    desk.wait(&format!("dismiss message {} to birds?", enough.0));
-    desk.press("y");
-    desk.wait(&format!("message {} is dismissed", enough.0));
-    desk.wait_without("unclear messages");
+    world.press("Down");
+    world.press("Enter");
+    world.wait(&format!("dismiss message {} to birds?", enough.0));
+    world.press("y");
+    world.wait(&format!("message {} is dismissed", enough.0));
+    world.wait_without("unclear messages");
     // What is still on its way is in the list.
-    desk.wait("told birds");
-    desk.press("F");
-    desk.wait("needs a decision");
+    world.wait("told birds");
+    world.press("F");
+    world.wait("needs a decision");
     assert_eq!(told(), 1);
-    desk.press("q");
-    desk.expect_restored();
+    world.press("q");
+    world.expect_restored();
 }

@@ -4,18 +4,18 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use super::Desk;
+use super::World;
 use crate::support::private_tmux::wait_until;
 
-impl Desk {
-    /// A desk with a configuration and a parrot; `{}` in the text stands for the desk's directory.
+impl World {
+    /// A world with a configuration and a parrot; `{}` in the text stands for the world's directory.
     fn configured(config: &str) -> Self {
-        let desk = Self::new();
-        let directory = desk.directory.path();
+        let world = Self::new();
+        let directory = world.directory.path();
         let config = config.replace("{}", &directory.display().to_string());
         std::fs::write(directory.join("fleetwatch/config.toml"), config).unwrap();
-        desk.start_parrot();
-        desk
+        world.start_parrot();
+        world
     }
 
     /// Keeps every byte that is written to the operator's terminal from now on.
@@ -67,96 +67,96 @@ minimum_distance_seconds = 0
 
 #[test]
 fn a_dialog_rings_and_shows_a_notice_of_the_terminal_once() {
-    let desk = Desk::configured(BY_TERMINAL);
-    desk.open();
-    desk.wait("1 ready");
-    desk.keep_bytes();
-    desk.type_to_parrot("ask");
+    let world = World::configured(BY_TERMINAL);
+    world.open();
+    world.wait("1 ready");
+    world.keep_bytes();
+    world.type_to_parrot("ask");
     let notice = "birds asks for approval: Allow this?";
-    wait_until("a notice", || desk.bytes().contains("\x1b]777;"));
-    wait_until("a bell", || desk.bells() > 0);
-    let bytes = desk.bytes();
+    wait_until("a notice", || world.bytes().contains("\x1b]777;"));
+    wait_until("a bell", || world.bells() > 0);
+    let bytes = world.bytes();
     assert!(bytes.contains(&format!("\x1b]9;fleetwatch: {notice}\x1b\\")), "{bytes:?}");
     assert!(bytes.contains(&format!("\x1b]777;notify;fleetwatch;{notice}\x1b\\")), "{bytes:?}");
     // The same dialog is still there when the next one is told.
-    desk.type_to_parrot("2");
-    desk.wait("answered 2");
-    desk.type_to_parrot("ask");
-    wait_until("another notice", || desk.bytes().matches("\x1b]777;").count() == 2);
-    wait_until("another bell", || desk.bells() == 2);
-    assert_eq!(desk.bytes().matches("\x1b]9;").count(), 2);
-    desk.press("q");
-    desk.expect_restored();
+    world.type_to_parrot("2");
+    world.wait("answered 2");
+    world.type_to_parrot("ask");
+    wait_until("another notice", || world.bytes().matches("\x1b]777;").count() == 2);
+    wait_until("another bell", || world.bells() == 2);
+    assert_eq!(world.bytes().matches("\x1b]9;").count(), 2);
+    world.press("q");
+    world.expect_restored();
 }
 
 #[test]
 fn without_a_rule_the_bell_rings_and_the_title_says_how_many_wait() {
-    let desk = Desk::new();
-    desk.start_parrot();
-    desk.operator.run(&["select-pane", "-t", "main:", "-T", "a title of mine"]);
-    std::fs::remove_file(desk.directory.path().join("state/fleetwatch/dashboard.json")).unwrap();
-    desk.open();
-    desk.wait("the terminal's bell rings once");
-    desk.wait("1 ready");
-    let title = || desk.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_title}"]).trim().to_owned();
+    let world = World::new();
+    world.start_parrot();
+    world.operator.run(&["select-pane", "-t", "main:", "-T", "a title of mine"]);
+    std::fs::remove_file(world.directory.path().join("state/fleetwatch/dashboard.json")).unwrap();
+    world.open();
+    world.wait("the terminal's bell rings once");
+    world.wait("1 ready");
+    let title = || world.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_title}"]).trim().to_owned();
     wait_until("a title", || title() == "fleetwatch");
-    desk.keep_bytes();
-    desk.type_to_parrot("ask");
-    wait_until("a bell", || desk.bells() == 1);
+    world.keep_bytes();
+    world.type_to_parrot("ask");
+    wait_until("a bell", || world.bells() == 1);
     wait_until("a count in the title", || title() == "(1) fleetwatch");
-    desk.press("q");
-    desk.expect_restored();
+    world.press("q");
+    world.expect_restored();
     wait_until("the old title", || title() == "a title of mine");
     // That was said on the first start, and is not said again.
-    desk.open();
-    desk.wait("1 needs you");
-    assert!(!desk.screen().contains("rings once"), "{}", desk.screen());
-    desk.press("q");
-    desk.expect_restored();
+    world.open();
+    world.wait("1 needs you");
+    assert!(!world.screen().contains("rings once"), "{}", world.screen());
+    world.press("q");
+    world.expect_restored();
 }
 
 #[test]
 fn a_title_that_is_switched_off_is_given_back_at_once() {
-    let desk = Desk::configured("[ui]\ntitle = true\n");
-    desk.operator.run(&["select-pane", "-t", "main:", "-T", "a title of mine"]);
-    desk.open();
-    desk.wait("1 ready");
-    let title = || desk.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_title}"]).trim().to_owned();
+    let world = World::configured("[ui]\ntitle = true\n");
+    world.operator.run(&["select-pane", "-t", "main:", "-T", "a title of mine"]);
+    world.open();
+    world.wait("1 ready");
+    let title = || world.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_title}"]).trim().to_owned();
     for (wanted, shown) in [("true", "fleetwatch"), ("false", "a title of mine"), ("true", "fleetwatch")] {
-        std::fs::write(desk.directory.path().join("fleetwatch/config.toml"), format!("[ui]\ntitle = {wanted}\n"))
+        std::fs::write(world.directory.path().join("fleetwatch/config.toml"), format!("[ui]\ntitle = {wanted}\n"))
             .unwrap();
         wait_until(shown, || title() == shown);
     }
-    desk.press("q");
-    desk.expect_restored();
+    world.press("q");
+    world.expect_restored();
     wait_until("the old title", || title() == "a title of mine");
 }
 
 #[test]
 fn inside_of_tmux_a_notice_is_wrapped() {
-    let desk = Desk::configured(BY_TERMINAL);
-    desk.open_with("TMUX=/nowhere/default,1,0");
-    desk.wait("1 ready");
-    desk.keep_bytes();
-    desk.type_to_parrot("ask");
-    wait_until("a bell", || desk.bells() > 0);
-    let bytes = desk.bytes();
+    let world = World::configured(BY_TERMINAL);
+    world.open_with("TMUX=/nowhere/default,1,0");
+    world.wait("1 ready");
+    world.keep_bytes();
+    world.type_to_parrot("ask");
+    wait_until("a bell", || world.bells() > 0);
+    let bytes = world.bytes();
     assert!(bytes.contains("\x1bPtmux;\x1b\x1b]9;fleetwatch: birds asks for approval"), "{bytes:?}");
     assert!(!bytes.contains("\x07\x1b]9;"), "{bytes:?}");
-    desk.press("q");
-    desk.wait("desk>");
+    world.press("q");
+    world.wait("world>");
 }
 
 #[test]
 fn a_command_gets_each_event_as_json() {
-    let desk = Desk::configured(BY_COMMAND);
-    desk.open();
-    desk.wait("1 ready");
-    desk.type_to_parrot("nap 3.5");
-    wait_until("an event", || desk.events().len() == 1);
-    desk.type_to_parrot("ask");
-    wait_until("another event", || desk.events().len() == 2);
-    let events = desk.events();
+    let world = World::configured(BY_COMMAND);
+    world.open();
+    world.wait("1 ready");
+    world.type_to_parrot("nap 3.5");
+    wait_until("an event", || world.events().len() == 1);
+    world.type_to_parrot("ask");
+    wait_until("another event", || world.events().len() == 2);
+    let events = world.events();
     let told = |event: &Value| (event["event"].clone(), event["terminal"].clone(), event["state"]["attention"].clone());
     assert_eq!(told(&events[0]), ("finished".into(), "birds".into(), "finished".into()));
     assert_eq!(told(&events[1]), ("approval".into(), "birds".into(), "approval".into()));
@@ -169,11 +169,11 @@ fn a_command_gets_each_event_as_json() {
 fn a_command_gets_of_the_environment_what_is_usual_and_what_its_rule_names() {
     let script = r#"["sh", "-c", "env > '{}/environment.new'; mv '{}/environment.new' '{}/environment'"]
 command_environment = ["NTFY_TOKEN"]"#;
-    let desk = Desk::configured(&BY_COMMAND.replace("[\"tee\", \"-a\", \"{}/events\"]", script));
-    desk.open_with("ANTHROPIC_API_KEY=secret NTFY_TOKEN=wanted");
-    desk.wait("1 ready");
-    desk.type_to_parrot("ask");
-    let file = desk.directory.path().join("environment");
+    let world = World::configured(&BY_COMMAND.replace("[\"tee\", \"-a\", \"{}/events\"]", script));
+    world.open_with("ANTHROPIC_API_KEY=secret NTFY_TOKEN=wanted");
+    world.wait("1 ready");
+    world.type_to_parrot("ask");
+    let file = world.directory.path().join("environment");
     wait_until("the command", || file.exists());
     let environment = std::fs::read_to_string(file).unwrap();
     assert!(environment.contains("NTFY_TOKEN=wanted") && environment.contains("PATH="), "{environment}");
@@ -182,47 +182,47 @@ command_environment = ["NTFY_TOKEN"]"#;
 
 #[test]
 fn a_command_that_cannot_run_is_told() {
-    let desk = Desk::configured(&BY_COMMAND.replace("\"tee\"", "\"{}/no-such-program\""));
-    desk.open();
-    desk.wait("1 ready");
-    desk.type_to_parrot("ask");
-    desk.wait("cannot be started");
+    let world = World::configured(&BY_COMMAND.replace("\"tee\"", "\"{}/no-such-program\""));
+    world.open();
+    world.wait("1 ready");
+    world.type_to_parrot("ask");
+    world.wait("cannot be started");
 }
 
 #[test]
 fn a_key_mutes_all_notices() {
-    let desk = Desk::configured(&format!("{BY_TERMINAL}{BY_COMMAND}"));
-    desk.start_parrot_in("crows");
-    desk.open();
-    desk.wait("2 ready");
-    desk.keep_bytes();
-    desk.press("M");
-    desk.wait("all notices are muted");
-    desk.wait("notices off   data");
-    desk.type_to_parrot("ask");
-    desk.wait("1 needs you");
-    desk.type_to_parrot("2");
-    desk.wait("1 finished");
-    desk.press("M");
-    desk.wait("notices are on again");
-    desk.press("Home");
-    desk.wait("› ✓ birds");
+    let world = World::configured(&format!("{BY_TERMINAL}{BY_COMMAND}"));
+    world.start_parrot_in("crows");
+    world.open();
+    world.wait("2 ready");
+    world.keep_bytes();
+    world.press("M");
+    world.wait("all notices are muted");
+    world.wait("notices off   data");
+    world.type_to_parrot("ask");
+    world.wait("1 needs you");
+    world.type_to_parrot("2");
+    world.wait("1 finished");
+    world.press("M");
+    world.wait("notices are on again");
+    world.press("Home");
+    world.wait("› ✓ birds");
     // The operator sits in front of the first terminal, but not of this one.
-    desk.watched.run(&["send-keys", "-t", "crows:", "nap 3.5", "Enter"]);
-    wait_until("an event", || !desk.events().is_empty());
-    assert_eq!((&desk.events()[0]["event"], &desk.events()[0]["terminal"]), (&"finished".into(), &"crows".into()));
-    assert!(!desk.bytes().contains("\x1b]9;"), "what happened while all was muted is not told later");
+    world.watched.run(&["send-keys", "-t", "crows:", "nap 3.5", "Enter"]);
+    wait_until("an event", || !world.events().is_empty());
+    assert_eq!((&world.events()[0]["event"], &world.events()[0]["terminal"]), (&"finished".into(), &"crows".into()));
+    assert!(!world.bytes().contains("\x1b]9;"), "what happened while all was muted is not told later");
 }
 
 /// What `fleetwatch status` prints, and whether it says yes.
-pub fn status(desk: &Desk, format: &str) -> (String, bool) {
-    status_with(desk, format, &[])
+pub fn status(world: &World, format: &str) -> (String, bool) {
+    status_with(world, format, &[])
 }
 
-fn status_with(desk: &Desk, format: &str, options: &[&str]) -> (String, bool) {
-    let directory = desk.directory.path();
+fn status_with(world: &World, format: &str, options: &[&str]) -> (String, bool) {
+    let directory = world.directory.path();
     let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
-        .args(["status", "--format", format, "-L", desk.watched.name()])
+        .args(["status", "--format", format, "-L", world.watched.name()])
         .args(options)
         .env("XDG_CONFIG_HOME", directory)
         .env("XDG_STATE_HOME", directory.join("state"))
@@ -235,33 +235,33 @@ fn status_with(desk: &Desk, format: &str, options: &[&str]) -> (String, bool) {
 
 #[test]
 fn the_status_line_tells_what_the_dashboard_shows_and_when_nobody_watches() {
-    let desk = Desk::configured("[[terminal]]\nsession = \"birds\"\nname = \"bird #{pane_id}#[fg=red]\"\n");
-    assert_eq!(status(&desk, "tmux"), ("#[dim]nothing is watching#[default]\n".to_owned(), true));
-    assert_eq!(status(&desk, "plain"), (String::new(), false));
-    let (json, said) = status(&desk, "json");
+    let world = World::configured("[[terminal]]\nsession = \"birds\"\nname = \"bird #{pane_id}#[fg=red]\"\n");
+    assert_eq!(status(&world, "tmux"), ("#[dim]nothing is watching#[default]\n".to_owned(), true));
+    assert_eq!(status(&world, "plain"), (String::new(), false));
+    let (json, said) = status(&world, "json");
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["watched"], said), (&false.into(), false));
-    let (json, said) = status_with(&desk, "json", &["--poll"]);
+    let (json, said) = status_with(&world, "json", &["--poll"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         (&json["watched"], &json["counts"]["ready"], said),
         (&false.into(), &1.into(), true),
         "one look is no watch"
     );
-    desk.open();
-    wait_until("a ready parrot", || status(&desk, "plain").0 == "1 ready\n");
-    desk.type_to_parrot("ask");
-    wait_until("a parrot that asks", || status(&desk, "plain").0.ends_with("needs you\n"));
-    let (line, _) = status(&desk, "tmux");
+    world.open();
+    wait_until("a ready parrot", || status(&world, "plain").0 == "1 ready\n");
+    world.type_to_parrot("ask");
+    wait_until("a parrot that asks", || status(&world, "plain").0.ends_with("needs you\n"));
+    let (line, _) = status(&world, "tmux");
     // tmux itself shows the name as it is: nothing of it is taken for a format.
-    let shown = desk.operator.run(&["display-message", "-p", "-t", "main:", line.trim_end()]);
+    let shown = world.operator.run(&["display-message", "-p", "-t", "main:", line.trim_end()]);
     assert!(shown.contains("bird #{pane_id}"), "{line} becomes {shown}");
-    let (json, _) = status(&desk, "json");
+    let (json, _) = status(&world, "json");
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["watched"], &json["needs"][0]["attention"]), (&true.into(), &"approval".into()));
-    desk.press("q");
-    desk.wait("desk>");
-    wait_until("nobody to watch", || !status(&desk, "plain").1);
+    world.press("q");
+    world.wait("world>");
+    wait_until("nobody to watch", || !status(&world, "plain").1);
 }
 
 /// `fleetwatch watch`, until it is dropped or killed.
@@ -269,10 +269,10 @@ struct Watcher(Child);
 
 impl Watcher {
     /// Starts one beside the dashboard, and waits until it knows the parrot.
-    fn beside(desk: &Desk) -> Self {
-        let (directory, log) = (desk.directory.path(), tempfile::NamedTempFile::new().unwrap());
+    fn beside(world: &World) -> Self {
+        let (directory, log) = (world.directory.path(), tempfile::NamedTempFile::new().unwrap());
         let child = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
-            .args(["watch", "-L", desk.watched.name()])
+            .args(["watch", "-L", world.watched.name()])
             .env("XDG_CONFIG_HOME", directory)
             .env("XDG_STATE_HOME", directory.join("state"))
             .env_remove("TMUX")
@@ -310,51 +310,51 @@ minimum_distance_seconds = 0
 
 #[test]
 fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
-    let desk = Desk::configured(&format!("{BY_COMMAND}{BY_TWO_COMMANDS}"));
-    let (first, second) = (Watcher::beside(&desk), Watcher::beside(&desk));
+    let world = World::configured(&format!("{BY_COMMAND}{BY_TWO_COMMANDS}"));
+    let (first, second) = (Watcher::beside(&world), Watcher::beside(&world));
     let finished = |count: usize| {
-        desk.type_to_parrot(&format!("nap 3.{count}"));
+        world.type_to_parrot(&format!("nap 3.{count}"));
         wait_until("the parrot to have been heard", || {
-            desk.watched.screen("birds:").contains(&format!("heard nap 3.{count}"))
+            world.watched.screen("birds:").contains(&format!("heard nap 3.{count}"))
         });
-        wait_until("an event", || desk.events().len() >= count);
+        wait_until("an event", || world.events().len() >= count);
         // Whoever else would tell it does so within a look and the time that a thing must stand.
         std::thread::sleep(std::time::Duration::from_secs(3));
-        assert_eq!(desk.events().len(), count, "each event is handed over once: {:?}", desk.events());
+        assert_eq!(world.events().len(), count, "each event is handed over once: {:?}", world.events());
     };
     finished(1);
     first.crash();
     finished(2);
-    desk.open();
-    desk.wait("1 finished");
+    world.open();
+    world.wait("1 finished");
     // The operator looks at the parrot; the dashboard knows that, and `watch` would tell nevertheless.
-    desk.press("Home");
-    desk.type_to_parrot("nap 3.9");
-    desk.wait("heard nap 3.9");
+    world.press("Home");
+    world.type_to_parrot("nap 3.9");
+    world.wait("heard nap 3.9");
     std::thread::sleep(std::time::Duration::from_secs(3));
-    assert_eq!(desk.events().len(), 2, "the dashboard comes before watch: {:?}", desk.events());
-    desk.press("q");
-    desk.expect_restored();
+    assert_eq!(world.events().len(), 2, "the dashboard comes before watch: {:?}", world.events());
+    world.press("q");
+    world.expect_restored();
     finished(3);
     drop(second);
-    let others = std::fs::read_to_string(desk.directory.path().join("others")).unwrap();
+    let others = std::fs::read_to_string(world.directory.path().join("others")).unwrap();
     assert_eq!(others.lines().count(), 3, "both rules ran their commands each time");
 }
 
 #[test]
 fn one_that_watches_in_the_background_is_there_again_when_the_dashboard_is_left() {
-    let desk = Desk::configured("[watch]\nbackground = true\n");
+    let world = World::configured("[watch]\nbackground = true\n");
     let kill = |signal: &str, process: &str| Command::new("kill").args([signal, process]).status().unwrap().success();
-    desk.open();
-    desk.wait("1 ready");
-    wait_until("one in the background", || desk.watched.background_watch().is_some());
-    let first = desk.watched.background_watch().unwrap();
+    world.open();
+    world.wait("1 ready");
+    wait_until("one in the background", || world.watched.background_watch().is_some());
+    let first = world.watched.background_watch().unwrap();
     assert!(kill("-KILL", &first));
-    wait_until("its end", || desk.watched.background_watch().is_none());
-    desk.press("q");
-    desk.expect_restored();
-    wait_until("another one", || desk.watched.background_watch().is_some_and(|process| process != first));
-    wait_until("it to watch", || status(&desk, "plain").0 == "1 ready\n");
-    assert!(kill("-TERM", &desk.watched.background_watch().unwrap()));
-    wait_until("its end", || desk.watched.background_watch().is_none());
+    wait_until("its end", || world.watched.background_watch().is_none());
+    world.press("q");
+    world.expect_restored();
+    wait_until("another one", || world.watched.background_watch().is_some_and(|process| process != first));
+    wait_until("it to watch", || status(&world, "plain").0 == "1 ready\n");
+    assert!(kill("-TERM", &world.watched.background_watch().unwrap()));
+    wait_until("its end", || world.watched.background_watch().is_none());
 }

@@ -43,14 +43,14 @@ struct Hands {
 
 impl Hands {
     /// Does a task with its keys and no others; `shown` is what is on the screen before each of them.
-    fn play(&mut self, desk: &Desk, task: &str, text: &str, shown: &[&str]) {
+    fn play(&mut self, world: &World, task: &str, text: &str, shown: &[&str]) {
         let strokes = self.tasks.remove(task).unwrap_or_else(|| panic!("no row for {task:?}"));
         assert_eq!(strokes.len(), shown.len(), "{task}");
         for (stroke, shown) in strokes.iter().zip(shown) {
-            desk.wait(shown);
+            world.wait(shown);
             match stroke {
-                Stroke::Text => desk.type_text(text),
-                Stroke::Key(key) => desk.press(match key.as_str() {
+                Stroke::Text => world.type_text(text),
+                Stroke::Key(key) => world.press(match key.as_str() {
                     "prefix" => "C-b",
                     "Shift-Tab" => "BTab",
                     key => key,
@@ -60,14 +60,14 @@ impl Hands {
     }
 }
 
-fn with_parrots(sessions: &[&str]) -> Desk {
-    let desk = Desk::with_parrot();
+fn with_parrots(sessions: &[&str]) -> World {
+    let world = World::with_parrot();
     for session in sessions {
-        desk.start_parrot_in(session);
+        world.start_parrot_in(session);
     }
-    desk.open();
-    desk.wait(&format!("{} ready", sessions.len() + 1));
-    desk
+    world.open();
+    world.wait(&format!("{} ready", sessions.len() + 1));
+    world
 }
 
 #[test]
@@ -80,57 +80,57 @@ fn each_common_task_takes_the_keys_that_the_guide_says() {
 }
 
 fn answering(hands: &mut Hands) {
-    let desk = with_parrots(&["crows", "doves"]);
+    let world = with_parrots(&["crows", "doves"]);
     let answered = |session: &str, answer: &str| {
-        desk.watched.wait_for_text(&format!("{session}:"), &format!("● answered {answer}"));
+        world.watched.wait_for_text(&format!("{session}:"), &format!("● answered {answer}"));
     };
-    desk.tell("birds", "ask make test");
-    desk.wait("1 needs you");
-    desk.tell("crows", "ask rm -rf build");
-    desk.wait("2 need you");
-    desk.press("G");
-    desk.wait_for_cursor("doves");
-    hands.play(&desk, "find who waits longest", "", &["2 need you"]);
-    desk.wait_for_cursor("birds");
-    hands.play(&desk, "approve what it asks", "", &["2 need you", "sends: Enter"]);
+    world.tell("birds", "ask make test");
+    world.wait("1 needs you");
+    world.tell("crows", "ask rm -rf build");
+    world.wait("2 need you");
+    world.press("G");
+    world.wait_for_cursor("doves");
+    hands.play(&world, "find who waits longest", "", &["2 need you"]);
+    world.wait_for_cursor("birds");
+    hands.play(&world, "approve what it asks", "", &["2 need you", "sends: Enter"]);
     answered("birds", "1");
-    desk.wait("1 needs you");
+    world.wait("1 needs you");
     // A key that comes before the box has closed is the box's.
-    desk.wait_without("sends: ");
-    desk.press("n");
-    desk.wait_for_cursor("crows");
+    world.wait_without("sends: ");
+    world.press("n");
+    world.wait_for_cursor("crows");
     let shown = ["1 needs you", "nothing is typed yet", "2  No: only the cache"];
-    hands.play(&desk, "refuse it, and say why", "only the cache", &shown);
+    hands.play(&world, "refuse it, and say why", "only the cache", &shown);
     answered("crows", "2");
-    desk.watched.wait_for_text("crows:", "● heard only the cache");
-    desk.wait("crows took the prompt");
-    desk.leave();
+    world.watched.wait_for_text("crows:", "● heard only the cache");
+    world.wait("crows took the prompt");
+    world.leave();
 
-    let desk = with_parrots(&[]);
-    desk.tell("birds", "type");
+    let world = with_parrots(&[]);
+    world.tell("birds", "type");
     let shown =
         ["1 needs you", "sends: Enter", "enter type it", "nothing is typed yet", "2  Type something.: green, please"];
-    hands.play(&desk, "answer a question in your own words", "green, please", &shown);
-    desk.watched.wait_for_text("birds:", "● typed green, please");
-    desk.leave();
+    hands.play(&world, "answer a question in your own words", "green, please", &shown);
+    world.watched.wait_for_text("birds:", "● typed green, please");
+    world.leave();
 
-    let desk = with_parrots(&["crows"]);
-    desk.tell("birds", "ask make a");
-    desk.tell("crows", "ask make b");
-    desk.wait("2 need you");
-    desk.press("Home");
-    desk.wait_for_cursor("birds");
-    hands.play(&desk, "approve two at once", "", &["2 need you", "1 marked", "2 marked", "enter answer them"]);
-    desk.watched.wait_for_text("birds:", "● answered 1");
-    desk.watched.wait_for_text("crows:", "● answered 1");
-    desk.wait("taken by 2 of 2");
-    desk.leave();
+    let world = with_parrots(&["crows"]);
+    world.tell("birds", "ask make a");
+    world.tell("crows", "ask make b");
+    world.wait("2 need you");
+    world.press("Home");
+    world.wait_for_cursor("birds");
+    hands.play(&world, "approve two at once", "", &["2 need you", "1 marked", "2 marked", "enter answer them"]);
+    world.watched.wait_for_text("birds:", "● answered 1");
+    world.watched.wait_for_text("crows:", "● answered 1");
+    world.wait("taken by 2 of 2");
+    world.leave();
 }
 
 fn prompting(hands: &mut Hands) {
-    let desk = with_parrots(&["crows", "doves"]);
-    desk.press("Home");
-    desk.wait_for_cursor("birds");
+    let world = with_parrots(&["crows", "doves"]);
+    world.press("Home");
+    world.wait_for_cursor("birds");
     let shown = [
         "3 ready",
         "1 marked",
@@ -140,61 +140,61 @@ fn prompting(hands: &mut Hands) {
         "to all of you",
         "send to 3 of 3 terminals?",
     ];
-    hands.play(&desk, "prompt three agents at once", "to all of you", &shown);
+    hands.play(&world, "prompt three agents at once", "to all of you", &shown);
     for session in ["birds:", "crows:", "doves:"] {
-        desk.watched.wait_for_text(session, "● heard to all of you");
+        world.watched.wait_for_text(session, "● heard to all of you");
     }
-    desk.leave();
+    world.leave();
 
-    let desk = with_parrots(&[]);
-    desk.tell("birds", "hold");
+    let world = with_parrots(&[]);
+    world.tell("birds", "hold");
     let shown = ["1 working", "enter queues it", "and then the docs", "queued 1"];
-    hands.play(&desk, "queue a prompt for a working agent, and take it back", "and then the docs", &shown);
-    desk.wait("taken back: it is a draft for birds again");
-    desk.let_go();
-    desk.watched.wait_for_text("birds:", "● held\n❯");
-    assert!(!desk.watched.screen("birds:").contains("and then the docs"));
-    desk.leave();
+    hands.play(&world, "queue a prompt for a working agent, and take it back", "and then the docs", &shown);
+    world.wait("taken back: it is a draft for birds again");
+    world.let_go();
+    world.watched.wait_for_text("birds:", "● held\n❯");
+    assert!(!world.watched.screen("birds:").contains("and then the docs"));
+    world.leave();
 
-    let desk = Desk::with_parrot();
-    let profile = desk.directory.path().join("fleetwatch/profiles/parrot.toml");
+    let world = World::with_parrot();
+    let profile = world.directory.path().join("fleetwatch/profiles/parrot.toml");
     let text = std::fs::read_to_string(&profile).unwrap();
     std::fs::write(&profile, text.replace("[tool]\n", "[tool]\ninterrupt = [\"C-c\"]\n")).unwrap();
-    desk.open();
-    desk.tell("birds", "hold");
-    hands.play(&desk, "interrupt an agent", "", &["1 working", "› ctrl-c"]);
-    desk.wait("pressed ctrl-c in birds");
-    desk.leave();
+    world.open();
+    world.tell("birds", "hold");
+    hands.play(&world, "interrupt an agent", "", &["1 working", "› ctrl-c"]);
+    world.wait("pressed ctrl-c in birds");
+    world.leave();
 }
 
 fn looking(hands: &mut Hands) {
-    let desk = with_parrots(&[]);
-    hands.play(&desk, "go there, and come back", "", &["1 ready", "[birds]", "[birds]"]);
-    desk.wait("? help");
-    hands.play(&desk, "never count an agent as needing you", "", &["? help"]);
-    desk.wait("muted: it will not count as needing you");
-    desk.leave();
+    let world = with_parrots(&[]);
+    hands.play(&world, "go there, and come back", "", &["1 ready", "[birds]", "[birds]"]);
+    world.wait("? help");
+    hands.play(&world, "never count an agent as needing you", "", &["? help"]);
+    world.wait("muted: it will not count as needing you");
+    world.leave();
 
-    let desk = Desk::with_parrot();
-    let profile = desk.directory.path().join("fleetwatch/profiles/parrot.toml");
+    let world = World::with_parrot();
+    let profile = world.directory.path().join("fleetwatch/profiles/parrot.toml");
     let text = std::fs::read_to_string(&profile).unwrap();
     let row = "failed = { text = '^● heard fail$' }\n\n[profile.composer]";
     let rule = "\n[[profile.rules]]\nid = \"failed\"\ngives = \"failed\"\nin = \"turn\"\nrows = [\"failed\"]\n";
     std::fs::write(&profile, text.replace("[profile.composer]", row) + rule).unwrap();
-    desk.open();
-    desk.wait("1 ready");
-    desk.tell("birds", "fail");
-    desk.wait("1 failed");
-    desk.tell("birds", "go on");
-    desk.wait("1 finished");
-    hands.play(&desk, "find why one failed an hour ago", "", &["1 finished", "what happened"]);
+    world.open();
+    world.wait("1 ready");
+    world.tell("birds", "fail");
+    world.wait("1 failed");
+    world.tell("birds", "go on");
+    world.wait("1 finished");
+    hands.play(&world, "find why one failed an hour ago", "", &["1 finished", "what happened"]);
     wait_until("the moment when it failed", || {
-        desk.screen().lines().any(|line| line.starts_with('›') && line.contains("failed"))
+        world.screen().lines().any(|line| line.starts_with('›') && line.contains("failed"))
     });
-    desk.leave();
+    world.leave();
 
-    let desk = Desk::new();
-    let shop = desk.directory.path().join("shop");
+    let world = World::new();
+    let shop = world.directory.path().join("shop");
     std::fs::create_dir(&shop).unwrap();
     let git = |words: &[&str]| {
         let who = ["-c", "user.name=n", "-c", "user.email=n@example.org"];
@@ -206,12 +206,12 @@ fn looking(hands: &mut Hands) {
     git(&["add", "."]);
     git(&["commit", "-qm", "first"]);
     std::fs::write(shop.join("counted"), "one\nzwei\n").unwrap();
-    let command = format!("cd '{}'; {}", shop.display(), desk.parrot());
-    desk.watched.new_session("birds", &["bash", "--norc", "--noprofile", "-c", &command]);
-    desk.watched.wait_for_text("birds:", "❯");
-    desk.resize(200, 50);
-    desk.open();
-    hands.play(&desk, "see what an agent changed", "", &["1 ready", "what happened", "[facts]"]);
-    desk.wait("+zwei");
-    desk.leave();
+    let command = format!("cd '{}'; {}", shop.display(), world.parrot());
+    world.watched.new_session("birds", &["bash", "--norc", "--noprofile", "-c", &command]);
+    world.watched.wait_for_text("birds:", "❯");
+    world.resize(200, 50);
+    world.open();
+    hands.play(&world, "see what an agent changed", "", &["1 ready", "what happened", "[facts]"]);
+    world.wait("+zwei");
+    world.leave();
 }

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::Desk;
+use super::World;
 use crate::support::private_tmux::wait_until;
 
 /// The shapes of the working row's glyph that turn, and the one that stands still.
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const STILL: char = '⠿';
 
-impl Desk {
+impl World {
     /// With a parrot that asks something.
     fn with_a_question() -> Self {
-        let desk = Self::with_parrot();
-        desk.tell_parrot("ask");
-        desk
+        let world = Self::with_parrot();
+        world.tell_parrot("ask");
+        world
     }
 
     /// Opens the dashboard in an environment, and leaves it once what it shows was looked at.
@@ -73,21 +73,25 @@ impl Desk {
 
 #[test]
 fn no_colour_means_no_colour() {
-    let desk = Desk::with_a_question();
+    let world = World::with_a_question();
     for environment in ["NO_COLOR=1", "NO_COLOR=1 COLORTERM=truecolor", "TERM=dumb"] {
-        desk.look_in(environment, "1 needs you", || {
-            assert_eq!(desk.kinds_of_colour(), BTreeSet::new(), "{environment}: {:?}", desk.codes());
+        world.look_in(environment, "1 needs you", || {
+            assert_eq!(world.kinds_of_colour(), BTreeSet::new(), "{environment}: {:?}", world.codes());
             // Bold, reversed and dim carry what colour would.
-            assert!(desk.codes().iter().any(|code| code.split(';').any(|number| number == "7")), "{:?}", desk.codes());
+            assert!(
+                world.codes().iter().any(|code| code.split(';').any(|number| number == "7")),
+                "{:?}",
+                world.codes()
+            );
         });
     }
 }
 
 #[test]
 fn a_terminal_gets_no_more_colours_than_it_has() {
-    let desk = Desk::with_a_question();
+    let world = World::with_a_question();
     // All colours of this theme are fine ones.
-    desk.write("config.toml", "[ui]\ntheme = \"light\"\n");
+    world.write("config.toml", "[ui]\ntheme = \"light\"\n");
     for (environment, kind) in [
         ("COLORTERM=truecolor TERM=screen", "true"),
         ("env -u COLORTERM TERM=xterm-direct", "true"),
@@ -96,118 +100,118 @@ fn a_terminal_gets_no_more_colours_than_it_has() {
         ("env -u COLORTERM TERM=screen", "sixteen"),
         ("env -u COLORTERM TERM=linux", "sixteen"),
     ] {
-        desk.look_in(environment, "1 needs you", || {
-            assert_eq!(desk.kinds_of_colour(), BTreeSet::from([kind]), "{environment}: {:?}", desk.codes());
+        world.look_in(environment, "1 needs you", || {
+            assert_eq!(world.kinds_of_colour(), BTreeSet::from([kind]), "{environment}: {:?}", world.codes());
         });
     }
 }
 
 #[test]
 fn a_terminal_without_utf_8_gets_ascii_only() {
-    let desk = Desk::with_a_question();
+    let world = World::with_a_question();
     for environment in ["LC_ALL=C", "LC_ALL= LC_CTYPE=POSIX LANG=C.UTF-8", "LC_ALL= LC_CTYPE= LANG=de_DE.ISO-8859-1"] {
-        desk.look_in(environment, "|? birds", || {
+        world.look_in(environment, "|? birds", || {
             for (key, shown) in [("?", "+ keys ---"), ("Escape", "- log ---"), ("Enter", "> 1  Yes")] {
-                desk.press(key);
-                desk.wait(shown);
-                assert!(desk.screen().is_ascii(), "{environment}: {}", desk.screen());
+                world.press(key);
+                world.wait(shown);
+                assert!(world.screen().is_ascii(), "{environment}: {}", world.screen());
             }
-            desk.press("Escape");
-            desk.wait("? help");
+            world.press("Escape");
+            world.wait("? help");
         });
     }
     // And the operator may want it so.
-    desk.write("config.toml", "[ui]\nunicode = false\n");
-    desk.look_in("", "|? birds", || assert!(desk.screen().is_ascii(), "{}", desk.screen()));
+    world.write("config.toml", "[ui]\nunicode = false\n");
+    world.look_in("", "|? birds", || assert!(world.screen().is_ascii(), "{}", world.screen()));
 }
 
 #[test]
 fn nothing_moves_where_nothing_is_to_move() {
-    let desk = Desk::with_parrot();
-    desk.watched.run(&["send-keys", "-t", "birds:", "nap 4711", "Enter"]);
-    desk.open();
-    desk.wait("1 working");
-    let turning = desk.glyphs_of_work(Duration::from_secs(2));
+    let world = World::with_parrot();
+    world.watched.run(&["send-keys", "-t", "birds:", "nap 4711", "Enter"]);
+    world.open();
+    world.wait("1 working");
+    let turning = world.glyphs_of_work(Duration::from_secs(2));
     assert!(turning.len() > 1 && turning.iter().all(|glyph| SPINNER.contains(glyph)), "{turning:?}");
     // It is read while the dashboard is open.
-    desk.write("config.toml", "[ui]\nmotion = false\n");
-    wait_until("the spinner to stand still", || desk.screen().contains(STILL));
-    assert_eq!(desk.glyphs_of_work(Duration::from_secs(2)), BTreeSet::from([STILL]));
-    desk.press("q");
-    desk.expect_restored();
+    world.write("config.toml", "[ui]\nmotion = false\n");
+    wait_until("the spinner to stand still", || world.screen().contains(STILL));
+    assert_eq!(world.glyphs_of_work(Duration::from_secs(2)), BTreeSet::from([STILL]));
+    world.press("q");
+    world.expect_restored();
 }
 
 #[test]
 fn a_theme_of_ones_own_is_refused_with_its_place_and_changes_nothing() {
-    let desk = Desk::with_parrot();
+    let world = World::with_parrot();
     let right = include_str!("../../../../config/themes/dark.toml").replace("\"·\"", "\"R\"");
     let line = right.lines().position(|line| line.starts_with("ready ")).unwrap() + 1;
     let wrong = right.replace("\"cyan\" } }\nunknown", "\"cyanish\" } }\nunknown");
     let column = wrong.lines().nth(line - 1).unwrap().chars().collect::<String>();
     let column = column.split("\"cyanish\"").next().unwrap().chars().count() + 1;
     let refused = format!("mine.toml:{line}:{column}: \"cyanish\" is not a colour");
-    desk.write("config.toml", "[ui]\ntheme = \"mine\"\n");
-    desk.write("themes/mine.toml", &wrong);
+    world.write("config.toml", "[ui]\ntheme = \"mine\"\n");
+    world.write("themes/mine.toml", &wrong);
     let program = env!("CARGO_BIN_EXE_fleetwatch");
-    desk.type_text(&format!("clear; {program} -L {}; echo \"code $?\"", desk.watched.name()));
-    desk.press("Enter");
-    desk.wait("code 2");
+    world.type_text(&format!("clear; {program} -L {}; echo \"code $?\"", world.watched.name()));
+    world.press("Enter");
+    world.wait("code 2");
     // Long paths are wrapped by the terminal.
-    let screen = desk.screen().replace('\n', "");
+    let screen = world.screen().replace('\n', "");
     assert!(screen.contains(&refused) && screen.contains("hint: a colour is a name"), "{refused}: {screen}");
-    desk.write("themes/mine.toml", &right);
-    desk.open();
-    desk.wait("R birds");
-    desk.write("themes/mine.toml", &wrong.replace("\"R\"", "\"S\""));
-    desk.wait("✗ nothing was changed:");
-    let shown = desk.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+    world.write("themes/mine.toml", &right);
+    world.open();
+    world.wait("R birds");
+    world.write("themes/mine.toml", &wrong.replace("\"R\"", "\"S\""));
+    world.wait("✗ nothing was changed:");
+    let shown = world.screen().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains(&refused) && shown.contains("R birds"), "{refused}: {shown}");
     // Not even when one asks for it.
-    desk.press("C-r");
-    desk.write("themes/mine.toml", &right.replace("\"R\"", "\"S\""));
-    desk.wait("S birds");
-    std::fs::remove_file(desk.directory.path().join("fleetwatch/themes/mine.toml")).unwrap();
-    desk.wait("unknown theme `mine`");
-    assert!(desk.screen().contains("S birds"));
-    desk.press("q");
-    desk.expect_restored();
+    world.press("C-r");
+    world.write("themes/mine.toml", &right.replace("\"R\"", "\"S\""));
+    world.wait("S birds");
+    std::fs::remove_file(world.directory.path().join("fleetwatch/themes/mine.toml")).unwrap();
+    world.wait("unknown theme `mine`");
+    assert!(world.screen().contains("S birds"));
+    world.press("q");
+    world.expect_restored();
 }
 
 #[test]
 fn in_80_columns_nobody_is_left_out_without_a_word() {
-    let desk = Desk::with_parrot();
+    let world = World::with_parrot();
     for session in ["crows", "doves", "finches"] {
-        desk.start_parrot_in(session);
+        world.start_parrot_in(session);
     }
-    desk.watched.run(&["send-keys", "-t", "crows:", "ask", "Enter"]);
-    desk.resize(80, 24);
-    desk.open();
-    desk.wait("1 needs you");
-    desk.wait("3 ready");
-    desk.press("*");
-    desk.wait("4 marked");
-    desk.press("B");
-    desk.wait("prompt to 4 terminals");
-    desk.wait("when ready  crows  a dialog is open");
-    desk.wait("now         finches");
-    desk.resize(80, 15);
-    desk.wait("now 3  birds, doves, finches");
-    desk.wait("when ready 1  crows");
-    desk.resize(80, 24);
-    desk.press("Escape");
-    desk.wait("? help");
+    world.watched.run(&["send-keys", "-t", "crows:", "ask", "Enter"]);
+    world.resize(80, 24);
+    world.open();
+    world.wait("1 needs you");
+    world.wait("3 ready");
+    world.press("*");
+    world.wait("4 marked");
+    world.press("B");
+    world.wait("prompt to 4 terminals");
+    world.wait("when ready  crows  a dialog is open");
+    world.wait("now         finches");
+    world.resize(80, 15);
+    world.wait("now 3  birds, doves, finches");
+    world.wait("when ready 1  crows");
+    world.resize(80, 24);
+    world.press("Escape");
+    world.wait("? help");
     // One prompt has all its keys in sight.
-    desk.press("End");
-    desk.press("i");
-    desk.wait("prompt to finches");
+    world.press("End");
+    world.press("i");
+    world.wait("prompt to finches");
     for hint in ["alt-enter new line", "alt-s send anyway", "ctrl-r earlier", "ctrl-t template", "alt-e editor"] {
-        desk.wait(hint);
+        world.wait(hint);
     }
-    desk.press("Escape");
-    desk.wait("? help");
+    world.press("Escape");
+    world.wait("? help");
     // Grouped by agent and folded.
-    desk.type_text("bbZ");
-    desk.wait("▸ parrot  4  ■ 4 marked  ? 1 needs you");
-    desk.press("q");
-    desk.expect_restored();
+    world.type_text("bbZ");
+    world.wait("▸ parrot  4  ■ 4 marked  ? 1 needs you");
+    world.press("q");
+    world.expect_restored();
 }
