@@ -169,6 +169,8 @@ struct Inner {
     inputs: AtomicU64,
     /// The time of the last transition of each terminal.
     last: Mutex<HashMap<TerminalKey, Timestamp>>,
+    /// Takes feeds to the thread that reads them; `None` as long as nobody asked for one.
+    feeds: Mutex<Option<mpsc::Sender<Box<dyn feeds::FeedListener>>>>,
 }
 
 impl History {
@@ -204,6 +206,7 @@ impl History {
             progress: Mutex::new(progress),
             inputs: AtomicU64::new(0),
             last: Mutex::default(),
+            feeds: Mutex::default(),
         };
         Self { inner: Some(Arc::new(inner)), health }
     }

@@ -2,11 +2,13 @@
 //! where it stopped.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::identity::Owner;
 use super::intents::{self, Intent, OPEN};
@@ -59,8 +61,7 @@ pub struct IntentNews {
 }
 
 impl History {
-    /// What other processes send from now on. Reading has a thread of its own, as with the feeds below, which ends when the
-    /// receiver is dropped.
+    /// What other processes send from now on. One thread reads it and the feeds below, as long as somebody receives them.
     pub fn submissions(&self) -> UnboundedReceiver<Submission> {
         match self.owner() {
             Some(owner) => self.follow("submissions", OthersSubmissions { owner: owner.clone() }),
@@ -91,20 +92,23 @@ impl History {
 
     fn follow<F: Feed>(&self, name: &str, feed: F) -> UnboundedReceiver<F::News> {
         let (sender, receiver) = unbounded_channel();
-        if let Some(path) = self.path() {
-            let mut cursor = FeedCursor::new(path.to_owned(), feed);
-            let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-                while !sender.is_closed() {
-                    let (found, troubled) = cursor.look();
-                    // Nobody listens any more when this fails; the loop ends then.
-                    found.into_iter().for_each(|news| drop(sender.send(news)));
-                    thread::sleep(troubled.unwrap_or(PAUSE));
+        let Some(inner) = &self.inner else { return receiver };
+        let listener: Box<dyn FeedListener> = Box::new(FeedCursor::new(&inner.path, feed, sender));
+        let mut feeds = inner.feeds.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = match &*feeds {
+            Some(added) => added.clone(),
+            None => {
+                let (added, new) = mpsc::channel();
+                let feeds = Feeds::new(inner.path.clone());
+                if let Err(error) = thread::Builder::new().name("feeds".to_owned()).spawn(move || feeds.run(&new)) {
+                    tracing::warn!(%error, name, "what other processes write is not read");
                 }
-            });
-            if let Err(error) = thread {
-                tracing::warn!(%error, name, "what other processes write is not read");
+                added
             }
-        }
+        };
+        // A thread that could not be begun hears nothing.
+        let _ = added.send(listener);
+        *feeds = Some(added);
         receiver
     }
 }
@@ -141,12 +145,88 @@ pub(super) type Entries<T> = Vec<FeedEntry<T>>;
 /// How far a row has come: a word for its state, and how many events it tells of.
 type Progress = (&'static str, usize);
 
-/// Reads a feed on where it stopped.
-pub(super) struct FeedCursor<F> {
-    feed: F,
+/// The feeds of a file, which are read over one connection.
+pub(super) struct Feeds {
     file: FollowedFile,
+    listeners: Vec<Box<dyn FeedListener>>,
+}
+
+impl Feeds {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { file: FollowedFile::new(path), listeners: Vec::new() }
+    }
+
+    /// Looks until nobody listens and nobody can be `added` any more.
+    fn run(mut self, added: &Receiver<Box<dyn FeedListener>>) {
+        loop {
+            self.listeners.extend(added.try_iter());
+            self.listeners.retain(|listener| !listener.has_left());
+            if self.listeners.is_empty() {
+                // Whoever comes next begins with the file that is there then.
+                self.file = FollowedFile::new(self.file.path);
+                let Ok(listener) = added.recv() else { return };
+                self.add(listener);
+            }
+            thread::sleep(self.look().unwrap_or(PAUSE));
+        }
+    }
+
+    pub(super) fn add(&mut self, listener: Box<dyn FeedListener>) {
+        self.listeners.push(listener);
+    }
+
+    /// Tells what is new; how long to wait if it is longer than usual.
+    pub(super) fn look(&mut self) -> Option<Duration> {
+        if self.file.is_replaced() {
+            self.listeners.iter_mut().for_each(|listener| listener.begin_anew());
+        }
+        let is_open = self.file.open.is_some();
+        let version = self.file.opened().and_then(|reader| {
+            if !is_open {
+                reader.keep_little()?;
+            }
+            reader.data_version()
+        });
+        let looked: Vec<Result<(), Trouble>> = match (version, &mut self.file.open) {
+            (Ok(version), Some(reader)) => {
+                self.listeners.iter_mut().map(|listener| listener.look(reader, version)).collect()
+            }
+            (version, _) => vec![version.map(drop)],
+        };
+        let trouble = looked.into_iter().filter_map(Result::err).find(|trouble| *trouble != Trouble::Locked)?;
+        tracing::debug!(%trouble, "what other processes write cannot be read");
+        self.file.close();
+        self.listeners.iter_mut().for_each(|listener| listener.look_again());
+        Some(RETRY)
+    }
+}
+
+/// A feed that somebody receives.
+pub(super) trait FeedListener: Send {
+    /// Tells what is new in a file of this version. A look that fails changes nothing, so that the next one tells the same.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn look(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble>;
+
+    /// Looks again, whatever the version: another connection counts otherwise.
+    fn look_again(&mut self);
+
+    /// Another file has taken the place of the one before, and begins to count anew.
+    fn begin_anew(&mut self);
+
+    /// Whether nobody receives it any more.
+    fn has_left(&self) -> bool;
+}
+
+/// Reads a feed on where it stopped.
+pub(super) struct FeedCursor<F: Feed> {
+    feed: F,
+    news: UnboundedSender<F::News>,
     /// What was told; `None` before the first look.
     told: Option<Told>,
+    /// The version of the file that was read last, as its connection counts.
+    version: Option<i64>,
 }
 
 #[derive(Clone, Default)]
@@ -158,36 +238,17 @@ struct Told {
 }
 
 impl<F: Feed> FeedCursor<F> {
-    pub(super) fn new(path: PathBuf, feed: F) -> Self {
+    pub(super) fn new(path: &Path, feed: F, news: UnboundedSender<F::News>) -> Self {
         // In a file that is still to be made, everything will be new.
         let told = (!path.exists()).then(Told::default);
-        Self { feed, file: FollowedFile::new(path), told }
+        Self { feed, news, told, version: None }
     }
+}
 
-    /// What is new, and how long to wait if it is longer than usual.
-    pub(super) fn look(&mut self) -> (Vec<F::News>, Option<Duration>) {
-        match self.try_look() {
-            Ok(found) => (found, None),
-            Err(Trouble::Locked) => (Vec::new(), None),
-            Err(trouble) => {
-                tracing::debug!(%trouble, "what other processes write cannot be read");
-                self.file.close();
-                (Vec::new(), Some(RETRY))
-            }
-        }
-    }
-
-    /// A look that fails changes nothing, so that the next one tells the same.
-    fn try_look(&mut self) -> Result<Vec<F::News>, Trouble> {
-        if self.file.is_replaced() {
-            // Its successor begins to count anew.
-            self.told = Some(Told::default());
-        }
-        let before = self.file.version;
-        let reader = self.file.opened()?;
-        let version = Some(reader.data_version()?);
-        if version == before {
-            return Ok(Vec::new());
+impl<F: Feed> FeedListener for FeedCursor<F> {
+    fn look(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble> {
+        if self.version == Some(version) {
+            return Ok(());
         }
         let (mut told, found) = match &self.told {
             None => {
@@ -199,19 +260,32 @@ impl<F: Feed> FeedCursor<F> {
                 (told.clone(), self.feed.read(reader, told.last, &open)?)
             }
         };
-        let mut news = Vec::new();
         for entry in found {
             told.last = told.last.max(entry.number);
             let before = match entry.is_open {
                 true => told.open.insert(entry.number, entry.progress),
                 false => told.open.remove(&entry.number),
             };
-            news.extend(entry.news.filter(|_| before != Some(entry.progress)));
+            // Nobody receives it any more when this fails.
+            let news = entry.news.filter(|_| before != Some(entry.progress));
+            news.into_iter().for_each(|news| drop(self.news.send(news)));
         }
         self.told = Some(told);
         // Only now: what could not be read, because the file was locked, is read the next time.
-        self.file.version = version;
-        Ok(news)
+        self.version = Some(version);
+        Ok(())
+    }
+
+    fn look_again(&mut self) {
+        self.version = None;
+    }
+
+    fn begin_anew(&mut self) {
+        (self.told, self.version) = (Some(Told::default()), None);
+    }
+
+    fn has_left(&self) -> bool {
+        self.news.is_closed()
     }
 }
 

@@ -153,6 +153,14 @@ impl Reader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Keeps next to nothing of what it has read: who reads what is new goes through no page twice.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn keep_little(&self) -> Result<(), Trouble> {
+        Ok(self.connection.pragma_update(None, "cache_size", -256)?)
+    }
+
     /// How many records there are, and how many bytes are in use for them.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use super::outbox::queue;
 use super::*;
 use crate::dialog::Dialog;
 use crate::fleet::{Input, TaskReport};
-use crate::history::feeds::{Entries, Feed, FeedCursor, IntentChanges, OthersSubmissions};
+use crate::history::feeds::{Entries, Feed, FeedCursor, Feeds, IntentChanges, OthersSubmissions};
 use crate::ids::{SessionId, WindowId};
 use crate::operation::{Act, Asked, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::profile::ProfileSet;
@@ -12,6 +12,8 @@ use crate::screen::PaneFacts;
 use crate::status::Hindrance;
 use crate::task::{PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot};
 use std::cell::Cell;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 pub(super) fn prompt(pane: u32, seconds: i64, text: &str) -> Arc<Operation> {
     let act = Act::Prompt { text: text.to_owned(), when: When::Now };
@@ -186,6 +188,28 @@ impl<F: Feed> Feed for Troubled<F> {
     }
 }
 
+/// A feed of a file that is read for somebody.
+struct FollowedFeed<F: Feed> {
+    feeds: Feeds,
+    news: UnboundedReceiver<F::News>,
+}
+
+impl<F: Feed> FollowedFeed<F> {
+    fn new(path: PathBuf, feed: F) -> Self {
+        let (sender, news) = unbounded_channel();
+        let cursor = FeedCursor::new(&path, feed, sender);
+        let mut feeds = Feeds::new(path);
+        feeds.add(Box::new(cursor));
+        Self { feeds, news }
+    }
+
+    /// What is new, and how long to wait if it is longer than usual.
+    fn look(&mut self) -> (Vec<F::News>, Option<Duration>) {
+        let pause = self.feeds.look();
+        (std::iter::from_fn(|| self.news.try_recv().ok()).collect(), pause)
+    }
+}
+
 /// What a feed meets in a file that another process has locked.
 fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> Trouble {
     reader.connection().busy_timeout(Duration::ZERO).unwrap();
@@ -199,7 +223,7 @@ fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> Trouble {
 }
 
 /// Looks at a file that is locked, and in which only the locker writes: versions stay what they were.
-fn look_in_vain<F: Feed>(path: &Path, cursor: &mut FeedCursor<F>) {
+fn look_in_vain<F: Feed>(path: &Path, cursor: &mut FollowedFeed<F>) {
     // With a log of its own, as it is otherwise, no writer keeps a reader out for longer than a moment.
     Connection::open(path).unwrap().pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())).unwrap();
     let (found, pause) = cursor.look();
@@ -216,7 +240,7 @@ fn submit(path: &Path, owner: &str, uid: &str, pane: u32) {
 fn submissions_that_were_locked_at_the_first_look_are_read_at_the_next() {
     let (_directory, path) = place();
     let mut cursor =
-        FeedCursor::new(path.clone(), Troubled::new(OthersSubmissions { owner: Owner::named("ours") }, 1, locked));
+        FollowedFeed::new(path.clone(), Troubled::new(OthersSubmissions { owner: Owner::named("ours") }, 1, locked));
     submit(&path, "ours", "a", 1);
     submit(&path, "theirs", "b", 2);
     look_in_vain(&path, &mut cursor);
@@ -231,7 +255,7 @@ fn submissions_that_were_locked_at_the_first_look_are_read_at_the_next() {
 fn intents_that_were_locked_at_the_first_look_are_read_at_the_next_and_still_old() {
     let (_directory, path) = place();
     queue_for(&path, "lead");
-    let mut cursor = FeedCursor::new(path.clone(), Troubled::new(IntentChanges, 1, locked));
+    let mut cursor = FollowedFeed::new(path.clone(), Troubled::new(IntentChanges, 1, locked));
     look_in_vain(&path, &mut cursor);
     assert_eq!(intents_told(&mut cursor), [("lead".to_owned(), true)]);
     assert!(intents_told(&mut cursor).is_empty());
@@ -243,7 +267,7 @@ fn intents_that_were_locked_at_the_first_look_are_read_at_the_next_and_still_old
 fn in_a_file_that_takes_the_place_of_another_everything_is_new() {
     let (_directory, path) = place();
     submit(&path, "theirs", "a", 1);
-    let mut cursor = FeedCursor::new(path.clone(), OthersSubmissions { owner: Owner::named("ours") });
+    let mut cursor = FollowedFeed::new(path.clone(), OthersSubmissions { owner: Owner::named("ours") });
     assert_eq!(cursor.look().0, []);
     std::fs::rename(&path, path.with_extension("old")).unwrap();
     assert_eq!(cursor.look(), (Vec::new(), Some(Duration::from_secs(1))));
@@ -257,7 +281,7 @@ fn queue_for(path: &Path, target: &str) {
 }
 
 /// What is told at a look: whom it is for, and whether it is old.
-fn intents_told<F: Feed<News = IntentNews>>(cursor: &mut FeedCursor<F>) -> Vec<(String, bool)> {
+fn intents_told<F: Feed<News = IntentNews>>(cursor: &mut FollowedFeed<F>) -> Vec<(String, bool)> {
     cursor.look().0.into_iter().map(|one| (one.intent.target, one.is_old)).collect()
 }
 
@@ -265,7 +289,7 @@ fn intents_told<F: Feed<News = IntentNews>>(cursor: &mut FeedCursor<F>) -> Vec<(
 fn a_file_that_is_replaced_after_it_could_not_be_read_is_new_all_the_same() {
     let (_directory, path) = place();
     queue_for(&path, "lead");
-    let mut cursor = FeedCursor::new(path.clone(), Troubled::new(IntentChanges, 2, |_, _| Trouble::Damaged));
+    let mut cursor = FollowedFeed::new(path.clone(), Troubled::new(IntentChanges, 2, |_, _| Trouble::Damaged));
     assert_eq!(intents_told(&mut cursor), [("lead".to_owned(), true)]);
     queue_for(&path, "docs");
     let (found, pause) = cursor.look();
@@ -281,7 +305,7 @@ fn what_follows_a_file_that_could_never_be_read_is_new() {
     let (_directory, path) = place();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, [7; 10_000]).unwrap();
-    let mut cursor = FeedCursor::new(path.clone(), IntentChanges);
+    let mut cursor = FollowedFeed::new(path.clone(), IntentChanges);
     assert!(cursor.look().1.is_some(), "it is no database");
     std::fs::rename(&path, path.with_extension("old")).unwrap();
     queue_for(&path, "lead");
