@@ -371,6 +371,17 @@ impl ServerPoller {
     /// One process in most cases: the panes that changed last time are captured along with the listing, as they
     /// mostly go on changing. A second one fetches what else turns out to have changed, which is what is returned beside it.
     async fn list(&mut self) -> Result<(Listing, Vec<PaneId>), Error> {
+        let (look, suspects) = self.ask().await?;
+        self.identify(&suspects).await;
+        if !self.is_only_look {
+            self.memory.put_off(&look);
+        }
+        let due = self.memory.due(&look);
+        Ok((look, due))
+    }
+
+    /// What is there, and the panes whose processes are to be looked at.
+    async fn ask(&mut self) -> Result<(Listing, Vec<Suspect>), Error> {
         self.took = Duration::ZERO;
         if let Some(sessions) = self.chosen.read_again(self.server.id()) {
             self.memory.adopt(sessions);
@@ -379,14 +390,7 @@ impl ServerPoller {
         let look = self.server.look_again(&mut self.rows, &self.memory.likely()).await?;
         self.took = asked.elapsed();
         let suspects = self.memory.listed(&look);
-        if !suspects.is_empty() {
-            self.identify(&suspects).await;
-        }
-        if !self.is_only_look {
-            self.memory.put_off(&look);
-        }
-        let due = self.memory.due(&look);
-        Ok((look, due))
+        Ok((look, suspects))
     }
 
     async fn try_complete(&mut self, look: Listing, due: Vec<PaneId>) -> Result<PollReport, Error> {
@@ -415,6 +419,9 @@ impl ServerPoller {
     }
 
     async fn identify(&mut self, suspects: &[Suspect]) {
+        if suspects.is_empty() {
+            return;
+        }
         let local = self.server.id().host.is_none();
         let agent = |suspect: &Suspect| self.agents.get(&suspect.pid).filter(|_| suspect.may_be_same);
         let on_host: Vec<u32> = match local {

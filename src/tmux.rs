@@ -23,11 +23,11 @@ mod task;
 mod transport;
 mod words;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 pub use error::{Error, check_hint, check_version};
@@ -101,14 +101,46 @@ pub struct Server {
     settings: Settings,
 }
 
-/// Calls for screens that are under way. Dropping them ends them.
-pub struct Captures(JoinSet<Result<(Vec<PaneId>, Listing), Error>>);
+/// Calls for screens, some of which are under way. Dropping them ends them.
+pub struct Captures {
+    server: Server,
+    rows: Arc<KnownRows>,
+    at_once: usize,
+    left: VecDeque<PaneId>,
+    calls: JoinSet<Result<(Vec<PaneId>, Listing), Error>>,
+    /// The turn of the next call.
+    turn: run::InTurn,
+}
 
 impl Captures {
+    /// Adds some more, behind the others.
+    pub fn add(&mut self, panes: &[PaneId]) {
+        self.left.extend(panes);
+        self.begin();
+    }
+
     /// The next answer, and of which panes it is; `None` when all are there.
     pub async fn next(&mut self) -> Option<Result<(Vec<PaneId>, Listing), Error>> {
-        let answer = self.0.join_next().await?;
+        let answer = self.calls.join_next().await?;
+        self.begin();
         Some(answer.unwrap_or_else(|error| Err(Error::Failed(format!("reading screens failed: {error}")))))
+    }
+
+    /// Begins as many calls as may be under way.
+    fn begin(&mut self) {
+        while self.calls.len() < CALLS && !self.left.is_empty() {
+            let panes: Vec<PaneId> = self.left.drain(..self.at_once.min(self.left.len())).collect();
+            let (server, rows, next) = (self.server.clone(), Arc::clone(&self.rows), self.turn.then());
+            let turn = std::mem::replace(&mut self.turn, next);
+            self.calls.spawn(async move {
+                let mut look = server.capture_of(&rows, &panes, turn).await?;
+                // What another server shows is not of these panes.
+                if !rows.is_of(&look.instance) {
+                    look.captures.clear();
+                }
+                Ok((panes, look))
+            });
+        }
     }
 }
 
@@ -193,43 +225,36 @@ impl Server {
 
     /// The same, begun now, each call as it is answered.
     pub fn captures(&self, known: &KnownRows, panes: &[PaneId], at_once: usize) -> Captures {
-        let (rows, turns) = (Arc::new(known.clone()), Arc::new(Semaphore::new(CALLS)));
-        let mut calls = JoinSet::new();
-        for panes in panes.chunks(at_once) {
-            let (server, panes) = (self.clone(), panes.to_vec());
-            let (rows, turns) = (Arc::clone(&rows), Arc::clone(&turns));
-            calls.spawn(async move {
-                let _turn = turns.acquire().await;
-                let mut look = server.capture_of(&rows, &panes).await?;
-                // What another server shows is not of these panes.
-                if !rows.is_of(&look.instance) {
-                    look.captures.clear();
-                }
-                Ok((panes, look))
-            });
-        }
-        Captures(calls)
+        let (server, rows, turn) = (self.clone(), Arc::new(known.clone()), run::InTurn::default());
+        let mut captures = Captures { server, rows, at_once, left: VecDeque::new(), calls: JoinSet::new(), turn };
+        captures.add(panes);
+        captures
     }
 
     /// Panes of some rows, in one call: what all of them show, or a few.
-    async fn capture_of(&self, rows: &KnownRows, panes: &[PaneId]) -> Result<Listing, Error> {
+    async fn capture_of(&self, rows: &KnownRows, panes: &[PaneId], mut turn: run::InTurn) -> Result<Listing, Error> {
         if panes.len() * ROWS_FOR_FACTS >= rows.len() {
             let list = Some(rows.extent());
-            let look = self.ask(Asked { list, captures: panes, known: Some(rows) }).await?;
+            let look = self.ask_in_turn(Asked { list, captures: panes, known: Some(rows) }, turn).await?;
             if !look.is_incomplete {
                 return Ok(look);
             }
+            turn = run::InTurn::default();
         }
-        self.ask(Asked { list: None, captures: panes, known: Some(rows) }).await
+        self.ask_in_turn(Asked { list: None, captures: panes, known: Some(rows) }, turn).await
     }
 
     async fn ask(&self, asked: Asked<'_>) -> Result<Listing, Error> {
-        let mismatch = match self.ask_once(&asked).await {
+        self.ask_in_turn(asked, run::InTurn::default()).await
+    }
+
+    async fn ask_in_turn(&self, asked: Asked<'_>, turn: run::InTurn) -> Result<Listing, Error> {
+        let mismatch = match self.ask_once(&asked, turn).await {
             Err(error @ Error::Mismatch { .. }) => error,
             answer => return answer,
         };
         // tmux says the same when its server ends in the midst of a call; then there is none any more.
-        match self.ask_once(&asked).await {
+        match self.ask_once(&asked, run::InTurn::default()).await {
             Err(Error::Mismatch { server, message, .. }) => {
                 Err(Error::Mismatch { server, message, client: self.client_version().await })
             }
@@ -245,7 +270,7 @@ impl Server {
         Some(harmless(told.trim().trim_start_matches("tmux "))).filter(|version| !version.is_empty())
     }
 
-    async fn ask_once(&self, asked: &Asked<'_>) -> Result<Listing, Error> {
+    async fn ask_once(&self, asked: &Asked<'_>, turn: run::InTurn) -> Result<Listing, Error> {
         let nonce = Nonce::new();
         let mut script = Script::new();
         script.header(&nonce, self.id.host.is_some());
@@ -260,7 +285,8 @@ impl Server {
             }
         }
         script.end(&nonce);
-        let output = self.run_script(script).await?;
+        let words = ["source-file", "-"];
+        let output = run::run_in_turn(&self.settings, &self.id, &words, script.into_bytes(), turn).await?;
         let text = String::from_utf8_lossy(&output.stdout);
         let look = match asked.known {
             Some(known) => Listing::parse_with(&text, nonce.as_str(), known, asked.list),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::Sender;
 
-use super::{A_MOMENT, PollerState, ServerPoll, ServerPoller, Settings, now};
+use super::{A_MOMENT, PollerState, ServerPoll, ServerPoller, Settings, Suspect, now};
 use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerReport};
-use crate::profile::ProfileSet;
+use crate::profile::{ProfileSet, Program};
 use crate::time::Timestamp;
-use crate::tmux::{Error, Listing};
+use crate::tmux::{Captures, Error, Listing};
 
 /// How often a look is made again, each after [`A_MOMENT`], for the exit status of a task.
 const LOOKS_AGAIN: u32 = 5;
@@ -34,13 +34,25 @@ pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
     let looked = match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
         Ok(mut looker) => {
             looker.is_only_look = true;
-            match looker.list().await {
-                Ok((look, due)) if looker.is_told_in_parts(&due) => return looker.tell_in_parts(look, due, to).await,
-                listed => {
-                    let looked = looker.complete(listed).await;
-                    looker.look_for_ends(looked).await
+            let listed = match looker.ask().await {
+                Ok((look, suspects)) => {
+                    // What is called like an agent is captured while it is found out what else runs.
+                    let mut named = looker.called_like_agents(&suspects);
+                    if !looker.is_told_in_parts(&named) {
+                        named.clear();
+                    }
+                    let screens = looker.server.captures(&looker.rows, &named, PART);
+                    looker.identify(&suspects).await;
+                    let due = looker.memory.due(&look);
+                    if looker.is_told_in_parts(&due) {
+                        return looker.tell_in_parts(look, due, (named, screens), to).await;
+                    }
+                    Ok((look, due))
                 }
-            }
+                Err(error) => Err(error),
+            };
+            let looked = looker.complete(listed).await;
+            looker.look_for_ends(looked).await
         }
         Err(error) => unfit(server, &error),
     };
@@ -76,9 +88,27 @@ impl ServerPoller {
         due.len() > PART && self.on_host.is_none() && !self.memory.has_task_among(due)
     }
 
-    async fn tell_in_parts(&mut self, look: Listing, due: Vec<PaneId>, to: Sender<Input>) {
-        let mut screens = self.server.captures(&self.rows, &due, PART);
+    /// The panes of which the name of the program says that it is an agent.
+    fn called_like_agents(&self, suspects: &[Suspect]) -> Vec<PaneId> {
+        let is_agent = |suspect: &&Suspect| {
+            let program = self.profiles.identify(&suspect.command, &[], suspect.tool.as_deref());
+            matches!(program, Program::Agent { .. })
+        };
+        suspects.iter().filter(is_agent).map(|suspect| suspect.pane).collect()
+    }
+
+    async fn tell_in_parts(
+        &mut self,
+        look: Listing,
+        due: Vec<PaneId>,
+        (begun, mut screens): (Vec<PaneId>, Captures),
+        to: Sender<Input>,
+    ) {
+        let begun: BTreeSet<PaneId> = begun.into_iter().collect();
+        let others: Vec<PaneId> = due.iter().filter(|pane| !begun.contains(pane)).copied().collect();
+        screens.add(&others);
         self.memory.await_screens(&due);
+        let due: BTreeSet<PaneId> = due.into_iter().collect();
         let mut listed = self.memory.report(look.clone(), Listing::default(), now());
         self.name_processes(&mut listed.panes);
         // Repositories are read while tmux captures.
@@ -94,7 +124,8 @@ impl ServerPoller {
         let mut left = due.len();
         while let Some(captured) = screens.next().await {
             let outcome = match captured {
-                Ok((part, more)) => {
+                Ok((mut part, more)) => {
+                    part.retain(|pane| due.contains(pane));
                     left = left.saturating_sub(part.len());
                     PollResult::Read { panes: self.read_part(&look, &part, more, at).await, is_last: left == 0 }
                 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::{Error, Settings, host, words};
@@ -23,9 +24,46 @@ pub(super) struct Output {
     pub(super) code: Option<i32>,
 }
 
+/// The place of a call in a row of them: it is handed over when the one before it begins to be answered. A server that has two
+/// calls answers neither before it has done both, and one that has none waits for the next process to start.
+#[derive(Debug, Default)]
+pub(super) struct InTurn {
+    after: Option<oneshot::Receiver<()>>,
+    next: Option<oneshot::Sender<()>>,
+}
+
+impl InTurn {
+    /// The place behind this one.
+    pub(super) fn then(&mut self) -> Self {
+        let (next, after) = oneshot::channel();
+        self.next = Some(next);
+        Self { after: Some(after), next: None }
+    }
+}
+
 /// Runs `tmux WORDS` against a server with `stdin` as its standard input.
 pub(super) async fn run(settings: &Settings, id: &ServerId, words: &[&str], stdin: Vec<u8>) -> Result<Output, Error> {
     run_in(settings, id, &[], words, stdin).await
+}
+
+/// The same in its turn, which on a host is at once.
+pub(super) async fn run_in_turn(
+    settings: &Settings,
+    id: &ServerId,
+    words: &[&str],
+    stdin: Vec<u8>,
+    turn: InTurn,
+) -> Result<Output, Error> {
+    if id.host.is_some() {
+        return run(settings, id, words, stdin).await;
+    }
+    finish(id, command(&settings.tmux, &tmux_words(id, words)), stdin, settings.deadline, turn).await
+}
+
+fn tmux_words(id: &ServerId, words: &[&str]) -> Vec<String> {
+    let mut tmux = words::server_words(&id.socket);
+    tmux.extend(words.iter().map(|&word| word.to_owned()));
+    tmux
 }
 
 /// The same with additions to the environment, for a server on this machine.
@@ -36,13 +74,12 @@ pub(super) async fn run_in(
     words: &[&str],
     stdin: Vec<u8>,
 ) -> Result<Output, Error> {
-    let mut tmux = words::server_words(&id.socket);
-    tmux.extend(words.iter().map(|&word| word.to_owned()));
+    let mut tmux = tmux_words(id, words);
     match &id.host {
         None => {
             let mut command = command(&settings.tmux, &tmux);
             command.envs(environment.iter().copied());
-            finish(id, command, stdin, settings.deadline).await
+            finish(id, command, stdin, settings.deadline, InTurn::default()).await
         }
         Some(host) => {
             tmux.insert(0, "tmux".to_owned());
@@ -79,7 +116,7 @@ pub(super) async fn beside(
         (None, Some((program, rest))) => {
             // What is asked for by the name of tmux is the tmux that is used.
             let program = if program == "tmux" { &settings.tmux } else { Path::new(program) };
-            finish(id, command(program, rest), stdin, settings.deadline).await
+            finish(id, command(program, rest), stdin, settings.deadline, InTurn::default()).await
         }
         (None, None) => Err(Error::Failed("there is no program to run".into())),
     }
@@ -101,10 +138,16 @@ pub(super) fn command(program: &Path, words: &[String]) -> Command {
     command
 }
 
-async fn finish(id: &ServerId, mut command: Command, stdin: Vec<u8>, deadline: Duration) -> Result<Output, Error> {
+async fn finish(
+    id: &ServerId,
+    mut command: Command,
+    stdin: Vec<u8>,
+    deadline: Duration,
+    turn: InTurn,
+) -> Result<Output, Error> {
     let mut child = command.spawn().map_err(|error| spawn_error(&command, &error))?;
     // Dropping the child at the deadline kills it, and tokio reaps it.
-    match timeout(deadline, communicate(&mut child, stdin)).await {
+    match timeout(deadline, communicate(&mut child, stdin, turn)).await {
         Ok(output) => output,
         Err(_) => Err(Error::TimedOut { server: id.to_string(), after: deadline }),
     }
@@ -119,18 +162,28 @@ pub(super) fn spawn_error(command: &Command, error: &std::io::Error) -> Error {
 }
 
 /// Feeds and drains the process at the same time, as neither side may wait for the other.
-async fn communicate(child: &mut Child, stdin: Vec<u8>) -> Result<Output, Error> {
+async fn communicate(child: &mut Child, stdin: Vec<u8>, InTurn { after, next }: InTurn) -> Result<Output, Error> {
     let input = child.stdin.take();
-    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let (mut output, errors) = (child.stdout.take(), child.stderr.take());
     let write = async move {
         if let Some(mut input) = input {
             // A process that ends early (no server) closes the pipe; what it says tells why.
             let _ = input.write_all(&stdin).await;
+            if let Some(after) = after {
+                // One that is not answered is over.
+                let _ = after.await;
+            }
             let _ = input.shutdown().await;
         }
     };
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    tokio::join!(write, drain(output, &mut stdout, OUTPUT_LIMIT), drain(errors, &mut stderr, 1 << 20));
+    // What most of them print fits.
+    let (mut stdout, mut stderr) = (Vec::with_capacity(1 << 16), Vec::new());
+    let read = async {
+        drain(output.as_mut(), &mut stdout, 1).await;
+        next.map(|next| next.send(()));
+        drain(output.as_mut(), &mut stdout, OUTPUT_LIMIT).await;
+    };
+    tokio::join!(write, read, drain(errors, &mut stderr, 1 << 20));
     let status = child.wait().await;
     let status: ExitStatus = status.map_err(|error| Error::Failed(error.to_string()))?;
     if stdout.len() >= OUTPUT_LIMIT {

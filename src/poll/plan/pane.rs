@@ -13,7 +13,7 @@ use crate::tmux::{CapturedPane, ListedPane};
 /// A pane whose processes are to be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::poll) struct Suspect {
-    pub(super) pane: PaneId,
+    pub(in crate::poll) pane: PaneId,
     pub(in crate::poll) pid: u32,
     /// `pane_current_command`.
     pub(in crate::poll) command: String,
