@@ -118,7 +118,7 @@ pub struct Fleet {
     profiles: Arc<ProfileSet>,
     entries: BTreeMap<TerminalKey, Box<Entry>>,
     /// What is known of terminals that have not been seen yet, and since when it is.
-    known: BTreeMap<TerminalKey, (TerminalHistory, Timestamp)>,
+    known: BTreeMap<TerminalKey, (Box<TerminalHistory>, Timestamp)>,
     servers: BTreeMap<ServerId, ServerView>,
     /// What the operator says of terminals, be they here or not.
     notes: Vec<KeptNote>,
@@ -169,7 +169,7 @@ impl Fleet {
             Input::Tasks(report) => self.tasks(report),
             Input::TaskKilled { server, window, reason } => self.tasks.killed(&server, window, reason),
             Input::Known { key, known } => {
-                self.known.insert(key, (*known, self.now));
+                self.known.insert(key, (known, self.now));
             }
             Input::Checkpoint { server, checkpoint } => self.restore(&server, *checkpoint),
             Input::KnownTasks { server, tasks } => self.tasks.remember(server, tasks),
@@ -390,7 +390,8 @@ impl Fleet {
         let missing = self.known.iter().filter(|(key, (_, since))| is_missing(key, *since));
         let missing: Vec<TerminalKey> = missing.map(|(key, _)| key.clone()).collect();
         for key in missing {
-            let Some((TerminalHistory { state, .. }, _)) = self.known.remove(&key) else { continue };
+            let Some((known, _)) = self.known.remove(&key) else { continue };
+            let state = known.state;
             let was_gone = matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable);
             let is_in_flight = state.lifecycle_authority.completion_monitoring_armed;
             let summary = Summary {

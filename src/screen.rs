@@ -141,7 +141,7 @@ pub(crate) struct RowBuilder {
 impl RowBuilder {
     /// Appends a character; one that must not reach a terminal is kept aside.
     pub(crate) fn push(&mut self, c: char, style: Style) {
-        if !is_harmless(c) {
+        if !is_plain(c) && !is_harmless(c) {
             if !c.is_control() {
                 self.hidden.push((self.end(), c));
             }
@@ -181,6 +181,11 @@ impl RowBuilder {
         self.hidden.clear();
         Row { text, runs, hidden, trimmed }
     }
+}
+
+/// Whether a character is one of those that most text is made of: one cell wide, and harmless.
+fn is_plain(c: char) -> bool {
+    matches!(c, ' '..='~')
 }
 
 /// Whether a character can be drawn without acting on the terminal: no controls, no marks that reorder text.

@@ -157,7 +157,7 @@ pub struct Tracker {
     /// Since when the screen makes no sense.
     doubt_since: Option<Timestamp>,
     /// The reading of such a screen that comes to be believed when it stays.
-    held_back: Option<Classification>,
+    held_back: Option<Box<Classification>>,
     unseen: bool,
     /// What the agent's own records say.
     record: AgentRecordReading,
@@ -402,7 +402,7 @@ impl Tracker {
     ) {
         let unreadable = reading.assessment.availability != AssessedAvailability::Supported;
         if (unreadable || reading.doubt.is_some()) && self.is_half_drawn(reading, now) {
-            self.held_back = Some(reading.clone());
+            self.held_back = Some(Box::new(reading.clone()));
             self.turn.pass_time(now, self.temporal, notes);
             self.show(next);
             return;
@@ -460,7 +460,7 @@ impl Tracker {
 
     /// Nothing new is on the screen; only time has passed.
     fn unchanged(&mut self, now: Timestamp, next: &mut Published, notes: &mut Vec<&'static str>) {
-        let patience = self.patience(self.held_back.as_ref());
+        let patience = self.patience(self.held_back.as_deref());
         let coverage = self.turn.coverage;
         let stays = self.doubt_since.is_some_and(|since| now.since(coverage.begun(since)) >= patience);
         if let Some(reading) = self.held_back.take_if(|_| stays && coverage.holds(now)) {

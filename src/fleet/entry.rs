@@ -33,7 +33,7 @@ pub(super) struct Entry {
     tracker: Tracker,
     /// What the history says of it, until its first look.
     #[serde(default)]
-    known: Option<TerminalHistory>,
+    known: Option<Box<TerminalHistory>>,
     /// Whether nobody has looked at its screen yet.
     #[serde(default)]
     is_unread: bool,
@@ -76,7 +76,7 @@ impl Entry {
     pub(super) fn new(
         key: TerminalKey,
         settings: tracker::Settings,
-        known: Option<TerminalHistory>,
+        known: Option<Box<TerminalHistory>>,
         is_new: bool,
         now: Timestamp,
     ) -> Self {
@@ -167,7 +167,7 @@ impl Entry {
     /// Says that nobody has looked yet, and beside that what was known last.
     fn say_unread(&self, state: &mut State, now: Timestamp) {
         let mut message = "not looked at yet".to_owned();
-        if let Some(TerminalHistory { state: known, watched_until: at, .. }) = &self.known {
+        if let Some(TerminalHistory { state: known, watched_until: at, .. }) = self.known.as_deref() {
             let was_read = known.diagnostics.availability == Availability::Available;
             let asked = || Some(&known.assessment).filter(|it| it.awaits_operator()).cloned().map(Box::new);
             let (surface, phase) = (known.surface, known.turn.phase);

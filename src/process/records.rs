@@ -272,7 +272,7 @@ struct RecordFile {
     /// together, and whether what was read before all that does not count any more.
     keeping: Option<RecordKeeping>,
     added: Vec<Value>,
-    known: Option<AgentRecordReader>,
+    known: Option<Box<AgentRecordReader>>,
     is_anew: bool,
 }
 
@@ -371,7 +371,7 @@ impl RecordFile {
         let written = source.written_at(value);
         let is_old = since.is_some_and(|since| written.map_or(self.added.is_empty(), |at| at < since));
         if self.is_anew && is_old {
-            (self.added, self.known) = (Vec::new(), Some(self.reader.clone()));
+            (self.added, self.known) = (Vec::new(), Some(Box::new(self.reader.clone())));
         } else {
             self.added.push(source.kept(value, depth));
         }
@@ -513,6 +513,8 @@ impl RecordFile {
                 self.skips = false;
             }
         }
+        // A long line leaves no room behind.
+        self.half.shrink_to_fit();
         Some(())
     }
 }

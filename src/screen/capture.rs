@@ -3,11 +3,12 @@
 use unicode_width::UnicodeWidthChar;
 use vte::{Params, Parser, Perform};
 
-use super::{Color, Row, RowBuilder, Screen, Style};
+use super::{Color, Row, RowBuilder, Screen, Style, is_plain};
 
 /// Reads the rows that `capture-pane -p -e` printed. tmux carries the style over from row to row.
 pub(super) fn read(bytes: &[u8], columns: u16, rows: u16) -> Screen {
-    let mut reader = Reader { columns, limit: usize::from(rows), ..Reader::default() };
+    let limit = usize::from(rows);
+    let mut reader = Reader { columns, limit, done: Vec::with_capacity(limit), ..Reader::default() };
     Parser::new().advance(&mut reader, bytes);
     if reader.column > 0 || reader.done.len() < reader.limit {
         reader.end_row();
@@ -38,7 +39,7 @@ impl Reader {
 
 impl Perform for Reader {
     fn print(&mut self, c: char) {
-        let width = u16::try_from(c.width().unwrap_or(0)).unwrap_or(0);
+        let width = if is_plain(c) { 1 } else { u16::try_from(c.width().unwrap_or(0)).unwrap_or(0) };
         // A row wider than the pane comes from a pane that was resized between listing and capture; the surplus
         // is cut, as it would be on the screen.
         if width > 0 && self.column + width > self.columns {

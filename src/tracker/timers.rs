@@ -123,7 +123,7 @@ impl Tracker {
     fn running(&self) -> impl Iterator<Item = Timer> {
         let Settings { stable, failed_probe_time, .. } = self.settings;
         let stability = Timer::new(TimerName::Stability, self.stable_since, stable);
-        let patience = self.patience(self.held_back.as_ref());
+        let patience = self.patience(self.held_back.as_deref());
         let held_back = self.held_back.as_ref().and(self.doubt_since);
         let coverage = self.turn.coverage;
         let half_drawn = held_back.map(|since| coverage.window(TimerName::HalfDrawn, since, patience));
