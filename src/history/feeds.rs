@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -156,18 +156,25 @@ impl Feeds {
         Self { file: FollowedFile::new(path), listeners: Vec::new() }
     }
 
-    /// Looks until nobody listens and nobody can be `added` any more.
+    /// Looks until nobody listens and nobody can be `added` any more. Whoever is added is told at once from where on.
     fn run(mut self, added: &Receiver<Box<dyn FeedListener>>) {
+        let mut pause = Duration::ZERO;
         loop {
-            self.listeners.extend(added.try_iter());
             self.listeners.retain(|listener| !listener.has_left());
-            if self.listeners.is_empty() {
+            let next = if self.listeners.is_empty() {
                 // Whoever comes next begins with the file that is there then.
                 self.file = FollowedFile::new(self.file.path);
-                let Ok(listener) = added.recv() else { return };
-                self.add(listener);
+                added.recv().map_err(RecvTimeoutError::from)
+            } else {
+                added.recv_timeout(pause)
+            };
+            match next {
+                Ok(listener) => self.add(listener),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if self.listeners.is_empty() => return,
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
             }
-            thread::sleep(self.look().unwrap_or(PAUSE));
+            pause = self.look().unwrap_or(PAUSE);
         }
     }
 
