@@ -63,15 +63,25 @@ impl Asked {
 }
 
 /// When a prompt is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum When {
-    /// Once the agent is ready and has no draft.
+    /// Once the agent is ready and has no draft; until then it is queued.
     Ready,
     /// Now, if it is ready and has no draft.
+    #[default]
     Now,
     /// Now, also to an agent that works, has a draft or cannot be read; never into a dialog or a menu, nor to another
     /// program.
     Anyway,
+}
+
+impl When {
+    /// For a sender that does not queue: now, where the agent was to be waited for.
+    pub const fn without_waiting(self) -> Self {
+        if matches!(self, When::Ready) { When::Now } else { self }
+    }
 }
 
 /// Who asked for an operation.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
 use crate::http::{Endpoint, HttpAnswer, HttpError};
-use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply};
 use crate::tmux::Key;
 
 /// What a terminal is called in an address that is meant whatever its name is by then.
@@ -97,12 +97,8 @@ fn request(Operation { act, producer, .. }: &Operation) -> Option<(&'static str,
     let names = |keys: &[Key]| keys.iter().map(Key::to_string).collect::<Vec<_>>();
     Some(match act {
         Act::Prompt { text, when } => {
-            let when = match when {
-                // A command waits itself.
-                When::Ready if *producer == Producer::Dashboard => "ready",
-                When::Ready | When::Now => "now",
-                When::Anyway => "anyway",
-            };
+            // A command waits itself.
+            let when = if *producer == Producer::Dashboard { *when } else { when.without_waiting() };
             ("input", json!({ "text": text, "when": when }))
         }
         Act::Answer { dialog, reply: Reply::Keys(keys), .. } => {

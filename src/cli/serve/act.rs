@@ -61,21 +61,7 @@ pub(super) fn routes() -> Router<Served> {
 pub(super) struct PromptBody {
     text: String,
     #[serde(default)]
-    when: Moment,
-}
-
-/// When it is sent, as [`When`] says.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) enum Moment {
-    /// Now, or not at all.
-    #[default]
-    Now,
-    /// Once the agent is ready; until then it is queued.
-    Ready,
-    /// Now, whatever the agent does but for dialogs and menus.
-    Anyway,
+    when: When,
 }
 
 /// An answer to a dialog.
@@ -331,15 +317,14 @@ async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Res
     let act = |served: Served, id, by: Producer, PromptBody { text, when }| async move {
         let told = |_: &Engine, terminal: &Terminal, _| Ok((Recipient::of(terminal), terminal.prompt_hindrance()));
         let (to, hindrance) = served.of_terminal(id, told).await?;
-        let may_wait = matches!(when, Moment::Ready);
+        let may_wait = when == When::Ready;
         if may_wait && hindrance.is_some_and(Hindrance::may_pass) {
             if let Err(unfit) = PasteText::new(&text) {
                 return Ok(Answered::of(&Refusal::Text(unfit).into()));
             }
             return served.queue(to, &by, text).await;
         }
-        let when = if matches!(when, Moment::Anyway) { When::Anyway } else { When::Now };
-        let prompt = Act::Prompt { text: text.clone(), when };
+        let prompt = Act::Prompt { text: text.clone(), when: when.without_waiting() };
         match served.perform(to.clone(), by.clone(), prompt, ()).await {
             // It began to work in between.
             Outcome::Refused(refusal) if may_wait && refusal.may_pass() => served.queue(to, &by, text).await,
