@@ -303,6 +303,11 @@ fn is_in_place(file: &File, path: &Path) -> bool {
     matches!((there, own), (Ok(there), Ok(own)) if there == own)
 }
 
+/// The inode of the file at a path; `None` if there is none.
+pub fn inode(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().map(|data| data.ino())
+}
+
 /// Whether a user is this one, or the administrator, whom nothing is kept from.
 pub fn is_own(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()

@@ -14,9 +14,10 @@ use super::identity::Owner;
 use super::intents::{self, Intent, OPEN};
 use super::reader::{Reader, RecordFilter, listed};
 use super::record::{Body, Sent, Stored};
-use super::{History, Trouble, file, now};
+use super::{History, Trouble, now};
 use crate::fleet::{Fleet, Input};
 use crate::ids::TerminalKey;
+use crate::private::inode;
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 
@@ -314,7 +315,7 @@ impl FollowedFile {
 
     /// Whether another file, or none, has taken the place of the one before; that one is closed.
     fn is_replaced(&mut self) -> bool {
-        let inode = file::inode(&self.path);
+        let inode = inode(&self.path);
         if inode == self.inode {
             return false;
         }

@@ -2,7 +2,6 @@
 //! limits.
 
 use std::fs::{self, File, TryLockError};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, pa
 
 use super::hours::HOUR;
 use super::{Settings, Trouble};
-use crate::private;
+use crate::private::{self, inode};
 use crate::time::{Span, Timestamp};
 
 /// How the file is opened.
@@ -60,24 +59,7 @@ pub(super) struct Opened {
 /// # Errors
 /// It cannot be opened, locked or written, or a newer fleetwatch wrote it.
 pub(super) fn open(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, Trouble> {
-    open_with(path, options, now, |_| Ok(()))
-}
-
-/// Like [`open`], after damage was met: the whole file is checked before it is trusted again. Another process may have
-/// moved the damaged one aside already.
-///
-/// # Errors
-/// As [`open`].
-pub(super) fn open_after_damage(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, Trouble> {
-    open_with(path, options, now, |connection| {
-        let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        if verdict == "ok" { Ok(()) } else { Err(Trouble::Damaged) }
-    })
-}
-
-/// The inode that a path means now.
-pub(super) fn inode(path: &Path) -> Option<u64> {
-    fs::metadata(path).ok().map(|data| data.ino())
+    open_checked(path, options, now, false)
 }
 
 /// The inode of the log that SQLite keeps beside a file while it is open.
@@ -138,11 +120,13 @@ fn open_unwritable(path: &Path) -> Result<Connection, Trouble> {
     }
 }
 
-fn open_with(
+/// As [`open`]. After damage the whole file is checked before it is trusted again: another process may have moved the damaged
+/// one aside already.
+pub(super) fn open_checked(
     path: &Path,
     options: &HistoryOptions,
     now: Timestamp,
-    check: impl Fn(&Connection) -> Result<(), Trouble>,
+    after_damage: bool,
 ) -> Result<Opened, Trouble> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         private::make_directory(directory)?;
@@ -153,8 +137,9 @@ fn open_with(
         // SQLite gives its side files the same mode.
         private::make_file(path)?;
         let connection = connect(path, options)?;
-        check(&connection)?;
-        Ok(connection)
+        let is_sound = !after_damage
+            || connection.query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get_ref(0)?.as_str()? == "ok"))?;
+        if is_sound { Ok(connection) } else { Err(Trouble::Damaged) }
     };
     let (connection, set_aside) = match connect() {
         Err(Trouble::Damaged) => {

@@ -131,7 +131,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be read.
     pub fn pending(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
-        self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now)
+        self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now.as_millis())
     }
 
     /// What was attempted by a process that died or fell silent since: it may have arrived.
@@ -139,7 +139,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be read.
     pub fn abandoned(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
-        let mut attempted = self.select("state = 'attempted' AND id > ?1", Timestamp::from_millis(0))?;
+        let mut attempted = self.select("state = 'attempted' AND id > ?1", 0)?;
         attempted.retain(|intent| intent.claimed_until.is_none_or(|until| until <= now) || self.is_orphan(intent));
         Ok(attempted)
     }
@@ -155,7 +155,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be read.
     pub fn get(&self, id: IntentId) -> Result<Option<Intent>, Trouble> {
-        Ok(self.select("id = ?1", Timestamp::from_millis(id.0))?.pop())
+        Ok(self.select("id = ?1", id.0)?.pop())
     }
 
     /// Takes an intent that is pending, or that was attempted and abandoned, for this process, for as long as `hold`
@@ -264,7 +264,7 @@ impl Intents {
     /// The file cannot be written.
     pub fn expire(&mut self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         let mut expired = Vec::new();
-        for intent in self.select("state = 'pending' AND expires <= ?1", now)? {
+        for intent in self.select("state = 'pending' AND expires <= ?1", now.as_millis())? {
             let detail = Some("it could not be sent in time");
             if self.end(intent.id, IntentState::Expired, detail, now, "state = 'pending'")? {
                 expired.push(intent);
@@ -301,7 +301,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be written; they wait on.
     pub fn take_back(&mut self, to: &TerminalKey, now: Timestamp) -> Result<Vec<String>, Trouble> {
-        let waiting = self.select("recipient NOT NULL AND state = 'pending' AND id > ?1", Timestamp::default())?;
+        let waiting = self.select("recipient NOT NULL AND state = 'pending' AND id > ?1", 0)?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut texts = Vec::new();
         for prompt in waiting.into_iter().filter(|it| it.recipient.as_ref().is_some_and(|key| key.may_be(to))) {
@@ -343,7 +343,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be read.
     pub fn open_matters(&self) -> Result<Vec<Intent>, Trouble> {
-        self.select(OPEN, Timestamp::from_millis(0))
+        self.select(OPEN, 0)
     }
 
     /// Leaves an intent at what became of it; one that waits is not sent any more.
@@ -425,8 +425,8 @@ impl Intents {
         Ok(self.connection.prepare_cached(sql)?.execute(values)? > 0)
     }
 
-    fn select(&self, condition: &str, number: Timestamp) -> Result<Vec<Intent>, Trouble> {
-        select(&self.connection, condition, number.as_millis())
+    fn select(&self, condition: &str, number: i64) -> Result<Vec<Intent>, Trouble> {
+        select(&self.connection, condition, number)
     }
 }
 

@@ -104,7 +104,7 @@ pub struct Line {
 /// An open history.
 pub struct Reader {
     pub(super) connection: Connection,
-    codec: Codec,
+    pub(super) codec: Codec,
 }
 
 impl Reader {
@@ -275,17 +275,7 @@ impl Reader {
     pub fn line(&mut self, key: &TerminalKey, since: Option<Timestamp>, until: Timestamp) -> Result<Line, Trouble> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Line::default()) };
         let watched = self.watched(key, since.unwrap_or(Timestamp::from_millis(i64::MIN)), until)?;
-        Ok(Line { points: self.points(terminal, since, until)?, watched })
-    }
-
-    /// The transitions of a [`Line`] alone.
-    pub(super) fn points(
-        &mut self,
-        terminal: i64,
-        since: Option<Timestamp>,
-        until: Timestamp,
-    ) -> Result<Vec<Point>, Trouble> {
-        points(&self.connection, &mut self.codec, terminal, since, until)
+        Ok(Line { points: points(&self.connection, &mut self.codec, terminal, since, until)?, watched })
     }
 
     /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.

@@ -17,7 +17,7 @@ use super::writer::Message;
 use super::{hours, notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::operation::Operation;
-use crate::private::Held;
+use crate::private::{Held, inode};
 use crate::screen::Screen;
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
@@ -72,10 +72,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Opens the file as [`file::open`] does; `after_damage` as [`file::open_after_damage`].
-    ///
-    /// # Errors
-    /// As there.
+    /// Opens the file as [`file::open_checked`] does.
     pub(super) fn open(
         path: &Path,
         owner: &Owner,
@@ -83,8 +80,7 @@ impl Store {
         now: Timestamp,
         after_damage: bool,
     ) -> Result<Self, Trouble> {
-        let open = if after_damage { file::open_after_damage } else { file::open };
-        let opened = open(path, options, now)?;
+        let opened = file::open_checked(path, options, now, after_damage)?;
         // Every statement of the writer stays prepared; there are about thirty.
         opened.connection.set_prepared_statement_cache_capacity(64);
         let (path, owner, codec) = (path.to_owned(), owner.clone(), Codec::new()?);
@@ -98,7 +94,7 @@ impl Store {
 
     /// Whether the path still means this file, and not another one or none, and its log is the one that is written.
     pub(super) fn is_in_place(&self) -> bool {
-        let is_same_file = file::inode(&self.path) == self.opened.inode;
+        let is_same_file = inode(&self.path) == self.opened.inode;
         let has_log = self.log.is_none() || file::log_inode(&self.path) == self.log;
         if is_same_file && !has_log {
             // Nobody else reads what went into a log that somebody removed; it can still be brought into the file.

@@ -11,7 +11,7 @@ use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 use super::Trouble;
 use super::hours::{self, begin_of, hour_of};
 use super::identity::terminal_row;
-use super::reader::{Reader, StoredTerminal, watched};
+use super::reader::{Reader, StoredTerminal, points, watched};
 use super::timeline::{Holder, TimelineSpan, timeline, turns};
 use super::usage::SessionUsage;
 use crate::state::{TurnResult, words};
@@ -184,7 +184,7 @@ impl Reader {
         };
         let mut recorded = Vec::new();
         for (from, to) in stretches.into_iter().filter(|(from, to)| from < to) {
-            let points = self.points(terminal, Some(from), to)?;
+            let points = points(&self.connection, &mut self.codec, terminal, Some(from), to)?;
             recorded.push(RecordedStretch {
                 from,
                 to,

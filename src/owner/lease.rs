@@ -4,14 +4,14 @@
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::fleet::ServerId;
 use crate::history::state_directory;
-use crate::private::{self, Held, Lock};
+use crate::private::{self, Held, Lock, inode};
 
 /// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
 const LONGEST: usize = 75;
@@ -99,11 +99,6 @@ impl LeasePath {
         }
         self.try_lease()
     }
-}
-
-/// Which file a path leads to.
-fn inode(path: &Path) -> Option<u64> {
-    fs::metadata(path).ok().map(|data| data.ino())
 }
 
 /// The right to poll a server and tell the others. Dropping it gives it back.
