@@ -102,7 +102,7 @@ impl Notifier {
 
     /// Follows other rules from now on; the same ones again go on as they are.
     pub fn set_rules(&mut self, rules: &[NotifyRule]) {
-        if !self.lanes.iter().map(Lane::rule).eq(rules) {
+        if !self.lanes.iter().map(|lane| &lane.rule).eq(rules) {
             self.lanes = rules.iter().cloned().map(Lane::new).collect();
         }
     }
@@ -111,7 +111,7 @@ impl Notifier {
     pub fn mute(&mut self, muted: bool) {
         self.muted = muted;
         if muted {
-            self.lanes.iter_mut().for_each(Lane::clear);
+            self.lanes.iter_mut().for_each(|lane| lane.waiting.clear());
         }
     }
 
@@ -219,10 +219,10 @@ impl Notifier {
         }
         // One notice rings once, however many rules want it to; each rule's own command runs, and its own web hook is posted to.
         for lane in &mut self.lanes {
-            if !lane.rule().wants(&notice, now, &self.zone) {
+            if !lane.rule.wants(&notice, now, &self.zone) {
                 continue;
             }
-            let means: BTreeSet<Means> = lane.rule().by.difference(&used).copied().collect();
+            let means: BTreeSet<Means> = lane.rule.by.difference(&used).copied().collect();
             used.extend(means.iter().copied().filter(|means| !matches!(means, Means::Command | Means::Webhook)));
             if !means.is_empty() {
                 is_wanted = true;
@@ -325,19 +325,11 @@ impl Lane {
         Self { rule, last: None, waiting: Vec::new() }
     }
 
-    fn rule(&self) -> &NotifyRule {
-        &self.rule
-    }
-
     fn push(&mut self, notice: Notice, means: BTreeSet<Means>) {
         if self.waiting.len() == WAITING {
             self.waiting.remove(0);
         }
         self.waiting.push((notice, means));
-    }
-
-    fn clear(&mut self) {
-        self.waiting.clear();
     }
 
     /// When what waits may go out.

@@ -79,20 +79,9 @@ impl Occasion {
         }
     }
 
-    /// The occasion that a kind of attention is.
-    pub const fn of(attention: Attention) -> Option<Self> {
-        Some(match attention {
-            Attention::Approval => Occasion::Approval,
-            Attention::Question => Occasion::Question,
-            Attention::Trust => Occasion::Trust,
-            Attention::Setup => Occasion::Setup,
-            Attention::Failed => Occasion::Failed,
-            Attention::Interrupted => Occasion::Interrupted,
-            Attention::Finished => Occasion::Finished,
-            Attention::Stalled => Occasion::Stalled,
-            Attention::Gone => Occasion::Gone,
-            Attention::None => return None,
-        })
+    /// The occasion that a kind of attention is; both have the same words.
+    pub fn of(attention: Attention) -> Option<Self> {
+        Self::of_word(attention.word())
     }
 }
 

@@ -118,6 +118,12 @@ impl Scene {
 }
 
 #[test]
+fn every_kind_of_attention_is_an_occasion_by_its_word() {
+    let without: Vec<_> = Attention::ALL.iter().filter(|attention| Occasion::of(**attention).is_none()).collect();
+    assert_eq!(without, [&Attention::None]);
+}
+
+#[test]
 fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
     let mut scene = Scene::unseen(vec![all_by_bell()]);
     let terminals = std::mem::take(&mut scene.terminals);
