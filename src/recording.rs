@@ -12,8 +12,6 @@ pub mod score;
 pub mod truth;
 mod writer;
 
-use std::path::Path;
-
 pub use archive::Archive;
 pub use player::{Frame, Player};
 pub use replay::{ReplayOptions, Sampling, VersionSource, program, replay};
@@ -89,22 +87,6 @@ pub enum EventKind {
 }
 
 impl Recording {
-    /// Reads a recording from a file.
-    ///
-    /// # Errors
-    /// The file cannot be read, or it is no recording; then the error names the line.
-    pub fn open(path: &Path) -> Result<Self, RecordingError> {
-        reader::open(path)
-    }
-
-    /// Reads a recording from the bytes of a file; `source` is how errors call it.
-    ///
-    /// # Errors
-    /// The bytes are no recording; the error names the line.
-    pub fn parse(source: &str, bytes: &[u8]) -> Result<Self, RecordingError> {
-        reader::parse(source, bytes)
-    }
-
     /// The time of the last event.
     pub fn duration(&self) -> Span {
         self.events.last().map_or(Span::ZERO, |event| event.at)

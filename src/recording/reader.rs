@@ -18,34 +18,39 @@ const LONGEST: f64 = 366.0 * 86_400.0;
 const CARRIERS: &[&str] =
     &["sh", "bash", "zsh", "fish", "dash", "env", "sudo", "node", "bun", "deno", "npx", "uv", "python", "python3"];
 
-pub(super) fn open(path: &Path) -> Result<Recording, RecordingError> {
-    let source = path.display().to_string();
-    let unreadable = |message: String| RecordingError::Unreadable { source_name: source.clone(), message };
-    let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
-    let mut bytes = Vec::new();
-    // One byte more than allowed is enough to know that the file is too large, even if it is a device without end.
-    file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|e| unreadable(e.to_string()))?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        return Err(unreadable(format!("the file is larger than {} MiB", LARGEST_FILE >> 20)));
-    }
-    parse(&source, &bytes)
-}
-
-pub(super) fn parse(source: &str, bytes: &[u8]) -> Result<Recording, RecordingError> {
-    let mut reader = Reader { source, line: 0, format: Format::V3, at: 0.0 };
-    let mut lines = bytes.split(|&b| b == b'\n');
-    let first = lines.next().unwrap_or_default();
-    reader.line = 1;
-    let header = reader.header(first)?;
-    let mut events = Vec::new();
-    for line in lines {
-        reader.line += 1;
-        if let Some(event) = reader.event(line)? {
-            events.push(event);
+impl Recording {
+    /// Reads a file.
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
+        let source = path.display().to_string();
+        let unreadable = |message: String| RecordingError::Unreadable { source_name: source.clone(), message };
+        let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
+        let mut bytes = Vec::new();
+        // One byte more than allowed is enough to know that the file is too large, even if it is a device without end.
+        file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|e| unreadable(e.to_string()))?;
+        if bytes.len() as u64 > LARGEST_FILE {
+            return Err(unreadable(format!("the file is larger than {} MiB", LARGEST_FILE >> 20)));
         }
+        Self::parse(&source, &bytes)
     }
-    let name = Path::new(source).file_stem().map_or_else(|| source.to_owned(), |s| s.to_string_lossy().into_owned());
-    Ok(Recording { name, header, events })
+
+    /// Reads the bytes of a file; `source` is its name in errors.
+    pub fn parse(source: &str, bytes: &[u8]) -> Result<Self, RecordingError> {
+        let mut reader = Reader { source, line: 0, format: Format::V3, at: 0.0 };
+        let mut lines = bytes.split(|&b| b == b'\n');
+        let first = lines.next().unwrap_or_default();
+        reader.line = 1;
+        let header = reader.header(first)?;
+        let mut events = Vec::new();
+        for line in lines {
+            reader.line += 1;
+            if let Some(event) = reader.event(line)? {
+                events.push(event);
+            }
+        }
+        let name =
+            Path::new(source).file_stem().map_or_else(|| source.to_owned(), |s| s.to_string_lossy().into_owned());
+        Ok(Self { name, header, events })
+    }
 }
 
 /// How times are written.
