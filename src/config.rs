@@ -76,13 +76,16 @@ impl Config {
     }
 }
 
-/// Which records are read that agents write about their own sessions (SPEC §14).
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Which of the records that agents write about their own sessions are read.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
 pub struct RecordsConfig {
+    /// Whether records are read.
     pub enabled: bool,
-    /// Agents whose records are not read.
+    /// Agents whose records are not read; patterns of their names.
     pub except: Vec<Pattern>,
-    /// Directories in which no agent's records are read.
+    /// Directories in which no agent's records are read; patterns of their paths.
     pub except_directories: Vec<Pattern>,
 }
 
@@ -147,7 +150,9 @@ impl Default for WatchConfig {
 }
 
 /// How the dashboard looks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
 pub struct UiConfig {
     /// The theme's name.
     pub theme: String,
@@ -157,11 +162,11 @@ pub struct UiConfig {
     pub motion: bool,
     /// Whether the terminal's title says how many wait.
     pub title: bool,
-    /// Whether the terminal's bell rings when somebody begins to wait, where no rule says what is told.
+    /// Whether the terminal's bell rings when an agent or task begins to wait, if there is no [[notify]].
     pub bell: bool,
-    /// Whether the mouse is taken.
+    /// Whether the dashboard uses the mouse.
     pub mouse: bool,
-    /// Whether the operator is asked before an agent is interrupted.
+    /// Whether the dashboard asks before it interrupts an agent.
     pub confirm: bool,
 }
 
@@ -209,14 +214,6 @@ impl Config {
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|source| ConfigError::unreadable(path, &source))?;
         Self::parse(&text, path)
-    }
-
-    /// Checks a text; `path` is the name that errors give it.
-    ///
-    /// # Errors
-    /// The first fault in the text, with its line and column.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        validate::parse(text, path)
     }
 }
 

@@ -18,7 +18,8 @@ pub fn filled(template: &str, values: &[(&str, &str)]) -> String {
 }
 
 /// One glob pattern, with its text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct Pattern {
     text: String,
     matcher: GlobMatcher,
@@ -50,6 +51,29 @@ impl Pattern {
     /// The pattern for a set of them.
     pub fn glob(&self) -> &Glob {
         self.matcher.glob()
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = globset::Error;
+
+    fn try_from(text: String) -> Result<Self, globset::Error> {
+        Self::new(&text)
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for Pattern {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Pattern".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
     }
 }
 

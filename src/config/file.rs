@@ -1,7 +1,13 @@
 //! The configuration as written in the file, before it is checked. The doc comments go into the JSON schema,
 //! `config/fleetwatch.schema.json`, which a test makes.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
+
+use super::{RecordsConfig, UiConfig};
+use crate::notify::{Means, Occasion, WebhookShape};
+use crate::pattern::Pattern;
 
 /// The configuration of fleetwatch.
 #[derive(Debug, Default, Deserialize)]
@@ -19,10 +25,10 @@ pub(super) struct File {
     pub task: Vec<TaskTable>,
     pub tracker: TrackerTable,
     pub history: HistoryTable,
-    pub records: RecordsTable,
+    pub records: RecordsConfig,
     /// Templates for prompts, which the composer offers.
     pub template: Vec<TemplateTable>,
-    pub ui: UiTable,
+    pub ui: UiConfig,
     /// What is announced outside the dashboard, and how.
     pub notify: Vec<NotifyTable>,
     /// Messages that tell an agent what happens in other terminals.
@@ -39,7 +45,7 @@ pub(super) struct WatchTable {
     pub discover: Option<bool>,
     /// Glob patterns of panes that are never watched, matched against `session`, `session:window`,
     /// `session:window.pane` and `%pane`; the window by its index or its name.
-    pub ignore: Vec<String>,
+    pub ignore: Vec<Pattern>,
     /// Milliseconds between two polls of a server.
     pub tick_ms: Option<i64>,
     /// Milliseconds between two polls while something changes.
@@ -79,7 +85,7 @@ pub(super) struct ServerTable {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TransportTable {
     /// Glob patterns of the names of the hosts that it reaches.
-    pub hosts: Vec<String>,
+    pub hosts: Vec<Pattern>,
     /// The command, to which the program to run there and its arguments are appended; {host} stands for the host's name.
     pub command: Vec<String>,
     /// The same for a program that takes over your terminal; left out: `command`.
@@ -92,15 +98,15 @@ pub(super) struct TransportTable {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TerminalTable {
     /// Glob pattern of the session's name.
-    pub session: Option<String>,
+    pub session: Option<Pattern>,
     /// Glob pattern of the window's index or name.
-    pub window: Option<String>,
+    pub window: Option<Pattern>,
     /// Glob pattern of the pane's index in its window, or of its `%` id.
-    pub pane: Option<String>,
+    pub pane: Option<Pattern>,
     /// Glob pattern of the server's socket name or path.
-    pub socket: Option<String>,
+    pub socket: Option<Pattern>,
     /// Glob pattern of the server's host.
-    pub host: Option<String>,
+    pub host: Option<Pattern>,
     /// The terminal's name in fleetwatch.
     pub name: Option<String>,
     /// The agent that runs there, by its profile's name, whatever the processes say.
@@ -121,13 +127,13 @@ pub(super) struct TerminalTable {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TaskTable {
     /// Glob pattern of the session's name.
-    pub session: Option<String>,
+    pub session: Option<Pattern>,
     /// Glob pattern of the window's index or name.
-    pub window: Option<String>,
+    pub window: Option<Pattern>,
     /// Glob pattern of the server's socket name or path.
-    pub socket: Option<String>,
+    pub socket: Option<Pattern>,
     /// Glob pattern of the server's host.
-    pub host: Option<String>,
+    pub host: Option<Pattern>,
 }
 
 /// The time windows that states depend on.
@@ -172,19 +178,6 @@ pub(super) struct HistoryTable {
     pub path: Option<String>,
 }
 
-/// Which of the records that agents write about their own sessions are read.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct RecordsTable {
-    /// Whether records are read.
-    pub enabled: Option<bool>,
-    /// Agents whose records are not read; patterns of their names.
-    pub except: Vec<String>,
-    /// Directories in which no agent's records are read; patterns of their paths.
-    pub except_directories: Vec<String>,
-}
-
 /// A template for prompts.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -196,27 +189,6 @@ pub(super) struct TemplateTable {
     pub text: Option<String>,
 }
 
-/// How the dashboard looks.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct UiTable {
-    /// The theme's name.
-    pub theme: Option<String>,
-    /// Whether glyphs beyond ASCII may be drawn.
-    pub unicode: Option<bool>,
-    /// Whether the spinner of a working row moves.
-    pub motion: Option<bool>,
-    /// Whether the terminal's title says how many wait.
-    pub title: Option<bool>,
-    /// Whether the terminal's bell rings when an agent or task begins to wait, if there is no [[notify]].
-    pub bell: Option<bool>,
-    /// Whether the dashboard uses the mouse.
-    pub mouse: Option<bool>,
-    /// Whether the dashboard asks before it interrupts an agent.
-    pub confirm: Option<bool>,
-}
-
 /// What is announced outside the dashboard, and how.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -224,11 +196,11 @@ pub(super) struct UiTable {
 pub(super) struct NotifyTable {
     /// What is announced: approval, question, trust, setup, failed, interrupted, finished, stalled and gone of agents;
     /// started, exited, notify, input and disappeared of tasks.
-    pub on: Vec<String>,
+    pub on: BTreeSet<Occasion>,
     /// Glob pattern of the terminal's name in fleetwatch; none means every terminal.
-    pub terminal: Option<String>,
+    pub terminal: Option<Pattern>,
     /// How it is announced: bell, osc9, osc777, desktop, command, webhook, push.
-    pub by: Vec<String>,
+    pub by: BTreeSet<Means>,
     /// A program and its arguments; it gets the events as JSON lines on its standard input.
     pub command: Vec<String>,
     /// How many seconds the command may take before it is killed.
@@ -239,7 +211,7 @@ pub(super) struct NotifyTable {
     /// The URL that it is posted to, with https.
     pub webhook: Option<String>,
     /// What is posted: json, ntfy or slack.
-    pub webhook_shape: Option<String>,
+    pub webhook_shape: Option<WebhookShape>,
     /// The variable of fleetwatch's own environment with the secret that signs it.
     pub webhook_secret: Option<String>,
     /// The variable with a token to send along.
@@ -256,9 +228,9 @@ pub(super) struct NotifyTable {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FollowUpTable {
     /// What it is told; the same words as in [[notify]].
-    pub on: Vec<String>,
+    pub on: BTreeSet<Occasion>,
     /// Glob pattern of the names of the terminals to report on.
-    pub from: Option<String>,
+    pub from: Option<Pattern>,
     /// The name of the agent to tell.
     pub to: Option<String>,
     /// The text of a message, with {text}, {source} and {event}.

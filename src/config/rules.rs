@@ -3,12 +3,12 @@
 use globset::GlobSet;
 
 use super::validate::{ValueFault, suggestion};
-use crate::fleet::{Declared, PaneId, PaneLocation, ServerId, Socket};
+use crate::fleet::{Declared, PaneId, PaneLocation, ServerId};
 use crate::pattern::Pattern;
 use crate::state::words;
 
 /// The panes that the configuration names.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Whether panes that no rule names are watched when a known agent runs in them.
     pub discover: bool,
@@ -54,17 +54,6 @@ impl Default for Rules {
         Self { discover: true, ignore: Patterns::default(), terminals: Vec::new(), tasks: Vec::new() }
     }
 }
-
-impl PartialEq for Rules {
-    fn eq(&self, other: &Self) -> bool {
-        self.discover == other.discover
-            && self.ignore.texts == other.ignore.texts
-            && self.terminals == other.terminals
-            && self.tasks == other.tasks
-    }
-}
-
-impl Eq for Rules {}
 
 impl Rules {
     /// What the configuration wants of a pane. Ignoring wins over naming. Of several `[[terminal]]` that say what a pane
@@ -120,7 +109,7 @@ impl TerminalRule {
         fits(&self.session, &|pattern| pattern.is_any(&[&place.session]))
             && fits(&self.window, &|pattern| pattern.is_any(&[&place.window_index.to_string(), &place.window_name]))
             && fits(&self.pane, &|pattern| pattern.is_any(&[&place.pane_index.to_string(), &pane.to_string()]))
-            && fits(&self.socket, &|pattern| pattern.is_any(&[&socket_name(&server.socket)]))
+            && fits(&self.socket, &|pattern| pattern.matches(&server.socket.to_string()))
             && fits(&self.host, &|pattern| pattern.is_any(&[server.host.as_deref().unwrap_or("local")]))
     }
 }
@@ -140,16 +129,20 @@ impl PaneAddress<'_> {
     }
 }
 
-fn socket_name(socket: &Socket) -> String {
-    socket.to_string()
-}
-
 /// Several glob patterns, any of which may match.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patterns {
     texts: Vec<String>,
     set: GlobSet,
 }
+
+impl PartialEq for Patterns {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts
+    }
+}
+
+impl Eq for Patterns {}
 
 impl Patterns {
     /// # Errors

@@ -6,7 +6,7 @@
 mod servers;
 mod syntax;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,11 +18,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::file::{File, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
-use super::file::{TemplateTable, TrackerTable, UiTable, WatchTable};
+use super::file::{TemplateTable, TrackerTable, WatchTable};
 use super::rules::Patterns;
-use super::{
-    Config, ConfigError, RecordsConfig, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file,
-};
+use super::{Config, ConfigError, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::WebAddress;
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
@@ -252,17 +250,18 @@ fn no_agent_name(name: &str) -> Option<ValueFault> {
     if name.contains(['*', '?', '[', '{']) { fault(format!("`{name}` is a pattern"), hint) } else { None }
 }
 
-/// Checks a configuration's text.
-///
-/// # Errors
-/// The first fault, with its place.
-pub(super) fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
-    let file: File = toml::from_str(text).map_err(|error| syntax::explain(&error, text, path))?;
-    // The same text a second time, for the places of its values: the tables above stay plain values that way.
-    let document = DeTable::parse(text).map_err(|error| syntax::explain(&error, text, path))?;
-    let source = Source { path, text, root: document.get_ref() };
-    source.check_values()?;
-    source.config(file)
+impl Config {
+    /// Checks a text; `path` is the name that errors give it.
+    ///
+    /// # Errors
+    /// The first fault in the text, with its line and column.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let document = DeTable::parse(text).map_err(|error| syntax::explain(&error, text, path))?;
+        let source = Source { path, text, root: document.get_ref() };
+        // Before the values get their types, which would say less of what is wrong with them.
+        source.check_values()?;
+        source.config(toml::from_str(text).map_err(|error| syntax::explain(&error, text, path))?)
+    }
 }
 
 /// The text that is checked, with the places of its values.
@@ -303,17 +302,13 @@ impl Source<'_> {
             transports: self.transports(file.transport)?,
             rules: Rules {
                 discover: file.watch.discover.unwrap_or(Rules::default().discover),
-                ignore: self.ignored(&file.watch.ignore)?,
+                ignore: self.ignored(file.watch.ignore)?,
                 terminals: self.terminals(file.terminal)?,
-                tasks: self.tasks(&file.task)?,
+                tasks: self.tasks(file.task)?,
             },
             tracker: tracker_settings(&file.tracker),
             history: history_settings(file.history),
-            records: RecordsConfig {
-                enabled: file.records.enabled.unwrap_or(true),
-                except: globs(&file.records.except),
-                except_directories: globs(&file.records.except_directories),
-            },
+            records: file.records,
             templates: self.templates(&file.template)?,
             ui: self.ui(file.ui)?,
             notify: file.notify.into_iter().enumerate().map(|it| self.notify_rule(it)).collect::<Result<_, _>>()?,
@@ -350,8 +345,8 @@ impl Source<'_> {
         })
     }
 
-    fn ignored(&self, texts: &[String]) -> Result<Patterns, ConfigError> {
-        Patterns::new(globs(texts)).map_err(|error| {
+    fn ignored(&self, patterns: Vec<Pattern>) -> Result<Patterns, ConfigError> {
+        Patterns::new(patterns).map_err(|error| {
             let hint = "use fewer or shorter patterns";
             self.fault(("watch", None, Some("ignore")), format!("cannot be compiled: {error}"), hint)
         })
@@ -375,11 +370,11 @@ impl Source<'_> {
                 return Err(self.fault(("terminal", Some(index), None), "a terminal that names no pane", hint));
             }
             rules.push(TerminalRule {
-                session: glob(&table.session),
-                window: glob(&table.window),
-                pane: glob(&table.pane),
-                socket: glob(&table.socket),
-                host: glob(&table.host),
+                session: table.session,
+                window: table.window,
+                pane: table.pane,
+                socket: table.socket,
+                host: table.host,
                 declared: Declared {
                     name: table.name,
                     tool: table.tool,
@@ -394,19 +389,19 @@ impl Source<'_> {
         Ok(rules)
     }
 
-    fn tasks(&self, tables: &[TaskTable]) -> Result<Vec<TerminalRule>, ConfigError> {
+    fn tasks(&self, tables: Vec<TaskTable>) -> Result<Vec<TerminalRule>, ConfigError> {
         if let Some(index) = tables.iter().position(|table| table.session.is_none() && table.window.is_none()) {
             let hint = "give it `session` or `window`, such as session = \"builds*\"";
             return Err(self.fault(("task", Some(index), None), "a task that names no session and no window", hint));
         }
-        let rule = |table: &TaskTable| TerminalRule {
-            session: glob(&table.session),
-            window: glob(&table.window),
-            socket: glob(&table.socket),
-            host: glob(&table.host),
+        let rule = |TaskTable { session, window, socket, host }| TerminalRule {
+            session,
+            window,
+            socket,
+            host,
             ..TerminalRule::default()
         };
-        Ok(tables.iter().map(rule).collect())
+        Ok(tables.into_iter().map(rule).collect())
     }
 
     fn templates(&self, tables: &[TemplateTable]) -> Result<Vec<Template>, ConfigError> {
@@ -422,29 +417,19 @@ impl Source<'_> {
         Ok(templates)
     }
 
-    fn ui(&self, table: UiTable) -> Result<UiConfig, ConfigError> {
-        let default = UiConfig::default();
-        let theme = table.theme.unwrap_or(default.theme);
-        let is_own = theme_file(&theme).is_some_and(|own| self.path.with_file_name("").join(own).is_file());
-        if !THEMES.contains(&theme.as_str()) && !is_own {
-            let hint = suggestion(&theme, THEMES, "themes");
+    fn ui(&self, ui: UiConfig) -> Result<UiConfig, ConfigError> {
+        let theme = ui.theme.as_str();
+        let is_own = theme_file(theme).is_some_and(|own| self.path.with_file_name("").join(own).is_file());
+        if !THEMES.contains(&theme) && !is_own {
+            let hint = suggestion(theme, THEMES, "themes");
             return Err(self.fault(("ui", None, Some("theme")), format!("unknown theme `{theme}`"), hint));
         }
-        Ok(UiConfig {
-            theme,
-            unicode: table.unicode.unwrap_or(default.unicode),
-            motion: table.motion.unwrap_or(default.motion),
-            title: table.title.unwrap_or(default.title),
-            bell: table.bell.unwrap_or(default.bell),
-            mouse: table.mouse.unwrap_or(default.mouse),
-            confirm: table.confirm.unwrap_or(default.confirm),
-        })
+        Ok(ui)
     }
 
     fn notify_rule(&self, (index, table): (usize, NotifyTable)) -> Result<NotifyRule, ConfigError> {
         let at = |key| ("notify", Some(index), Some(key));
-        let on: BTreeSet<Occasion> = table.on.iter().filter_map(|word| Occasion::of_word(word)).collect();
-        let mut by: BTreeSet<Means> = table.by.iter().filter_map(|word| Means::of_word(word)).collect();
+        let (on, mut by) = (table.on, table.by);
         if by.contains(&Means::Command) && table.command.is_empty() {
             let hint = "write it as a list: command = [\"notify-send\", \"fleetwatch\"]";
             return Err(self.fault(at("by"), "a rule uses `command` but has none", hint));
@@ -458,7 +443,7 @@ impl Source<'_> {
         }
         let webhook = table.webhook.map(|url| Webhook {
             url,
-            shape: table.webhook_shape.as_deref().and_then(WebhookShape::of_word).unwrap_or(WebhookShape::Json),
+            shape: table.webhook_shape.unwrap_or(WebhookShape::Json),
             secret: table.webhook_secret,
             token: table.webhook_token,
         });
@@ -474,7 +459,7 @@ impl Source<'_> {
         }
         Ok(NotifyRule {
             on,
-            terminal: glob(&table.terminal),
+            terminal: table.terminal,
             by,
             command: table.command,
             command_deadline: seconds(table.command_seconds, COMMAND),
@@ -486,13 +471,13 @@ impl Source<'_> {
     }
 
     fn follow_up(&self, (index, table): (usize, FollowUpTable)) -> Result<FollowUpRule, ConfigError> {
-        let on: BTreeSet<Occasion> = table.on.iter().filter_map(|word| Occasion::of_word(word)).collect();
-        let (Some(from), Some(to), false) = (glob(&table.from), table.to, on.is_empty()) else {
-            let missing = match (on.is_empty(), &table.from) {
-                (true, _) => "on",
-                (false, None) => "from",
-                (false, Some(_)) => "to",
-            };
+        let on = table.on;
+        let missing = match (&table.from, &table.to) {
+            _ if on.is_empty() => "on",
+            (None, _) => "from",
+            _ => "to",
+        };
+        let (Some(from), Some(to), false) = (table.from, table.to, on.is_empty()) else {
             let hint = "write what is told to whom: on = [\"exited\"], from = \"build-*\", to = \"lead\"";
             return Err(self.fault(("follow_up", Some(index), None), format!("a follow-up without `{missing}`"), hint));
         };
@@ -558,12 +543,4 @@ fn milliseconds(value: Option<i64>, default: Duration) -> Duration {
 
 fn seconds(value: Option<f64>, default: Span) -> Span {
     value.map_or(default, |seconds| Span::from_millis((seconds * 1000.0).round() as u64))
-}
-
-fn glob(text: &Option<String>) -> Option<Pattern> {
-    text.as_deref().and_then(|text| Pattern::new(text).ok())
-}
-
-fn globs(texts: &[String]) -> Vec<Pattern> {
-    texts.iter().filter_map(|text| Pattern::new(text).ok()).collect()
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Source, globs};
+use super::Source;
 use crate::config::ConfigError;
 use crate::config::file::{ServerTable, TransportTable};
 use crate::fleet::{ServerId, Socket};
@@ -139,7 +139,7 @@ impl Source<'_> {
             () => {
                 let TransportTable { hosts, command, terminal } = table;
                 let terminal = if terminal.is_empty() { command.clone() } else { terminal };
-                return Ok(CommandTransport { hosts: globs(&hosts), command, terminal });
+                return Ok(CommandTransport { hosts, command, terminal });
             }
         };
         let hint = "write which hosts it reaches and how: hosts = [\"web-*\"], command = [\"docker\", \"exec\", \"-i\", \"{host}\"]";

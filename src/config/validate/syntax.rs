@@ -16,16 +16,17 @@ const KEYS_WITH_DEFAULTS: &str = "`fleetwatch config` prints every key with its 
 pub(super) fn explain(error: &toml::de::Error, text: &str, path: &Path) -> ConfigError {
     let message = error.message().trim();
     let fault = |what, hint| ConfigError::at(path, text, error.span(), what, hint);
-    if let Some((unknown, known)) = choices(message, "unknown field ") {
-        let place = error.span().map(|span| place_of(text, &span)).unwrap_or_default();
+    let key = || error.span().map(|span| place_of(text, &span)).unwrap_or_default();
+    if let Some((unknown, known)) = choices(message) {
+        let place = key();
         let table = if place.is_empty() { "at the top level".to_owned() } else { format!("in [{place}]") };
         return fault(format!("unknown key `{unknown}` {table}"), suggestion(&unknown, &known, "known keys"));
     }
-    if let Some((unknown, known)) = choices(message, "unknown variant ") {
-        return fault(format!("unknown value `{unknown}`"), suggestion(&unknown, &known, "known values"));
+    if message == "wanted string or table" {
+        return fault(format!("wrong type for `{}`: a string is expected", key()), "write it in quotes".to_owned());
     }
     if let Some(mismatch) = message.strip_prefix("invalid type: ") {
-        let key = error.span().map(|span| place_of(text, &span)).unwrap_or_default();
+        let key = key();
         let (found, expected) = mismatch.split_once(", expected ").unwrap_or((mismatch, "something else"));
         let what = format!("wrong type for `{key}`: {}, where {} is expected", in_toml(found), in_toml(expected));
         let hint = match (found, expected) {
@@ -62,9 +63,9 @@ fn in_toml(name: &str) -> String {
 }
 
 /// Reads serde's "unknown field `x`, expected one of `a`, `b`".
-fn choices(message: &str, beginning: &str) -> Option<(String, Vec<String>)> {
+fn choices(message: &str) -> Option<(String, Vec<String>)> {
     // Every second piece between backticks is a name.
-    let mut names = message.strip_prefix(beginning)?.split('`').skip(1).step_by(2).map(str::to_owned);
+    let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).map(str::to_owned);
     Some((names.next()?, names.collect()))
 }
 
