@@ -208,9 +208,6 @@ impl Loaded {
 
 impl Config {
     /// Reads and checks a file.
-    ///
-    /// # Errors
-    /// The file cannot be read, or its content is wrong.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|source| ConfigError::unreadable(path, &source))?;
         Self::parse(&text, path)

@@ -120,9 +120,6 @@ impl Scene {
     }
 
     /// The scene's recording.
-    ///
-    /// # Errors
-    /// The archive in the program is broken.
     pub fn recording(&self) -> Result<Recording, RecordingError> {
         self.named(self.recording)
     }

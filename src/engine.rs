@@ -128,9 +128,6 @@ impl Engine {
 
     /// The same, and may act for servers by the rules of a configuration, until [`Engine::leave`]. What the sender that is
     /// returned performs the engine follows. Must be called within the runtime.
-    ///
-    /// # Errors
-    /// As [`Engine::start`].
     pub fn start_acting(
         mut settings: Settings,
         servers: &[ServerId],
@@ -344,9 +341,6 @@ impl Engine {
     }
 
     /// Reads screens by other profiles from now on.
-    ///
-    /// # Errors
-    /// As [`Engine::start`].
     pub fn set_profiles(&mut self, profiles: &Arc<ProfileSet>) -> Result<(), Error> {
         self.acting.iter().for_each(|acting| acting.sender.set_profiles(Arc::clone(profiles)));
         self.fleet.set_profiles(Arc::clone(profiles));
@@ -510,9 +504,6 @@ impl Engine {
 }
 
 /// What is known of servers: what their owners know, or what a poll shows where there is none, all at the same time.
-///
-/// # Errors
-/// A poll itself broke down.
 pub async fn survey(
     settings: &Settings,
     servers: &[ServerId],

@@ -191,9 +191,6 @@ pub async fn facts_at(server: &Server, directory: &str, at: Timestamp) -> Result
 }
 
 /// How the working tree around a directory of a server's machine differs from the commit that is checked out.
-///
-/// # Errors
-/// As [`facts_at`].
 pub async fn difference_at(server: &Server, directory: &str) -> Result<WorkingTreeDiff, GitTrouble> {
     match server.id().host {
         Some(_) => host::difference(server, directory).await,
@@ -220,9 +217,6 @@ impl Git {
     }
 
     /// Git of a search path, with its repositories in a directory of ours.
-    ///
-    /// # Errors
-    /// As [`Git::of_process`].
     pub fn new(path: &OsStr, own: &Path) -> Result<Self, GitTrouble> {
         let directories: Vec<PathBuf> = std::env::split_paths(path).filter(|it| it.is_absolute()).collect();
         let program = directories.iter().map(|directory| directory.join("git")).find(|program| program.is_file());

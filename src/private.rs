@@ -26,9 +26,6 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
 
 /// Refuses a directory in which others can replace files, or which another user owns; one through a link is the one that
 /// the link leads to. The files in it would say what others want.
-///
-/// # Errors
-/// As said, or it cannot be looked at.
 pub fn check_directory(path: &Path) -> io::Result<()> {
     let data = fs::metadata(path)?;
     let refuse = |why: String| Err(io::Error::new(ErrorKind::PermissionDenied, why));
@@ -193,9 +190,6 @@ impl Drop for Revision {
 
 /// Refuses what is no regular file of this user: opening a pipe waits for somebody at its other end. One that is missing
 /// is fine.
-///
-/// # Errors
-/// As said, or it cannot be looked at.
 pub fn check_file(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(data) if !data.is_file() => {
@@ -234,9 +228,6 @@ pub fn check_secret(path: &Path, forbidden: u32) -> io::Result<()> {
 }
 
 /// Waits until no other process has a lock on a file, and has it until what it returns is dropped.
-///
-/// # Errors
-/// The file cannot be opened, made or locked.
 pub fn locked(path: &Path) -> io::Result<File> {
     let file = open(path)?;
     file.lock()?;
@@ -252,9 +243,6 @@ pub struct Lock {
 
 impl Lock {
     /// Takes a lock; `None` when another process has it.
-    ///
-    /// # Errors
-    /// The file cannot be opened, made or locked.
     pub fn try_take(path: &Path) -> io::Result<Option<Self>> {
         loop {
             let file = open(path)?;

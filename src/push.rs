@@ -81,9 +81,6 @@ static SERVICES: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 /// The name of the service at an address.
-///
-/// # Errors
-/// It is none.
 pub fn service(endpoint: &str) -> Result<String, PushFault> {
     address(endpoint).map(|(_, name)| name)
 }

@@ -83,9 +83,6 @@ impl TokenFile {
     }
 
     /// What push services know this user's fleetwatch by; it is made at its first use.
-    ///
-    /// # Errors
-    /// As [`PushKey::kept`].
     pub fn push_key(&self) -> io::Result<PushKey> {
         PushKey::kept(&self.0.with_file_name("push.key"))
     }
@@ -118,9 +115,6 @@ impl TokenFile {
     }
 
     /// The token whose text this is.
-    ///
-    /// # Errors
-    /// As [`TokenFile::read`].
     pub fn find(&self, text: &str) -> io::Result<Option<Token>> {
         let hash = hash(text);
         let mut found = None;
@@ -134,9 +128,6 @@ impl TokenFile {
     }
 
     /// Where those are told what happens whose tokens are good now.
-    ///
-    /// # Errors
-    /// As [`TokenFile::read`].
     pub fn subscriptions(&self) -> io::Result<Vec<Subscription>> {
         let now = history::now();
         let good = self.read()?.into_iter().filter(|token| token.is_good(now));
@@ -144,9 +135,6 @@ impl TokenFile {
     }
 
     /// Ends the subscriptions with an address.
-    ///
-    /// # Errors
-    /// As [`TokenFile::change`].
     pub fn unsubscribe(&self, endpoint: &str) -> io::Result<()> {
         self.change(|tokens| {
             tokens.iter_mut().for_each(|token| token.subscriptions.retain(|it| it.endpoint != endpoint));

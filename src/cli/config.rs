@@ -49,9 +49,6 @@ enum Command {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// The configuration is wrong.
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     match args.command.as_ref().unwrap_or(&Command::Default) {
         Command::Default => output::print(DEFAULT_TEXT),
@@ -98,9 +95,6 @@ enum Kind {
 }
 
 /// Checks one configuration, or else the operator's, with keymap, themes and profiles beside it.
-///
-/// # Errors
-/// Standard output cannot be written.
 fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
     let mut failures = Vec::new();
     let files = match file {

@@ -49,9 +49,6 @@ struct Finding {
 }
 
 /// Runs the command. The exit code is 1 when something keeps fleetwatch from working.
-///
-/// # Errors
-/// Standard output cannot be written.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let version = tmux_version();
     let mut findings = vec![match &version {

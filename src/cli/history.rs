@@ -392,9 +392,6 @@ impl ValueEnum for TotalsOf {
 }
 
 /// Prints the totals of terminals.
-///
-/// # Errors
-/// The history cannot be read, or standard output cannot be written.
 fn print_totals(args: &Args, reader: &mut Reader, terminals: &[StoredTerminal]) -> Done {
     let now = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
     let until = args.until.map_or(now, |until| until.min(now));

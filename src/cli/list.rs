@@ -77,9 +77,6 @@ fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear
 }
 
 /// The full public state of a terminal or a task (SPEC §2, §9), with what the operator notes of it and the line for people.
-///
-/// # Errors
-/// It cannot be written as JSON.
 pub(super) fn json(fleet: &Fleet, meant: Meant<'_>, now: Timestamp) -> Result<Value, serde_json::Error> {
     let (item, mut fields) = match meant {
         Meant::Terminal(terminal) => (Item::from(terminal), serde_json::to_value(fleet.state_of(terminal, now))?),

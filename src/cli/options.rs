@@ -73,9 +73,6 @@ impl GlobalOptions {
     }
 
     /// The user's own profiles, each with the path of its file.
-    ///
-    /// # Errors
-    /// One of them cannot be read.
     pub fn profile_texts(&self) -> Result<Vec<(String, String)>, Failure> {
         let text = |path: PathBuf| match std::fs::read_to_string(&path) {
             Ok(text) => Ok((path.display().to_string(), text)),
@@ -138,9 +135,6 @@ impl GlobalOptions {
 }
 
 /// The user's own profiles: every `*.toml` in the directory `profiles` beside a configuration, by name.
-///
-/// # Errors
-/// The directory is there and cannot be read.
 pub(super) fn user_profiles(search: &SearchPath) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for directory in search.candidates().iter().filter_map(|candidate| candidate.path.parent()) {
@@ -151,9 +145,6 @@ pub(super) fn user_profiles(search: &SearchPath) -> Result<Vec<PathBuf>, Failure
 }
 
 /// Every `*.toml` in a directory, by name; none where there is no directory.
-///
-/// # Errors
-/// It is there and cannot be read.
 pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,

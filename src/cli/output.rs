@@ -25,9 +25,6 @@ pub(super) fn print(text: &str) -> Done {
 }
 
 /// Writes a text to standard output at once.
-///
-/// # Errors
-/// It cannot be written; [`conclude`] tells what that means.
 pub(super) fn write_whole(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -97,9 +94,6 @@ pub(super) fn terminal_width() -> Option<usize> {
 // The log: what the program does and stumbles over, in a file that the user names. Without one nothing is written.
 
 /// Appends to a file, which only its owner can read when it is new.
-///
-/// # Errors
-/// The file cannot be opened.
 pub(super) fn start(path: &Path) -> Result<(), Failure> {
     let file = OpenOptions::new()
         .create(true)

@@ -60,9 +60,6 @@ impl ReplayArgs {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// The recording cannot be read, or standard output cannot be written.
 pub fn run(args: &Args, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
     let out = BufWriter::new(io::stdout().lock());

@@ -94,9 +94,6 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 }
 
 /// Runs `keys`.
-///
-/// # Errors
-/// The keys were not pressed.
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;

@@ -110,9 +110,6 @@ impl Served {
     }
 
     /// The same for something that changes the engine.
-    ///
-    /// # Errors
-    /// As [`Served::ask`].
     async fn tell<T: Send + 'static>(&self, tell: impl FnOnce(&mut Engine) -> T + Send + 'static) -> Result<T, Denial> {
         let (reply, answer) = oneshot::channel();
         let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(tell(engine))));

@@ -33,9 +33,6 @@ pub struct ManArgs {
 }
 
 /// Prints completions.
-///
-/// # Errors
-/// Standard output cannot be written.
 pub fn completions(args: &CompletionArgs, mut command: Command) -> Done {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut command, "fleetwatch", &mut text);
@@ -49,9 +46,6 @@ fn without_help(command: Command) -> Command {
 }
 
 /// Prints the page of the program, or of one of its commands; each ends with what the exit codes mean.
-///
-/// # Errors
-/// There is no such command, or standard output cannot be written.
 pub fn man(args: &ManArgs, command: Command) -> Done {
     let mut command = without_help(command);
     // Building gives the commands the names that their pages have, such as `fleetwatch-list`.

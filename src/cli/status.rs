@@ -97,9 +97,6 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
 }
 
 /// How things stand by what those who watch wrote down. Where there is no history, nothing is watching.
-///
-/// # Errors
-/// The history is there and cannot be read.
 fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSummary>, Failure> {
     let Some(path) = settings.location().filter(|_| settings.enabled) else { return Ok(Vec::new()) };
     match Reader::open(&path).and_then(|reader| reader.summaries(now)) {

@@ -42,8 +42,6 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// # Errors
-    /// The configuration or a profile of the user's is wrong.
     pub(super) fn new(options: &GlobalOptions) -> Result<Self, Failure> {
         let watched = Self::of(options)?;
         watched.ensure_background(options);
@@ -51,9 +49,6 @@ impl Watched {
     }
 
     /// The same for the process that watches in the background, which is in nobody's pane.
-    ///
-    /// # Errors
-    /// As [`Watched::new`].
     pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
         let mut watched = Self::of(options)?;
         watched.settings.poll.own = poll::Own::default();
@@ -175,9 +170,6 @@ impl Watched {
     }
 
     /// Says which servers do not answer.
-    ///
-    /// # Errors
-    /// None of them does.
     async fn told(&self, survey: Survey) -> Result<Survey, Failure> {
         let mut troubles = self.troubles(&survey.fleet).await;
         if troubles.is_empty() || !survey.is_blind() {
@@ -196,9 +188,6 @@ impl Watched {
     }
 
     /// Asks the owner of every server, or looks where there is none, at all of them at the same time.
-    ///
-    /// # Errors
-    /// A look itself broke down.
     pub(super) async fn survey_quietly(&self, freshness: Freshness) -> Result<Survey, Failure> {
         let fleet = engine::survey(&self.settings, &self.servers, freshness, self.notes()).await;
         let fleet = fleet.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
@@ -344,9 +333,6 @@ impl From<HttpError> for Failure {
 }
 
 /// Refuses what cannot be done through `--connect`.
-///
-/// # Errors
-/// As said.
 pub(super) fn check_connect(command: Option<&Command>, options: &GlobalOptions) -> Result<(), Failure> {
     let works = matches!(
         command,

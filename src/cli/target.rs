@@ -34,9 +34,6 @@ pub(super) enum Meant<'a> {
 
 impl<'a> Meant<'a> {
     /// The agent's terminal.
-    ///
-    /// # Errors
-    /// It is a task.
     pub(super) fn terminal(self) -> Result<&'a Terminal, Failure> {
         match self {
             Meant::Terminal(terminal) => Ok(terminal),

@@ -50,9 +50,6 @@ pub struct Args {
 const ASK: Duration = Duration::from_secs(1);
 
 /// Starts the process that watches in the background.
-///
-/// # Errors
-/// It cannot be started.
 pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(options.words()).args(["watch", "--background"]);
@@ -218,9 +215,6 @@ impl Printer {
     }
 
     /// The lines for what happened, with the line feed behind each.
-    ///
-    /// # Errors
-    /// A state cannot be written as JSON.
     pub(super) fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
         let mut lines = String::new();
         // The first line of a terminal holds all that its first look told, transitions included.
@@ -281,9 +275,6 @@ impl Printer {
     }
 
     /// The lines for agents of whom something else is known, and whose state has not changed. People read that elsewhere.
-    ///
-    /// # Errors
-    /// A state cannot be written as JSON.
     pub(super) fn facts_lines(&mut self, fleet: &Fleet, now: Timestamp) -> io::Result<String> {
         let mut lines = String::new();
         let view = fleet.view(now);
@@ -360,9 +351,6 @@ impl Printer {
     }
 
     /// The line for a follow-up that is queued, takes another event in, or has come to an end.
-    ///
-    /// # Errors
-    /// It cannot be written as JSON.
     fn follow_up_line(&self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
         let at = poll::now();
         // That it is on its way says nothing yet, and what becomes of a prompt is told of the input that it is.
@@ -384,9 +372,6 @@ impl Printer {
     }
 
     /// The line for what was sent into a terminal of this fleet, and what became of it; the same as in `history`.
-    ///
-    /// # Errors
-    /// It cannot be written as JSON.
     pub(super) fn input_line(&self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
         let view = fleet.view(input.at);
         let is_here = |key: &TerminalKey| input.key.as_ref().is_some_and(|sent_to| key.may_be(sent_to));

@@ -47,9 +47,6 @@ impl Adopted {
     }
 
     /// Reads a file; one that is not there chooses nothing.
-    ///
-    /// # Errors
-    /// It cannot be read, or holds something else.
     pub fn read(path: &Path) -> Result<Self, AdoptedError> {
         match fs::read(path) {
             Ok(text) => {

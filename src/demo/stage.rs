@@ -67,9 +67,6 @@ impl Demo {
     }
 
     /// A configuration that gives the panes their names and versions, as a user's would, and a history of its own.
-    ///
-    /// # Errors
-    /// Never, unless the scenes hold what a configuration refuses.
     pub fn config(&self) -> anyhow::Result<Config> {
         let rules: String = SCENES
             .iter()

@@ -47,9 +47,6 @@ struct Written {
 impl Drafts {
     /// Begins to keep drafts beside the history that the settings name, and takes over those of processes that have
     /// ended. `None` when no history is kept: then nothing that was typed stays, either.
-    ///
-    /// # Errors
-    /// The files cannot be made.
     pub fn start(settings: &Settings) -> io::Result<Option<(Self, Vec<Draft>)>> {
         let Some(history) = settings.location().filter(|_| settings.enabled) else { return Ok(None) };
         let directory = history.with_file_name(DIRECTORY);

@@ -36,8 +36,6 @@ pub(super) struct Codec {
 }
 
 impl Codec {
-    /// # Errors
-    /// There is no memory for zstd's tables.
     pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self {
             plain: (Compressor::new(LEVEL)?, Decompressor::new()?),
@@ -46,18 +44,12 @@ impl Codec {
     }
 
     /// A document as a blob of JSON.
-    ///
-    /// # Errors
-    /// It cannot be written as JSON.
     pub(super) fn pack(&mut self, document: &impl Serialize) -> Result<Vec<u8>, Trouble> {
         let text = serde_json::to_string(document).map_err(|error| Trouble::Other(error.to_string()))?;
         Ok(pack(Packing::ZstdState, &mut self.state.0, text.as_bytes()))
     }
 
     /// The JSON of a document's blob.
-    ///
-    /// # Errors
-    /// It is no such blob.
     pub(super) fn unpack_document(&mut self, blob: &[u8]) -> Result<String, Trouble> {
         self.unpack(blob).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(Trouble::Damaged)
     }
@@ -68,9 +60,6 @@ impl Codec {
     }
 
     /// The screen of a blob.
-    ///
-    /// # Errors
-    /// It is no such blob.
     pub(super) fn unpack_screen(&mut self, blob: &[u8]) -> Result<Screen, Trouble> {
         self.unpack(blob).as_deref().and_then(decode_screen).ok_or(Trouble::Damaged)
     }
@@ -137,9 +126,6 @@ impl From<PackedStyle> for Style {
 }
 
 /// Lays a screen down as bytes.
-///
-/// # Errors
-/// postcard refuses it, which no screen gives it a reason for.
 pub(super) fn encode_screen(screen: &Screen) -> Result<Vec<u8>, Trouble> {
     let refused = |error: postcard::Error| Trouble::Other(error.to_string());
     let mut styles: Vec<PackedStyle> = Vec::new();

@@ -119,15 +119,9 @@ pub(super) trait Feed: Send + 'static {
     type News: Send;
 
     /// The number of the last row, and which earlier ones are reported first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Self::News>), Trouble>;
 
     /// The rows after a number, and those of some numbers.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Self::News>, Trouble>;
 }
 
@@ -329,9 +323,6 @@ impl FollowedFile {
     }
 
     /// The file that the path means now.
-    ///
-    /// # Errors
-    /// As [`Reader::open`].
     pub(super) fn reader(&mut self) -> Result<&mut Reader, Trouble> {
         self.is_replaced();
         self.opened()
@@ -345,9 +336,6 @@ impl FollowedFile {
     }
 
     /// Whether something was written since the last call.
-    ///
-    /// # Errors
-    /// As [`Reader::open`].
     pub(super) fn has_changed(&mut self) -> Result<bool, Trouble> {
         let version = self.reader()?.data_version()?;
         Ok(self.version.replace(version) != Some(version))

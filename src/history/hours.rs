@@ -37,9 +37,6 @@ pub(super) fn begin_of(hour: i64) -> Timestamp {
 }
 
 /// Adds up hours that are over, some of them; whether there are more. Several processes may do so at once.
-///
-/// # Errors
-/// The file cannot be read or written.
 pub(super) fn add_up(connection: &mut Connection, codec: &mut Codec, now: Timestamp) -> Result<bool, Trouble> {
     let (over, began) = (hour_of(now - SETTLED), Instant::now());
     // A terminal that nobody has watched since is done.
@@ -107,9 +104,6 @@ fn day_of(hour: i64) -> i64 {
 const WATCHED: [Holder; 5] = [Holder::Working, Holder::Waiting, Holder::Ready, Holder::Gone, Holder::Unknown];
 
 /// Has the hours added up again, starting with the one in which a record was written late.
-///
-/// # Errors
-/// The file cannot be written.
 pub(super) fn unsettle(connection: &Connection, terminal: i64, at: Timestamp) -> Result<(), Trouble> {
     let sql = "UPDATE terminals SET added_up = ?2 WHERE id = ?1 AND added_up > ?2";
     connection.prepare_cached(sql)?.execute([terminal, hour_of(at)])?;
@@ -117,18 +111,12 @@ pub(super) fn unsettle(connection: &Connection, terminal: i64, at: Timestamp) ->
 }
 
 /// Up to which hour a terminal's are added up.
-///
-/// # Errors
-/// The file cannot be read.
 pub(super) fn added_up(connection: &Connection, terminal: i64) -> Result<Option<i64>, Trouble> {
     let sql = "SELECT added_up FROM terminals WHERE id = ?1";
     Ok(connection.prepare_cached(sql)?.query_row([terminal], |row| row.get(0)).optional()?.flatten())
 }
 
 /// What a terminal did in hours that are added up, by their beginnings; nobody watched it in those that are left out.
-///
-/// # Errors
-/// The file cannot be read.
 pub(super) fn kept(
     connection: &Connection,
     terminal: i64,

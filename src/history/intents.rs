@@ -117,9 +117,6 @@ pub struct Intents {
 
 impl Intents {
     /// Opens the intents in a history file, for a process.
-    ///
-    /// # Errors
-    /// The file cannot be opened, locked or written.
     pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
         let options = HistoryOptions { synchronous: Synchronous::Power, ..HistoryOptions::default() };
         let connection = file::open(path, &options, now)?.connection;
@@ -127,17 +124,11 @@ impl Intents {
     }
 
     /// What waits to be sent and has not run out, oldest first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn pending(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now.as_millis())
     }
 
     /// What was attempted by a process that died or fell silent since: it may have arrived.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn abandoned(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         let mut attempted = self.select("state = 'attempted' AND id > ?1", 0)?;
         attempted.retain(|intent| intent.claimed_until.is_none_or(|until| until <= now) || self.is_orphan(intent));
@@ -151,9 +142,6 @@ impl Intents {
     }
 
     /// An intent by its number.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn get(&self, id: IntentId) -> Result<Option<Intent>, Trouble> {
         Ok(self.select("id = ?1", id.0)?.pop())
     }
@@ -161,9 +149,6 @@ impl Intents {
     /// Takes an intent that is pending, or that was attempted and abandoned, for this process, for as long as `hold`
     /// lasts; who has it may prolong it, and what a process had that died is free at once. Whether it is this process that
     /// has it now.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn claim(&mut self, id: IntentId, now: Timestamp, hold: Span) -> Result<bool, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(false) };
         let dead = intent.owner.as_deref().filter(|_| self.is_orphan(&intent)).unwrap_or_default();
@@ -174,9 +159,6 @@ impl Intents {
     }
 
     /// Gives a claimed intent back, so that another process may take it.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn release(&mut self, id: IntentId) -> Result<bool, Trouble> {
         let sql = "UPDATE outbox SET owner = NULL, claimed_until = NULL
                    WHERE id = ?1 AND owner = ?2 AND state = 'pending'";
@@ -199,9 +181,6 @@ impl Intents {
     }
 
     /// Puts an attempt back that demonstrably sent nothing (the target refused before the first byte).
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn retract(&mut self, id: IntentId) -> Result<bool, Trouble> {
         let sql = "UPDATE outbox SET state = 'pending', text = iif(recipient IS NULL, NULL, text), attempted_at = NULL
                    WHERE id = ?1 AND owner = ?2 AND state = 'attempted'";
@@ -210,9 +189,6 @@ impl Intents {
 
     /// Writes down what became of a claimed intent, and keeps it as a record of kind `follow_up`. Whether it was still
     /// open.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn finish(
         &mut self,
         id: IntentId,
@@ -225,9 +201,6 @@ impl Intents {
 
     /// The same of a text that this process has put into its terminal. Should it have stood still for so long that another
     /// one took the text for not sent and gave the intent back, this keeps it from being sent again.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn conclude(
         &mut self,
         id: IntentId,
@@ -239,9 +212,6 @@ impl Intents {
     }
 
     /// Lets a pending intent wait until `expires`, if it would not anyway.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn prolong(&mut self, id: IntentId, expires: Timestamp) -> Result<bool, Trouble> {
         let sql = "UPDATE outbox SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
         self.change(sql, params![expires.as_millis(), id.0])
@@ -249,9 +219,6 @@ impl Intents {
 
     /// The outcome that was written down since a time for an input under a sender's name. Earlier ones are of earlier
     /// attempts, and say nothing of one whose own input could not be written down.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn outcome_by(&self, sender: &str, since: Timestamp) -> Result<Option<String>, Trouble> {
         let sql = "SELECT outcome FROM inputs WHERE sender = ?1 AND ended_at >= ?2 ORDER BY record DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -259,9 +226,6 @@ impl Intents {
     }
 
     /// Ends what has expired, and returns it; each is returned to only one process.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn expire(&mut self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         let mut expired = Vec::new();
         for intent in self.select("state = 'pending' AND expires <= ?1", now.as_millis())? {
@@ -339,17 +303,11 @@ impl Intents {
     }
 
     /// What waits, is on its way, or is for the operator to decide; oldest first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn open_matters(&self) -> Result<Vec<Intent>, Trouble> {
         self.select(OPEN, 0)
     }
 
     /// Leaves an intent at what became of it; one that waits is not sent any more.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn dismiss(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(Decided::Missing) };
         let state = match intent.state {

@@ -17,17 +17,11 @@ pub struct Notes {
 
 impl Notes {
     /// Opens the notes in a history file.
-    ///
-    /// # Errors
-    /// The file cannot be opened, locked or written.
     pub fn open(path: &Path, now: Timestamp) -> Result<Self, Trouble> {
         Ok(Self { connection: file::open(path, &HistoryOptions::default(), now)?.connection })
     }
 
     /// Keeps a note of a terminal, which is called `name` now, in place of the one before.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn keep(&mut self, kept: &KeptNote, name: &str, now: Timestamp) -> Result<(), Trouble> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let row = terminal_row_for(&transaction, &kept.key, Some(name))?;
@@ -41,9 +35,6 @@ impl Notes {
 }
 
 /// Takes the note of a terminal away, whose pane is gone.
-///
-/// # Errors
-/// The file cannot be written.
 pub(super) fn forget(connection: &Connection, terminal: i64, at: Timestamp) -> Result<(), Trouble> {
     // The row gets a new number, by which everybody who shows notes finds it.
     let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at)
@@ -60,9 +51,6 @@ pub fn notes_in(path: Option<&Path>) -> Vec<KeptNote> {
 
 impl Reader {
     /// What was noted, or taken away, after a number, each with its own; oldest first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, Trouble> {
         let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.text, n.name, n.label
                    FROM notes n JOIN terminals t ON t.id = n.terminal WHERE n.id > ?1 ORDER BY n.id";
@@ -76,9 +64,6 @@ impl Reader {
     }
 
     /// The notes that there are.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn notes(&self) -> Result<Vec<KeptNote>, Trouble> {
         let notes = self.notes_after(0)?.into_iter().map(|(_, kept)| kept);
         Ok(notes.filter(|kept| !kept.note.is_empty()).collect())

@@ -122,9 +122,6 @@ impl Reader {
     }
 
     /// Every terminal, by its latest record, newest first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn terminals(&self) -> Result<Vec<StoredTerminal>, Trouble> {
         let sql = "SELECT n.host, n.socket, n.pane, n.pid, n.name,
                           (SELECT max(at) FROM records WHERE terminal = n.id) AS last
@@ -142,9 +139,6 @@ impl Reader {
     }
 
     /// The terminals of which some record bears a name, whatever they are called by now.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn named(&self, name: &str) -> Result<Vec<TerminalKey>, Trouble> {
         let sql = "SELECT host, socket, pane, pid FROM terminals n
                    WHERE EXISTS (SELECT 1 FROM records WHERE terminal = n.id AND name = ?1)";
@@ -162,18 +156,12 @@ impl Reader {
     }
 
     /// How many records there are, and how many bytes are in use for them.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn extent(&self) -> Result<(u64, u64), Trouble> {
         let count: i64 = self.connection.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
         Ok((u64::try_from(count).unwrap_or(0), file::used(&self.connection)?))
     }
 
     /// The last transition or event of each terminal of a server that has not left it, as far as is known.
-    ///
-    /// # Errors
-    /// As [`Reader::each`].
     pub(super) fn left_behind(&mut self, server: &ServerId) -> Result<Vec<Stored>, Trouble> {
         let (host, socket) = stored_server(server);
         let tail = "WHERE r.id IN (
@@ -185,18 +173,12 @@ impl Reader {
     }
 
     /// Hands on the records that a filter asks for, oldest first, until `take` says that it has enough.
-    ///
-    /// # Errors
-    /// The file cannot be read, or something in it is no record.
     pub fn each(&mut self, filter: &RecordFilter, take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
         let tail = filter.conditions(&self.connection)?;
         each(&self.connection, &mut self.codec, &tail, [], take)
     }
 
     /// The records that a filter asks for, oldest first.
-    ///
-    /// # Errors
-    /// As [`Reader::each`].
     pub fn records(&mut self, filter: &RecordFilter) -> Result<Vec<Stored>, Trouble> {
         let tail = filter.conditions(&self.connection)?;
         self.select(&tail, [])
@@ -208,9 +190,6 @@ impl Reader {
     }
 
     /// The tasks among some that somebody killed through fleetwatch since a time, with what is said of it; oldest first.
-    ///
-    /// # Errors
-    /// As [`Reader::each`].
     pub(super) fn task_kills(
         &mut self,
         keys: Vec<TerminalKey>,
@@ -227,9 +206,6 @@ impl Reader {
     }
 
     /// A page of one terminal's transitions, oldest first: the last `count` of them, or the last before another one.
-    ///
-    /// # Errors
-    /// As [`Reader::each`].
     pub fn transitions(
         &mut self,
         key: &TerminalKey,
@@ -242,9 +218,6 @@ impl Reader {
     }
 
     /// A screen as it was; `None` when it was let go.
-    ///
-    /// # Errors
-    /// The file cannot be read, or what is stored is no screen.
     pub fn screen(&mut self, id: ScreenId) -> Result<Option<Screen>, Trouble> {
         let sql = "SELECT body FROM screens WHERE id = ?1";
         let body: Option<Vec<u8>> =
@@ -254,9 +227,6 @@ impl Reader {
 
     /// When a terminal was watched by any process, within an interval, by beginning. Who says from time to time that it
     /// still watches, and lives, watches until the end of the interval, which is not to be later than now.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn watched(
         &self,
         key: &TerminalKey,
@@ -269,9 +239,6 @@ impl Reader {
 
     /// What the time line of a terminal is drawn from ([`super::timeline`]), up to a time: its transitions, and of a task
     /// its events, from `since` on with the one before, or all of them, and when it was watched.
-    ///
-    /// # Errors
-    /// The file cannot be read, or something in it is no record.
     pub fn line(&mut self, key: &TerminalKey, since: Option<Timestamp>, until: Timestamp) -> Result<Line, Trouble> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Line::default()) };
         let watched = self.watched(key, since.unwrap_or(Timestamp::from_millis(i64::MIN)), until)?;
@@ -279,9 +246,6 @@ impl Reader {
     }
 
     /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.
-    ///
-    /// # Errors
-    /// As [`Reader::each`].
     pub fn prompts(&mut self, key: Option<&TerminalKey>, count: usize) -> Result<Vec<String>, Trouble> {
         let terminals = key.map(|key| vec![key.clone()]);
         // Some of the inputs are keys and answers, and some are the same text again.
@@ -301,18 +265,12 @@ impl Reader {
     }
 
     /// The number of the last row of a table; 0 where there is none.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(super) fn newest(&self, table: &str) -> Result<i64, Trouble> {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
         Ok(self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)
     }
 
     /// What any process put into a terminal after a submission, oldest first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn submissions_after(&mut self, number: i64) -> Result<Vec<Submission>, Trouble> {
         let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, r.document
                    FROM submissions s JOIN inputs i ON i.record = s.input JOIN records r ON r.id = i.record

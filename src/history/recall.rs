@@ -123,9 +123,6 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
 }
 
 /// What is known of an agent whose last transition this is.
-///
-/// # Errors
-/// The file cannot be read.
 fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<Input>, Trouble> {
     // A task has no public state of an agent, and one that an older fleetwatch wrote may lack something.
     let Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), screen, .. }) = last.body else {
@@ -154,9 +151,6 @@ fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<I
 }
 
 /// The same of a task that had these fields at a time.
-///
-/// # Errors
-/// The file cannot be read.
 fn task(
     reader: &mut Reader,
     key: TerminalKey,

@@ -48,9 +48,6 @@ pub struct HttpRequests {
 
 impl HttpRequests {
     /// Opens them in a history file, for a process.
-    ///
-    /// # Errors
-    /// The file cannot be opened, locked or written.
     pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
         let options = HistoryOptions { synchronous: Synchronous::Power, ..HistoryOptions::default() };
         Ok(Self { connection: file::open(path, &options, now)?.connection, owner })
@@ -87,9 +84,6 @@ impl HttpRequests {
     }
 
     /// Forgets what was begun and came to nothing, so that it may be asked for again.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn forget(&mut self, request: &HttpRequest) -> Result<(), Trouble> {
         let sql = "DELETE FROM requests WHERE token = ?1 AND key = ?2 AND status IS NULL";
         self.connection.execute(sql, params![request.token, request.key])?;
@@ -97,9 +91,6 @@ impl HttpRequests {
     }
 
     /// Keeps what is answered.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn answered(&mut self, request: &HttpRequest, status: u16, body: &str) -> Result<(), Trouble> {
         let sql = "UPDATE requests SET status = ?1, body = ?2 WHERE token = ?3 AND key = ?4 AND digest = ?5";
         self.connection.execute(sql, params![status, body, request.token, request.key, request.digest])?;

@@ -158,9 +158,6 @@ impl Store {
     }
 
     /// Adds up hours that are over, some of them; whether there are more.
-    ///
-    /// # Errors
-    /// The file cannot be read or written.
     pub(super) fn add_up_hours(&mut self, now: Timestamp) -> Result<bool, Trouble> {
         hours::add_up(&mut self.opened.connection, &mut self.codec, now)
     }

@@ -101,9 +101,6 @@ impl ServerSummary {
 
 impl Reader {
     /// The summary of every server that somebody watches now.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn summaries(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
         let sql = "SELECT server, at, body, owner FROM standings WHERE at > ?1 ORDER BY server";
         let mut statement = self.connection().prepare_cached(sql)?;

@@ -119,9 +119,6 @@ fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, 
 
 impl Reader {
     /// What terminals did, by days and names. Days on which nobody watched are left out.
-    ///
-    /// # Errors
-    /// The file cannot be read, or something in it is no record.
     pub fn days(
         &mut self,
         terminals: &[StoredTerminal],

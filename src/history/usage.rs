@@ -28,9 +28,6 @@ pub struct SessionUsage {
 }
 
 /// Notes what an agent had used at a time.
-///
-/// # Errors
-/// The file cannot be written.
 pub(super) fn note_usage(connection: &Connection, terminal: i64, at: Timestamp, state: &State) -> Result<(), Trouble> {
     let facts = &state.agent;
     let count = |name| facts.count(name).and_then(|count| i64::try_from(count).ok());
@@ -65,9 +62,6 @@ pub(super) fn note_usage(connection: &Connection, terminal: i64, at: Timestamp, 
 
 impl Reader {
     /// What all agents had used up to a time, hour by hour in each session of each terminal, with the terminal's row.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, Trouble> {
         let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal,
                         first_in, first_out, first_cost FROM usage

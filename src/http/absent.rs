@@ -13,15 +13,11 @@ use super::{HttpAnswer, HttpError, WITHOUT};
 pub enum Endpoint {}
 
 impl Endpoint {
-    /// # Errors
-    /// This build asks nobody.
     pub fn new(_url: &str, _authority: Option<&Path>) -> Result<Self, HttpError> {
         let (what, hint) = WITHOUT;
         Err(HttpError::Address { what: what.to_owned(), hint: hint.to_owned() })
     }
 
-    /// # Errors
-    /// There is none that could have a token.
     pub fn with_token(self, _token: &str) -> Result<Self, HttpError> {
         match self {}
     }
@@ -34,8 +30,6 @@ impl Endpoint {
         match *self {}
     }
 
-    /// # Errors
-    /// There is nobody.
     pub async fn ask(
         &self,
         _method: Method,
@@ -47,8 +41,6 @@ impl Endpoint {
         match *self {}
     }
 
-    /// # Errors
-    /// There is nobody.
     pub async fn upgrade(&self, _path: &str, _protocol: &'static str) -> Result<DuplexStream, HttpError> {
         match *self {}
     }

@@ -75,9 +75,6 @@ impl Endpoint {
     }
 
     /// The same, asked by who has a token.
-    ///
-    /// # Errors
-    /// It is no token.
     pub fn with_token(self, token: &str) -> Result<Self, HttpError> {
         let value = HeaderValue::from_str(&format!("Bearer {token}"));
         let mut value = value.map_err(|_| HttpError::Address {

@@ -59,8 +59,6 @@ impl LeasePath {
         std::os::unix::net::UnixStream::connect(&self.socket).is_ok()
     }
 
-    /// # Errors
-    /// Nobody listens.
     pub(super) async fn connect(&self) -> io::Result<UnixStream> {
         UnixStream::connect(&self.socket).await
     }

@@ -204,9 +204,6 @@ impl Relay {
     }
 
     /// Serves one connection, until either side ends it.
-    ///
-    /// # Errors
-    /// One of them is gone.
     pub async fn run(
         &self,
         stream: impl AsyncRead + AsyncWrite + Send + 'static,

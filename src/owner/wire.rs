@@ -178,9 +178,6 @@ impl LastPanes {
 }
 
 /// A message as a line.
-///
-/// # Errors
-/// It cannot be written as JSON.
 pub(super) fn line(message: &impl Serialize) -> io::Result<Arc<[u8]>> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
@@ -217,9 +214,6 @@ impl Lines {
     }
 
     /// The next message as it came, with the line feed behind it.
-    ///
-    /// # Errors
-    /// The other side is gone.
     pub(super) async fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let room = self.longest.saturating_sub(self.line.len() as u64);

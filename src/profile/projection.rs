@@ -211,9 +211,6 @@ pub struct TailRegex {
 
 impl TailRegex {
     /// Looks for `pattern` in the last `characters` characters.
-    ///
-    /// # Errors
-    /// When the pattern is none.
     pub fn new(pattern: &str, characters: usize) -> Result<Self, regex::Error> {
         Ok(Self { pattern: Regex::new(pattern)?, characters })
     }

@@ -31,9 +31,6 @@ pub struct Archive {
 
 impl Archive {
     /// Reads an archive from a file.
-    ///
-    /// # Errors
-    /// The file cannot be read or is no archive.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let source = path.display().to_string();
         let packed = std::fs::read(path)
@@ -42,9 +39,6 @@ impl Archive {
     }
 
     /// Reads an archive from its bytes; `source` is how errors call it.
-    ///
-    /// # Errors
-    /// The bytes are no archive.
     pub fn parse(source: &str, packed: &[u8]) -> Result<Self, RecordingError> {
         let bad = |message: String| RecordingError::Unreadable { source_name: source.to_owned(), message };
         let bytes = unpack(packed).map_err(|e| bad(format!("this is not an archive of recordings: {e}")))?;

@@ -94,9 +94,6 @@ impl Spell {
 
 /// Replays a recording and scores what was published, without the labels that are doubted; `source_name` is how errors
 /// and doubts call the recording.
-///
-/// # Errors
-/// The recording's truth cannot be read.
 pub fn score(
     recording: &Recording,
     source_name: &str,

@@ -29,9 +29,6 @@ pub struct RecordingWriter<W> {
 
 impl<W: Write> RecordingWriter<W> {
     /// Begins a recording by writing its header.
-    ///
-    /// # Errors
-    /// The header cannot be written.
     pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
         let Header { tool, version, situation, size, began } = header;
         // The tags are told apart by their order, so that what is not known before one that is stays empty.
@@ -51,9 +48,6 @@ impl<W: Write> RecordingWriter<W> {
     }
 
     /// Adds what the pane shows at a time since the start; nothing is written for what did not change.
-    ///
-    /// # Errors
-    /// The recording cannot be written.
     pub fn frame(&mut self, at: Span, facts: &PaneFacts, screen: &Screen) -> io::Result<()> {
         let before = self.facts.replace(facts.clone()).unwrap_or_default();
         if facts.command != before.command {
@@ -77,9 +71,6 @@ impl<W: Write> RecordingWriter<W> {
     }
 
     /// Adds what the agent wrote about its session; nothing is written for a file that was not there before either.
-    ///
-    /// # Errors
-    /// The recording cannot be written.
     pub fn record(&mut self, at: Span, addition: &RecordAddition) -> io::Result<()> {
         let is_there = !addition.path.is_empty();
         let was_there = match is_there {

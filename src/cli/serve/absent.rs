@@ -19,14 +19,10 @@ pub struct TokenArgs {
     rest: Vec<String>,
 }
 
-/// # Errors
-/// This build does not serve.
 pub async fn run(_args: &Args, _options: &GlobalOptions) -> Done {
     refuse()
 }
 
-/// # Errors
-/// This build knows no tokens.
 pub fn token(_args: &TokenArgs) -> Done {
     refuse()
 }

@@ -124,9 +124,6 @@ impl Listener {
     }
 
     /// Where it is, for people: a URL, or a path.
-    ///
-    /// # Errors
-    /// The system does not tell.
     pub(super) fn place(&self) -> io::Result<String> {
         match self {
             Listener::Port(listener, tls) => {

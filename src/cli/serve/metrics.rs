@@ -216,9 +216,6 @@ impl Metrics {
     }
 
     /// All of it as text, with what is so now.
-    ///
-    /// # Errors
-    /// It cannot be written.
     fn told(&self, fleet: &Fleet, now: Timestamp) -> Result<String, std::fmt::Error> {
         self.terminals.clear();
         self.tasks.clear();

@@ -37,9 +37,6 @@ fn own_address(listening: SocketAddr) -> Option<IpAddr> {
 }
 
 /// The code, in rows of half blocks.
-///
-/// # Errors
-/// The text is too long.
 pub(super) fn code(text: &str) -> Result<String, Failure> {
     let code = QrCode::with_error_correction_level(text, EcLevel::L).map_err(|error| {
         Failure::refused(format!("the address does not fit a QR code: {error}")).hint("use a shorter name")

@@ -70,9 +70,6 @@ impl ValueEnum for Scope {
 }
 
 /// The tokens of this user.
-///
-/// # Errors
-/// There is no directory for them.
 pub(super) fn tokens() -> Result<TokenFile, Failure> {
     TokenFile::of_user().ok_or_else(|| {
         Failure::refused("without a home directory there is no place for tokens").hint("set XDG_STATE_HOME")
@@ -130,9 +127,6 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
 }
 
 /// Makes a token in place of the one of that name, and returns its text.
-///
-/// # Errors
-/// The file cannot be read or written.
 pub(super) fn replace(file: &TokenFile, name: &str, scope: Scope) -> anyhow::Result<String> {
     let (text, token, _) = made(name, scope, jiff::Span::new().days(30))?;
     change(file, |tokens| {

@@ -50,9 +50,6 @@ type Truths = [Vec<(u64, Option<String>)>; TaskField::ALL.len()];
 type Answers = [Vec<(u64, String)>; TaskField::ALL.len()];
 
 /// Scores what is said of a recorded shell as of a task; `None` for a recording of an agent.
-///
-/// # Errors
-/// The recording's truth cannot be read.
 pub fn score_task(recording: &Recording, source_name: &str) -> Result<Option<TaskScore>, RecordingError> {
     if recording.header.tool.as_deref() != Some("shell") {
         return Ok(None);
