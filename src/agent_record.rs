@@ -181,9 +181,9 @@ pub struct AgentRecordRule {
     /// When what it says began, where that is another time than the line's.
     at: Option<JsonPath>,
     /// Facts, by where they stand; numbers at several places are added up.
-    take: BTreeMap<FactName, Places>,
+    take: BTreeMap<FactName, JsonPlaces>,
     /// Counts that each line adds to.
-    sum: BTreeMap<FactName, Places>,
+    sum: BTreeMap<FactName, JsonPlaces>,
     /// What lines must differ in to be counted twice: of those with the same value the last one counts.
     once: Option<JsonPath>,
 }
@@ -302,7 +302,7 @@ impl JsonPath {
 /// One place, several whose numbers are added up, or a part of the text at a place.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum Places {
+enum JsonPlaces {
     One(JsonPath),
     Sum(Vec<JsonPath>),
     Part {
@@ -313,22 +313,22 @@ enum Places {
     },
 }
 
-impl Places {
+impl JsonPlaces {
     /// The value of a fact there, if it is of the kind that the fact has.
     fn value(&self, name: FactName, value: &Value) -> Option<FactValue> {
         let one = |path: &JsonPath| path.find(value).pop();
         match self {
-            Places::Part { at, part } => {
+            JsonPlaces::Part { at, part } => {
                 let texts = at.find(value).into_iter().filter_map(Value::as_str);
                 texts.rev().find_map(|text| FactValue::read(name, part.captures(text)?.get(1)?.as_str()))
             }
-            Places::One(path) => match name.kind() {
+            JsonPlaces::One(path) => match name.kind() {
                 FactKind::Count => one(path)?.as_u64().map(FactValue::Count),
                 FactKind::Amount => one(path)?.as_f64().filter(|it| it.is_finite()).map(FactValue::Amount),
                 FactKind::Plan => plan(&path.find(value)),
                 FactKind::Text => path.text(value).and_then(|text| FactValue::read(name, text)),
             },
-            Places::Sum(paths) => {
+            JsonPlaces::Sum(paths) => {
                 let counts = paths.iter().filter_map(|path| one(path)?.as_u64());
                 let sum = counts.reduce(u64::saturating_add).map(FactValue::Count);
                 sum.filter(|_| name.kind() == FactKind::Count)

@@ -66,7 +66,7 @@ pub struct Dispatcher {
     has_terminal: bool,
     /// Whether there is anything to tell the operator, ever.
     has_notices: bool,
-    notices: Notices,
+    notices: NoticeSchedule,
 }
 
 impl Dispatcher {
@@ -90,7 +90,7 @@ impl Dispatcher {
             outbox: outbox_settings.open(&config.follow_up),
             outbox_settings,
             summaries: Summaries::new(history.clone()),
-            notices: Notices::default(),
+            notices: NoticeSchedule::default(),
         }
     }
 
@@ -201,7 +201,7 @@ impl Dispatcher {
 
 /// When it is looked for what may have to be told.
 #[derive(Debug, Default)]
-struct Notices {
+struct NoticeSchedule {
     /// The version of the view in which it was looked for last, and when; `None` when something else has changed.
     last: Option<(Option<u64>, Timestamp)>,
     /// Whether something may have changed since.
@@ -210,7 +210,7 @@ struct Notices {
     due: Option<Timestamp>,
 }
 
-impl Notices {
+impl NoticeSchedule {
     /// Whether it is looked for now: something may have changed, or is due, and the last time was a while ago.
     fn are_looked_for(&mut self, view: &View<'_>) -> bool {
         let now = view.now;
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn what_changes_all_the_time_is_looked_at_now_and_then() {
         let mut fleet = Fleet::new(Settings::default(), ProfileSet::builtin().into());
-        let mut notices = Notices::default();
+        let mut notices = NoticeSchedule::default();
         let begin = Timestamp::from_millis(1_800_000_000_000);
         let moment = Span::from_millis(1);
         assert!(notices.are_looked_for(&fleet.view(begin)));

@@ -36,7 +36,7 @@ pub struct Scene {
     /// How long it stands still at the end, or until somebody submits a prompt.
     rests: Span,
     /// What it goes on with where somebody says no or interrupts it.
-    refused: Option<Refusal>,
+    refused: Option<RefusedEnding>,
     /// The branch of the repository that it works in, which has changes; without one there is none.
     pub branch: Option<&'static str>,
 }
@@ -51,7 +51,7 @@ struct Wait {
 
 /// The same session, refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Refusal {
+struct RefusedEnding {
     /// As that of the scene.
     recording: &'static str,
     /// Where it begins: just before the refusal.
@@ -107,7 +107,7 @@ pub const SCENES: &[Scene] = &[
 
 impl Scene {
     const fn refused(self, recording: &'static str, at: u64, digit: u8) -> Self {
-        Self { refused: Some(Refusal { recording, at: Span::from_millis(at), digit }), ..self }
+        Self { refused: Some(RefusedEnding { recording, at: Span::from_millis(at), digit }), ..self }
     }
 
     const fn on(self, branch: &'static str) -> Self {
@@ -152,7 +152,7 @@ mod scenes_tests {
             let resized = recording.events.iter().any(|event| matches!(event.kind, EventKind::Resize(_)));
             assert!(!resized, "{}: a pane of the demo keeps its size", scene.session);
             assert_eq!(Scene::of(scene.session), Some(scene));
-            if let Some(Refusal { recording: name, at, .. }) = scene.refused {
+            if let Some(RefusedEnding { recording: name, at, .. }) = scene.refused {
                 let refused = scene.named(name).unwrap();
                 assert!(at < refused.duration() && refused.header.size == recording.header.size, "{name}");
             }

@@ -67,7 +67,7 @@ pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
 pub use totals::{DayTotals, Grain, Period, Totals, TotalsOf, hours_of};
 pub use usage::SessionUsage;
 
-use writer::{Message, Writer, set};
+use writer::{Writer, WriterMessage, set};
 
 /// The file's name in the state directory.
 const FILE_NAME: &str = "history.db";
@@ -163,7 +163,7 @@ struct Inner {
     owner: Owner,
     path: PathBuf,
     /// `None` only while it is dropped.
-    queue: Option<SyncSender<Message>>,
+    queue: Option<SyncSender<WriterMessage>>,
     /// Tells of each batch that was written; closed when the thread has ended.
     progress: Mutex<Receiver<()>>,
     inputs: AtomicU64,
@@ -245,7 +245,7 @@ impl History {
 
     /// Keeps a record. It never waits; when the writing has fallen far behind, the record is lost and counted.
     pub fn record(&self, record: Record) {
-        self.send(Message::Record(Arc::new(record)));
+        self.send(WriterMessage::Record(Arc::new(record)));
     }
 
     /// Keeps what an effect of the fleet tells.
@@ -285,7 +285,7 @@ impl History {
     /// none it writes nothing of it.
     pub fn lead(&self, server: ServerId, held: Option<Held>) {
         let Some(queue) = self.inner.as_ref().and_then(|inner| inner.queue.clone()) else { return };
-        if let Err(TrySendError::Full(message)) = queue.try_send(Message::Lead(server, held)) {
+        if let Err(TrySendError::Full(message)) = queue.try_send(WriterMessage::Lead(server, held)) {
             // This must not be lost, and nobody may wait for it here.
             thread::spawn(move || drop(queue.send(message)));
         }
@@ -293,7 +293,7 @@ impl History {
 
     /// Keeps the summary of a server in place of the one before.
     pub fn summarize(&self, summary: ServerSummary) {
-        self.send(Message::Summary(summary));
+        self.send(WriterMessage::Summary(summary));
     }
 
     /// Writes down that an operation is about to be performed. The ticket takes what becomes of it; without a word the outcome
@@ -301,7 +301,7 @@ impl History {
     pub fn begin_input(&self, operation: &Arc<Operation>) -> Ticket {
         let uid = self.inner.as_ref().map(|inner| {
             let uid = format!("{}.{}", inner.owner.as_str(), inner.inputs.fetch_add(1, Ordering::Relaxed));
-            self.send(Message::InputBegun { uid: uid.clone(), operation: Arc::clone(operation) });
+            self.send(WriterMessage::InputBegun { uid: uid.clone(), operation: Arc::clone(operation) });
             uid
         });
         Ticket { history: self.clone(), uid }
@@ -318,13 +318,13 @@ impl History {
     /// Waits until everything up to here is in the store, at most for `limit`; whether it is.
     pub async fn written(&self, limit: Duration) -> bool {
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        if self.inner.is_none() || !self.send(Message::Flush(sender)) {
+        if self.inner.is_none() || !self.send(WriterMessage::Flush(sender)) {
             return false;
         }
         matches!(tokio::time::timeout(limit, receiver).await, Ok(Ok(true)))
     }
 
-    fn send(&self, message: Message) -> bool {
+    fn send(&self, message: WriterMessage) -> bool {
         let Some(queue) = self.inner.as_ref().and_then(|inner| inner.queue.as_ref()) else { return false };
         match queue.try_send(message) {
             Ok(()) => true,
@@ -358,14 +358,14 @@ impl Ticket {
     /// input.
     pub fn delivered(&self, at: Timestamp) {
         if let Some(uid) = self.uid.clone() {
-            self.history.send(Message::InputDelivered { uid, at });
+            self.history.send(WriterMessage::InputDelivered { uid, at });
         }
     }
 
     /// What became of it.
     pub fn ended(&self, outcome: Outcome, at: Timestamp) {
         if let Some(uid) = self.uid.clone() {
-            self.history.send(Message::InputEnded { uid, outcome, at });
+            self.history.send(WriterMessage::InputEnded { uid, outcome, at });
         }
     }
 }

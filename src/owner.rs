@@ -30,10 +30,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use client::{Followed, Patience, follow};
+use client::{FollowEnd, Patience, follow};
 use lease::{Acquired, Bid, LeasePath, acquire};
 
-pub use remote::{Admission, News, Relay, Remote, SPOKEN, Welcome, news};
+pub use remote::{Admission, Relay, RelayedInput, Remote, SPOKEN, Welcome, news};
 use wire::Hello;
 
 use crate::config::Config;
@@ -343,20 +343,20 @@ impl WatchTask {
                     }
                 }
                 Acquired::Connection(stream) => match follow(&mut self, stream, Patience::HERE).await {
-                    Followed::Ended(end) => {
+                    FollowEnd::Ended(end) => {
                         tries = 0;
                         end
                     }
-                    Followed::Nothing => End::Changed,
-                    Followed::Frozen if self.settings.rank.may_own() => {
+                    FollowEnd::Nothing => End::Changed,
+                    FollowEnd::Frozen if self.settings.rank.may_own() => {
                         is_frozen = true;
                         End::Changed
                     }
-                    Followed::Frozen => {
+                    FollowEnd::Frozen => {
                         tries = TRIES;
                         self.report_refusal("it does not answer".to_owned()).await
                     }
-                    Followed::Refused(why) => {
+                    FollowEnd::Refused(why) => {
                         tries = TRIES;
                         self.report_refusal(why).await
                     }

@@ -74,10 +74,10 @@ impl PushServices {
 static SERVICES: LazyLock<Vec<String>> = LazyLock::new(|| {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct File {
+    struct KeyFile {
         services: Vec<String>,
     }
-    toml::from_str(include_str!("../config/push.toml")).map(|File { services }| services).unwrap_or_default()
+    toml::from_str(include_str!("../config/push.toml")).map(|KeyFile { services }| services).unwrap_or_default()
 });
 
 /// The name of the service at an address.

@@ -335,7 +335,7 @@ impl Sender {
 
     /// Refuses when the agent that the recipient stands for does not run there, or no agent at all, whoever insists: a
     /// shell would run the text. Says which agent it is.
-    async fn check_program(&self, pane: &mut Pane, to: &Recipient, facts: &PaneFacts) -> Result<String, Refusal> {
+    async fn check_program(&self, pane: &mut TargetPane, to: &Recipient, facts: &PaneFacts) -> Result<String, Refusal> {
         if facts.dead {
             return Err(Refusal::Obstacle(Obstacle::Dead));
         }
@@ -368,7 +368,7 @@ impl Sender {
     }
 
     /// Looks at a terminal in which the agent must still run. Agents change their names, and start programs.
-    async fn look(&self, pane: &mut Pane, to: &Recipient) -> Result<PromptFrame, Refusal> {
+    async fn look(&self, pane: &mut TargetPane, to: &Recipient) -> Result<PromptFrame, Refusal> {
         let (seen, facts) = pane.look().await?;
         if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
             self.check_program(pane, to, &facts).await?;
@@ -377,12 +377,12 @@ impl Sender {
     }
 
     /// Waits for the right to send to a terminal, which lasts as long as what is returned beside its pane.
-    async fn take_turn(&self, to: &Recipient) -> Result<(SendLock, Pane), Refusal> {
+    async fn take_turn(&self, to: &Recipient) -> Result<(SendLock, TargetPane), Refusal> {
         let turn = self.turns.take(&to.key).await?;
         Ok((turn, self.open(to).map_err(Refusal::Tmux)?))
     }
 
-    fn open(&self, to: &Recipient) -> Result<Pane, tmux::Error> {
+    fn open(&self, to: &Recipient) -> Result<TargetPane, tmux::Error> {
         let server = Server::new(to.key.server.clone(), self.tmux.clone())?;
         let profiles = self.profiles();
         let selected = to.tool.as_deref().and_then(|tool| profiles.select(tool, to.version.as_deref(), to.configured));
@@ -390,12 +390,12 @@ impl Sender {
         let own = |profile: &Arc<Profile>| to.tool.as_deref() == Some(profile.tool());
         let profile = selected.map(|selected| selected.profile).filter(own);
         let (seen, misread) = (Guard::default(), Misread::default());
-        Ok(Pane { server, key: to.key.clone(), profile, command: None, seen, failed: None, misread })
+        Ok(TargetPane { server, key: to.key.clone(), profile, command: None, seen, failed: None, misread })
     }
 }
 
 /// A recipient's pane, and what reads it.
-struct Pane {
+struct TargetPane {
     server: Server,
     key: TerminalKey,
     profile: Option<Arc<Profile>>,
@@ -408,7 +408,7 @@ struct Pane {
     misread: Misread,
 }
 
-impl Pane {
+impl TargetPane {
     async fn capture(&self) -> Result<CapturedPane, Refusal> {
         let look = self.server.capture(&[self.key.pane]).await.map_err(Refusal::Tmux)?;
         if !look.instance.may_be(&self.key.instance) {

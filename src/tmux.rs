@@ -86,7 +86,7 @@ const ROWS_FOR_FACTS: usize = 8;
 const CALLS: usize = 2;
 
 /// What a server is asked in one call.
-struct Asked<'a> {
+struct LookRequest<'a> {
     /// Which panes are listed.
     list: Option<Extent>,
     captures: &'a [PaneId],
@@ -180,7 +180,7 @@ impl Server {
     ///
     /// A pane that is gone is in neither list; that is no error.
     pub async fn look(&self, captures: &[PaneId]) -> Result<Listing, Error> {
-        self.ask(Asked { list: Some(Extent::Whole), captures, known: None }).await
+        self.ask(LookRequest { list: Some(Extent::Whole), captures, known: None }).await
     }
 
     /// The same of a server that was looked at before, with less work for it: of panes in which nothing was printed since then
@@ -188,7 +188,7 @@ impl Server {
     pub async fn look_again(&self, known: &mut KnownRows, captures: &[PaneId]) -> Result<Listing, Error> {
         let extent = known.extent();
         if extent != Extent::Whole {
-            let look = self.ask(Asked { list: Some(extent), captures, known: Some(known) }).await?;
+            let look = self.ask(LookRequest { list: Some(extent), captures, known: Some(known) }).await?;
             if !look.is_incomplete {
                 known.learn(&look, extent);
                 return Ok(look);
@@ -201,7 +201,7 @@ impl Server {
 
     /// Captures panes without listing the others.
     pub async fn capture(&self, panes: &[PaneId]) -> Result<Listing, Error> {
-        self.ask(Asked { list: None, captures: panes, known: None }).await
+        self.ask(LookRequest { list: None, captures: panes, known: None }).await
     }
 
     /// The same of panes that were just listed, so many in a call: while the server works on one, the answer to the one before
@@ -235,20 +235,20 @@ impl Server {
     async fn capture_of(&self, rows: &KnownRows, panes: &[PaneId], mut turn: run::InTurn) -> Result<Listing, Error> {
         if panes.len() * ROWS_FOR_FACTS >= rows.len() {
             let list = Some(rows.extent());
-            let look = self.ask_in_turn(Asked { list, captures: panes, known: Some(rows) }, turn).await?;
+            let look = self.ask_in_turn(LookRequest { list, captures: panes, known: Some(rows) }, turn).await?;
             if !look.is_incomplete {
                 return Ok(look);
             }
             turn = run::InTurn::default();
         }
-        self.ask_in_turn(Asked { list: None, captures: panes, known: Some(rows) }, turn).await
+        self.ask_in_turn(LookRequest { list: None, captures: panes, known: Some(rows) }, turn).await
     }
 
-    async fn ask(&self, asked: Asked<'_>) -> Result<Listing, Error> {
+    async fn ask(&self, asked: LookRequest<'_>) -> Result<Listing, Error> {
         self.ask_in_turn(asked, run::InTurn::default()).await
     }
 
-    async fn ask_in_turn(&self, asked: Asked<'_>, turn: run::InTurn) -> Result<Listing, Error> {
+    async fn ask_in_turn(&self, asked: LookRequest<'_>, turn: run::InTurn) -> Result<Listing, Error> {
         let mismatch = match self.ask_once(&asked, turn).await {
             Err(error @ Error::Mismatch { .. }) => error,
             answer => return answer,
@@ -270,7 +270,7 @@ impl Server {
         Some(harmless(told.trim().trim_start_matches("tmux "))).filter(|version| !version.is_empty())
     }
 
-    async fn ask_once(&self, asked: &Asked<'_>, turn: run::InTurn) -> Result<Listing, Error> {
+    async fn ask_once(&self, asked: &LookRequest<'_>, turn: run::InTurn) -> Result<Listing, Error> {
         let nonce = Nonce::new();
         let mut script = Script::new();
         script.header(&nonce, self.id.host.is_some());

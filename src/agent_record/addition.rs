@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{AgentRecordReader, AgentRecordReading, AgentRecordRule, AgentRecordSource, Expected, JsonPath, Places};
+use super::{
+    AgentRecordReader, AgentRecordReading, AgentRecordRule, AgentRecordSource, Expected, JsonPath, JsonPlaces,
+};
 use crate::state::{FactKind, KEPT_TEXT};
 use crate::time::Timestamp;
 
@@ -83,7 +85,7 @@ impl RecordedFiles {
 impl AgentRecordSource {
     /// What is kept of a line. Read instead of the line it says the same, but for texts that are longer.
     pub fn kept(&self, line: &Value, depth: RecordDepth) -> Value {
-        let wanted: Vec<Wanted> = self.wanted(line).collect();
+        let wanted: Vec<WantedPlace> = self.wanted(line).collect();
         let named = reduced(line, &wanted);
         match depth {
             RecordDepth::Whole if !self.replaced => cut(line, Some(&named)),
@@ -92,49 +94,49 @@ impl AgentRecordSource {
     }
 
     /// What its rules read in a line.
-    fn wanted<'a>(&'a self, line: &'a Value) -> impl Iterator<Item = Wanted<'a>> {
-        let at = self.at.iter().map(|path| Wanted { path: &path.0, of: Part::Value });
+    fn wanted<'a>(&'a self, line: &'a Value) -> impl Iterator<Item = WantedPlace<'a>> {
+        let at = self.at.iter().map(|path| WantedPlace { path: &path.0, of: KeptPart::Value });
         at.chain(self.rules.iter().flat_map(|rule| rule.wanted(line)))
     }
 }
 
 impl AgentRecordRule {
     /// What it reads in a line: all that it names where it fits, and what keeps it from fitting where it does not.
-    fn wanted<'a>(&'a self, line: &Value) -> impl Iterator<Item = Wanted<'a>> {
+    fn wanted<'a>(&'a self, line: &Value) -> impl Iterator<Item = WantedPlace<'a>> {
         let fits = self.conditions.hold(line);
         let conditions = self.conditions.0.iter().map(move |(path, expected)| {
             let of = match expected {
-                Expected::Text(text) => Part::OneOf(std::slice::from_ref(text)),
-                Expected::OneOf(texts) => Part::OneOf(texts),
-                Expected::Matches { .. } | Expected::Differs { .. } if fits => Part::Value,
-                Expected::Matches { .. } | Expected::Differs { .. } | Expected::Present(_) => Part::Presence,
+                Expected::Text(text) => KeptPart::OneOf(std::slice::from_ref(text)),
+                Expected::OneOf(texts) => KeptPart::OneOf(texts),
+                Expected::Matches { .. } | Expected::Differs { .. } if fits => KeptPart::Value,
+                Expected::Matches { .. } | Expected::Differs { .. } | Expected::Present(_) => KeptPart::Presence,
             };
-            Wanted { path: &path.0, of }
+            WantedPlace { path: &path.0, of }
         });
         let facts = self.take.iter().chain(&self.sum).filter(|_| self.within.is_none());
         let places = facts.flat_map(|(name, places)| {
-            let of = if name.kind() == FactKind::Plan { Part::Plan } else { Part::Value };
+            let of = if name.kind() == FactKind::Plan { KeptPart::Plan } else { KeptPart::Value };
             let paths = match places {
-                Places::One(path) | Places::Part { at: path, .. } => std::slice::from_ref(path),
-                Places::Sum(paths) => paths,
+                JsonPlaces::One(path) | JsonPlaces::Part { at: path, .. } => std::slice::from_ref(path),
+                JsonPlaces::Sum(paths) => paths,
             };
-            paths.iter().map(move |path| Wanted { path: &path.0, of })
+            paths.iter().map(move |path| WantedPlace { path: &path.0, of })
         });
         let named = [&self.word, &self.at, &self.once, &self.within].into_iter().flatten();
-        let named = named.map(|path: &JsonPath| Wanted { path: &path.0, of: Part::Value });
+        let named = named.map(|path: &JsonPath| WantedPlace { path: &path.0, of: KeptPart::Value });
         conditions.chain(named.chain(places).filter(move |_| fits))
     }
 }
 
 /// A place in a line, and how much of what stands there is read.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
+struct WantedPlace<'a> {
     path: &'a [String],
-    of: Part<'a>,
+    of: KeptPart<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Part<'a> {
+enum KeptPart<'a> {
     Value,
     /// The text where it is one of these; whether there is something, where it is not.
     OneOf(&'a [String]),
@@ -144,12 +146,13 @@ enum Part<'a> {
 }
 
 /// A value with nothing in it but what is wanted. `true` stands for what is only known to be there.
-fn reduced<'a>(value: &Value, wanted: &[Wanted<'a>]) -> Value {
-    let below = |name: &str| -> Vec<Wanted<'a>> {
-        let rest = |one: &Wanted<'a>| one.path.split_first().filter(|(first, _)| *first == name).map(|(_, rest)| rest);
-        wanted.iter().filter_map(|one| Some(Wanted { path: rest(one)?, of: one.of })).collect()
+fn reduced<'a>(value: &Value, wanted: &[WantedPlace<'a>]) -> Value {
+    let below = |name: &str| -> Vec<WantedPlace<'a>> {
+        let rest =
+            |one: &WantedPlace<'a>| one.path.split_first().filter(|(first, _)| *first == name).map(|(_, rest)| rest);
+        wanted.iter().filter_map(|one| Some(WantedPlace { path: rest(one)?, of: one.of })).collect()
     };
-    if wanted.iter().any(|one| one.path.is_empty() && matches!(one.of, Part::Plan)) {
+    if wanted.iter().any(|one| one.path.is_empty() && matches!(one.of, KeptPart::Plan)) {
         return super::plan_only(value);
     }
     match value {
@@ -171,9 +174,9 @@ fn reduced<'a>(value: &Value, wanted: &[Wanted<'a>]) -> Value {
         Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             let here = || wanted.iter().filter(|one| one.path.is_empty());
             let is_read = here().any(|one| match one.of {
-                Part::Value => true,
-                Part::OneOf(texts) => value.as_str().is_some_and(|text| texts.iter().any(|one| one == text)),
-                Part::Presence | Part::Plan => false,
+                KeptPart::Value => true,
+                KeptPart::OneOf(texts) => value.as_str().is_some_and(|text| texts.iter().any(|one| one == text)),
+                KeptPart::Presence | KeptPart::Plan => false,
             });
             match is_read {
                 true => shortened(value, KEPT_TEXT),

@@ -66,7 +66,7 @@ impl Actors {
         self.keyboards.retain(|_, keyboard| !keyboard.is_closed());
         let keyboard = self.keyboards.entry(operation.to.key.clone()).or_insert_with(|| {
             let (keyboard, receiver) = unbounded_channel();
-            self.sends.spawn(serve(sender.clone(), Waiting { receiver, held: VecDeque::new() }));
+            self.sends.spawn(serve(sender.clone(), PendingKeys { receiver, held: VecDeque::new() }));
             keyboard
         });
         for keys in keys.split_inclusive(is_escape) {
@@ -105,12 +105,12 @@ type Keyboards = HashMap<TerminalKey, UnboundedSender<Operation>>;
 const ESCAPE_APART: Duration = Duration::from_millis(80);
 
 /// Keys that wait to be pressed in one terminal, in the order in which the operator pressed them.
-struct Waiting {
+struct PendingKeys {
     receiver: UnboundedReceiver<Operation>,
     held: VecDeque<Operation>,
 }
 
-impl Waiting {
+impl PendingKeys {
     /// The next keys that can be pressed in one go: all that wait for the same program and dialog, up to an Escape.
     async fn next(&mut self) -> Option<Operation> {
         if self.held.is_empty() {
@@ -132,7 +132,7 @@ impl Waiting {
 }
 
 /// Presses keys as they come. Those that are pressed while others are on their way go together.
-async fn serve(sender: Sender, mut waiting: Waiting) {
+async fn serve(sender: Sender, mut waiting: PendingKeys) {
     while let Some(operation) = waiting.next().await {
         let is_last = ends_with_escape(&operation);
         sender.perform(operation, ()).await;

@@ -22,11 +22,11 @@ use crate::ui::{Keymap, Theme};
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<ConfigCommand>,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-enum Command {
+enum ConfigCommand {
     /// Print the commented default configuration, to start your own from.
     Default,
     /// Check a configuration and report all errors, with line and column and what to do.
@@ -50,13 +50,13 @@ enum Command {
 
 /// Runs the command.
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
-    match args.command.as_ref().unwrap_or(&Command::Default) {
-        Command::Default => output::print(DEFAULT_TEXT),
-        Command::Check { file } => check(file.as_deref(), options),
-        Command::Paths => paths(options),
-        Command::Keymap => output::print(Keymap::SHIPPED),
-        Command::Theme { name } => output::print(Theme::shipped_text(name).unwrap_or_default()),
-        Command::Schema => output::print(SCHEMA),
+    match args.command.as_ref().unwrap_or(&ConfigCommand::Default) {
+        ConfigCommand::Default => output::print(DEFAULT_TEXT),
+        ConfigCommand::Check { file } => check(file.as_deref(), options),
+        ConfigCommand::Paths => paths(options),
+        ConfigCommand::Keymap => output::print(Keymap::SHIPPED),
+        ConfigCommand::Theme { name } => output::print(Theme::shipped_text(name).unwrap_or_default()),
+        ConfigCommand::Schema => output::print(SCHEMA),
     }
 }
 
@@ -87,7 +87,7 @@ fn paths(options: &GlobalOptions) -> Done {
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FileKind {
     Configuration,
     Keymap,
     Theme,
@@ -98,7 +98,7 @@ enum Kind {
 fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
     let mut failures = Vec::new();
     let files = match file {
-        Some(file) => vec![(Kind::Configuration, file.to_owned())],
+        Some(file) => vec![(FileKind::Configuration, file.to_owned())],
         None => theirs(options, &mut failures),
     };
     let mut right = String::new();
@@ -108,7 +108,7 @@ fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
             found => failures.extend(found),
         }
     }
-    if failures.is_empty() && !files.iter().any(|(kind, _)| *kind == Kind::Configuration) {
+    if failures.is_empty() && !files.iter().any(|(kind, _)| *kind == FileKind::Configuration) {
         right.push_str("no configuration file found; the defaults apply\n");
     }
     let code = output::print(&right)?;
@@ -117,11 +117,11 @@ fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
 }
 
 /// The files that the dashboard would read, and those beside them that it could.
-fn theirs(options: &GlobalOptions, failures: &mut Vec<Failure>) -> Vec<(Kind, PathBuf)> {
+fn theirs(options: &GlobalOptions, failures: &mut Vec<Failure>) -> Vec<(FileKind, PathBuf)> {
     let search = options.search_path();
     let mut files = Vec::new();
     match search.find() {
-        Ok(path) => files.extend(path.map(|path| (Kind::Configuration, path))),
+        Ok(path) => files.extend(path.map(|path| (FileKind::Configuration, path))),
         Err(error) => {
             // Nothing is read from beside it, either.
             failures.push(error.into());
@@ -131,20 +131,20 @@ fn theirs(options: &GlobalOptions, failures: &mut Vec<Failure>) -> Vec<(Kind, Pa
     let candidates = dashboard::candidates(options);
     let directories = || candidates.iter().filter_map(|path| path.parent());
     let keymap = directories().map(|directory| directory.join("keymap.toml")).find(|path| path.exists());
-    files.extend(keymap.map(|path| (Kind::Keymap, path)));
-    let mut take = |kind: Kind, found: Result<Vec<PathBuf>, Failure>| match found {
+    files.extend(keymap.map(|path| (FileKind::Keymap, path)));
+    let mut take = |kind: FileKind, found: Result<Vec<PathBuf>, Failure>| match found {
         Ok(paths) => files.extend(paths.into_iter().map(|path| (kind, path))),
         Err(failure) => failures.push(failure),
     };
     for directory in directories() {
-        take(Kind::Theme, toml_files(&directory.join("themes")));
+        take(FileKind::Theme, toml_files(&directory.join("themes")));
     }
-    take(Kind::Profiles, user_profiles(&search));
+    take(FileKind::Profiles, user_profiles(&search));
     files
 }
 
 /// What is wrong with a file.
-fn of_file(kind: Kind, path: &Path) -> Vec<Failure> {
+fn of_file(kind: FileKind, path: &Path) -> Vec<Failure> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => return vec![ConfigError::unreadable(path, &error).into()],
@@ -168,25 +168,25 @@ fn of_file(kind: Kind, path: &Path) -> Vec<Failure> {
 }
 
 /// The fault at which the reader of such a file stops.
-fn first(kind: Kind, path: &Path, text: &str) -> Option<Fault> {
+fn first(kind: FileKind, path: &Path, text: &str) -> Option<Fault> {
     let byte = |position: Position| position.byte_in(text);
     match kind {
-        Kind::Configuration => Config::parse(text, path).err().map(|error| Fault {
+        FileKind::Configuration => Config::parse(text, path).err().map(|error| Fault {
             at: error.position.and_then(byte),
             what: error.what,
             hint: Some(error.hint),
         }),
-        Kind::Keymap => Keymap::parse(text).err().map(|error| Fault {
+        FileKind::Keymap => Keymap::parse(text).err().map(|error| Fault {
             at: Some(error.at.start),
             what: error.what,
             hint: Some(error.hint),
         }),
-        Kind::Theme => Theme::parse(text).err().map(|error| Fault {
+        FileKind::Theme => Theme::parse(text).err().map(|error| Fault {
             at: Some(error.at.start),
             what: error.what,
             hint: error.hint.or_else(|| Some("`fleetwatch config theme dark` prints one to start from".to_owned())),
         }),
-        Kind::Profiles => ProfileSet::check(&path.display().to_string(), text).err().map(|error| Fault {
+        FileKind::Profiles => ProfileSet::check(&path.display().to_string(), text).err().map(|error| Fault {
             at: byte(Position { line: error.line, column: error.column }),
             what: error.message,
             hint: Some("`fleetwatch profiles show claude` prints one to start from".to_owned()),
@@ -218,7 +218,7 @@ fn all_faults(text: &str, read: impl Fn(&str) -> Option<Fault>) -> (Vec<Fault>, 
     // Where the tables and lists begin from which something was taken.
     let mut incomplete = BTreeSet::new();
     while let Some(fault) = read(&text) {
-        let part = fault.at.and_then(|at| Part::at(&text, at));
+        let part = fault.at.and_then(|at| TomlPart::at(&text, at));
         let is_new = fault.at.is_none_or(|at| !incomplete.contains(&at)) && !faults.contains(&fault);
         if is_new {
             faults.push(fault);
@@ -248,7 +248,7 @@ fn blanked(text: &str, pieces: &[Range<usize>]) -> Option<String> {
 
 /// What can be taken out of a text so that the rest is still TOML: a key with its value, an item of a list, or a table.
 #[derive(Debug, Default)]
-struct Part {
+struct TomlPart {
     pieces: Vec<Range<usize>>,
     /// Its key, if it has one.
     key: Option<String>,
@@ -256,7 +256,7 @@ struct Part {
     around: Vec<usize>,
 }
 
-impl Part {
+impl TomlPart {
     /// The smallest part that a place lies in, or else its line.
     fn at(text: &str, at: usize) -> Option<Self> {
         let (document, _) = DeTable::parse_recoverable(text);
@@ -268,18 +268,18 @@ impl Part {
     }
 }
 
-fn in_table(text: &str, table: &DeTable<'_>, around: &[usize], at: usize) -> Option<Part> {
+fn in_table(text: &str, table: &DeTable<'_>, around: &[usize], at: usize) -> Option<TomlPart> {
     table.iter().find_map(|(key, value)| {
         in_value(text, value, around, at).or_else(|| {
             let own = key.span().start.min(value.span().start)..=value.span().end.max(key.span().end);
             let pieces = || pieces_of(text, key.span().start, value);
             let key = key.get_ref().to_string();
-            own.contains(&at).then(|| Part { pieces: pieces(), key: Some(key), around: around.to_vec() })
+            own.contains(&at).then(|| TomlPart { pieces: pieces(), key: Some(key), around: around.to_vec() })
         })
     })
 }
 
-fn in_value(text: &str, value: &Spanned<DeValue<'_>>, around: &[usize], at: usize) -> Option<Part> {
+fn in_value(text: &str, value: &Spanned<DeValue<'_>>, around: &[usize], at: usize) -> Option<TomlPart> {
     let around = [around, &[value.span().start]].concat();
     match value.get_ref() {
         DeValue::Table(table) => in_table(text, table, &around, at),
@@ -289,7 +289,7 @@ fn in_value(text: &str, value: &Spanned<DeValue<'_>>, around: &[usize], at: usiz
             items.iter().find_map(|item| {
                 in_value(text, item, &around[..outside], at).or_else(|| {
                     let pieces = || pieces_of(text, item.span().start, item);
-                    item.span().contains(&at).then(|| Part { pieces: pieces(), key: None, around: around.clone() })
+                    item.span().contains(&at).then(|| TomlPart { pieces: pieces(), key: None, around: around.clone() })
                 })
             })
         }

@@ -245,7 +245,7 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
 }
 
 /// What a server answered.
-struct Answer {
+struct ServerAnswer {
     panes: usize,
     version: String,
     /// How long the first call took, which connects to a host that nobody is connected to.
@@ -259,7 +259,7 @@ struct Answer {
 }
 
 /// Asks every server, many at the same time.
-async fn ask_all(watched: &Watched) -> Vec<(ServerId, Result<Answer, tmux::Error>)> {
+async fn ask_all(watched: &Watched) -> Vec<(ServerId, Result<ServerAnswer, tmux::Error>)> {
     let asked = watched.servers.iter().map(|id| async move { (id.clone(), ask(watched, id).await) });
     join_all(asked).await
 }
@@ -336,7 +336,7 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
     }
 }
 
-async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {
+async fn ask(watched: &Watched, id: &ServerId) -> Result<ServerAnswer, tmux::Error> {
     let server = watched.server(id)?;
     let start = Instant::now();
     server.look(&[]).await?;
@@ -348,11 +348,11 @@ async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {
     let (clock, asked, answered) = (look.clock, asked_at.as_millis() / 1000, poll::now().as_millis() / 1000);
     let ahead = if clock > answered { clock - answered } else { (clock - asked).min(0) };
     let connection = server.connection();
-    Ok(Answer { panes: look.panes.len(), version: look.version, first, next, ahead, connection })
+    Ok(ServerAnswer { panes: look.panes.len(), version: look.version, first, next, ahead, connection })
 }
 
 /// What a server answered. One that does not run keeps nobody from watching the others.
-fn server_finding(server: &ServerId, answer: &Result<Answer, tmux::Error>, is_any_up: bool) -> Finding {
+fn server_finding(server: &ServerId, answer: &Result<ServerAnswer, tmux::Error>, is_any_up: bool) -> Finding {
     let is_default = *server == ServerId::default();
     let name = if is_default { "the default server".to_owned() } else { server.to_string() };
     let error = match answer {
@@ -376,10 +376,10 @@ fn server_finding(server: &ServerId, answer: &Result<Answer, tmux::Error>, is_an
     Finding::bad("server", &Failure::refused(what).hint(hint))
 }
 
-impl Answer {
+impl ServerAnswer {
     /// What was found out of the server. A clock that goes otherwise is told for people: no state rests on it.
     fn told(&self) -> String {
-        let Answer { panes, version, first, next, ahead, connection } = self;
+        let ServerAnswer { panes, version, first, next, ahead, connection } = self;
         let mut told = format!("within {}, with {} in tmux {version}", millis(*next), count(*panes, "pane"));
         let Some(connection) = connection else { return told };
         let _ = write!(told, "; the first call took {}; {connection}", millis(*first));

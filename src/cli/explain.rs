@@ -38,14 +38,14 @@ pub struct Args {
 }
 
 /// A terminal's screen with what reads it.
-pub(super) struct Read<'a> {
+pub(super) struct ReadScreen<'a> {
     pub screen: &'a Screen,
     pub selected: Selected,
     pub reading: Classification,
     pub explanation: Explanation,
 }
 
-impl Read<'_> {
+impl ReadScreen<'_> {
     /// The reading with the state, the record and the timers that go with it.
     pub(super) fn json(&self, fleet: &Fleet, key: &TerminalKey, state: &State) -> Value {
         json!({
@@ -228,7 +228,7 @@ fn explain_task(args: &Args, survey: &Survey) -> Done {
 ///
 /// # Errors
 /// No known agent runs there, or its screen could not be had.
-pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<Read<'a>, Failure> {
+pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<ReadScreen<'a>, Failure> {
     let id = &terminal.state.terminal.id;
     let Program::Agent { tool, version } = target::program(terminal) else {
         let command = &terminal.facts.command;
@@ -244,12 +244,12 @@ pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<
             .hint("`fleetwatch profiles list` lists the known agents"));
     };
     let (reading, explanation) = selected.profile.explain(screen, &terminal.facts);
-    Ok(Read { screen, selected, reading, explanation })
+    Ok(ReadScreen { screen, selected, reading, explanation })
 }
 
 /// What the reading says beside what the state repeats.
-pub(super) fn reading_json(read: &Read<'_>) -> Value {
-    let Read { selected, reading, .. } = read;
+pub(super) fn reading_json(read: &ReadScreen<'_>) -> Value {
+    let ReadScreen { selected, reading, .. } = read;
     json!({
         "profile": selected.profile.id(),
         "selection": selected.selection.word(),
@@ -266,12 +266,12 @@ pub(super) fn reading_json(read: &Read<'_>) -> Value {
 }
 
 /// The public name of the family of screens that the reading belongs to (SPEC §6).
-pub(super) fn family<'a>(read: &'a Read<'_>) -> Option<&'a str> {
+pub(super) fn family<'a>(read: &'a ReadScreen<'_>) -> Option<&'a str> {
     read.reading.family.and_then(|family| read.selected.profile.family(family))
 }
 
 /// Which terminal it is, and what reads it.
-pub(super) fn heading(terminal: &Terminal, read: &Read<'_>) -> String {
+pub(super) fn heading(terminal: &Terminal, read: &ReadScreen<'_>) -> String {
     let facts = &terminal.state.terminal;
     let version = facts.observed_tool_version.as_deref().unwrap_or("of unknown version");
     let (profile, selection) = (&read.selected.profile, read.selected.selection.word());

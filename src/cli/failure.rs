@@ -20,7 +20,7 @@ use crate::tmux::{self, UnknownKey};
 pub struct Failure {
     what: String,
     hint: Option<String>,
-    kind: Kind,
+    kind: FailureKind,
 }
 
 /// A value on the command line that cannot be what it stands for, and how such a value is written.
@@ -33,7 +33,7 @@ pub(super) struct BadValue {
 
 /// Whose fault it is; the exit code follows from it (SPEC §12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FailureKind {
     /// The world said no: refused, timed out, not there. Exit code 1.
     Refused,
     /// It may have been done; that could not be seen in time. Exit code 3.
@@ -45,17 +45,17 @@ enum Kind {
 impl Failure {
     /// The command was right, but the answer is no.
     pub fn refused(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None, kind: Kind::Refused }
+        Self { what: what.to_string(), hint: None, kind: FailureKind::Refused }
     }
 
     /// What was asked for may have been done, and that could not be seen in time.
     pub fn unverified(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None, kind: Kind::Unverified }
+        Self { what: what.to_string(), hint: None, kind: FailureKind::Unverified }
     }
 
     /// The command or the configuration is wrong.
     pub fn usage(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None, kind: Kind::Usage }
+        Self { what: what.to_string(), hint: None, kind: FailureKind::Usage }
     }
 
     /// Adds what the user can do about it.
@@ -104,9 +104,9 @@ impl Failure {
 
     fn exit_code(&self) -> ExitCode {
         match self.kind {
-            Kind::Refused => ExitCode::FAILURE,
-            Kind::Unverified => ExitCode::from(3),
-            Kind::Usage => ExitCode::from(2),
+            FailureKind::Refused => ExitCode::FAILURE,
+            FailureKind::Unverified => ExitCode::from(3),
+            FailureKind::Usage => ExitCode::from(2),
         }
     }
 }

@@ -14,11 +14,11 @@ use crate::profile::{ProfileSet, Versions};
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: ProfilesCommand,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-enum Command {
+enum ProfilesCommand {
     /// List all profiles, including your own.
     List,
     /// Print an agent's built-in profiles, to start your own from.
@@ -41,14 +41,14 @@ enum Command {
 /// A profile is wrong, or there is no such agent.
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     match &args.command {
-        Command::List => list(&options.profiles()?),
-        Command::Show { tool } => match ProfileSet::shipped(tool) {
+        ProfilesCommand::List => list(&options.profiles()?),
+        ProfilesCommand::Show { tool } => match ProfileSet::shipped(tool) {
             Some(text) => output::print(text),
             None => Err(Failure::usage(format!("there is no built-in profile for `{tool}`"))
                 .hint("`fleetwatch profiles list` lists the known agents")
                 .into()),
         },
-        Command::Check { file, recordings } => check(file, recordings, options),
+        ProfilesCommand::Check { file, recordings } => check(file, recordings, options),
     }
 }
 

@@ -102,12 +102,12 @@ fn write_changes(
 
 fn write_line(out: &mut impl Write, at: Span, state: &State) -> io::Result<()> {
     #[derive(Serialize)]
-    struct Line<'a> {
+    struct StateLine<'a> {
         t: f64,
         state: &'a State,
     }
     let state = nowhere(state);
-    serde_json::to_writer(&mut *out, &Line { t: at.as_secs(), state: &state })?;
+    serde_json::to_writer(&mut *out, &StateLine { t: at.as_secs(), state: &state })?;
     out.write_all(b"\n")
 }
 
@@ -142,8 +142,8 @@ fn timeless(state: &State) -> State {
 }
 
 /// The columns of the table behind the time: title, width and content.
-type Column = (&'static str, usize, fn(&State) -> String);
-const COLUMNS: [Column; 11] = [
+type ReplayColumn = (&'static str, usize, fn(&State) -> String);
+const COLUMNS: [ReplayColumn; 11] = [
     ("AVAILABLE", 11, |state| state.diagnostics.availability.to_string()),
     ("PHASE", 7, |state| state.turn.phase.to_string()),
     ("ACCEPTS", 7, |state| state.surface.accepting_input.to_string()),
@@ -157,6 +157,6 @@ const COLUMNS: [Column; 11] = [
     ("ATTENTION", 0, |state| state.attention.to_string()),
 ];
 
-fn table_line(cell: impl Fn(&Column) -> String) -> String {
+fn table_line(cell: impl Fn(&ReplayColumn) -> String) -> String {
     COLUMNS.iter().map(|column| format!("{:<1$}", cell(column), column.1)).collect::<Vec<_>>().join(" ")
 }

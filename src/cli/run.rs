@@ -47,7 +47,7 @@ pub struct Args {
 
 /// What is printed of a task that was started.
 #[derive(Serialize)]
-struct Printed<'a> {
+struct StartedTask<'a> {
     name: &'a str,
     /// What every list calls it, and other commands know it by: another name where something else has that one.
     id: &'a str,
@@ -133,7 +133,7 @@ fn tell(args: &Args, begun: &Begun, again: bool, seen: Option<&Task>) -> Done {
     let ended = seen.filter(|task| task.is_dead());
     if args.json {
         let (name, session_name) = (args.name.as_str(), args.session.as_str());
-        return output::print(&output::json_line(&Printed {
+        return output::print(&output::json_line(&StartedTask {
             name,
             id,
             status: seen.map_or(TaskStatus::Running, |task| task.status),

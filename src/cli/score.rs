@@ -88,40 +88,40 @@ fn field(name: &str) -> Result<Field, String> {
 
 /// Where a recording is.
 #[derive(Clone, Debug)]
-enum Source {
+enum RecordingSource {
     File(PathBuf),
     Packed { archive: Arc<Archive>, name: String },
 }
 
-impl Source {
+impl RecordingSource {
     /// How errors and reports call it.
     fn name(&self) -> String {
         match self {
-            Source::File(path) => path.display().to_string(),
-            Source::Packed { archive, name } => archive.source_name(name),
+            RecordingSource::File(path) => path.display().to_string(),
+            RecordingSource::Packed { archive, name } => archive.source_name(name),
         }
     }
 
     fn read(&self) -> Result<Recording, RecordingError> {
         match self {
-            Source::File(path) => Recording::open(path),
-            Source::Packed { archive, name } => archive.recording(name),
+            RecordingSource::File(path) => Recording::open(path),
+            RecordingSource::Packed { archive, name } => archive.recording(name),
         }
     }
 }
 
 /// The recordings among files, archives and directories, in the order of their names and each only once.
-fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
+fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingSource>> {
     let mut found = BTreeMap::new();
     for path in paths {
         if path.is_dir() {
             search(path, &mut found)?;
         } else if path.extension().is_some_and(|e| e == "zst") {
             let archive = Arc::new(Archive::open(path)?);
-            let packed = |name: &str| Source::Packed { archive: Arc::clone(&archive), name: name.to_owned() };
+            let packed = |name: &str| RecordingSource::Packed { archive: Arc::clone(&archive), name: name.to_owned() };
             found.extend(archive.names().map(packed).map(|source| (source.name(), source)));
         } else {
-            found.insert(path.display().to_string(), Source::File(path.clone()));
+            found.insert(path.display().to_string(), RecordingSource::File(path.clone()));
         }
     }
     if found.is_empty() {
@@ -132,7 +132,7 @@ fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
     Ok(found.into_values().collect())
 }
 
-fn search(directory: &Path, found: &mut BTreeMap<String, Source>) -> anyhow::Result<()> {
+fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> anyhow::Result<()> {
     let unreadable = |e: io::Error| anyhow::anyhow!("{}: {e}", directory.display());
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
@@ -141,7 +141,7 @@ fn search(directory: &Path, found: &mut BTreeMap<String, Source>) -> anyhow::Res
         if entry.file_type().map_err(unreadable)?.is_dir() {
             search(&path, found)?;
         } else if path.extension().is_some_and(|e| e == "cast") {
-            found.insert(path.display().to_string(), Source::File(path));
+            found.insert(path.display().to_string(), RecordingSource::File(path));
         }
     }
     Ok(())
@@ -155,7 +155,7 @@ fn read_doubts(path: &Path) -> anyhow::Result<Doubts> {
 
 /// Scores recordings on all processors; the result does not depend on how many there are.
 fn score_all(
-    sources: &[Source],
+    sources: &[RecordingSource],
     profiles: &Arc<ProfileSet>,
     options: &ReplayOptions,
     doubts: &Doubts,
@@ -164,7 +164,7 @@ fn score_all(
 }
 
 fn score_one(
-    source: &Source,
+    source: &RecordingSource,
     profiles: &Arc<ProfileSet>,
     options: &ReplayOptions,
     doubts: &Doubts,

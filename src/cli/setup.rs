@@ -55,7 +55,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
             .into());
     }
     let program = program()?;
-    let mut asking = Asking { is_silent: args.print };
+    let mut asking = Confirmation { is_silent: args.print };
     let tmux = tmux_proposal(&program, &mut asking)?;
     let config = config_proposal(options, &mut asking)?;
     let proposals: Vec<Proposal> = [tmux, config].into_iter().flatten().filter(Proposal::changes).collect();
@@ -151,7 +151,7 @@ fn text(path: &Path) -> anyhow::Result<Option<String>> {
 }
 
 /// What is proposed for tmux.
-fn tmux_proposal(program: &str, asking: &mut Asking) -> anyhow::Result<Option<Proposal>> {
+fn tmux_proposal(program: &str, asking: &mut Confirmation) -> anyhow::Result<Option<Proposal>> {
     let home = home().context("without a home directory there is no configuration of tmux")?;
     let files = tmux_files(&home);
     let there: Vec<&PathBuf> = files.iter().filter(|path| path.symlink_metadata().is_ok()).collect();
@@ -225,7 +225,7 @@ fn meant(path: &Path) -> Option<Vec<PathBuf>> {
 }
 
 /// What is proposed for fleetwatch's own configuration.
-fn config_proposal(options: &GlobalOptions, asking: &mut Asking) -> anyhow::Result<Option<Proposal>> {
+fn config_proposal(options: &GlobalOptions, asking: &mut Confirmation) -> anyhow::Result<Option<Proposal>> {
     let loaded = options.load()?;
     let first = || options.search_path().candidates().first().map(|candidate| candidate.path.clone());
     let Some(path) = loaded.path.or_else(first) else { return Ok(None) };
@@ -284,11 +284,11 @@ fn home() -> Option<PathBuf> {
 }
 
 /// Asks the operator in the terminal, or takes all that is offered.
-struct Asking {
+struct Confirmation {
     is_silent: bool,
 }
 
-impl Asking {
+impl Confirmation {
     fn tell(&self, what: &str) -> io::Result<()> {
         if self.is_silent { Ok(()) } else { output::write_whole(&format!("{what}\n")) }
     }

@@ -81,7 +81,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         failure.warn();
     }
     let is_known = is_watched || args.poll;
-    let summary = Summary::of(&summaries);
+    let summary = TotalSummary::of(&summaries);
     let line = match args.format {
         Format::Tmux if is_known => summary.tmux(),
         Format::Tmux => "#[dim]nothing is watching#[default]\n".to_owned(),
@@ -115,12 +115,12 @@ async fn poll(options: &GlobalOptions, now: Timestamp) -> anyhow::Result<Vec<Ser
 }
 
 /// All servers together.
-struct Summary {
+struct TotalSummary {
     counts: BTreeMap<String, usize>,
     needs: Vec<Need>,
 }
 
-impl Summary {
+impl TotalSummary {
     fn of(summaries: &[ServerSummary]) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for (word, count) in summaries.iter().flat_map(|summary| &summary.counts) {
@@ -176,8 +176,8 @@ mod tests {
     use super::*;
     use crate::state::Attention;
 
-    fn summary(counts: &[(&str, usize)], needs: &[(&str, Attention)]) -> Summary {
-        Summary {
+    fn summary(counts: &[(&str, usize)], needs: &[(&str, Attention)]) -> TotalSummary {
+        TotalSummary {
             counts: counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect(),
             needs: needs
                 .iter()

@@ -54,8 +54,9 @@ pub(super) fn resolve_any<'a>(
     purpose: Purpose,
 ) -> Result<Meant<'a>, Failure> {
     let places: Vec<PaneLocation> = tasks.iter().map(|task| place(task)).collect();
-    let mut candidates: Vec<Candidate<'_>> = terminals.iter().map(|terminal| Candidate::of(terminal)).collect();
-    candidates.extend(tasks.iter().zip(&places).map(|(task, place)| Candidate::of_task(task, place)));
+    let mut candidates: Vec<TargetCandidate<'_>> =
+        terminals.iter().map(|terminal| TargetCandidate::of(terminal)).collect();
+    candidates.extend(tasks.iter().zip(&places).map(|(task, place)| TargetCandidate::of_task(task, place)));
     let one = find_one(target, &candidates, AGENTS, purpose)?;
     Ok(match one.checked_sub(terminals.len()) {
         None => Meant::Terminal(terminals[one]),
@@ -76,8 +77,8 @@ pub(super) fn is_a_task(name: &str) -> Failure {
 /// No task fits, or several do; the hint names them.
 pub(super) fn resolve_task<'a>(target: &str, tasks: &[&'a Task]) -> Result<&'a Task, Failure> {
     let places: Vec<PaneLocation> = tasks.iter().map(|task| place(task)).collect();
-    let candidates: Vec<Candidate<'_>> =
-        tasks.iter().zip(&places).map(|(task, place)| Candidate::of_task(task, place)).collect();
+    let candidates: Vec<TargetCandidate<'_>> =
+        tasks.iter().zip(&places).map(|(task, place)| TargetCandidate::of_task(task, place)).collect();
     find_one(target, &candidates, TASKS, Purpose::Acting).map(|one| tasks[one])
 }
 
@@ -103,7 +104,7 @@ pub(super) fn program(terminal: &Terminal) -> Program {
 
 /// What of a terminal a target may name.
 #[derive(Clone, Debug)]
-struct Candidate<'a> {
+struct TargetCandidate<'a> {
     id: &'a str,
     /// Its name in tmux or in the configuration, where the operator calls it otherwise.
     renamed_from: Option<String>,
@@ -114,7 +115,7 @@ struct Candidate<'a> {
     place: &'a PaneLocation,
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> TargetCandidate<'a> {
     fn of(terminal: &'a Terminal) -> Self {
         let host = terminal.key.server.host.as_deref();
         let renamed_from = terminal.renamed_from();
@@ -160,11 +161,16 @@ impl<'a> Candidate<'a> {
 /// Whether a target names a pane by its id or by its place, watched or not.
 pub(super) fn names_pane(target: &str, pane: PaneId, place: &PaneLocation) -> bool {
     target == pane.to_string()
-        || Candidate { id: "", renamed_from: None, host: None, pane, window: None, place }.is_at(target)
+        || TargetCandidate { id: "", renamed_from: None, host: None, pane, window: None, place }.is_at(target)
 }
 
 /// The one candidate that a target means.
-fn find_one(target: &str, candidates: &[Candidate<'_>], sought: Sought, purpose: Purpose) -> Result<usize, Failure> {
+fn find_one(
+    target: &str,
+    candidates: &[TargetCandidate<'_>],
+    sought: Sought,
+    purpose: Purpose,
+) -> Result<usize, Failure> {
     match find(target, candidates, purpose)[..] {
         [one] => Ok(one),
         [] => Err(missing(target, candidates, sought)),
@@ -173,8 +179,8 @@ fn find_one(target: &str, candidates: &[Candidate<'_>], sought: Sought, purpose:
 }
 
 /// The candidates of the first way of reading the target that fits any.
-fn find(target: &str, candidates: &[Candidate<'_>], purpose: Purpose) -> Vec<usize> {
-    let readings: [&dyn Fn(&Candidate<'_>) -> bool; 7] = [
+fn find(target: &str, candidates: &[TargetCandidate<'_>], purpose: Purpose) -> Vec<usize> {
+    let readings: [&dyn Fn(&TargetCandidate<'_>) -> bool; 7] = [
         &|candidate| candidate.id == target,
         &|candidate| candidate.name_on_host() == Some(target),
         &|candidate| candidate.was_called(target),
@@ -190,7 +196,7 @@ fn find(target: &str, candidates: &[Candidate<'_>], purpose: Purpose) -> Vec<usi
         .unwrap_or_default()
 }
 
-fn begins(candidate: &Candidate<'_>, target: &str) -> bool {
+fn begins(candidate: &TargetCandidate<'_>, target: &str) -> bool {
     !target.is_empty() && candidate.id.starts_with(target)
 }
 
@@ -214,7 +220,7 @@ const TASKS: Sought = Sought {
     others: "`fleetwatch tasks list` lists the tasks",
 };
 
-fn missing(target: &str, candidates: &[Candidate<'_>], sought: Sought) -> Failure {
+fn missing(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought) -> Failure {
     let failure = Failure::refused(format!("no {} is called `{target}`", sought.noun));
     let begun: Vec<String> =
         candidates.iter().filter(|one| begins(one, target)).map(|one| format!("`{}`", one.id)).collect();
@@ -238,7 +244,7 @@ pub(super) fn nearest<'a>(meant: &str, names: impl Iterator<Item = &'a str>) -> 
         .map(|(_, name)| name)
 }
 
-fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a Candidate<'a>>, sought: Sought) -> Failure {
+fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a TargetCandidate<'a>>, sought: Sought) -> Failure {
     let mut list = String::new();
     for candidate in found {
         let separator = if list.is_empty() { "" } else { ", " };
@@ -253,8 +259,8 @@ mod tests {
     use super::*;
     use crate::ids::place;
 
-    fn candidate<'a>(id: &'a str, pane: u32, place: &'a PaneLocation) -> Candidate<'a> {
-        Candidate { id, renamed_from: None, host: None, pane: PaneId(pane), window: None, place }
+    fn candidate<'a>(id: &'a str, pane: u32, place: &'a PaneLocation) -> TargetCandidate<'a> {
+        TargetCandidate { id, renamed_from: None, host: None, pane: PaneId(pane), window: None, place }
     }
 
     /// Six terminals: a session of its own, two windows of `work`, two panes of one of them, a name like a session.
@@ -267,7 +273,7 @@ mod tests {
             ("work", 15, place("other", 0, "x", 0)),
             ("apiary", 16, place("bees", 0, "hive", 0)),
         ];
-        let candidates: Vec<Candidate<'_>> =
+        let candidates: Vec<TargetCandidate<'_>> =
             places.iter().map(|(id, pane, place)| candidate(id, *pane, place)).collect();
         find(target, &candidates, Purpose::Reading).into_iter().map(|index| places[index].0).collect()
     }
@@ -317,8 +323,10 @@ mod tests {
     #[test]
     fn errors_name_what_could_be_meant() {
         let api = place("work", 3, "api", 0);
-        let candidates =
-            [candidate("shop-api", 1, &api), Candidate { window: Some(WindowId(9)), ..candidate("shop-web", 2, &api) }];
+        let candidates = [
+            candidate("shop-api", 1, &api),
+            TargetCandidate { window: Some(WindowId(9)), ..candidate("shop-web", 2, &api) },
+        ];
         let text = |failure: Failure| format!("{failure:?}");
         let told = |target, sought| text(find_one(target, &candidates, sought, Purpose::Reading).unwrap_err());
         assert!(told("shop-apj", AGENTS).contains("did you mean `shop-api`?"));
@@ -336,7 +344,7 @@ mod tests {
     #[test]
     fn what_was_renamed_is_still_found_by_its_own_name() {
         let (docs, web) = (place("docs", 0, "claude", 0), place("web", 0, "claude", 0));
-        let renamed = |name: &str, own: &str, host, place| Candidate {
+        let renamed = |name: &str, own: &str, host, place| TargetCandidate {
             renamed_from: Some(own.to_owned()),
             host,
             ..candidate(if name == "manual" { "manual" } else { "shop" }, 1, place)
@@ -350,7 +358,7 @@ mod tests {
     #[test]
     fn a_name_without_its_host_is_enough_where_one_host_has_it() {
         let place = place("tasks", 0, "x", 0);
-        let on = |host: &'static str, id| Candidate { host: Some(host), ..candidate(id, 1, &place) };
+        let on = |host: &'static str, id| TargetCandidate { host: Some(host), ..candidate(id, 1, &place) };
         let here = candidate("web", 1, &place);
         let all = [
             on("box-2", "box-2/job"),

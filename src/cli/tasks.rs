@@ -81,7 +81,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         TasksCommand::List { .. } => watched.survey_with_prompts().await?,
         _ => watched.survey().await?,
     };
-    let acting = Acting { watched: &watched, survey: &survey };
+    let acting = FoundTasks { watched: &watched, survey: &survey };
     match command {
         TasksCommand::List { json } => acting.list(*json),
         TasksCommand::Kill { targets } => {
@@ -160,12 +160,12 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
 }
 
 /// The tasks that one look has found, and how to get at them.
-struct Acting<'a> {
+struct FoundTasks<'a> {
     watched: &'a Watched,
     survey: &'a Survey,
 }
 
-impl<'a> Acting<'a> {
+impl<'a> FoundTasks<'a> {
     fn tasks(&self, session: Option<&'a str>) -> impl Iterator<Item = &'a Task> {
         let tasks = self.survey.fleet.view(self.survey.now).tasks.into_iter();
         tasks.filter(move |task| session.is_none_or(|session| task.session == session))

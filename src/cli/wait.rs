@@ -154,14 +154,14 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let limit = Limit::new(args.timeout);
     let interrupted = || Failure::refused(format!("interrupted before {} was in that state", args.target));
     let (json, text) = match find_soon(&mut engine, &watched, &args.target).await? {
-        Key::Terminal(key) => {
+        WaitTarget::Terminal(key) => {
             let wanted = |terminal: &Terminal| args.condition.iter().any(|condition| condition.holds(terminal));
             let terminal =
                 until_terminal(&mut engine, &key, &args.target, limit, wanted).await?.ok_or_else(interrupted)?;
             let state = &terminal.state;
             (output::json_line(state)?, format!("{}: {}\n", state.terminal.id, met(&args.condition, &terminal)))
         }
-        Key::Task(server, window) => {
+        WaitTarget::Task(server, window) => {
             let task = until_task(&mut engine, args, limit, &server, window).await?.ok_or_else(interrupted)?;
             (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.as_status().word()))
         }
@@ -268,8 +268,8 @@ pub(super) async fn until(
 ) -> Result<Option<Terminal>, Failure> {
     first_polls(engine).await;
     match find(engine.fleet(), watched, target, Purpose::Acting).await? {
-        Key::Terminal(key) => until_terminal(engine, &key, target, limit, wanted).await,
-        Key::Task(server, window) => {
+        WaitTarget::Terminal(key) => until_terminal(engine, &key, target, limit, wanted).await,
+        WaitTarget::Task(server, window) => {
             Err(target::is_a_task(engine.fleet().task(&server, window).map_or(target, |task| task.id.as_str())))
         }
     }
@@ -307,14 +307,14 @@ pub(super) async fn until_terminal(
 }
 
 /// What is waited for.
-enum Key {
+enum WaitTarget {
     Terminal(TerminalKey),
     Task(ServerId, WindowId),
 }
 
 /// What a target means now or in a moment: of a task that has just ended, tmux may owe the exit status, and until then
 /// nothing is told of it.
-async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Result<Key, Failure> {
+async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Result<WaitTarget, Failure> {
     const SOON: Duration = Duration::from_millis(1500);
     let deadline = tokio::time::Instant::now() + SOON;
     loop {
@@ -334,11 +334,11 @@ async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Resu
 }
 
 /// What a target means now.
-async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) -> Result<Key, Failure> {
+async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) -> Result<WaitTarget, Failure> {
     let view = fleet.view(Timestamp::default());
     match target::resolve_any(target, &view.terminals, &view.tasks, purpose) {
-        Ok(Meant::Terminal(terminal)) => Ok(Key::Terminal(terminal.key.clone())),
-        Ok(Meant::Task(task)) => Ok(Key::Task(task.key.server.clone(), task.window)),
+        Ok(Meant::Terminal(terminal)) => Ok(WaitTarget::Terminal(terminal.key.clone())),
+        Ok(Meant::Task(task)) => Ok(WaitTarget::Task(task.key.server.clone(), task.window)),
         Err(missing) => {
             // A server that does not answer is the better reason for a terminal that is not found.
             let trouble = view.servers.iter().find_map(|server| Some((&server.id, server.health.problem()?)));

@@ -177,7 +177,7 @@ const FACTS: crate::time::Span = crate::time::Span::from_secs(5);
 
 /// What an agent waits for or does, in the line for people.
 #[derive(Serialize)]
-struct Shown {
+struct ShownActivity {
     what: String,
 }
 
@@ -198,7 +198,7 @@ fn json_line(
     happened: Option<impl Serialize>,
 ) -> io::Result<String> {
     #[derive(Serialize)]
-    struct Line<'a, S, H> {
+    struct TransitionLine<'a, S, H> {
         at: Timestamp,
         kind: &'static str,
         terminal: &'a str,
@@ -206,7 +206,7 @@ fn json_line(
         #[serde(flatten)]
         happened: Option<H>,
     }
-    output::json_line(&Line { at, kind, terminal, state, happened })
+    output::json_line(&TransitionLine { at, kind, terminal, state, happened })
 }
 
 impl Printer {
@@ -304,7 +304,7 @@ impl Printer {
         let (at, id) = (state.observed_at, &state.terminal.id);
         let what = what_of_agent(state, None);
         if self.json {
-            return json_line(at, "state", id, state, Some(Shown { what }));
+            return json_line(at, "state", id, state, Some(ShownActivity { what }));
         }
         let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), Status::of(state).word());
         if !what.is_empty() {

@@ -13,7 +13,7 @@ use crate::pattern::Pattern;
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "fleetwatch"))]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct File {
+pub(super) struct ConfigFile {
     pub watch: WatchTable,
     /// The tmux servers to watch; none means the server that fleetwatch runs in, or else tmux's default server.
     pub server: Vec<ServerTable>,

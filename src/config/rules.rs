@@ -171,11 +171,11 @@ words! {
 pub struct Template {
     /// What it is chosen by.
     pub name: String,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Field(Field),
 }
@@ -204,24 +204,24 @@ impl Template {
             let known = Field::of_word(field).ok_or_else(|| {
                 (format!("no terminal has a field `{field}`"), suggestion(field, &Field::words(), "fields"))
             })?;
-            parts.extend([Part::Text(std::mem::take(&mut plain)), Part::Field(known)]);
+            parts.extend([TemplatePart::Text(std::mem::take(&mut plain)), TemplatePart::Field(known)]);
             rest = behind;
         }
         plain.push_str(rest);
-        parts.push(Part::Text(plain));
+        parts.push(TemplatePart::Text(plain));
         Ok(Self { name: name.to_owned(), parts })
     }
 
     /// Whether it has fields, so that it differs from terminal to terminal.
     pub fn has_fields(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Field(_)))
+        self.parts.iter().any(|part| matches!(part, TemplatePart::Field(_)))
     }
 
     /// The text with its fields filled in, as plain text: what a field holds is not read for fields again.
     pub fn filled(&self, value: impl Fn(Field) -> String) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Field(field) => value(*field),
+        let part = |part: &TemplatePart| match part {
+            TemplatePart::Text(text) => text.clone(),
+            TemplatePart::Field(field) => value(*field),
         };
         self.parts.iter().map(part).collect()
     }

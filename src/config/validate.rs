@@ -17,7 +17,7 @@ pub(super) use syntax::suggestion;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::{File, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
+use super::file::{ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
 use super::file::{TemplateTable, TrackerTable, WatchTable};
 use super::rules::Patterns;
 use super::{Config, ConfigError, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
@@ -257,7 +257,7 @@ impl Config {
     /// The first fault in the text, with its line and column.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let document = DeTable::parse(text).map_err(|error| syntax::explain(&error, text, path))?;
-        let source = Source { path, text, root: document.get_ref() };
+        let source = ConfigText { path, text, root: document.get_ref() };
         // Before the values get their types, which would say less of what is wrong with them.
         source.check_values()?;
         source.config(toml::from_str(text).map_err(|error| syntax::explain(&error, text, path))?)
@@ -265,16 +265,16 @@ impl Config {
 }
 
 /// The text that is checked, with the places of its values.
-struct Source<'a> {
+struct ConfigText<'a> {
     path: &'a Path,
     text: &'a str,
     root: &'a DeTable<'a>,
 }
 
 /// A table, which of several it is if it is one of a list, and a key in it; without one the table itself is meant.
-type Place<'a> = (&'a str, Option<usize>, Option<&'a str>);
+type ValuePlace<'a> = (&'a str, Option<usize>, Option<&'a str>);
 
-impl Source<'_> {
+impl ConfigText<'_> {
     /// Checks every value by [`RULES`].
     fn check_values(&self) -> Result<(), ConfigError> {
         for (table, keys, rule) in RULES {
@@ -293,7 +293,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn config(&self, file: File) -> Result<Config, ConfigError> {
+    fn config(&self, file: ConfigFile) -> Result<Config, ConfigError> {
         let ServersRead { servers, files: host_files } = self.servers(&file.server)?;
         Ok(Config {
             watch: self.watch(&file.watch)?,
@@ -490,12 +490,12 @@ impl Source<'_> {
         })
     }
 
-    fn fault(&self, at: Place<'_>, what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
+    fn fault(&self, at: ValuePlace<'_>, what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
         ConfigError::at(self.path, self.text, self.span(at), what.into(), hint.into())
     }
 
     /// The bytes of a value, or of the table around it where the file does not have it.
-    fn span(&self, (table, index, key): Place<'_>) -> Option<Range<usize>> {
+    fn span(&self, (table, index, key): ValuePlace<'_>) -> Option<Range<usize>> {
         let table = self.root.get(table)?;
         let table = index.and_then(|index| table.get_ref().as_array()?.get(index)).unwrap_or(table);
         let value = key.and_then(|key| table.get_ref().as_table()?.get(key));

@@ -54,12 +54,13 @@ impl Pusher {
 /// Whether a browser wants to be told, by a token that is good.
 fn has_subscription(tokens: &Path, now: Timestamp) -> bool {
     #[derive(Deserialize)]
-    struct Token {
+    struct SubscribedToken {
         expires: Timestamp,
         #[serde(default)]
         subscriptions: Vec<IgnoredAny>,
     }
-    let tokens = private::read_secret(tokens).ok().and_then(|text| serde_json::from_slice::<Vec<Token>>(&text).ok());
+    let tokens =
+        private::read_secret(tokens).ok().and_then(|text| serde_json::from_slice::<Vec<SubscribedToken>>(&text).ok());
     tokens.is_some_and(|all| all.iter().any(|token| now < token.expires && !token.subscriptions.is_empty()))
 }
 

@@ -24,7 +24,7 @@ use crate::sender::{Gate, Sender};
 use worker::Worker;
 
 /// Messages to the thread.
-pub(super) enum Order {
+pub(super) enum OutboxOrder {
     Rules(Vec<FollowUpRule>),
     /// Whether this process acts for a server, by [`ServerId::word`].
     Lead(String, Option<Held>),
@@ -76,11 +76,11 @@ pub(super) struct Seen {
 }
 
 /// For whom something waits: the terminal's name, and the terminal where it is known.
-type Recipients = Vec<(String, Option<TerminalKey>)>;
+type WaitingTargets = Vec<(String, Option<TerminalKey>)>;
 
 /// The same as the thread last read it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WantedMessages(Arc<Mutex<Recipients>>);
+pub(super) struct WantedMessages(Arc<Mutex<WaitingTargets>>);
 
 impl WantedMessages {
     fn set(&self, intents: &[Intent]) {
@@ -88,7 +88,7 @@ impl WantedMessages {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
-    fn get(&self) -> Recipients {
+    fn get(&self) -> WaitingTargets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -96,7 +96,7 @@ impl WantedMessages {
 /// The way to the thread.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    orders: OrderSender<Order>,
+    orders: OrderSender<OutboxOrder>,
     wanted: WantedMessages,
     /// What the thread was told last.
     looked: Looked,
@@ -139,12 +139,12 @@ impl OutboxSettings {
 impl Outbox {
     /// Follows other rules from now on; what waits already is sent all the same.
     pub(super) fn set_rules(&mut self, rules: &[FollowUpRule]) {
-        self.order(Order::Rules(rules.to_vec()));
+        self.order(OutboxOrder::Rules(rules.to_vec()));
     }
 
     /// Acts for a server as long as the lead holds, or no longer.
     pub(super) fn lead(&self, server: &ServerId, held: Option<Held>) {
-        self.order(Order::Lead(server.word(), held));
+        self.order(OutboxOrder::Lead(server.word(), held));
     }
 
     /// Looks at the agents for which something waits.
@@ -165,7 +165,7 @@ impl Outbox {
         let answered = answered.map(|server| server.id.word()).collect();
         let looked = Looked { targets: targets.collect(), answered };
         if looked != self.looked {
-            self.order(Order::Looked(looked.clone()));
+            self.order(OutboxOrder::Looked(looked.clone()));
             self.looked = looked;
         }
     }
@@ -173,12 +173,12 @@ impl Outbox {
     /// Waits until nothing is on its way.
     pub(super) async fn finish(&self) {
         let (done, wait) = oneshot::channel();
-        self.order(Order::Finish(done));
+        self.order(OutboxOrder::Finish(done));
         // A thread that has ended has nothing on its way.
         let _ = wait.await;
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: OutboxOrder) {
         // The thread ends only with the last of those who can order something.
         let _ = self.orders.send(order);
     }
@@ -186,7 +186,7 @@ impl Outbox {
 
 /// A message that this process has claimed: the thread writes down that it is attempted, or takes it back.
 struct Claimed {
-    orders: OrderSender<Order>,
+    orders: OrderSender<OutboxOrder>,
     id: IntentId,
     text: String,
     events: usize,
@@ -196,7 +196,7 @@ impl Gate for Claimed {
     async fn may_begin(&mut self) -> bool {
         let (answer, answered) = oneshot::channel();
         let (id, text, events) = (self.id, self.text.clone(), self.events);
-        let _ = self.orders.send(Order::MaySend { id, text, events, answer });
+        let _ = self.orders.send(OutboxOrder::MaySend { id, text, events, answer });
         answered.await.unwrap_or(false)
     }
 }

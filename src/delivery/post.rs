@@ -96,13 +96,13 @@ fn filled_in(template: &Value, values: &[(&str, &str)]) -> Value {
 /// Posts notices.
 #[derive(Clone, Debug)]
 pub(super) struct Poster {
-    places: Places,
+    places: DeliverySlots,
     troubles: Troubles,
 }
 
 impl Poster {
     pub(super) fn new(troubles: Troubles) -> Self {
-        Self { places: Places::default(), troubles }
+        Self { places: DeliverySlots::default(), troubles }
     }
 
     /// Begins to post a notice by its rule's web hook.
@@ -192,15 +192,15 @@ const UNDER_WAY: usize = 64;
 
 /// Places for what is on its way.
 #[derive(Clone, Debug)]
-pub(super) struct Places(Arc<Semaphore>);
+pub(super) struct DeliverySlots(Arc<Semaphore>);
 
-impl Default for Places {
+impl Default for DeliverySlots {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(UNDER_WAY)))
     }
 }
 
-impl Places {
+impl DeliverySlots {
     pub(super) fn take(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.0).try_acquire_owned().ok()
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::carrier::Troubles;
-use super::post::{self, NotTaken, Places};
+use super::post::{self, DeliverySlots, NotTaken};
 use crate::history;
 use crate::http::Endpoint;
 use crate::notify::Dispatch;
@@ -30,14 +30,14 @@ const SUBJECT: &str = "push";
 
 /// One notice for browsers.
 #[derive(Clone, Debug, PartialEq)]
-struct Message {
+struct PushMessage {
     /// A later one with the same topic takes its place.
     topic: String,
     /// What the page's service worker reads.
     body: Value,
 }
 
-impl Message {
+impl PushMessage {
     fn new(text: &str, row: Value) -> Self {
         let mut topic = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(row.to_string()));
         topic.truncate(TOPIC);
@@ -73,14 +73,14 @@ fn row(state: &Value) -> Value {
 #[derive(Clone, Debug)]
 pub(super) struct Pusher {
     services: PushServices,
-    places: Places,
+    places: DeliverySlots,
     newest: Newest,
     troubles: Troubles,
 }
 
 impl Pusher {
     pub(super) fn new(services: PushServices, troubles: Troubles) -> Self {
-        Self { services, places: Places::default(), newest: Newest::default(), troubles }
+        Self { services, places: DeliverySlots::default(), newest: Newest::default(), troubles }
     }
 
     pub(super) fn set_services(&mut self, services: PushServices) {
@@ -90,14 +90,14 @@ impl Pusher {
     /// Begins to tell all that want to be told.
     pub(super) fn push(&self, delivery: &Dispatch) {
         // Taken here, in the order of the notices: what is begun below is begun in any.
-        let (this, messages, number) = (self.clone(), Message::of(delivery), self.newest.number());
+        let (this, messages, number) = (self.clone(), PushMessage::of(delivery), self.newest.number());
         tokio::task::spawn_blocking(move || match this.begin(&messages, number) {
             Ok(()) => this.troubles.passed(SUBJECT),
             Err(why) => this.troubles.tell(SUBJECT, &why),
         });
     }
 
-    fn begin(&self, messages: &[Message], number: u64) -> Result<(), String> {
+    fn begin(&self, messages: &[PushMessage], number: u64) -> Result<(), String> {
         // Without a place for tokens there is none.
         let Some(tokens) = TokenFile::of_user() else { return Ok(()) };
         let subscriptions = tokens.subscriptions().map_err(|error| error.to_string())?;
@@ -123,7 +123,7 @@ impl Pusher {
                     return Err("too many are on their way; a notice was not sent".to_owned());
                 };
                 let Some(turn) = self.newest.turn(&subscription, &message.topic, number) else { continue };
-                let order = Order {
+                let order = PushOrder {
                     to: subscription.clone(),
                     endpoint: endpoint.clone(),
                     message: message.clone(),
@@ -135,8 +135,8 @@ impl Pusher {
                 tokio::spawn(async move {
                     let _place = place;
                     match order.carry_out().await {
-                        Ok(Told::Yes) => troubles.passed(&subject),
-                        Ok(Told::NoMore) => {}
+                        Ok(PushOutcome::Yes) => troubles.passed(&subject),
+                        Ok(PushOutcome::NoMore) => {}
                         Err(why) => troubles.tell(&subject, &why),
                     }
                 });
@@ -167,17 +167,17 @@ impl Newest {
     }
 
     /// `None` where a newer one is under way.
-    fn turn(&self, to: &Subscription, topic: &str, number: u64) -> Option<Turn> {
+    fn turn(&self, to: &Subscription, topic: &str, number: u64) -> Option<PushTurn> {
         self.turn_at((to.endpoint.clone(), topic.to_owned()), number)
     }
 
-    fn turn_at(&self, at: (String, String), number: u64) -> Option<Turn> {
+    fn turn_at(&self, at: (String, String), number: u64) -> Option<PushTurn> {
         let mut under_way = self.locked();
         if under_way.get(&at).is_some_and(|newest| *newest > number) {
             return None;
         }
         under_way.insert(at.clone(), number);
-        Some(Turn { newest: self.clone(), at, number })
+        Some(PushTurn { newest: self.clone(), at, number })
     }
 
     fn locked(&self) -> MutexGuard<'_, HashMap<(String, String), u64>> {
@@ -187,20 +187,20 @@ impl Newest {
 
 /// A message that is on its way to a browser.
 #[derive(Debug)]
-struct Turn {
+struct PushTurn {
     newest: Newest,
     at: (String, String),
     number: u64,
 }
 
-impl Turn {
+impl PushTurn {
     /// Whether no newer one has set out since, whatever has become of that.
     fn is_newest(&self) -> bool {
         self.newest.locked().get(&self.at) == Some(&self.number)
     }
 }
 
-impl Drop for Turn {
+impl Drop for PushTurn {
     fn drop(&mut self) {
         let mut under_way = self.newest.locked();
         if under_way.get(&self.at) == Some(&self.number) {
@@ -210,35 +210,35 @@ impl Drop for Turn {
 }
 
 /// A message for one browser.
-struct Order {
+struct PushOrder {
     to: Subscription,
     endpoint: Endpoint,
-    message: Message,
-    turn: Turn,
+    message: PushMessage,
+    turn: PushTurn,
     key: Arc<PushKey>,
     tokens: Arc<TokenFile>,
 }
 
 /// What became of a message.
-enum Told {
+enum PushOutcome {
     Yes,
     /// The subscription is gone: nobody gets it any more.
     NoMore,
 }
 
-impl Order {
-    async fn carry_out(&self) -> Result<Told, String> {
+impl PushOrder {
+    async fn carry_out(&self) -> Result<PushOutcome, String> {
         let body = self.to.sealed(self.message.body.to_string().as_bytes()).map_err(|fault| fault.to_string())?;
         match post::post_until_taken(&self.endpoint, || self.headers(), &body).await {
-            Ok(()) => Ok(Told::Yes),
+            Ok(()) => Ok(PushOutcome::Yes),
             // The browser does not want to be told any more.
             Err(NotTaken { status: Some(StatusCode::NOT_FOUND | StatusCode::GONE), .. }) => {
                 let (tokens, to) = (Arc::clone(&self.tokens), self.to.endpoint.clone());
                 let ended = tokio::task::spawn_blocking(move || tokens.unsubscribe(&to)).await;
                 // It was not ended where the program ends.
-                ended.unwrap_or(Ok(())).map(|()| Told::Yes).map_err(|error| error.to_string())
+                ended.unwrap_or(Ok(())).map(|()| PushOutcome::Yes).map_err(|error| error.to_string())
             }
-            Err(_) if !self.stands().await => Ok(Told::NoMore),
+            Err(_) if !self.stands().await => Ok(PushOutcome::NoMore),
             Err(NotTaken { why, .. }) => Err(why),
         }
     }
@@ -307,9 +307,9 @@ mod tests {
             Token::new("phone", Scope::Read, (history::now(), history::now() + Span::from_secs(60)), "secret");
         token.subscriptions.push(to.clone());
         tokens.change(|all| all.push(token)).unwrap();
-        let (newest, message) = (Newest::default(), Message::new("one", Value::Null));
+        let (newest, message) = (Newest::default(), PushMessage::new("one", Value::Null));
         let turn = || newest.turn(&to, &message.topic, newest.number()).unwrap();
-        let order = Order {
+        let order = PushOrder {
             to: to.clone(),
             endpoint: Endpoint::new("http://localhost:1", None).unwrap(),
             turn: turn(),
@@ -320,7 +320,7 @@ mod tests {
         assert!(order.headers().await.is_ok());
         let _newer = turn();
         assert!(order.headers().await.is_err());
-        assert!(matches!(order.carry_out().await, Ok(Told::NoMore)), "that is no trouble");
+        assert!(matches!(order.carry_out().await, Ok(PushOutcome::NoMore)), "that is no trouble");
     }
 
     #[test]
@@ -328,11 +328,11 @@ mod tests {
         let agent = |pid: u32| row(&json!({ "terminal": { "host": null, "socket": "s", "pane": "%1", "pid": pid } }));
         let task = row(&json!({ "host": null, "socket": "s", "pane": "%1", "pid": 7, "command": "make" }));
         assert_eq!((agent(7).to_string().as_str(), &task), (r#"[null,"s","%1",7]"#, &agent(7)));
-        let told = Message::of_rows([(agent(1), "a"), (agent(2), "b"), (agent(1), "c")].into_iter(), "all");
+        let told = PushMessage::of_rows([(agent(1), "a"), (agent(2), "b"), (agent(1), "c")].into_iter(), "all");
         let texts: Vec<&Value> = told.iter().map(|message| &message.body["text"]).collect();
         assert_eq!(texts, ["c", "b"], "what was told of it before is old");
         assert!(told[0].topic != told[1].topic && told.iter().all(|message| message.topic.len() == TOPIC));
-        let many = Message::of_rows((1..=4).map(|pid| (agent(pid), "a")), "all");
+        let many = PushMessage::of_rows((1..=4).map(|pid| (agent(pid), "a")), "all");
         assert_eq!(many.len(), 1);
         assert_eq!((&many[0].body["text"], &many[0].body["row"]), (&json!("all"), &Value::Null));
     }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::stage;
-use super::{Refusal, Scene};
+use super::{RefusedEnding, Scene};
 use crate::recording::{EventKind, Recording};
 use crate::time::Span;
 
@@ -49,7 +49,7 @@ pub fn play(play: &Play) -> anyhow::Result<ExitCode> {
     // What is typed is read key by key and not shown, as agents do. It stays so for the whole life of the pane.
     crossterm::terminal::enable_raw_mode()?;
     let digit = scene.refused.map(|refused| refused.digit);
-    let mut player = Player { play, scene, recording, answers: listen(digit), at: Span::ZERO };
+    let mut player = DemoPlayer { play, scene, recording, answers: listen(digit), at: Span::ZERO };
     let begin = play.at.map_or(scene.enters, Span::from_millis);
     // It plays until nobody can see it any more, which is how every pane of the demo ends.
     let _ = player.perform(begin, play.resumed);
@@ -58,29 +58,29 @@ pub fn play(play: &Play) -> anyhow::Result<ExitCode> {
 
 /// What somebody's keys mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum DemoAnswer {
     /// Enter, or a key that picks an option.
     Given,
     /// Escape, or the key of the plain no.
     Refused,
 }
 
-struct Player<'a> {
+struct DemoPlayer<'a> {
     play: &'a Play,
     scene: &'static Scene,
     recording: Recording,
-    answers: Receiver<Answer>,
+    answers: Receiver<DemoAnswer>,
     /// How far it has played.
     at: Span,
 }
 
-impl Player<'_> {
+impl DemoPlayer<'_> {
     /// Plays over and over; it only comes back when the pane is gone.
     fn perform(&mut self, begin: Span, shown: bool) -> io::Result<Infallible> {
         self.begin(begin, shown)?;
         loop {
             if self.run()?
-                && let Some(Refusal { recording, at, .. }) = self.scene.refused
+                && let Some(RefusedEnding { recording, at, .. }) = self.scene.refused
                 && let Ok(refused) = self.scene.named(recording)
             {
                 let whole = std::mem::replace(&mut self.recording, refused);
@@ -89,7 +89,7 @@ impl Player<'_> {
                 self.recording = whole;
             }
             // Escape means nothing to an agent at rest.
-            while self.wait(self.scene.rests) == Some(Answer::Refused) {}
+            while self.wait(self.scene.rests) == Some(DemoAnswer::Refused) {}
             self.begin(self.scene.repeats, false)?;
         }
     }
@@ -122,7 +122,7 @@ impl Player<'_> {
         for n in first..end {
             let at = self.recording.events[n].at;
             if let Some(wait) = self.scene.waits.filter(|wait| wait.from >= self.at && wait.from < at) {
-                if self.wait_for_answer() == Answer::Refused {
+                if self.wait_for_answer() == DemoAnswer::Refused {
                     return Ok(true);
                 }
                 // Whoever recorded the session took time to answer; an answer of now takes effect now.
@@ -149,8 +149,8 @@ impl Player<'_> {
         let rest = || due.saturating_duration_since(Instant::now());
         while self.scene.refused.is_some() {
             match self.answers.recv_timeout(rest()) {
-                Ok(Answer::Refused) => return true,
-                Ok(Answer::Given) => {}
+                Ok(DemoAnswer::Refused) => return true,
+                Ok(DemoAnswer::Given) => {}
                 Err(RecvTimeoutError::Timeout) => return false,
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -160,7 +160,7 @@ impl Player<'_> {
     }
 
     /// Stands still until somebody answers: a dialog is the operator's. Answers from before do not count.
-    fn wait_for_answer(&mut self) -> Answer {
+    fn wait_for_answer(&mut self) -> DemoAnswer {
         while self.answers.try_recv().is_ok() {}
         // Nobody can answer any more once the pane is gone, and the player with it.
         self.answers.recv().unwrap_or_else(|_| {
@@ -171,7 +171,7 @@ impl Player<'_> {
     }
 
     /// Stands still for a time, or until somebody answers. Answers from before do not count.
-    fn wait(&mut self, length: Span) -> Option<Answer> {
+    fn wait(&mut self, length: Span) -> Option<DemoAnswer> {
         while self.answers.try_recv().is_ok() {}
         let length = Duration::from_millis(length.as_millis());
         match self.answers.recv_timeout(length) {
@@ -223,10 +223,10 @@ fn print(text: &str) -> io::Result<()> {
 }
 
 /// Reads what is typed, and tells of every answer: Enter, a key that picks an option, or Escape.
-fn listen(refusing: Option<u8>) -> Receiver<Answer> {
+fn listen(refusing: Option<u8>) -> Receiver<DemoAnswer> {
     let (tell, answers) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut keys = Keys { refusing, ..Keys::default() };
+        let mut keys = KeyParser { refusing, ..KeyParser::default() };
         let (mut input, mut bytes) = (io::stdin().lock(), [0; 4096]);
         loop {
             let Ok(count @ 1..) = input.read(&mut bytes) else { return };
@@ -242,7 +242,7 @@ const ESCAPE: u8 = 0x1b;
 
 /// Tells answers from pasted text and from keys that send several bytes.
 #[derive(Default)]
-struct Keys {
+struct KeyParser {
     /// The escape sequence that is being read.
     sequence: Vec<u8>,
     pasting: bool,
@@ -250,15 +250,15 @@ struct Keys {
     refusing: Option<u8>,
 }
 
-impl Keys {
+impl KeyParser {
     /// Takes what came at once. Escape alone is a key; else it begins a sequence.
-    fn take_all(&mut self, bytes: &[u8]) -> Vec<Answer> {
+    fn take_all(&mut self, bytes: &[u8]) -> Vec<DemoAnswer> {
         if bytes == [ESCAPE] && !self.pasting {
             self.sequence.clear();
-            return vec![Answer::Refused];
+            return vec![DemoAnswer::Refused];
         }
         let refusing = self.refusing;
-        let answer = |byte: &u8| if Some(*byte) == refusing { Answer::Refused } else { Answer::Given };
+        let answer = |byte: &u8| if Some(*byte) == refusing { DemoAnswer::Refused } else { DemoAnswer::Given };
         bytes.iter().filter(|byte| self.take(**byte)).map(answer).collect()
     }
 
@@ -290,15 +290,15 @@ mod tests {
     use super::*;
 
     fn answers(bytes: &[u8]) -> usize {
-        Keys::default().take_all(bytes).len()
+        KeyParser::default().take_all(bytes).len()
     }
 
     #[test]
     fn escape_and_the_plain_no_refuse() {
-        let taken = |bytes: &[u8]| Keys { refusing: Some(b'4'), ..Keys::default() }.take_all(bytes);
+        let taken = |bytes: &[u8]| KeyParser { refusing: Some(b'4'), ..KeyParser::default() }.take_all(bytes);
         assert_eq!(
             (taken(b"\x1b"), taken(b"4"), taken(b"1")),
-            (vec![Answer::Refused], vec![Answer::Refused], vec![Answer::Given])
+            (vec![DemoAnswer::Refused], vec![DemoAnswer::Refused], vec![DemoAnswer::Given])
         );
         assert_eq!((taken(b"\x1b[A"), taken(b"\x1b[200~4")), (vec![], vec![]));
     }

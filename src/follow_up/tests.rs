@@ -18,7 +18,7 @@ use crate::time::{Span, Timestamp};
 struct Story {
     title: String,
     rules: Vec<StoryRule>,
-    steps: Vec<Step>,
+    steps: Vec<StoryStep>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -33,7 +33,7 @@ struct StoryRule {
 /// One thing that happens, and what follows.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Step {
+struct StoryStep {
     /// Seconds since the beginning.
     at: f64,
     event: Option<StoryEvent>,

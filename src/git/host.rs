@@ -23,14 +23,14 @@ const MISSING: i32 = 127;
 
 /// What is read of a repository.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
+struct GitRequest<'a> {
     form: &'a [&'a str],
     limit: usize,
     deadline: Duration,
 }
 
-const FACTS: Wanted<'static> = Wanted { form: &COUNTED, limit: COUNTS, deadline: FACTS_DEADLINE };
-const DIFFERENCE: Wanted<'static> = Wanted { form: &PATCHED, limit: PATCH, deadline: DIFF_DEADLINE };
+const FACTS: GitRequest<'static> = GitRequest { form: &COUNTED, limit: COUNTS, deadline: FACTS_DEADLINE };
+const DIFFERENCE: GitRequest<'static> = GitRequest { form: &PATCHED, limit: PATCH, deadline: DIFF_DEADLINE };
 
 pub(super) async fn facts(
     server: &Server,
@@ -58,9 +58,9 @@ pub(super) async fn difference(server: &Server, directory: &str) -> Result<Worki
 async fn ask(
     server: &Server,
     directory: &str,
-    wanted: Wanted<'_>,
+    wanted: GitRequest<'_>,
     known: &(Option<String>, Option<String>),
-) -> Result<Told, GitTrouble> {
+) -> Result<CommandOutputs, GitTrouble> {
     let nonce = Nonce::new();
     let known = match known {
         (Some(head), Some(upstream)) => format!("{head} {upstream}"),
@@ -74,11 +74,11 @@ async fn ask(
         Error::TimedOut { after, .. } => GitTrouble::Silent(format!("the host did not answer within {after:?}")),
         error => GitTrouble::Silent(error.to_string()),
     })?;
-    Told::read(&printed, &nonce.to_string())
+    CommandOutputs::read(&printed, &nonce.to_string())
 }
 
 /// The constants of git's commands, as variables of the script.
-fn constants(wanted: Wanted<'_>) -> String {
+fn constants(wanted: GitRequest<'_>) -> String {
     let pairs = |pairs: &[(&str, &str)]| {
         let words: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
         words.join(" ")
@@ -104,9 +104,9 @@ fn constants(wanted: Wanted<'_>) -> String {
 }
 
 /// The parts of an answer by their names: what was printed, and how the command ended.
-struct Told(BTreeMap<String, (Vec<u8>, i32)>);
+struct CommandOutputs(BTreeMap<String, (Vec<u8>, i32)>);
 
-impl Told {
+impl CommandOutputs {
     fn read(printed: &[u8], nonce: &str) -> Result<Self, GitTrouble> {
         let mark = format!("\n{nonce} ");
         let (mut parts, mut rest) = (BTreeMap::new(), printed);

@@ -35,8 +35,8 @@ pub struct GitWatch {
     turn: Arc<Semaphore>,
     directories: BTreeMap<String, Schedule<Option<PathBuf>>>,
     roots: BTreeMap<PathBuf, Schedule<Root>>,
-    sender: UnboundedSender<Answer>,
-    answers: UnboundedReceiver<Answer>,
+    sender: UnboundedSender<GitAnswer>,
+    answers: UnboundedReceiver<GitAnswer>,
     /// Readings that have not ended.
     open: usize,
 }
@@ -48,7 +48,7 @@ struct Root {
 }
 
 #[derive(Debug)]
-enum Answer {
+enum GitAnswer {
     /// The top-level directories around directories.
     Located(Vec<(String, Option<PathBuf>)>),
     Read {
@@ -136,10 +136,10 @@ impl GitWatch {
         let _ = tokio::time::timeout(at_most, all).await;
     }
 
-    fn take(&mut self, answer: Answer, now: Timestamp) {
+    fn take(&mut self, answer: GitAnswer, now: Timestamp) {
         self.open = self.open.saturating_sub(1);
         match answer {
-            Answer::Located(located) => {
+            GitAnswer::Located(located) => {
                 for (path, root) in located {
                     if let Some(root) = &root {
                         self.roots.entry(root.clone()).or_default();
@@ -147,7 +147,7 @@ impl GitWatch {
                     self.directories.entry(path).and_modify(|it| it.ended(root, now, Span::ZERO));
                 }
             }
-            Answer::Read { root, facts, distance, took } => {
+            GitAnswer::Read { root, facts, distance, took } => {
                 let Some(it) = self.roots.get_mut(&root) else { return };
                 let known = it.known.facts.take();
                 let facts = match (facts, known) {
@@ -172,7 +172,7 @@ impl GitWatch {
         if self.host.is_some() {
             // Git finds the directory above by itself, when it is asked for the names.
             let located = directories.into_iter().map(|path| (path.clone(), Some(path.into())));
-            let _ = sender.send(Answer::Located(located.collect()));
+            let _ = sender.send(GitAnswer::Located(located.collect()));
             return;
         }
         tokio::task::spawn_blocking(move || {
@@ -181,7 +181,7 @@ impl GitWatch {
                 (path, root)
             });
             // Nobody listens any more when the poller has ended.
-            let _ = sender.send(Answer::Located(located.collect()));
+            let _ = sender.send(GitAnswer::Located(located.collect()));
         });
     }
 
@@ -208,7 +208,7 @@ impl GitWatch {
                     tracing::debug!(root = %root.display(), %trouble, "a repository was not read");
                 }
                 let took = began.elapsed();
-                let _ = sender.send(Answer::Read { root, facts: facts.map(Box::new), distance, took });
+                let _ = sender.send(GitAnswer::Read { root, facts: facts.map(Box::new), distance, took });
             });
         }
     }

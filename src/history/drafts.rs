@@ -38,7 +38,7 @@ pub struct Drafts {
 
 /// A draft as it is written.
 #[derive(Debug, Serialize, Deserialize)]
-struct Written {
+struct WrittenDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
     terminal: Option<Columns>,
     text: String,
@@ -67,7 +67,7 @@ impl Drafts {
     /// # Errors
     /// The file cannot be written; the one before stays.
     pub fn keep(&self, drafts: &[Draft]) -> io::Result<()> {
-        let written: Vec<Written> = drafts.iter().map(Written::of).collect();
+        let written: Vec<WrittenDraft> = drafts.iter().map(WrittenDraft::of).collect();
         private::replace(&self.file, &serde_json::to_vec(&written)?)
     }
 
@@ -110,7 +110,7 @@ impl Drop for Drafts {
     }
 }
 
-impl Written {
+impl WrittenDraft {
     fn of(draft: &Draft) -> Self {
         Self { terminal: draft.key.as_ref().map(Columns::of), text: draft.text.clone() }
     }
@@ -141,8 +141,8 @@ fn read(file: &Path) -> io::Result<Vec<Draft>> {
     if length > LONGEST {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {LONGEST} bytes")));
     }
-    let written: Vec<Written> = serde_json::from_slice(&fs::read(file)?)?;
-    let draft = |it: Written| Draft { key: it.terminal.map(|columns| columns.key()), text: it.text };
+    let written: Vec<WrittenDraft> = serde_json::from_slice(&fs::read(file)?)?;
+    let draft = |it: WrittenDraft| Draft { key: it.terminal.map(|columns| columns.key()), text: it.text };
     Ok(written.into_iter().map(draft).collect())
 }
 

@@ -94,7 +94,7 @@ pub(super) fn hash(encoded: &[u8]) -> i64 {
 
 /// All of an encoded screen but its text, which follows.
 #[derive(Serialize, Deserialize)]
-struct Layout {
+struct ScreenLayout {
     version: u8,
     columns: u16,
     rows: usize,
@@ -144,7 +144,7 @@ pub(super) fn encode_screen(screen: &Screen) -> Result<Vec<u8>, Trouble> {
         runs = postcard::to_extend(&row_runs, runs).map_err(refused)?;
     }
     let (columns, rows) = (screen.columns(), screen.rows().len());
-    let layout = Layout { version: SCREEN_VERSION, columns, rows, styles, runs };
+    let layout = ScreenLayout { version: SCREEN_VERSION, columns, rows, styles, runs };
     let mut bytes = postcard::to_allocvec(&layout).map_err(refused)?;
     bytes.extend(text.as_bytes());
     Ok(bytes)
@@ -153,7 +153,7 @@ pub(super) fn encode_screen(screen: &Screen) -> Result<Vec<u8>, Trouble> {
 /// Reads a screen; `None` for bytes that [`encode_screen`] never writes. Characters that must not reach a terminal are
 /// taken out as from a capture, whoever wrote the file.
 pub(super) fn decode_screen(bytes: &[u8]) -> Option<Screen> {
-    let (layout, text): (Layout, _) = postcard::take_from_bytes(bytes).ok()?;
+    let (layout, text): (ScreenLayout, _) = postcard::take_from_bytes(bytes).ok()?;
     let (mut runs, mut text) = (layout.runs.as_slice(), std::str::from_utf8(text).ok()?);
     let mut row = || {
         let mut row = RowBuilder::default();

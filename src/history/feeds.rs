@@ -128,7 +128,7 @@ pub(super) trait Feed: Send + 'static {
 /// A row as it is now.
 pub(super) struct FeedEntry<T> {
     number: i64,
-    progress: Progress,
+    progress: RowProgress,
     /// Whether it can come further.
     is_open: bool,
     /// What is reported of that, if anything.
@@ -138,7 +138,7 @@ pub(super) struct FeedEntry<T> {
 pub(super) type Entries<T> = Vec<FeedEntry<T>>;
 
 /// How far a row has come: a word for its state, and how many events it tells of.
-type Progress = (&'static str, usize);
+type RowProgress = (&'static str, usize);
 
 /// The feeds of a file, which are read over one connection.
 pub(super) struct Feeds {
@@ -226,23 +226,23 @@ pub(super) struct FeedCursor<F: Feed> {
     feed: F,
     news: UnboundedSender<F::News>,
     /// What was told; `None` before the first look.
-    told: Option<Told>,
+    told: Option<FeedPosition>,
     /// The version of the file that was read last, as its connection counts.
     version: Option<i64>,
 }
 
 #[derive(Clone, Default)]
-struct Told {
+struct FeedPosition {
     /// The last row of all.
     last: i64,
     /// Those that can come further.
-    open: BTreeMap<i64, Progress>,
+    open: BTreeMap<i64, RowProgress>,
 }
 
 impl<F: Feed> FeedCursor<F> {
     pub(super) fn new(path: &Path, feed: F, news: UnboundedSender<F::News>) -> Self {
         // In a file that is still to be made, everything will be new.
-        let told = (!path.exists()).then(Told::default);
+        let told = (!path.exists()).then(FeedPosition::default);
         Self { feed, news, told, version: None }
     }
 }
@@ -255,7 +255,7 @@ impl<F: Feed> FeedListener for FeedCursor<F> {
         let (mut told, found) = match &self.told {
             None => {
                 let (last, found) = self.feed.first(reader)?;
-                (Told { last, ..Told::default() }, found)
+                (FeedPosition { last, ..FeedPosition::default() }, found)
             }
             Some(told) => {
                 let open: Vec<i64> = told.open.keys().copied().collect();
@@ -283,7 +283,7 @@ impl<F: Feed> FeedListener for FeedCursor<F> {
     }
 
     fn begin_anew(&mut self) {
-        (self.told, self.version) = (Some(Told::default()), None);
+        (self.told, self.version) = (Some(FeedPosition::default()), None);
     }
 
     fn has_left(&self) -> bool {

@@ -190,7 +190,7 @@ mod tests {
     use super::super::store::Store;
     use super::super::tests::{at, place, store, transition};
     use super::super::totals::{DayTotals, Grain, Period, TotalsOf};
-    use super::super::writer::Message;
+    use super::super::writer::WriterMessage;
     use super::super::{Reader, file};
     use super::*;
     use crate::state::Phase;
@@ -208,7 +208,7 @@ mod tests {
         if let Some(PublicState::Agent(state)) = &mut record.state {
             state.last_turn.at = Some(at(seconds - 2)).filter(|_| result != TurnResult::None);
         }
-        store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
+        store.write(&[WriterMessage::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
     }
 
     fn days(path: &Path, since: Option<Timestamp>, until: Timestamp, zone: &str) -> Vec<DayTotals> {
@@ -285,7 +285,7 @@ mod tests {
         assert!(before.0 > Some(3), "{before:?}");
         let mut late = transition(1, 9000, Phase::Ready, "x");
         late.transition.summary.result = TurnResult::None;
-        store.write(&[Message::Record(Arc::new(Record::Transition(late)))], at(20_000)).unwrap();
+        store.write(&[WriterMessage::Record(Arc::new(Record::Transition(late)))], at(20_000)).unwrap();
         assert!(kept_rows(&path).1 < before.1, "{before:?}");
         add_up_all(&mut store, at(20_000));
         assert_eq!(kept_rows(&path), before);

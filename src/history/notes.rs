@@ -73,7 +73,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{at, place, state, store, terminal, transition};
-    use super::super::writer::Message;
+    use super::super::writer::WriterMessage;
     use super::*;
     use crate::history::{Record, TransitionRecord};
     use crate::ids::TerminalKey;
@@ -110,7 +110,7 @@ mod tests {
             let said = Some(super::super::record::PublicState::Agent(Box::new(said)));
             let record = TransitionRecord { state: said, ..transition(pane, second, Phase::Ready, "screen") };
             let record = if left { Record::Left(record) } else { Record::Transition(record) };
-            store.write(&[Message::Record(Arc::new(record))], at(second)).unwrap();
+            store.write(&[WriterMessage::Record(Arc::new(record))], at(second)).unwrap();
         };
         write(1, 1, false, false);
         assert_eq!(texts(&path).len(), 2, "it goes on");

@@ -133,7 +133,7 @@ impl History {
         let (queue, questions) = mpsc::channel();
         let (answers, receiver) = unbounded_channel();
         let file = self.path().map(|path| FollowedFile::new(path.to_owned()));
-        let answering = Answering { file, profiles, recorded: RecordedTranscript::default() };
+        let answering = QuestionThread { file, profiles, recorded: RecordedTranscript::default() };
         let thread =
             thread::Builder::new().name("questions".to_owned()).spawn(move || answering.run(&questions, &answers));
         if let Err(error) = thread {
@@ -144,7 +144,7 @@ impl History {
 }
 
 /// Answers from one history.
-struct Answering {
+struct QuestionThread {
     /// Its version is the one of which was told last; `None` when no history is kept.
     file: Option<FollowedFile>,
     profiles: Arc<ProfileSet>,
@@ -152,7 +152,7 @@ struct Answering {
     recorded: RecordedTranscript,
 }
 
-impl Answering {
+impl QuestionThread {
     fn run(mut self, questions: &Receiver<HistoryQuestion>, answers: &UnboundedSender<Answer>) {
         while let Ok(question) = questions.recv() {
             let answer = match question {

@@ -13,7 +13,7 @@ use super::hours::hour_of;
 use super::identity::{Owner, terminal_row, terminal_row_for};
 use super::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use super::summary::ServerSummary;
-use super::writer::Message;
+use super::writer::WriterMessage;
 use super::{hours, notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::operation::Operation;
@@ -119,7 +119,7 @@ impl Store {
     ///
     /// # Errors
     /// Nothing was written.
-    pub(super) fn write(&mut self, messages: &[Message], now: Timestamp) -> Result<(), Trouble> {
+    pub(super) fn write(&mut self, messages: &[WriterMessage], now: Timestamp) -> Result<(), Trouble> {
         self.transact(now, |batch| messages.iter().try_for_each(|message| batch.message(message)))
     }
 
@@ -165,14 +165,14 @@ impl Store {
     fn transact(
         &mut self,
         now: Timestamp,
-        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Trouble>,
+        work: impl FnOnce(&mut StoreBatch<'_>) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let transaction = self.opened.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // What a failed transaction changed of what is watched must not stay.
         let watching = self.watching.clone();
-        let mut batch = Batch { transaction, codec: &mut self.codec, owner: &self.owner, watching, now };
+        let mut batch = StoreBatch { transaction, codec: &mut self.codec, owner: &self.owner, watching, now };
         work(&mut batch)?;
-        let Batch { transaction, watching, .. } = batch;
+        let StoreBatch { transaction, watching, .. } = batch;
         transaction.commit()?;
         self.watching = watching;
         if self.log.is_none() {
@@ -183,7 +183,7 @@ impl Store {
 }
 
 /// One transaction in the making. When a part of it fails, all of it is to be given up.
-struct Batch<'a> {
+struct StoreBatch<'a> {
     transaction: Transaction<'a>,
     codec: &'a mut Codec,
     owner: &'a Owner,
@@ -191,22 +191,22 @@ struct Batch<'a> {
     now: Timestamp,
 }
 
-impl Batch<'_> {
-    fn message(&mut self, message: &Message) -> Result<(), Trouble> {
+impl StoreBatch<'_> {
+    fn message(&mut self, message: &WriterMessage) -> Result<(), Trouble> {
         match message {
-            Message::Record(record) => return self.record(record),
-            Message::InputBegun { uid, operation } => return self.input_begun(uid, operation),
-            Message::InputDelivered { uid, at } => {
+            WriterMessage::Record(record) => return self.record(record),
+            WriterMessage::InputBegun { uid, operation } => return self.input_begun(uid, operation),
+            WriterMessage::InputDelivered { uid, at } => {
                 let sql = "INSERT INTO submissions (at, input) SELECT ?1, record FROM inputs WHERE uid = ?2";
                 self.sql(sql)?.execute(params![at.as_millis(), uid])?;
             }
-            Message::InputEnded { uid, outcome, at } => {
+            WriterMessage::InputEnded { uid, outcome, at } => {
                 let sql = "UPDATE inputs SET outcome = ?1, detail = ?2, ended_at = ?3 WHERE uid = ?4";
                 self.sql(sql)?.execute(params![outcome.word(), outcome.detail(), at.as_millis(), uid])?;
             }
-            Message::Summary(summary) => return summary.write(&self.transaction, self.owner),
-            Message::Lead(server, held) => return self.lead(server, held.as_ref()),
-            Message::Flush(_) => {}
+            WriterMessage::Summary(summary) => return summary.write(&self.transaction, self.owner),
+            WriterMessage::Lead(server, held) => return self.lead(server, held.as_ref()),
+            WriterMessage::Flush(_) => {}
         }
         Ok(())
     }

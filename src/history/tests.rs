@@ -80,8 +80,8 @@ pub(super) fn transition(pane: u32, seconds: i64, phase: Phase, screen: &str) ->
     }
 }
 
-pub(super) fn message(pane: u32, seconds: i64, phase: Phase, screen: &str) -> Message {
-    Message::Record(Arc::new(Record::Transition(transition(pane, seconds, phase, screen))))
+pub(super) fn message(pane: u32, seconds: i64, phase: Phase, screen: &str) -> WriterMessage {
+    WriterMessage::Record(Arc::new(Record::Transition(transition(pane, seconds, phase, screen))))
 }
 
 /// A directory with a place for a history.
@@ -104,7 +104,7 @@ pub(super) fn follower(path: &Path, owner: &str, now: Timestamp) -> Store {
 }
 
 pub(super) fn lead(store: &mut Store, held: Held, now: Timestamp) {
-    store.write(&[Message::Lead(ServerId::default(), Some(held))], now).unwrap();
+    store.write(&[WriterMessage::Lead(ServerId::default(), Some(held))], now).unwrap();
 }
 
 pub(super) fn count(path: &Path, table: &str) -> i64 {
@@ -213,7 +213,7 @@ fn filters_take_what_they_say() {
     }
     let action =
         Record::Action { key: None, name: String::new(), at: at(20), action: OperatorAction::of_word("muted") };
-    store.write(&[Message::Record(Arc::new(action))], at(20)).unwrap();
+    store.write(&[WriterMessage::Record(Arc::new(action))], at(20)).unwrap();
     let mut reader = Reader::open(&path).unwrap();
     let mut times = |filter: RecordFilter| -> Vec<i64> {
         let seconds = |record: &Stored| (record.at.as_millis() - at(0).as_millis()) / 1000;

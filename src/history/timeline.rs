@@ -83,7 +83,7 @@ pub fn timeline(
     from: Timestamp,
     to: Timestamp,
 ) -> Vec<TimelineSpan> {
-    let mut line = Line { done: Vec::new(), at: from, end: to };
+    let mut line = TimelineBuilder { done: Vec::new(), at: from, end: to };
     for (begin, end) in merged(watched) {
         line.until(begin, Holder::Unwatched);
         // Of what was before, the last one says who had the turn at the beginning.
@@ -142,13 +142,13 @@ fn merged(watched: &[(Timestamp, Timestamp)]) -> Vec<(Timestamp, Timestamp)> {
 }
 
 /// A time line in the making.
-struct Line {
+struct TimelineBuilder {
     done: Vec<TimelineSpan>,
     at: Timestamp,
     end: Timestamp,
 }
 
-impl Line {
+impl TimelineBuilder {
     fn until(&mut self, to: Timestamp, holder: Holder) {
         let to = to.min(self.end);
         if to <= self.at {

@@ -101,7 +101,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{at, message, place, state, store, transition};
-    use super::super::writer::Message;
+    use super::super::writer::WriterMessage;
     use super::super::{PublicState, Record};
     use super::*;
     use crate::state::{Fact, FactSource, FactValue, Phase};
@@ -120,7 +120,7 @@ mod tests {
             state.terminal.label = Some("shop".to_owned());
             let mut record = transition(1, seconds, Phase::Ready, "x");
             record.state = Some(PublicState::Agent(Box::new(state)));
-            store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
+            store.write(&[WriterMessage::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
         };
         for (seconds, session, tokens, is_seen) in [
             // It is there before anyone watches, and which session it is shows a moment later.

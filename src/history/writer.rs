@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// What the thread is sent.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum WriterMessage {
     Record(Arc<Record>),
     InputBegun {
         uid: String,
@@ -53,15 +53,15 @@ pub(super) enum Message {
     Flush(tokio::sync::oneshot::Sender<bool>),
 }
 
-impl Message {
+impl WriterMessage {
     /// Whether another process waits for this, so that it is written at once.
     const fn is_urgent(&self) -> bool {
-        !matches!(self, Message::Record(_) | Message::Summary(_))
+        !matches!(self, WriterMessage::Record(_) | WriterMessage::Summary(_))
     }
 
     /// Lets go of it; who waits for a flush is answered.
     fn settle(self, is_written: bool) {
-        if let Message::Flush(sender) = self {
+        if let WriterMessage::Flush(sender) = self {
             // Whoever asked may have given up waiting.
             let _ = sender.send(is_written);
         }
@@ -84,7 +84,7 @@ pub(super) struct Writer {
     /// What a store knew that was closed because of trouble.
     watching: Watching,
     /// What is not written yet, oldest first.
-    pending: Vec<Message>,
+    pending: Vec<WriterMessage>,
     next_beat: Instant,
     /// When this process was stopped or its machine suspended, until that is written.
     stopped: Option<Timestamp>,
@@ -126,7 +126,7 @@ impl Writer {
     }
 
     /// Writes what comes until nobody can send any more; `progress` hears of each batch.
-    pub(super) fn run(mut self, messages: &Receiver<Message>, progress: &SyncSender<()>) {
+    pub(super) fn run(mut self, messages: &Receiver<WriterMessage>, progress: &SyncSender<()>) {
         loop {
             let open = self.gather(messages);
             if self.work(!open) {
@@ -145,7 +145,7 @@ impl Writer {
     }
 
     /// Takes messages until a batch is worth writing or something else is due; whether more can come.
-    fn gather(&mut self, messages: &Receiver<Message>) -> bool {
+    fn gather(&mut self, messages: &Receiver<WriterMessage>) -> bool {
         let mut until = match self.store.is_none() || !self.pending.is_empty() {
             true => self.not_before,
             // Nothing may be tried before, so that a beat which is overdue does not turn in circles.
@@ -287,8 +287,9 @@ impl Writer {
 
     /// Tells those who wait for a flush.
     fn answer(&mut self, written: bool) {
-        let (flushes, rest): (Vec<Message>, Vec<Message>) =
-            std::mem::take(&mut self.pending).into_iter().partition(|message| matches!(message, Message::Flush(_)));
+        let (flushes, rest): (Vec<WriterMessage>, Vec<WriterMessage>) = std::mem::take(&mut self.pending)
+            .into_iter()
+            .partition(|message| matches!(message, WriterMessage::Flush(_)));
         self.pending = rest;
         flushes.into_iter().for_each(|flush| flush.settle(written));
     }
@@ -300,7 +301,7 @@ const BEAT_TIME: Duration = Duration::from_millis(BEAT.as_millis());
 /// reason of its own must not hold up the others, so after such a failure each goes alone, and those that fail are lost.
 fn write(
     store: &mut Store,
-    pending: &mut Vec<Message>,
+    pending: &mut Vec<WriterMessage>,
     health: &Mutex<HistoryHealth>,
     at: Timestamp,
 ) -> Result<(), Trouble> {
@@ -323,8 +324,8 @@ fn write(
 /// Writes messages one by one; how many of them are lost. After an error those are still pending that were not written,
 /// and only those: what is in the file must not come into it a second time.
 fn write_each(
-    pending: &mut Vec<Message>,
-    mut write: impl FnMut(&Message) -> Result<(), Trouble>,
+    pending: &mut Vec<WriterMessage>,
+    mut write: impl FnMut(&WriterMessage) -> Result<(), Trouble>,
 ) -> Result<u64, Trouble> {
     let all = pending.len();
     let (mut refused, mut trouble) = (Vec::new(), None);
@@ -371,16 +372,16 @@ mod tests {
         Writer::new(path, Owner::named("a"), limits, HistoryOptions::default(), health)
     }
 
-    fn flush() -> (Message, tokio::sync::oneshot::Receiver<bool>) {
+    fn flush() -> (WriterMessage, tokio::sync::oneshot::Receiver<bool>) {
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        (Message::Flush(sender), receiver)
+        (WriterMessage::Flush(sender), receiver)
     }
 
     #[test]
     fn what_is_written_stays_written_when_the_upkeep_fails() {
         let (_directory, path) = place();
         let mut writer = writer(path.clone());
-        writer.pending.push(Message::Lead(ServerId::default(), Some(Held::ALWAYS)));
+        writer.pending.push(WriterMessage::Lead(ServerId::default(), Some(Held::ALWAYS)));
         assert!(writer.work(false), "the file is made");
         let rename = |from: &str, to: &str| {
             let sql = format!("ALTER TABLE {from} RENAME TO {to}");
@@ -393,8 +394,8 @@ mod tests {
         let (flush, mut answer) = flush();
         writer.pending = vec![
             message(1, 0, Phase::Ready, "x"),
-            Message::InputBegun { uid: "a.1".to_owned(), operation },
-            Message::InputDelivered { uid: "a.1".to_owned(), at: now() },
+            WriterMessage::InputBegun { uid: "a.1".to_owned(), operation },
+            WriterMessage::InputDelivered { uid: "a.1".to_owned(), at: now() },
             flush,
         ];
         for _ in 0..3 {
@@ -419,10 +420,10 @@ mod tests {
 
     #[test]
     fn of_messages_that_go_alone_only_those_are_tried_again_that_were_not_written() {
-        let delivered = |uid: &str| Message::InputDelivered { uid: uid.to_owned(), at: now() };
-        let names = |messages: &[Message]| -> Vec<String> {
-            let name = |message: &Message| match message {
-                Message::InputDelivered { uid, .. } => uid.clone(),
+        let delivered = |uid: &str| WriterMessage::InputDelivered { uid: uid.to_owned(), at: now() };
+        let names = |messages: &[WriterMessage]| -> Vec<String> {
+            let name = |message: &WriterMessage| match message {
+                WriterMessage::InputDelivered { uid, .. } => uid.clone(),
                 other => format!("{other:?}"),
             };
             messages.iter().map(name).collect()
@@ -431,13 +432,13 @@ mod tests {
         let mut pending = vec![delivered("good"), delivered("odd"), flush, delivered("last"), delivered("behind")];
         let mut written = Vec::new();
         let mut is_locked = true;
-        let mut write = |message: &Message| match message {
-            Message::InputDelivered { uid, .. } if uid == "odd" => Err(Trouble::Other("not this one".to_owned())),
-            Message::InputDelivered { uid, .. } if uid == "last" && is_locked => {
+        let mut write = |message: &WriterMessage| match message {
+            WriterMessage::InputDelivered { uid, .. } if uid == "odd" => Err(Trouble::Other("not this one".to_owned())),
+            WriterMessage::InputDelivered { uid, .. } if uid == "last" && is_locked => {
                 is_locked = false;
                 Err(Trouble::Locked)
             }
-            Message::InputDelivered { uid, .. } => {
+            WriterMessage::InputDelivered { uid, .. } => {
                 written.push(uid.clone());
                 Ok(())
             }

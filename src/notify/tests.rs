@@ -8,7 +8,7 @@ use crate::screen::PaneFacts;
 use crate::state::{Attention, Phase, State, UiContext};
 
 /// A fleet that a test changes, and what the notifier says of it.
-struct Scene {
+struct NotifyScene {
     notifier: Notifier,
     fleet: Fleet,
     /// What the fleet is taken to show.
@@ -41,7 +41,7 @@ fn key(pane: u32) -> TerminalKey {
     TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1, instance: Default::default() }
 }
 
-impl Scene {
+impl NotifyScene {
     /// Terminals `a`, `b` and `c`, which are ready and were looked at once.
     fn new(rules: Vec<NotifyRule>) -> Self {
         let mut scene = Self::unseen(rules);
@@ -125,7 +125,7 @@ fn every_kind_of_attention_is_an_occasion_by_its_word() {
 
 #[test]
 fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
-    let mut scene = Scene::unseen(vec![all_by_bell()]);
+    let mut scene = NotifyScene::unseen(vec![all_by_bell()]);
     let terminals = std::mem::take(&mut scene.terminals);
     scene.fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
     let at = scene.now;
@@ -141,7 +141,7 @@ fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
 
 #[test]
 fn what_a_first_look_finds_bit_by_bit_is_no_news() {
-    let mut scene = Scene::unseen(vec![all_by_bell()]);
+    let mut scene = NotifyScene::unseen(vec![all_by_bell()]);
     let at = scene.now;
     let listed = |fleet: &Fleet, capture: Capture| {
         let pane = |terminal: &Terminal| PaneReport {
@@ -176,7 +176,7 @@ fn what_a_first_look_finds_bit_by_bit_is_no_news() {
 
 #[test]
 fn what_stands_for_a_moment_is_told_once() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");
     assert_eq!(scene.pass(0.9), [""; 0]);
     assert_eq!(scene.pass(0.3), ["a asks for approval: Run make?"]);
@@ -185,7 +185,7 @@ fn what_stands_for_a_moment_is_told_once() {
 
 #[test]
 fn an_approval_is_told_by_what_it_is_asked_for() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.dialog(1, "Bash command\n\n  rm -rf build/\u{1b}[2Jcache\n  Clear it\n\nDo you want to proceed?\n❯ 1. Yes");
     let state = scene.state(1);
     state.assessment.ui_context = UiContext::ApprovalPrompt;
@@ -195,7 +195,7 @@ fn an_approval_is_told_by_what_it_is_asked_for() {
 
 #[test]
 fn what_flashes_by_is_not_told() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.dialog(1, "Run make?");
     scene.pass(0.5);
     scene.calm(1, Phase::Active);
@@ -204,7 +204,7 @@ fn what_flashes_by_is_not_told() {
 
 #[test]
 fn the_same_dialog_is_the_same_however_its_mark_moves_and_whatever_covers_it() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");
     assert_eq!(scene.pass(2.0).len(), 1);
     scene.dialog(1, "Run make?\n  1. Yes\n❯ 2. No");
@@ -227,7 +227,7 @@ fn the_same_dialog_is_the_same_however_its_mark_moves_and_whatever_covers_it() {
 
 #[test]
 fn each_end_of_a_turn_is_told() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     for _ in 0..2 {
         scene.finished(2);
         assert_eq!(scene.pass(10.0), ["b has finished: All done"]);
@@ -238,7 +238,7 @@ fn each_end_of_a_turn_is_told() {
 
 #[test]
 fn what_was_there_from_the_start_is_no_news_but_a_new_terminal_is() {
-    let mut scene = Scene::unseen(vec![all_by_bell()]);
+    let mut scene = NotifyScene::unseen(vec![all_by_bell()]);
     scene.dialog(1, "Run make?");
     let late = scene.terminals.remove(2);
     assert_eq!(scene.pass(10.0), [""; 0]);
@@ -249,7 +249,7 @@ fn what_was_there_from_the_start_is_no_news_but_a_new_terminal_is() {
 
 #[test]
 fn nothing_is_told_of_what_is_muted_or_in_view() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.muted.insert(key(1));
     scene.looks_at = Some(key(2));
     (1..=3).for_each(|pane| scene.dialog(pane, "Run make?"));
@@ -261,7 +261,7 @@ fn nothing_is_told_of_what_is_muted_or_in_view() {
 
 #[test]
 fn everything_can_be_muted() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.finished(1);
     scene.pass(2.0);
     scene.finished(2);
@@ -276,7 +276,7 @@ fn everything_can_be_muted() {
 
 #[test]
 fn a_rule_keeps_its_distance_and_tells_the_rest_together() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.dialog(1, "Run make?");
     assert_eq!(scene.pass(1.5).len(), 1);
     scene.dialog(2, "Run it?");
@@ -297,7 +297,7 @@ fn a_rule_keeps_its_distance_and_tells_the_rest_together() {
 fn a_rule_is_about_its_terminals_and_occasions() {
     let only =
         NotifyRule { terminal: Some(Pattern::new("[bc]").unwrap()), ..rule(&[Occasion::Approval], &[Means::Bell]) };
-    let mut scene = Scene::new(vec![only]);
+    let mut scene = NotifyScene::new(vec![only]);
     scene.dialog(1, "Run make?");
     scene.dialog(2, "Run make?");
     scene.finished(3);
@@ -310,7 +310,7 @@ fn one_notice_rings_once_however_many_rules_match() {
         command: vec![program.to_owned()],
         ..rule(Occasion::ALL, &[Means::Bell, Means::Command])
     };
-    let mut scene = Scene::new(vec![all_by_bell(), command("one"), command("two")]);
+    let mut scene = NotifyScene::new(vec![all_by_bell(), command("one"), command("two")]);
     scene.dialog(1, "Run make?");
     let mut by = Vec::new();
     for _ in 0..20 {
@@ -326,11 +326,11 @@ fn one_notice_rings_once_however_many_rules_match() {
 
 #[test]
 fn who_takes_over_tells_what_the_leader_has_not() {
-    let told = |scene: &mut Scene| {
+    let told = |scene: &mut NotifyScene| {
         let notices = scene.notifier.take_handled();
         notices.into_iter().map(|notice| notice.text).collect::<Vec<_>>()
     };
-    let (mut leader, mut other) = (Scene::new(vec![all_by_bell()]), Scene::new(vec![all_by_bell()]));
+    let (mut leader, mut other) = (NotifyScene::new(vec![all_by_bell()]), NotifyScene::new(vec![all_by_bell()]));
     other.leads = false;
     leader.looks_at = Some(key(2));
     for scene in [&mut leader, &mut other] {
@@ -383,7 +383,7 @@ fn quiet_hours_are_silent_also_over_midnight() {
 
 #[test]
 fn a_notice_is_one_harmless_line_and_json_for_programs() {
-    let mut scene = Scene::new(vec![all_by_bell()]);
+    let mut scene = NotifyScene::new(vec![all_by_bell()]);
     let evil = format!("Run\u{1b}]9;x\u{7}\u{9c}\n\tthat? {}", "long ".repeat(100));
     scene.dialog(1, &evil);
     scene.state(1).activity = Some(evil);

@@ -34,7 +34,7 @@ impl Patience {
 }
 
 /// Why following an owner ended.
-pub(super) enum Followed {
+pub(super) enum FollowEnd {
     Ended(End),
     /// It ended or gave way before it said anything.
     Nothing,
@@ -98,7 +98,7 @@ pub(super) async fn follow(
     task: &mut WatchTask,
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
     Patience { first: limit, silence }: Patience,
-) -> Followed {
+) -> FollowEnd {
     let hello = task.settings.hello(&task.server);
     let began = Instant::now();
     let (mut lines, mut writer, first) = match tokio::time::timeout(limit, greet(stream, &hello)).await {
@@ -106,29 +106,29 @@ pub(super) async fn follow(
         Ok(Err(error)) => {
             tracing::debug!(%error, server = %task.server, "the owner ended while it was greeted");
             return match error.kind() {
-                io::ErrorKind::InvalidData => Followed::Refused(OTHER_VERSION.to_owned()),
-                _ => Followed::Nothing,
+                io::ErrorKind::InvalidData => FollowEnd::Refused(OTHER_VERSION.to_owned()),
+                _ => FollowEnd::Nothing,
             };
         }
         // Time in which this process was stopped says nothing of the owner.
-        Err(_) if began.elapsed() > limit + SLACK => return Followed::Ended(End::Changed),
-        Err(_) => return Followed::Frozen,
+        Err(_) if began.elapsed() > limit + SLACK => return FollowEnd::Ended(End::Changed),
+        Err(_) => return FollowEnd::Frozen,
     };
     let (checkpoint, panes, needs_nobody) = match first {
         OwnerMessage::Checkpoint { checkpoint, panes, rank } => {
             (checkpoint, panes, rank.max(task.settings.rank) == Rank::Background)
         }
-        OwnerMessage::Refused { why } => return Followed::Refused(why),
-        _ => return Followed::Refused(OTHER_VERSION.to_owned()),
+        OwnerMessage::Refused { why } => return FollowEnd::Refused(why),
+        _ => return FollowEnd::Refused(OTHER_VERSION.to_owned()),
     };
     if task.set_role(Role::Client, None).await == End::Closed {
-        return Followed::Ended(End::Closed);
+        return FollowEnd::Ended(End::Closed);
     }
     task.known = checkpoint.terminals().cloned().collect();
     let mut last = Last { panes: LastPanes::new(panes), tasks: None };
     let server = task.server.clone();
     if task.hand_on(Input::Checkpoint { server: server.clone(), checkpoint }).await == End::Closed {
-        return Followed::Ended(End::Closed);
+        return FollowEnd::Ended(End::Closed);
     }
     loop {
         let asked = tokio::select! {
@@ -136,7 +136,7 @@ pub(super) async fn follow(
                 let told = match next {
                     Ok(Ok(Some(told))) => told,
                     // After silence it is asked anew: perhaps it was this process that was stopped.
-                    Err(_) | Ok(Ok(None) | Err(_)) => return Followed::Ended(End::Changed),
+                    Err(_) | Ok(Ok(None) | Err(_)) => return FollowEnd::Ended(End::Changed),
                 };
                 if !needs_nobody {
                     task.mark_used();
@@ -149,7 +149,7 @@ pub(super) async fn follow(
                     },
                 };
                 if handed == End::Closed {
-                    return Followed::Ended(End::Closed);
+                    return FollowEnd::Ended(End::Closed);
                 }
                 continue;
             }
@@ -159,7 +159,7 @@ pub(super) async fn follow(
                 LocalEvent::Handled(_) => None,
                 LocalEvent::Wake => Some(ClientMessage::Wake),
             },
-            () = task.events.closed() => return Followed::Ended(End::Closed),
+            () = task.events.closed() => return FollowEnd::Ended(End::Closed),
         };
         let Some(asked) = asked else { continue };
         let sent = match line(&asked) {
@@ -167,7 +167,7 @@ pub(super) async fn follow(
             Err(error) => Err(error),
         };
         if sent.is_err() {
-            return Followed::Ended(End::Changed);
+            return FollowEnd::Ended(End::Changed);
         }
     }
 }

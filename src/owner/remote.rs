@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::broadcast;
 
-use super::client::{Followed, Patience, ask, follow};
+use super::client::{FollowEnd, Patience, ask, follow};
 use super::lease::LeasePath;
 use super::wire::{ClientMessage, Hello, Lines, OwnerMessage, PROTOCOL, WriteHalf, halves, line};
 use super::{End, Rank, Settings, WatchTask};
@@ -140,9 +140,9 @@ impl WatchTask {
                 Ok(stream) => {
                     let began = Instant::now();
                     let why = match follow(&mut self, stream, Patience::FAR).await {
-                        Followed::Ended(End::Closed) => return,
-                        Followed::Refused(why) => why,
-                        Followed::Ended(End::Changed) | Followed::Nothing | Followed::Frozen => {
+                        FollowEnd::Ended(End::Closed) => return,
+                        FollowEnd::Refused(why) => why,
+                        FollowEnd::Ended(End::Changed) | FollowEnd::Nothing | FollowEnd::Frozen => {
                             format!("the connection to {} was lost", remote.endpoint.place())
                         }
                     };
@@ -166,10 +166,10 @@ impl WatchTask {
 }
 
 /// Something that the owner's clients on this machine read in the history, for those on others: a message, and of which server.
-pub type News = (ServerId, Arc<[u8]>);
+pub type RelayedInput = (ServerId, Arc<[u8]>);
 
 /// What an input is to clients on other machines, if anything.
-pub fn news(input: Input) -> Option<News> {
+pub fn news(input: Input) -> Option<RelayedInput> {
     let server = match &input {
         Input::Submitted { key, .. } | Input::Seen { key } => key.server.clone(),
         Input::Noted(kept) => kept.key.server.clone(),
@@ -195,11 +195,11 @@ pub trait Admission: Sync {
 pub struct Relay {
     settings: Settings,
     servers: Vec<ServerId>,
-    news: broadcast::Sender<News>,
+    news: broadcast::Sender<RelayedInput>,
 }
 
 impl Relay {
-    pub fn new(settings: Settings, servers: Vec<ServerId>, news: broadcast::Sender<News>) -> Self {
+    pub fn new(settings: Settings, servers: Vec<ServerId>, news: broadcast::Sender<RelayedInput>) -> Self {
         Self { settings, servers, news }
     }
 

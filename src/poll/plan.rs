@@ -22,7 +22,7 @@ use crate::time::{Span, Timestamp};
 use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
 
 pub(super) use pane::Suspect;
-use pane::{CaptureNeed, Pane};
+use pane::{CaptureNeed, PaneMemory};
 use tasks::Gathering;
 pub(super) use tasks::{OtherSession, TaskSession};
 
@@ -35,7 +35,7 @@ pub(super) struct ServerMemory {
     own: Own,
     server_pid: u32,
     instance: ServerInstance,
-    panes: BTreeMap<(PaneId, u32), Pane>,
+    panes: BTreeMap<(PaneId, u32), PaneMemory>,
     /// The sessions that the operator chose to be tasks.
     adopted: BTreeSet<String>,
     /// The pane that stands for each window, by the window's number.
@@ -264,7 +264,7 @@ impl ServerMemory {
             });
         }
         self.pace.looked(changed);
-        let owes = self.panes.values().any(Pane::awaits_exit_status);
+        let owes = self.panes.values().any(PaneMemory::awaits_exit_status);
         let owes_exit_status = owes.then_some(self.server_pid);
         let (replaced, tasks) = (std::mem::take(&mut self.replaced), gathering.finish(&sessions, &look.panes));
         PollReport { panes, replaced, tasks, sessions, known, others, owes_exit_status }

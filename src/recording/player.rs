@@ -25,11 +25,11 @@ pub struct Frame {
 /// a resize, another program, an addition to a record, the end. Input, truth and other markers are passed over.
 pub struct Player<'a> {
     events: std::iter::Peekable<std::slice::Iter<'a, RecordedEvent>>,
-    terminal: vt100::Parser<Heard>,
+    terminal: vt100::Parser<EmulatorCalls>,
     /// tmux's `pane_current_command`; `None` until a marker tells it.
     command: Option<&'a str>,
     exit: Option<i32>,
-    copied: Copied,
+    copied: CopiedScreen,
 }
 
 impl<'a> Player<'a> {
@@ -38,10 +38,10 @@ impl<'a> Player<'a> {
         let (rows, columns) = sides(recording.header.size);
         Self {
             events: recording.events.iter().peekable(),
-            terminal: vt100::Parser::new_with_callbacks(rows, columns, 0, Heard::default()),
+            terminal: vt100::Parser::new_with_callbacks(rows, columns, 0, EmulatorCalls::default()),
             command: None,
             exit: None,
-            copied: Copied::default(),
+            copied: CopiedScreen::default(),
         }
     }
 
@@ -111,13 +111,13 @@ impl Iterator for Player<'_> {
 /// The last copy of the emulator's screen. Copying cells takes most of the time of a replay, so that only the rows that
 /// changed are copied.
 #[derive(Default)]
-struct Copied {
+struct CopiedScreen {
     screen: Option<Arc<Screen>>,
     /// Each row as the emulator writes it in one go, to find the rows that changed.
     written: Vec<String>,
 }
 
-impl Copied {
+impl CopiedScreen {
     /// The screen as it is now. While nothing changes it stays the same allocation, so that whoever compares two
     /// screens finds that out at once.
     fn update(&mut self, terminal: &vt100::Screen, printed: bool) -> Arc<Screen> {
@@ -149,12 +149,12 @@ fn size_of_screen(screen: &Screen) -> (u16, usize) {
 
 /// What the terminal emulator only calls out.
 #[derive(Default)]
-struct Heard {
+struct EmulatorCalls {
     title: String,
     bell: bool,
 }
 
-impl vt100::Callbacks for Heard {
+impl vt100::Callbacks for EmulatorCalls {
     fn audible_bell(&mut self, _: &mut vt100::Screen) {
         self.bell = true;
     }

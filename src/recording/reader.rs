@@ -35,7 +35,7 @@ impl Recording {
 
     /// Reads the bytes of a file; `source` is its name in errors.
     pub fn parse(source: &str, bytes: &[u8]) -> Result<Self, RecordingError> {
-        let mut reader = Reader { source, line: 0, format: Format::V3, at: 0.0 };
+        let mut reader = LineReader { source, line: 0, format: TimeFormat::V3, at: 0.0 };
         let mut lines = bytes.split(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
         reader.line = 1;
@@ -55,17 +55,17 @@ impl Recording {
 
 /// How times are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum TimeFormat {
     /// Seconds since the start.
     V2,
     /// Seconds since the event before.
     V3,
 }
 
-struct Reader<'a> {
+struct LineReader<'a> {
     source: &'a str,
     line: usize,
-    format: Format,
+    format: TimeFormat,
     /// The time of the last event, in seconds since the start.
     at: f64,
 }
@@ -88,7 +88,7 @@ struct RawTerm {
     rows: u64,
 }
 
-impl Reader<'_> {
+impl LineReader<'_> {
     fn header(&mut self, line: &[u8]) -> Result<Header, RecordingError> {
         let text = self.text(line)?;
         if text.trim().is_empty() {
@@ -109,7 +109,7 @@ impl Reader<'_> {
                 return Err(self.wrong(format!("asciicast version {version} is not supported, only 3 and 2")));
             }
         };
-        self.format = if raw.version == 3 { Format::V3 } else { Format::V2 };
+        self.format = if raw.version == 3 { TimeFormat::V3 } else { TimeFormat::V2 };
         let (tool, version, situation) = names(raw.command.as_deref(), &raw.tags);
         // A time outside of what a moment can hold says nothing.
         let began = raw
@@ -155,7 +155,7 @@ impl Reader<'_> {
         if time < 0.0 {
             return Err(self.wrong(format!("negative time {time}")));
         }
-        let at = if self.format == Format::V3 { self.at + time } else { time };
+        let at = if self.format == TimeFormat::V3 { self.at + time } else { time };
         if at < self.at {
             return Err(self.wrong(format!("time runs backwards, from {} to {at}", self.at)));
         }

@@ -104,7 +104,7 @@ pub fn score(
     let labelled = Truth::of(recording, source_name)?;
     let mut truth = labelled.clone();
     doubts.apply(source_name, &mut truth);
-    let mut answers = Answers::default();
+    let mut answers = PublishedValues::default();
     replay(recording, profiles, options, |at, state| answers.take(at, state));
     let end = recording.duration();
     let mut score = compare(&truth, &answers, end, options.settings.tracker.settle);
@@ -114,18 +114,18 @@ pub fn score(
 
 /// Scores what was said of a live terminal until `end`: states with the times since the truth began, oldest first.
 pub fn score_live(truth: &Truth, states: &[(Span, State)], end: Span, settle: Span) -> Score {
-    let mut answers = Answers::default();
+    let mut answers = PublishedValues::default();
     states.iter().for_each(|(at, state)| answers.take(*at, state));
     compare(truth, &answers, end, settle)
 }
 
 /// The published values of each field, each from one time in milliseconds until the next.
 #[derive(Clone, Debug, Default)]
-struct Answers {
+struct PublishedValues {
     fields: [Vec<(u64, &'static str)>; Field::ALL.len()],
 }
 
-impl Answers {
+impl PublishedValues {
     fn take(&mut self, at: Span, state: &State) {
         for &field in Field::ALL {
             self.set(field, at, answer(field, state));
@@ -180,7 +180,7 @@ fn fits(field: Field, truth: &str, answer: &str) -> bool {
     }
 }
 
-fn compare(truth: &Truth, answers: &Answers, duration: Span, settle: Span) -> Score {
+fn compare(truth: &Truth, answers: &PublishedValues, duration: Span, settle: Span) -> Score {
     let mut score = Score {
         duration,
         tallies: Default::default(),

@@ -8,7 +8,7 @@ use super::{Color, Row, RowBuilder, Screen, Style, is_plain};
 /// Reads the rows that `capture-pane -p -e` printed. tmux carries the style over from row to row.
 pub(super) fn read(bytes: &[u8], columns: u16, rows: u16) -> Screen {
     let limit = usize::from(rows);
-    let mut reader = Reader { columns, limit, done: Vec::with_capacity(limit), ..Reader::default() };
+    let mut reader = CaptureReader { columns, limit, done: Vec::with_capacity(limit), ..CaptureReader::default() };
     Parser::new().advance(&mut reader, bytes);
     if reader.column > 0 || reader.done.len() < reader.limit {
         reader.end_row();
@@ -18,7 +18,7 @@ pub(super) fn read(bytes: &[u8], columns: u16, rows: u16) -> Screen {
 }
 
 #[derive(Default)]
-struct Reader {
+struct CaptureReader {
     columns: u16,
     limit: usize,
     column: u16,
@@ -27,7 +27,7 @@ struct Reader {
     done: Vec<Row>,
 }
 
-impl Reader {
+impl CaptureReader {
     fn end_row(&mut self) {
         let row = self.row.finish();
         if self.done.len() < self.limit {
@@ -37,7 +37,7 @@ impl Reader {
     }
 }
 
-impl Perform for Reader {
+impl Perform for CaptureReader {
     fn print(&mut self, c: char) {
         let width = if is_plain(c) { 1 } else { u16::try_from(c.width().unwrap_or(0)).unwrap_or(0) };
         // A row wider than the pane comes from a pane that was resized between listing and capture; the surplus

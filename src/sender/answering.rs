@@ -58,9 +58,9 @@ pub(super) struct Answering<'a> {
     seen: &'a Dialog,
     reply: &'a Reply,
     limits: StepLimits,
-    stage: Stage,
+    stage: AnswerStage,
     /// The stage before, which counts again when what was to be pressed was not.
-    previous: Stage,
+    previous: AnswerStage,
     /// The review of what was handed in, once it is the dialog that is answered.
     review: Option<Dialog>,
     /// Since when the stage is on.
@@ -68,7 +68,7 @@ pub(super) struct Answering<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Stage {
+enum AnswerStage {
     First,
     /// The mark is on its way to an option, one step at a time.
     Moving {
@@ -112,47 +112,55 @@ enum Enter {
 
 impl<'a> Answering<'a> {
     pub(super) fn new(seen: &'a Dialog, reply: &'a Reply, limits: StepLimits) -> Self {
-        Self { seen, reply, limits, stage: Stage::First, previous: Stage::First, review: None, since: Span::ZERO }
+        Self {
+            seen,
+            reply,
+            limits,
+            stage: AnswerStage::First,
+            previous: AnswerStage::First,
+            review: None,
+            since: Span::ZERO,
+        }
     }
 
     /// Takes in a look at the terminal, `now` after the beginning.
     pub(super) fn saw(&mut self, look: &DialogFrame, now: Span) -> AnswerStep {
         if now.as_millis() >= self.limits.reaction.as_millis().saturating_mul(LONGEST) {
-            if self.stage == Stage::First {
+            if self.stage == AnswerStage::First {
                 return AnswerStep::End(Refusal::Obstacle(crate::tmux::Obstacle::Changed).into());
             }
             return AnswerStep::End(unverified("the dialog comes and goes"));
         }
         let same = look.dialog.as_ref().filter(|dialog| self.is_same(dialog));
         match self.stage.clone() {
-            Stage::First => match (&look.dialog, same) {
+            AnswerStage::First => match (&look.dialog, same) {
                 (None, _) => AnswerStep::End(Refusal::NoDialog.into()),
                 (Some(_), None) => AnswerStep::End(Refusal::AnotherDialog.into()),
                 (Some(_), Some(dialog)) if !dialog.typed.is_empty() => AnswerStep::End(Refusal::Begun.into()),
                 (Some(_), Some(dialog)) => self.begin(dialog, now),
             },
-            Stage::Moving { to, at } => self.moving(same, to, at, now),
-            Stage::Ticking { pressed } => self.ticking(same, pressed, now),
-            Stage::HandingIn { distance } => self.handing_in(same, distance, now),
-            Stage::ToText { at } => self.reach_text(same, at, now),
-            Stage::Typed => self.typed(same, now),
-            Stage::Closing { enter, was_taken } => match same {
+            AnswerStage::Moving { to, at } => self.moving(same, to, at, now),
+            AnswerStage::Ticking { pressed } => self.ticking(same, pressed, now),
+            AnswerStage::HandingIn { distance } => self.handing_in(same, distance, now),
+            AnswerStage::ToText { at } => self.reach_text(same, at, now),
+            AnswerStage::Typed => self.typed(same, now),
+            AnswerStage::Closing { enter, was_taken } => match same {
                 Some(dialog) => self.closing(dialog, enter, was_taken, now),
                 None => {
-                    self.go(Stage::Gone { enter, was_taken }, now);
+                    self.go(AnswerStage::Gone { enter, was_taken }, now);
                     self.look()
                 }
             },
             // A screen that is only half drawn shows no dialog either.
-            Stage::Gone { was_taken, .. } if same.is_some() => {
+            AnswerStage::Gone { was_taken, .. } if same.is_some() => {
                 // It may as well be the next one that asks the same: no second key for it.
-                self.go(Stage::Closing { enter: None, was_taken }, now);
+                self.go(AnswerStage::Closing { enter: None, was_taken }, now);
                 self.look()
             }
-            Stage::Gone { .. } => {
+            AnswerStage::Gone { .. } => {
                 if let Some(review) = look.dialog.as_ref().filter(|dialog| self.reviews(dialog)) {
                     self.review = Some(review.clone());
-                    self.go(Stage::Closing { enter: None, was_taken: review.taken }, now);
+                    self.go(AnswerStage::Closing { enter: None, was_taken: review.taken }, now);
                     return AnswerStep::Press(vec![Key::enter()]);
                 }
                 let late = self.waited(now) >= self.limits.enter_again.as_millis();
@@ -173,7 +181,7 @@ impl<'a> Answering<'a> {
     /// Takes in that nothing was pressed, as the terminal was not as it was seen any more: it is looked at again.
     pub(super) fn undelivered(&mut self) -> AnswerStep {
         self.stage = self.previous.clone();
-        if matches!(self.stage, Stage::Gone { .. }) {
+        if matches!(self.stage, AnswerStage::Gone { .. }) {
             self.review = None;
         }
         self.look()
@@ -184,10 +192,10 @@ impl<'a> Answering<'a> {
         let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
         match self.stage {
-            Stage::First => refusal.into(),
+            AnswerStage::First => refusal.into(),
             // The keys were on their way; a pane that is gone because of them has taken them.
-            Stage::Closing { .. } | Stage::Gone { .. } if gone => accepted(After::Gone),
-            Stage::Moving { .. } if !unheard => not_taken(&format!("Enter was not pressed: {refusal}")),
+            AnswerStage::Closing { .. } | AnswerStage::Gone { .. } if gone => accepted(After::Gone),
+            AnswerStage::Moving { .. } if !unheard => not_taken(&format!("Enter was not pressed: {refusal}")),
             _ => unverified(&format!("a key was pressed, but then: {refusal}")),
         }
     }
@@ -196,11 +204,11 @@ impl<'a> Answering<'a> {
         let was_taken = dialog.taken;
         let option = match self.reply {
             Reply::Keys(keys) => {
-                self.go(Stage::Closing { enter: None, was_taken }, now);
+                self.go(AnswerStage::Closing { enter: None, was_taken }, now);
                 return AnswerStep::Press(keys.clone());
             }
             Reply::Ticks(_) => {
-                self.go(Stage::Ticking { pressed: None }, now);
+                self.go(AnswerStage::Ticking { pressed: None }, now);
                 return self.ticking(Some(dialog), None, now);
             }
             Reply::Text { option, .. } => return self.begin_text(dialog, *option, now),
@@ -210,16 +218,16 @@ impl<'a> Answering<'a> {
         let (stage, press) = match (presses.first(), dialog.manner, dialog.marked) {
             (None, ..) => return AnswerStep::End(Refusal::NoSuchOption.into()),
             (Some(&press @ Press::Character(letter)), Manner::Letters, _) => {
-                (Stage::Closing { enter: Some(Enter::Typed(letter)), was_taken }, press)
+                (AnswerStage::Closing { enter: Some(Enter::Typed(letter)), was_taken }, press)
             }
             (Some(&press @ Press::Character(_)), ..) => {
                 // Where the mark stands there already, it cannot tell what the key did.
                 let elsewhere = dialog.marked.is_some_and(|marked| marked != option);
                 let enter = elsewhere.then_some(Enter::Marked { option, since: None });
-                (Stage::Closing { enter, was_taken }, press)
+                (AnswerStage::Closing { enter, was_taken }, press)
             }
-            (Some(Press::Enter), ..) => (Stage::Closing { enter: None, was_taken }, Press::Enter),
-            (Some(&press), _, Some(marked)) => (Stage::Moving { to: option, at: towards(marked, option) }, press),
+            (Some(Press::Enter), ..) => (AnswerStage::Closing { enter: None, was_taken }, Press::Enter),
+            (Some(&press), _, Some(marked)) => (AnswerStage::Moving { to: option, at: towards(marked, option) }, press),
             (Some(_), _, None) => return AnswerStep::End(Refusal::NoSuchOption.into()),
         };
         self.go(stage, now);
@@ -255,12 +263,12 @@ impl<'a> Answering<'a> {
     fn moving(&mut self, dialog: Option<&Dialog>, to: usize, at: usize, now: Span) -> AnswerStep {
         match dialog {
             Some(dialog) if dialog.marked == Some(at) && at == to => {
-                self.go(Stage::Closing { enter: None, was_taken: dialog.taken }, now);
+                self.go(AnswerStage::Closing { enter: None, was_taken: dialog.taken }, now);
                 AnswerStep::Press(vec![Key::enter()])
             }
             Some(dialog) if dialog.marked == Some(at) => match dialog.presses(to).first() {
                 Some(&press) => {
-                    self.go(Stage::Moving { to, at: towards(at, to) }, now);
+                    self.go(AnswerStage::Moving { to, at: towards(at, to) }, now);
                     AnswerStep::Press(vec![press.into()])
                 }
                 None => AnswerStep::End(not_taken("the options changed; Enter was not pressed")),
@@ -281,13 +289,14 @@ impl<'a> Answering<'a> {
             Some(Enter::Typed(letter)) => dialog.typed.eq_ignore_ascii_case(&letter.to_string()),
             Some(Enter::Marked { option, since }) if dialog.marked == Some(option) => {
                 let since = since.unwrap_or(now);
-                self.stage = Stage::Closing { enter: Some(Enter::Marked { option, since: Some(since) }), was_taken };
+                self.stage =
+                    AnswerStage::Closing { enter: Some(Enter::Marked { option, since: Some(since) }), was_taken };
                 now.as_millis().saturating_sub(since.as_millis()) >= self.limits.enter_again.as_millis()
             }
             _ => false,
         };
         if wanted {
-            self.go(Stage::Closing { enter: None, was_taken }, now);
+            self.go(AnswerStage::Closing { enter: None, was_taken }, now);
             return AnswerStep::Press(vec![Key::enter()]);
         }
         if self.waited(now) >= self.limits.reaction.as_millis() {
@@ -297,7 +306,7 @@ impl<'a> Answering<'a> {
         self.look()
     }
 
-    fn go(&mut self, stage: Stage, now: Span) {
+    fn go(&mut self, stage: AnswerStage, now: Span) {
         self.previous = std::mem::replace(&mut self.stage, stage);
         self.since = now;
     }
@@ -322,7 +331,7 @@ impl<'a> Answering<'a> {
             Some((_, Some(wrong))) if pressed == Some(wrong) && !late => self.look(),
             Some((dialog, Some(wrong))) if pressed != Some(wrong) => match dialog.presses(wrong).first() {
                 Some(&press) => {
-                    self.go(Stage::Ticking { pressed: Some(wrong) }, now);
+                    self.go(AnswerStage::Ticking { pressed: Some(wrong) }, now);
                     AnswerStep::Press(vec![press.into()])
                 }
                 None => AnswerStep::End(Refusal::NoSuchOption.into()),
@@ -337,13 +346,13 @@ impl<'a> Answering<'a> {
     fn go_to_submit(&mut self, dialog: &Dialog, now: Span) -> AnswerStep {
         let distance = dialog.distance_to_submit();
         if distance > 0 {
-            self.go(Stage::HandingIn { distance }, now);
+            self.go(AnswerStage::HandingIn { distance }, now);
             return AnswerStep::Press(vec![dialog.way_to_submit().into()]);
         }
         if dialog.submit.is_some_and(|submit| !submit.marked) {
             return AnswerStep::End(not_taken("the agent's cursor cannot be seen; nothing was submitted"));
         }
-        self.go(Stage::Closing { enter: None, was_taken: dialog.taken }, now);
+        self.go(AnswerStage::Closing { enter: None, was_taken: dialog.taken }, now);
         AnswerStep::Press(vec![Key::enter()])
     }
 
@@ -364,7 +373,7 @@ impl<'a> Answering<'a> {
     fn begin_text(&mut self, dialog: &Dialog, option: usize, now: Span) -> AnswerStep {
         match dialog.marked.filter(|_| dialog.takes_text(option)) {
             Some(marked) => {
-                self.go(Stage::ToText { at: marked }, now);
+                self.go(AnswerStage::ToText { at: marked }, now);
                 self.reach_text(Some(dialog), marked, now)
             }
             None => AnswerStep::End(Refusal::NoSuchOption.into()),
@@ -375,12 +384,12 @@ impl<'a> Answering<'a> {
         let Reply::Text { option, text } = self.reply else { return self.look() };
         match dialog.and_then(|dialog| dialog.marked) {
             Some(marked) if marked == at && at == *option => {
-                self.go(Stage::Typed, now);
+                self.go(AnswerStage::Typed, now);
                 AnswerStep::Paste(text.clone())
             }
             Some(marked) if marked == at => {
                 let press = if *option < at { Press::Up } else { Press::Down };
-                self.go(Stage::ToText { at: towards(at, *option) }, now);
+                self.go(AnswerStage::ToText { at: towards(at, *option) }, now);
                 AnswerStep::Press(vec![press.into()])
             }
             _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
@@ -398,7 +407,7 @@ impl<'a> Answering<'a> {
         };
         let waited = self.waited(now);
         if dialog.is_some_and(stands) && waited >= self.limits.enter_apart.as_millis() {
-            self.go(Stage::Closing { enter: None, was_taken: false }, now);
+            self.go(AnswerStage::Closing { enter: None, was_taken: false }, now);
             return AnswerStep::Press(vec![Key::enter()]);
         }
         if waited < self.limits.reaction.as_millis() {

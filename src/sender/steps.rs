@@ -58,7 +58,7 @@ pub(super) struct PromptFrame {
     /// Whether a dialog waits for the operator.
     dialog: bool,
     /// What a profile made of it; `None` without one.
-    read: Option<Read>,
+    read: Option<ReadFrame>,
     /// What stands in the prompt, and a hash of how it looks.
     composed: Option<Composed>,
     composer: u64,
@@ -68,7 +68,7 @@ pub(super) struct PromptFrame {
 
 /// What a profile made of one look.
 #[derive(Clone, Debug, PartialEq)]
-struct Read {
+struct ReadFrame {
     supported: bool,
     phase: Phase,
     working: bool,
@@ -90,7 +90,7 @@ impl PromptFrame {
         // With all that is drawn below it.
         let composer = reading.and_then(|reading| screen.rows().get(reading.composer.as_ref()?.start..));
         let dialog = reading.is_some_and(|reading| reading.in_dialog);
-        let read = reading.map(|reading| Read {
+        let read = reading.map(|reading| ReadFrame {
             supported: reading.assessment.availability == AssessedAvailability::Supported,
             phase: reading.phase,
             working: reading.activity.is_some(),
@@ -138,7 +138,7 @@ impl PromptFrame {
 
     /// Whether what was said differs, so that something moves.
     fn differs_from(&self, earlier: &PromptFrame) -> bool {
-        let differs = |(then, now): (&Read, &Read)| {
+        let differs = |(then, now): (&ReadFrame, &ReadFrame)| {
             let drawn = now.edge.iter().any(|row| !then.edge.contains(row));
             drawn || then.turn != now.turn || then.prompt != now.prompt
         };
@@ -176,7 +176,7 @@ pub(super) struct Steps<'a> {
     prompt: Prompt<'a>,
     when: When,
     limits: StepLimits,
-    stage: Stage,
+    stage: PromptStage,
 }
 
 /// What is sent.
@@ -188,7 +188,7 @@ pub(super) struct Prompt<'a> {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum PromptStage {
     Calming(Calming),
     ToPaste {
         before: Box<PromptFrame>,
@@ -202,11 +202,11 @@ enum Stage {
     },
     /// `from` is since when it is to be pressed: since the paste, or since the first Enter.
     ToEnter {
-        entry: Box<Entry>,
+        entry: Box<BeforeEnter>,
         from: Span,
     },
     Entered {
-        entry: Box<Entry>,
+        entry: Box<BeforeEnter>,
         at: Span,
     },
 }
@@ -225,7 +225,7 @@ struct Calming {
 
 /// What was there when Enter was pressed.
 #[derive(Debug)]
-struct Entry {
+struct BeforeEnter {
     /// Before the paste.
     before: PromptFrame,
     /// With the text in the prompt.
@@ -235,18 +235,18 @@ struct Entry {
 
 impl<'a> Steps<'a> {
     pub(super) fn new(prompt: Prompt<'a>, when: When, limits: StepLimits) -> Self {
-        Self { prompt, when, limits, stage: Stage::Calming(Calming::default()) }
+        Self { prompt, when, limits, stage: PromptStage::Calming(Calming::default()) }
     }
 
     /// Takes in a look at the terminal, `now` after the beginning.
     pub(super) fn saw(&mut self, seen: PromptFrame, now: Span) -> Step {
-        match std::mem::replace(&mut self.stage, Stage::Calming(Calming::default())) {
-            Stage::Calming(calming) => self.calming(calming, seen, now),
-            Stage::Pasted { before, at, last } => self.pasted(before, at, last, seen, now),
-            Stage::Entered { entry, at } => self.entered(entry, at, &seen, now),
+        match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
+            PromptStage::Calming(calming) => self.calming(calming, seen, now),
+            PromptStage::Pasted { before, at, last } => self.pasted(before, at, last, seen, now),
+            PromptStage::Entered { entry, at } => self.entered(entry, at, &seen, now),
             // No look was asked for; what is to be delivered is still to be delivered.
-            stage @ (Stage::ToPaste { .. } | Stage::ToEnter { .. }) => {
-                let step = if matches!(stage, Stage::ToPaste { .. }) { Step::Paste } else { Step::PressEnter };
+            stage @ (PromptStage::ToPaste { .. } | PromptStage::ToEnter { .. }) => {
+                let step = if matches!(stage, PromptStage::ToPaste { .. }) { Step::Paste } else { Step::PressEnter };
                 self.stage = stage;
                 step
             }
@@ -255,9 +255,9 @@ impl<'a> Steps<'a> {
 
     /// Takes in that tmux has delivered what was asked for.
     pub(super) fn delivered(&mut self, now: Span) -> Step {
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Calming(Calming::default())) {
-            Stage::ToPaste { before, .. } => Stage::Pasted { before, at: now, last: None },
-            Stage::ToEnter { entry, .. } => Stage::Entered { entry, at: now },
+        self.stage = match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
+            PromptStage::ToPaste { before, .. } => PromptStage::Pasted { before, at: now, last: None },
+            PromptStage::ToEnter { entry, .. } => PromptStage::Entered { entry, at: now },
             stage => stage,
         };
         Step::Look { after: self.limits.look }
@@ -268,14 +268,14 @@ impl<'a> Steps<'a> {
     pub(super) fn undelivered(&mut self, now: Span) -> Step {
         let changed = || Refusal::Obstacle(crate::tmux::Obstacle::Changed);
         let is_over = |since: Span, limit: Span| now.as_millis().saturating_sub(since.as_millis()) >= limit.as_millis();
-        match std::mem::replace(&mut self.stage, Stage::Calming(Calming::default())) {
-            Stage::ToPaste { began, .. } if !is_over(began, self.limits.calm) => {
-                self.stage = Stage::Calming(Calming { began: Some(began), moved: true, ..Calming::default() });
+        match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
+            PromptStage::ToPaste { began, .. } if !is_over(began, self.limits.calm) => {
+                self.stage = PromptStage::Calming(Calming { began: Some(began), moved: true, ..Calming::default() });
             }
-            Stage::ToEnter { entry, from } if !is_over(from, self.limits.reaction) => {
+            PromptStage::ToEnter { entry, from } if !is_over(from, self.limits.reaction) => {
                 self.stage = match entry.presses {
-                    1 => Stage::Pasted { before: Box::new(entry.before), at: from, last: None },
-                    _ => Stage::Entered { entry, at: from },
+                    1 => PromptStage::Pasted { before: Box::new(entry.before), at: from, last: None },
+                    _ => PromptStage::Entered { entry, at: from },
                 };
             }
             stage => {
@@ -297,17 +297,19 @@ impl<'a> Steps<'a> {
         }
         match &self.stage {
             // tmux may have done it and not been able to say so.
-            Stage::ToPaste { .. } if unheard => {
+            PromptStage::ToPaste { .. } if unheard => {
                 unverified(format!("it is not known whether the text arrived: {refusal}"))
             }
-            Stage::Calming(_) | Stage::ToPaste { .. } => refusal.into(),
-            Stage::ToEnter { entry, .. } if entry.presses == 1 && !unheard => {
+            PromptStage::Calming(_) | PromptStage::ToPaste { .. } => refusal.into(),
+            PromptStage::ToEnter { entry, .. } if entry.presses == 1 && !unheard => {
                 not_taken(format!("the text was pasted, but Enter was not pressed: {refusal}"))
             }
-            Stage::ToEnter { .. } => unverified(format!("it is not known whether Enter was pressed: {refusal}")),
-            Stage::Pasted { .. } => not_taken(format!("the text was pasted, but Enter was not pressed: {refusal}")),
-            Stage::Entered { .. } if gone && self.prompt.ends => Outcome::Accepted(None),
-            Stage::Entered { .. } => unverified(format!("Enter was pressed, but then: {refusal}")),
+            PromptStage::ToEnter { .. } => unverified(format!("it is not known whether Enter was pressed: {refusal}")),
+            PromptStage::Pasted { .. } => {
+                not_taken(format!("the text was pasted, but Enter was not pressed: {refusal}"))
+            }
+            PromptStage::Entered { .. } if gone && self.prompt.ends => Outcome::Accepted(None),
+            PromptStage::Entered { .. } => unverified(format!("Enter was pressed, but then: {refusal}")),
         }
     }
 
@@ -322,7 +324,7 @@ impl<'a> Steps<'a> {
             if !may_pass || calming.refused || passed(began) >= self.limits.calm.as_millis() {
                 return Step::End(refusal.into());
             }
-            self.stage = Stage::Calming(Calming { refused: true, moved: true, still: None, ..calming });
+            self.stage = PromptStage::Calming(Calming { refused: true, moved: true, still: None, ..calming });
             return Step::Look { after: self.limits.quiet };
         }
         calming.refused = false;
@@ -335,13 +337,13 @@ impl<'a> Steps<'a> {
                 (calming.moved, calming.still) = (true, Some((Box::new(seen), now)));
             }
             Some((_, since)) if passed(since) >= quiet.as_millis() => {
-                self.stage = Stage::ToPaste { before: Box::new(seen), began };
+                self.stage = PromptStage::ToPaste { before: Box::new(seen), began };
                 return Step::Paste;
             }
             Some((still, since)) => calming.still = Some((still, since)),
             None => calming.still = Some((Box::new(seen), now)),
         }
-        self.stage = Stage::Calming(calming);
+        self.stage = PromptStage::Calming(calming);
         Step::Look { after: self.limits.quiet }
     }
 
@@ -361,15 +363,15 @@ impl<'a> Steps<'a> {
             return Step::End(not_taken(why));
         }
         if !foreign && (late || (drawn && !early)) {
-            let entry = Box::new(Entry { before: *before, pasted: seen, presses: 1 });
-            self.stage = Stage::ToEnter { entry, from: at };
+            let entry = Box::new(BeforeEnter { before: *before, pasted: seen, presses: 1 });
+            self.stage = PromptStage::ToEnter { entry, from: at };
             return Step::PressEnter;
         }
-        self.stage = Stage::Pasted { before, at, last: Some(seen.screen) };
+        self.stage = PromptStage::Pasted { before, at, last: Some(seen.screen) };
         Step::Look { after: self.limits.look }
     }
 
-    fn entered(&mut self, mut entry: Box<Entry>, at: Span, seen: &PromptFrame, now: Span) -> Step {
+    fn entered(&mut self, mut entry: Box<BeforeEnter>, at: Span, seen: &PromptFrame, now: Span) -> Step {
         // It may have ended before it read Enter.
         if seen.dead && !self.prompt.ends {
             return Step::End(unverified("Enter was pressed, and the agent has ended"));
@@ -401,7 +403,7 @@ impl<'a> Steps<'a> {
         // Only an agent that took the paste and not the key gets another one.
         if held && entry.presses == 1 && waited >= self.limits.enter_again.as_millis() {
             entry.presses = 2;
-            self.stage = Stage::ToEnter { entry, from: at };
+            self.stage = PromptStage::ToEnter { entry, from: at };
             return Step::PressEnter;
         }
         if waited >= self.limits.reaction.as_millis() {
@@ -413,7 +415,7 @@ impl<'a> Steps<'a> {
                 false => unverified(format!("the screen did not react within {seconds} s")),
             });
         }
-        self.stage = Stage::Entered { entry, at };
+        self.stage = PromptStage::Entered { entry, at };
         Step::Look { after: self.limits.look }
     }
 
@@ -422,10 +424,12 @@ impl<'a> Steps<'a> {
         let told =
             format!("the agent has ended, and {command}, which runs there now, may have got the text and run it");
         match &self.stage {
-            Stage::Calming(_) | Stage::ToPaste { .. } => None,
-            Stage::Entered { .. } if self.prompt.ends => Some(Outcome::Accepted(None)),
-            Stage::Entered { .. } => Some(unverified(told)),
-            Stage::Pasted { .. } | Stage::ToEnter { .. } => Some(unverified(format!("{told}; Enter was not pressed"))),
+            PromptStage::Calming(_) | PromptStage::ToPaste { .. } => None,
+            PromptStage::Entered { .. } if self.prompt.ends => Some(Outcome::Accepted(None)),
+            PromptStage::Entered { .. } => Some(unverified(told)),
+            PromptStage::Pasted { .. } | PromptStage::ToEnter { .. } => {
+                Some(unverified(format!("{told}; Enter was not pressed")))
+            }
         }
     }
 }

@@ -13,12 +13,12 @@ use crate::time::{Span, Timestamp};
 pub struct TaskPrompt {
     /// The row that asks, without the blanks around it.
     pub text: String,
-    pub(super) form: Form,
+    pub(super) form: PromptForm,
 }
 
 /// What makes a row a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) enum Form {
+pub(super) enum PromptForm {
     /// It ends in a known phrase, and the cursor is right behind it.
     Open,
     /// It stands above a place for an answer, and the cursor is in that place.
@@ -69,14 +69,14 @@ impl TaskPrompt {
         let Some(caret) = preview.caret() else { return false };
         let lines = preview.lines();
         match self.form {
-            Form::Open | Form::Asking => lines.get(caret.line).is_some_and(|line| {
+            PromptForm::Open | PromptForm::Asking => lines.get(caret.line).is_some_and(|line| {
                 line.trim_start().starts_with(&self.text) && caret.column >= self.text.chars().count().min(caret.width)
             }),
-            Form::Above => {
+            PromptForm::Above => {
                 let asked = lines.iter().rposition(|line| line.trim() == self.text);
                 asked.is_some_and(|at| caret.line > at && caret.line + 1 == lines.len())
             }
-            Form::Line => {
+            PromptForm::Line => {
                 let asked = lines.iter().rposition(|line| line.trim() == self.text);
                 // An answer is typed into the row below.
                 asked.is_some_and(|at| lines.len() <= at + 2 && (at + 1..=at + 2).contains(&caret.line))
@@ -96,17 +96,17 @@ pub(super) fn find(preview: &Preview, command: &str) -> Option<TaskPrompt> {
             return None;
         }
         if is_repl(last, command) || last == "#?" || ends_in_phrase(last) {
-            return found(Form::Open);
+            return found(PromptForm::Open);
         }
         if SIGILS.contains(&last) {
-            return above(&lines[..lines.len() - 1]).map(|text| TaskPrompt { text, form: Form::Above });
+            return above(&lines[..lines.len() - 1]).map(|text| TaskPrompt { text, form: PromptForm::Above });
         }
-        return if asks(last) { found(Form::Asking) } else { None };
+        return if asks(last) { found(PromptForm::Asking) } else { None };
     }
     let below = caret.line.saturating_sub(lines.len()) <= 1 && caret.line >= lines.len();
     let secret = last.to_lowercase().contains("pass");
     if below && caret.column == 0 && !secret && ends_in_phrase(last) && !is_quoted(last) {
-        return found(Form::Line);
+        return found(PromptForm::Line);
     }
     None
 }
@@ -287,7 +287,7 @@ impl PromptDetector {
         let ripe = self
             .found
             .as_ref()
-            .filter(|found| seen_before && (found.form != Form::Asking || now.since(self.still_since) >= ASKING));
+            .filter(|found| seen_before && (found.form != PromptForm::Asking || now.since(self.still_since) >= ASKING));
         match ripe {
             Some(found) if self.prompt.as_ref().is_none_or(|standing| standing.text != found.text) => {
                 self.prompt = Some(found.clone());
@@ -336,8 +336,9 @@ impl PromptDetector {
             self.answered = None;
             return None;
         };
-        if prompt.form == Form::Line {
-            let was_open = self.found.as_ref().or(self.prompt.as_ref()).filter(|before| before.form != Form::Line);
+        if prompt.form == PromptForm::Line {
+            let was_open =
+                self.found.as_ref().or(self.prompt.as_ref()).filter(|before| before.form != PromptForm::Line);
             if was_open.is_some_and(|before| before.text == prompt.text) {
                 self.answered = Some(prompt.text.clone());
             }
@@ -384,34 +385,34 @@ mod tests {
     #[test]
     fn programs_that_ask_are_found() {
         for (row, form) in [
-            ("Overwrite? [y/N] █", Form::Open),
-            ("Overwrite? [Y/n]: █", Form::Open),
-            ("Overwrite it (y/n)█", Form::Open),
-            ("Overwrite it ( Y / n ) █", Form::Open),
-            ("Stage this hunk [y,n,q,a,d,e,?]? █", Form::Open),
-            ("Are you sure you want to continue connecting (yes/no/[fingerprint])? █", Form::Open),
-            ("[sudo] password for ada: █", Form::Open),
-            ("Password:█", Form::Open),
-            ("Enter passphrase for key '/home/ada/.ssh/id_ed25519': █", Form::Open),
-            ("Press Enter to continue█", Form::Open),
-            ("Press ENTER to continue...\n█", Form::Line),
-            ("-- Press any key to continue --: █", Form::Open),
-            ("Press any key█", Form::Open),
-            ("Select an option: █", Form::Open),
-            ("Select an option\n█", Form::Line),
-            ("1) one\n2) two\nEnter your choice: █", Form::Open),
-            ("Do you want to proceed?\n█", Form::Line),
-            ("This deletes all. Continue? (Y/N)\n█", Form::Line),
-            ("Are you sure?\n> █", Form::Above),
-            ("Which one? \n  1. staging\n  2. production\n> █", Form::Above),
-            ("1) staging\n2) quit\n#? █", Form::Open),
-            (">>> █", Form::Open),
-            ("In [12]: █", Form::Open),
-            ("irb(main):001> █", Form::Open),
-            ("sqlite> █", Form::Open),
-            ("(gdb) █", Form::Open),
-            ("Name of the branch: █", Form::Asking),
-            ("Wie heißt du?█", Form::Asking),
+            ("Overwrite? [y/N] █", PromptForm::Open),
+            ("Overwrite? [Y/n]: █", PromptForm::Open),
+            ("Overwrite it (y/n)█", PromptForm::Open),
+            ("Overwrite it ( Y / n ) █", PromptForm::Open),
+            ("Stage this hunk [y,n,q,a,d,e,?]? █", PromptForm::Open),
+            ("Are you sure you want to continue connecting (yes/no/[fingerprint])? █", PromptForm::Open),
+            ("[sudo] password for ada: █", PromptForm::Open),
+            ("Password:█", PromptForm::Open),
+            ("Enter passphrase for key '/home/ada/.ssh/id_ed25519': █", PromptForm::Open),
+            ("Press Enter to continue█", PromptForm::Open),
+            ("Press ENTER to continue...\n█", PromptForm::Line),
+            ("-- Press any key to continue --: █", PromptForm::Open),
+            ("Press any key█", PromptForm::Open),
+            ("Select an option: █", PromptForm::Open),
+            ("Select an option\n█", PromptForm::Line),
+            ("1) one\n2) two\nEnter your choice: █", PromptForm::Open),
+            ("Do you want to proceed?\n█", PromptForm::Line),
+            ("This deletes all. Continue? (Y/N)\n█", PromptForm::Line),
+            ("Are you sure?\n> █", PromptForm::Above),
+            ("Which one? \n  1. staging\n  2. production\n> █", PromptForm::Above),
+            ("1) staging\n2) quit\n#? █", PromptForm::Open),
+            (">>> █", PromptForm::Open),
+            ("In [12]: █", PromptForm::Open),
+            ("irb(main):001> █", PromptForm::Open),
+            ("sqlite> █", PromptForm::Open),
+            ("(gdb) █", PromptForm::Open),
+            ("Name of the branch: █", PromptForm::Asking),
+            ("Wie heißt du?█", PromptForm::Asking),
         ] {
             assert_eq!(found("prog", row).map(|prompt| prompt.form), Some(form), "{row}");
         }

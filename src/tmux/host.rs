@@ -232,7 +232,7 @@ impl Host {
 struct Session {
     child: Child,
     input: ChildStdin,
-    output: Reader,
+    output: AnswerReader,
     /// What it and the login complained of.
     complaints: Arc<Mutex<Vec<u8>>>,
     machine: String,
@@ -272,7 +272,7 @@ impl Session {
                 heard.drain(..above);
             }
         });
-        let output = Reader { output, bytes: Vec::new() };
+        let output = AnswerReader { output, bytes: Vec::new() };
         Ok(Self { child, input, output, complaints, machine: String::new() })
     }
 
@@ -337,13 +337,13 @@ impl Session {
 
 /// What comes from a host, in parts that end with a mark.
 #[derive(Debug)]
-struct Reader {
+struct AnswerReader {
     output: ChildStdout,
     /// What was read of parts that have not ended.
     bytes: Vec<u8>,
 }
 
-impl Reader {
+impl AnswerReader {
     /// What stands before the mark. What stands behind it is left for the next one.
     async fn up_to(&mut self, mark: &str, limit: usize) -> Result<Vec<u8>, Broken> {
         let mark = mark.as_bytes();

@@ -15,7 +15,7 @@ use super::check::{Caller, Denial};
 use crate::cli::survey::Watched;
 use crate::engine::EngineEvent;
 use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
-use crate::owner::{self, Admission, News, Relay, SPOKEN, Settings, Welcome};
+use crate::owner::{self, Admission, Relay, RelayedInput, SPOKEN, Settings, Welcome};
 use crate::poll;
 use crate::state::KeptNote;
 use crate::token::Scope;
@@ -30,7 +30,7 @@ pub(super) struct RemoteClients {
     profiles: Vec<(String, String)>,
     /// What the operator says of terminals.
     notes: std::sync::Mutex<Vec<KeptNote>>,
-    news: broadcast::Sender<News>,
+    news: broadcast::Sender<RelayedInput>,
     relay: Relay,
 }
 

@@ -26,7 +26,7 @@ const USUAL_RECORDS: u32 = 100;
 const MOST_RECORDS: u32 = 1000;
 
 /// What comes of a request.
-type Answer = Result<Json<Value>, Denial>;
+type JsonAnswer = Result<Json<Value>, Denial>;
 
 /// All routes, with what every request has to pass.
 pub(super) fn routes(served: Served) -> Router {
@@ -113,16 +113,16 @@ fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Res
     Ok(Meant::Terminal(terminal))
 }
 
-async fn terminals(State(served): State<Served>) -> Answer {
+async fn terminals(State(served): State<Served>) -> JsonAnswer {
     listed(&served, |view| view.terminals.iter().copied().map(Meant::Terminal).collect()).await
 }
 
-async fn tasks(State(served): State<Served>) -> Answer {
+async fn tasks(State(served): State<Served>) -> JsonAnswer {
     listed(&served, |view| view.tasks.iter().copied().map(Meant::Task).collect()).await
 }
 
 /// The states of a part of what is watched.
-async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Meant<'a>>) -> Answer {
+async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Meant<'a>>) -> JsonAnswer {
     let all = served.ask(move |engine| {
         let now = poll::now();
         let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
@@ -131,7 +131,7 @@ async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Meant<'a>>)
     all.await?.map(Json).map_err(Denial::broken)
 }
 
-async fn terminal(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+async fn terminal(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
     let one = served.of(id, |engine, meant, now| list::json(engine.fleet(), meant, now).map_err(Denial::broken));
     one.await.map(Json)
 }
@@ -273,12 +273,12 @@ const fn is_not(flag: &bool) -> bool {
     !*flag
 }
 
-async fn transitions(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+async fn transitions(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
     let told = |_: &Engine, terminal: &Terminal, _| serde_json::to_value(&terminal.transitions).map_err(Denial::broken);
     served.of_terminal(id, told).await.map(Json)
 }
 
-async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> Answer {
+async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
     let told = |engine: &Engine, meant: Meant<'_>, now| match meant {
         Meant::Task(task) => Ok(json!({ "state": task.fields(), "why": task.why(now) })),
         Meant::Terminal(terminal) => {
@@ -294,7 +294,7 @@ async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> An
 /// Which records are asked for, as `history` takes them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct HistoryQuery {
     target: Option<String>,
     since: Option<String>,
     until: Option<String>,
@@ -303,7 +303,7 @@ struct Asked {
 }
 
 /// The records, oldest first, in the JSON of `history --json`.
-async fn records(State(served): State<Served>, asked: Result<Query<Asked>, QueryRejection>) -> Answer {
+async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>, QueryRejection>) -> JsonAnswer {
     let bad = |error: String, hint: &str| Denial::new(StatusCode::BAD_REQUEST, error, hint);
     let takes = "it takes target, since, until, kind and limit";
     let Query(asked) = asked.map_err(|error| bad(error.body_text(), takes))?;

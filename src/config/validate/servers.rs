@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Source;
+use super::ConfigText;
 use crate::config::ConfigError;
 use crate::config::file::{ServerTable, TransportTable};
 use crate::fleet::{ServerId, Socket};
@@ -21,7 +21,7 @@ pub(super) struct ServersRead {
     pub files: Vec<PathBuf>,
 }
 
-impl Source<'_> {
+impl ConfigText<'_> {
     pub(super) fn servers(&self, tables: &[ServerTable]) -> Result<ServersRead, ConfigError> {
         let mut read = ServersRead::default();
         let ssh = OnceCell::new();

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::{Claimed, Looked, Order, OutboxSettings, WantedMessages, producer};
+use super::{Claimed, Looked, OutboxOrder, OutboxSettings, WantedMessages, producer};
 use crate::delivery::DeliveryEvent;
 use crate::follow_up::{self, Fate, FollowUpRule, Posture};
 use crate::history::{self, Intent, IntentId, IntentState, Intents, Owner, Stopped, Trouble};
@@ -39,7 +39,7 @@ pub(super) struct Worker {
     owner: Owner,
     rules: Vec<FollowUpRule>,
     settings: OutboxSettings,
-    orders: OrderSender<Order>,
+    orders: OrderSender<OutboxOrder>,
     wanted: WantedMessages,
     runtime: Handle,
     intents: Option<Intents>,
@@ -75,7 +75,7 @@ impl Worker {
     pub(super) fn new(
         settings: OutboxSettings,
         rules: Vec<FollowUpRule>,
-        orders: OrderSender<Order>,
+        orders: OrderSender<OutboxOrder>,
         wanted: WantedMessages,
         runtime: Handle,
     ) -> Option<Self> {
@@ -102,7 +102,7 @@ impl Worker {
     }
 
     /// Works until the program ends and nothing is on its way any more.
-    pub(super) fn run(mut self, orders: &Receiver<Order>) {
+    pub(super) fn run(mut self, orders: &Receiver<OutboxOrder>) {
         loop {
             match orders.recv_timeout(PAUSE) {
                 Ok(order) => self.take(order),
@@ -128,14 +128,14 @@ impl Worker {
         }
     }
 
-    fn take(&mut self, order: Order) {
+    fn take(&mut self, order: OutboxOrder) {
         let now = history::now();
         match order {
-            Order::Rules(rules) => self.rules = rules,
-            Order::Lead(server, Some(held)) => drop(self.leads.insert(server, held)),
-            Order::Lead(server, None) => drop(self.leads.remove(&server)),
-            Order::Looked(looked) => self.looked = looked,
-            Order::MaySend { id, text, events, answer } => {
+            OutboxOrder::Rules(rules) => self.rules = rules,
+            OutboxOrder::Lead(server, Some(held)) => drop(self.leads.insert(server, held)),
+            OutboxOrder::Lead(server, None) => drop(self.leads.remove(&server)),
+            OutboxOrder::Looked(looked) => self.looked = looked,
+            OutboxOrder::MaySend { id, text, events, answer } => {
                 let to = self.sending.get(&id).map(|sending| sending.to.server.word());
                 let leads = to.is_some_and(|server| self.leads(&server));
                 let allowed = match &mut self.intents {
@@ -145,8 +145,8 @@ impl Worker {
                 // The task that asks waits for this very answer.
                 let _ = answer.send(allowed);
             }
-            Order::Ended { id, outcome } => self.outcomes.push((id, outcome)),
-            Order::Finish(done) => self.leaving.push(done),
+            OutboxOrder::Ended { id, outcome } => self.outcomes.push((id, outcome)),
+            OutboxOrder::Finish(done) => self.leaving.push(done),
         }
     }
 
@@ -226,7 +226,7 @@ impl Worker {
             Operation { at: now, producer: producer(intent), to, act: Act::Prompt { text, when: When::Ready } };
         self.runtime.spawn(async move {
             let outcome = sender.perform(operation, gate).await;
-            let _ = orders.send(Order::Ended { id, outcome });
+            let _ = orders.send(OutboxOrder::Ended { id, outcome });
         });
     }
 

@@ -198,9 +198,12 @@ fn the_outcome_of_an_earlier_attempt_says_nothing_of_a_later_one() {
     let id = queued(&mut a, "e");
     let act = Act::Prompt { text: "text".to_owned(), when: When::Ready };
     let operation = super::reading::operation(1, 0, Producer::FollowUp(1), act);
-    let begun = Message::InputBegun { uid: "a".to_owned(), operation };
-    let ended =
-        Message::InputEnded { uid: "a".to_owned(), outcome: Refusal::Hindrance(Hindrance::Working).into(), at: at(2) };
+    let begun = WriterMessage::InputBegun { uid: "a".to_owned(), operation };
+    let ended = WriterMessage::InputEnded {
+        uid: "a".to_owned(),
+        outcome: Refusal::Hindrance(Hindrance::Working).into(),
+        at: at(2),
+    };
     store(&path, "a", at(0)).write(&[begun, ended], at(2)).unwrap();
     assert!(a.claim(id, at(3), HOLD).unwrap() && a.attempt(id, "text", 1, at(4)).unwrap());
     assert_eq!(a.outcome_by("follow-up 1", at(2)).unwrap().as_deref(), Some("refused"));
@@ -285,7 +288,7 @@ fn rules() -> Vec<FollowUpRule> {
 }
 
 /// What happened to `t1`, by seconds.
-enum Step {
+enum TerminalEvent {
     Works,
     Ends,
     /// The end of the turn before is still on the screen.
@@ -294,7 +297,7 @@ enum Step {
     Note(&'static str),
 }
 
-struct Told {
+struct TerminalStory {
     _directory: TempDir,
     path: PathBuf,
     store: Store,
@@ -302,30 +305,30 @@ struct Told {
     asks: Option<(&'static str, i64)>,
 }
 
-impl Told {
+impl TerminalStory {
     fn new() -> Self {
         let (directory, path) = place();
         let store = store(&path, "a", at(0));
         Self { _directory: directory, path, store, ended: None, asks: None }
     }
 
-    fn happens(&mut self, seconds: i64, step: Step) {
+    fn happens(&mut self, seconds: i64, step: TerminalEvent) {
         let mut record = transition(1, seconds, Phase::Active, "x");
         let mut state = state(at(seconds));
         state.terminal.id = "t1".to_owned();
         (state.since, state.since_exact) = (at(seconds), true);
         record.transition.note = None;
         match step {
-            Step::Works => self.asks = None,
-            Step::Ends => (self.ended, state.attention) = (Some(seconds), Attention::Finished),
-            Step::Rests => {}
-            Step::Asks(dialog) => {
+            TerminalEvent::Works => self.asks = None,
+            TerminalEvent::Ends => (self.ended, state.attention) = (Some(seconds), Attention::Finished),
+            TerminalEvent::Rests => {}
+            TerminalEvent::Asks(dialog) => {
                 let since = self.asks.filter(|(asked, _)| *asked == dialog).map_or(seconds, |(_, since)| since);
                 self.asks = Some((dialog, since));
                 (state.attention, state.since) = (Attention::Approval, at(since));
                 state.assessment.dialog = Some(dialog.to_owned());
             }
-            Step::Note(note) => record.transition.note = Some(note.to_owned()),
+            TerminalEvent::Note(note) => record.transition.note = Some(note.to_owned()),
         }
         if let Some(ended) = self.ended {
             let result = TurnResult::Success;
@@ -333,7 +336,7 @@ impl Told {
             state.last_turn = LastTurn { result, source, at: Some(at(ended)), ..LastTurn::NONE };
         }
         record.state = Some(PublicState::Agent(Box::new(state)));
-        self.store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
+        self.store.write(&[WriterMessage::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
     }
 
     /// What another process reads and queues then.
@@ -351,91 +354,91 @@ impl Told {
 
 #[test]
 fn each_end_is_told_once_whoever_reads_it() {
-    let mut told = Told::new();
+    let mut told = TerminalStory::new();
     assert_eq!(told.take_in("a", 0), [""; 0]);
-    told.happens(1, Step::Works);
-    told.happens(4, Step::Ends);
+    told.happens(1, TerminalEvent::Works);
+    told.happens(4, TerminalEvent::Ends);
     assert_eq!(told.take_in("a", 4), [""; 0], "it might be taken back");
     assert_eq!(told.take_in("a", 5), ["t1 has finished"]);
-    told.happens(8, Step::Rests);
+    told.happens(8, TerminalEvent::Rests);
     assert_eq!(told.take_in("b", 10), [""; 0], "another process reads on where the first one stopped");
-    told.happens(11, Step::Works);
-    told.happens(14, Step::Ends);
-    told.happens(15, Step::Works);
+    told.happens(11, TerminalEvent::Works);
+    told.happens(14, TerminalEvent::Ends);
+    told.happens(15, TerminalEvent::Works);
     assert_eq!(told.take_in("b", 20), ["t1 has finished"], "also when the next turn begins at once");
 }
 
 #[test]
 fn what_was_there_before_anybody_looked_is_no_news() {
-    let mut told = Told::new();
-    told.happens(1, Step::Ends);
+    let mut told = TerminalStory::new();
+    told.happens(1, TerminalEvent::Ends);
     assert_eq!(told.take_in("a", 5), [""; 0], "nobody wanted to know then");
-    let mut told = Told::new();
+    let mut told = TerminalStory::new();
     told.take_in("a", 0);
-    told.happens(1, Step::Ends);
+    told.happens(1, TerminalEvent::Ends);
     assert_eq!(told.take_in("a", 5), [""; 0], "it may have ended long before");
 }
 
 #[test]
 fn a_dialog_is_told_once_as_long_as_it_is_the_same_and_stands() {
-    let mut told = Told::new();
+    let mut told = TerminalStory::new();
     told.take_in("a", 0);
-    told.happens(1, Step::Works);
-    told.happens(2, Step::Asks("rm"));
-    told.happens(4, Step::Works);
-    told.happens(5, Step::Asks("ls"));
-    told.happens(7, Step::Asks("ls"));
+    told.happens(1, TerminalEvent::Works);
+    told.happens(2, TerminalEvent::Asks("rm"));
+    told.happens(4, TerminalEvent::Works);
+    told.happens(5, TerminalEvent::Asks("ls"));
+    told.happens(7, TerminalEvent::Asks("ls"));
     assert_eq!(told.take_in("a", 9).len(), 2, "each dialog");
-    told.happens(10, Step::Asks("cp"));
+    told.happens(10, TerminalEvent::Asks("cp"));
     assert_eq!(told.take_in("a", 20).len(), 1, "one that takes the place of another one");
-    let mut brief = Told::new();
+    let mut brief = TerminalStory::new();
     brief.take_in("a", 0);
-    brief.happens(1, Step::Works);
-    brief.happens(2, Step::Asks("rm"));
+    brief.happens(1, TerminalEvent::Works);
+    brief.happens(2, TerminalEvent::Asks("rm"));
     let mut ready = transition(1, 2, Phase::Active, "x");
     ready.transition.at = at(2) + Span::from_millis(400);
-    brief.store.write(&[Message::Record(Arc::new(Record::Transition(ready)))], at(3)).unwrap();
+    brief.store.write(&[WriterMessage::Record(Arc::new(Record::Transition(ready)))], at(3)).unwrap();
     assert_eq!(brief.take_in("a", 9), [""; 0], "half a dialog");
 }
 
 #[test]
 fn who_is_gone_when_somebody_looks_again_is_told_as_that() {
-    let mut told = Told::new();
+    let mut told = TerminalStory::new();
     told.take_in("a", 0);
-    told.happens(1, Step::Works);
-    told.happens(900, Step::Note(LEFT_UNWATCHED));
+    told.happens(1, TerminalEvent::Works);
+    told.happens(900, TerminalEvent::Note(LEFT_UNWATCHED));
     assert_eq!(told.take_in("a", 902), ["t1 is gone, its end was not watched"]);
-    told.happens(905, Step::Note(LEFT));
+    told.happens(905, TerminalEvent::Note(LEFT));
     assert_eq!(told.take_in("a", 999), [""; 0], "that it is watched no longer is nothing that it did");
 }
 
 #[test]
 fn what_rules_did_not_want_is_not_told_once_they_do() {
-    let mut told = Told::new();
+    let mut told = TerminalStory::new();
     told.take_in("a", 0);
-    told.happens(1, Step::Works);
+    told.happens(1, TerminalEvent::Works);
     let mut intents = Intents::open(&told.path, Owner::named("a"), at(0)).unwrap();
     assert_eq!(intents.take_in(&[], at(2)).unwrap(), []);
-    told.happens(3, Step::Ends);
+    told.happens(3, TerminalEvent::Ends);
     assert_eq!(told.take_in("a", 9), [""; 0]);
-    told.happens(10, Step::Works);
-    told.happens(13, Step::Ends);
+    told.happens(10, TerminalEvent::Works);
+    told.happens(13, TerminalEvent::Ends);
     assert_eq!(told.take_in("a", 19), ["t1 has finished"]);
 }
 
 #[test]
 fn an_agent_is_not_told_what_it_led_to_itself_whoever_told_it() {
-    let mut told = Told::new();
+    let mut told = TerminalStory::new();
     told.take_in("a", 0);
     let mut back = rules();
     (back[0].from, back[0].to) = (Pattern::new("lead").unwrap(), "t1".to_owned());
-    told.happens(1, Step::Works);
-    told.happens(4, Step::Ends);
+    told.happens(1, TerminalEvent::Works);
+    told.happens(4, TerminalEvent::Ends);
     assert_eq!(told.take_in("a", 6), ["t1 has finished"]);
     let mut a = Intents::open(&told.path, Owner::named("a"), at(6)).unwrap();
     let message = &a.pending(at(6)).unwrap()[0];
     assert_eq!(message.events[0].chain, ["t1"]);
-    let lead = |told: &mut Told, seconds: i64, ended: Option<i64>| {
+    let lead = |told: &mut TerminalStory, seconds: i64, ended: Option<i64>| {
         let mut record = transition(2, seconds, Phase::Ready, "x");
         let mut state = state(at(seconds));
         state.terminal.id = "lead".to_owned();
@@ -443,7 +446,7 @@ fn an_agent_is_not_told_what_it_led_to_itself_whoever_told_it() {
         state.last_turn = LastTurn { result, at: ended.map(at), ..LastTurn::NONE };
         (record.name, record.transition.note) = ("lead".to_owned(), None);
         record.state = Some(PublicState::Agent(Box::new(state)));
-        told.store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
+        told.store.write(&[WriterMessage::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
     };
     lead(&mut told, 6, None);
     assert!(a.claim(message.id, at(7), Span::from_secs(20)).unwrap());

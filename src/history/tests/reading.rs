@@ -231,8 +231,8 @@ fn look_in_vain<F: Feed>(path: &Path, cursor: &mut FollowedFeed<F>) {
 }
 
 fn submit(path: &Path, owner: &str, uid: &str, pane: u32) {
-    let begun = Message::InputBegun { uid: uid.to_owned(), operation: prompt(pane, 0, "hello") };
-    let delivered = Message::InputDelivered { uid: uid.to_owned(), at: at(0) };
+    let begun = WriterMessage::InputBegun { uid: uid.to_owned(), operation: prompt(pane, 0, "hello") };
+    let delivered = WriterMessage::InputDelivered { uid: uid.to_owned(), at: at(0) };
     store(path, owner, at(0)).write(&[begun, delivered], at(0)).unwrap();
 }
 
@@ -350,7 +350,7 @@ fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_told() {
     let (_directory, path) = place();
     let kill = |pane: u32, seconds: i64| {
         let record = Record::kill(terminal(pane), format!("t{pane}"), at(seconds), &format!("killed {pane}"));
-        Message::Record(Arc::new(record))
+        WriterMessage::Record(Arc::new(record))
     };
     let moved = Record::Action {
         key: Some(terminal(4)),
@@ -359,7 +359,7 @@ fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_told() {
         action: OperatorAction::of_word("renamed"),
     };
     let messages =
-        [kill(1, 100), kill(2, 10), kill(3, 100), Message::Record(Arc::new(moved)), kill(5, 100), kill(6, 100)];
+        [kill(1, 100), kill(2, 10), kill(3, 100), WriterMessage::Record(Arc::new(moved)), kill(5, 100), kill(6, 100)];
     store(&path, "theirs", at(0)).write(&messages, at(100)).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut recall = Recall::new(Some(path), Default::default());

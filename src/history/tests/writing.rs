@@ -75,13 +75,13 @@ fn one_that_was_stopped_writes_nothing_when_it_goes_on() {
 }
 
 /// The end of a task as a process sees it: that it is gone, and that it is watched no longer.
-fn end(millis: i64) -> [Message; 2] {
+fn end(millis: i64) -> [WriterMessage; 2] {
     let at = at(20) + Span::from_millis(millis as u64);
     let event = TaskRecord { happening: Happening::Disappeared { reason: None }, state: Box::new(task_fields()) };
     let mut left = transition(1, 20, Phase::Unknown, "");
     (left.transition.at, left.transition.note, left.state) = (at, Some(LEFT.to_owned()), None);
     let gone = Record::TaskEvent { key: terminal(1), name: "t1".to_owned(), at, event };
-    [gone, Record::Left(left)].map(|record| Message::Record(Arc::new(record)))
+    [gone, Record::Left(left)].map(|record| WriterMessage::Record(Arc::new(record)))
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_end_that_a_stopped_process_finds_later_is_not_written_again() {
         gone.transition.summary.availability = Availability::Unavailable;
         let mut left = gone.clone();
         (left.transition.at, left.transition.note) = (at(seconds + 30), Some(LEFT.to_owned()));
-        [Record::Transition(gone), Record::Left(left)].map(|record| Message::Record(Arc::new(record)))
+        [Record::Transition(gone), Record::Left(left)].map(|record| WriterMessage::Record(Arc::new(record)))
     };
     other.write(&gone(10), at(40)).unwrap();
     stopped.beat(at(100), Some(at(2))).unwrap();
@@ -155,7 +155,7 @@ fn a_terminal_that_leaves_is_no_longer_watched() {
     let mut store = store(&path, "a", at(0));
     store.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
     let left = Record::Left(transition(1, 8, Phase::Unknown, ""));
-    store.write(&[Message::Record(Arc::new(left))], at(8)).unwrap();
+    store.write(&[WriterMessage::Record(Arc::new(left))], at(8)).unwrap();
     store.beat(at(10), None).unwrap();
     let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(9999)).unwrap();
     assert_eq!(watched, [(at(0), at(8))]);
@@ -167,7 +167,7 @@ fn a_batch_that_fails_changes_nothing() {
     let mut store = store(&path, "a", at(0));
     store.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
     let twice =
-        |uid: &str| Message::InputBegun { uid: uid.to_owned(), operation: super::reading::prompt(2, 1, "hello") };
+        |uid: &str| WriterMessage::InputBegun { uid: uid.to_owned(), operation: super::reading::prompt(2, 1, "hello") };
     store.write(&[message(2, 1, Phase::Ready, "x"), twice("u"), twice("u")], at(1)).unwrap_err();
     assert_eq!(times(&path), [0]);
     store.write(&[message(2, 2, Phase::Ready, "x")], at(2)).unwrap();

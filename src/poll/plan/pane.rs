@@ -41,7 +41,7 @@ const TASK_ENDING: u8 = 4;
 
 /// What is remembered of one pane.
 #[derive(Debug, Default)]
-pub(super) struct Pane {
+pub(super) struct PaneMemory {
     pub(super) wanted: CaptureNeed,
     /// Where it stood when that was decided.
     pub(super) place: Option<PaneLocation>,
@@ -119,7 +119,7 @@ struct Captured {
     screen: Arc<Screen>,
 }
 
-impl Pane {
+impl PaneMemory {
     /// What runs in it, when its processes have been looked at.
     pub(super) fn program(&self) -> Option<Program> {
         self.program.as_ref().map(|identified| identified.program.clone())

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ServerMemory;
-use super::pane::Pane;
+use super::pane::PaneMemory;
 use crate::config::PaneAddress;
 use crate::fleet::{Capture, Declared, DeclaredBy, SessionView};
 use crate::ids::{PaneId, SessionId, TerminalKey, WindowId};
@@ -155,7 +155,7 @@ impl Gathering {
         &mut self,
         key: TerminalKey,
         listed: &ListedPane,
-        pane: &mut Pane,
+        pane: &mut PaneMemory,
         facts: PaneFacts,
         capture: &Capture,
         ended: Option<Timestamp>,

@@ -5,7 +5,7 @@ use crate::screen::{Cursor, PaneFacts, Screen};
 use crate::tracker::GoneReason;
 
 /// A server as the tests play it: a clock, and panes with what they show.
-struct Played {
+struct PlayedServer {
     memory: ServerMemory,
     server_pid: u32,
     clock: i64,
@@ -23,7 +23,7 @@ struct Played {
     replaced: Replaced,
 }
 
-impl Played {
+impl PlayedServer {
     fn new(rules: &str) -> Self {
         let config = crate::config::Config::parse(rules, std::path::Path::new("test.toml")).unwrap();
         let own = Own::new(Some("/tmp/a,b,900,0".into()), Some("%9".into()), BTreeSet::from([5009]));
@@ -135,7 +135,7 @@ fn is_fresh(report: &PaneReport) -> bool {
 
 #[test]
 fn an_idle_pane_costs_a_row_and_no_capture() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "hello").pane(2, "bash", "$");
     tmux.clock += 10;
     let reports = tmux.look();
@@ -151,7 +151,7 @@ fn an_idle_pane_costs_a_row_and_no_capture() {
 
 #[test]
 fn of_many_new_panes_the_first_look_tells_which_there_are_and_the_next_ones_what_they_show() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     let count = 2 * AT_ONCE as u32 + 10;
     for id in 1..=count {
         tmux.pane(id, "claude", "hello");
@@ -176,7 +176,7 @@ fn of_many_new_panes_the_first_look_tells_which_there_are_and_the_next_ones_what
 
 #[test]
 fn many_panes_that_cannot_be_captured_are_not_asked_for_without_a_pause() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     for id in 1..=2 * AT_ONCE as u32 {
         tmux.pane(id, "claude", "hello");
     }
@@ -191,7 +191,7 @@ fn many_panes_that_cannot_be_captured_are_not_asked_for_without_a_pause() {
 
 #[test]
 fn what_is_printed_in_the_second_of_a_capture_is_captured_too() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "one");
     assert!(is_fresh(&tmux.look()[0]));
     // The same second: the activity cannot tell that something was printed.
@@ -209,7 +209,7 @@ fn what_is_printed_in_the_second_of_a_capture_is_captured_too() {
 
 #[test]
 fn a_pane_that_goes_on_changing_is_captured_along_with_the_listing() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "0");
     tmux.look();
     for n in 1..10 {
@@ -222,7 +222,7 @@ fn a_pane_that_goes_on_changing_is_captured_along_with_the_listing() {
 
 #[test]
 fn a_fact_that_changes_without_output_is_seen() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "hello");
     tmux.clock += 5;
     tmux.look();
@@ -241,7 +241,7 @@ fn a_fact_that_changes_without_output_is_seen() {
 
 #[test]
 fn a_pane_in_which_an_agent_ran_stays_watched_until_it_is_gone() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "bash", "$");
     assert_eq!(tmux.look().len(), 0);
     tmux.pane_mut(1).facts.command = "claude".into();
@@ -255,7 +255,7 @@ fn a_pane_in_which_an_agent_ran_stays_watched_until_it_is_gone() {
 
 #[test]
 fn an_agent_behind_an_unchanged_command_is_found_when_the_pane_is_active() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "node", "$");
     tmux.clock += 1;
     tmux.look();
@@ -271,7 +271,7 @@ fn an_agent_behind_an_unchanged_command_is_found_when_the_pane_is_active() {
 
 #[test]
 fn an_agent_that_has_started_is_looked_at_as_a_whole_every_half_minute() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
     tmux.look();
     let mut whole = Vec::new();
@@ -294,7 +294,7 @@ fn an_agent_that_has_started_is_looked_at_as_a_whole_every_half_minute() {
 
 #[test]
 fn rules_say_what_is_watched() {
-    let mut tmux = Played::new(
+    let mut tmux = PlayedServer::new(
         "watch.ignore = [\"s1\"]\n[[terminal]]\nsession = \"s2\"\nname = \"build\"\n[[terminal]]\nsession = \"s3\"\ntool = \"codex\"\n",
     );
     tmux.pane(1, "claude", "x").pane(2, "make", "x").pane(3, "node", "x").pane(4, "bash", "x");
@@ -309,7 +309,7 @@ fn rules_say_what_is_watched() {
 
 #[test]
 fn a_pane_in_two_sessions_is_one_terminal_where_a_rule_names_it() {
-    let mut tmux = Played::new("[[terminal]]\nsession = \"b\"\n");
+    let mut tmux = PlayedServer::new("[[terminal]]\nsession = \"b\"\n");
     tmux.pane(1, "make", "x").pane(1, "make", "x");
     tmux.panes[1].0.place.session = "b".into();
     let reports = tmux.look();
@@ -319,23 +319,23 @@ fn a_pane_in_two_sessions_is_one_terminal_where_a_rule_names_it() {
 #[test]
 fn the_pane_of_fleetwatch_itself_is_never_a_terminal() {
     let rules = "[[terminal]]\nsession = \"*\"\n";
-    let mut tmux = Played::new(rules);
+    let mut tmux = PlayedServer::new(rules);
     tmux.pane(9, "fleetwatch", "x").pane(1, "make", "x");
     assert_eq!(tmux.look().len(), 1);
     // By its processes alone, where the environment tells nothing.
-    let mut tmux = Played::new(rules);
+    let mut tmux = PlayedServer::new(rules);
     tmux.server_pid = 901;
     tmux.pane(9, "fleetwatch", "x").pane(1, "make", "x");
     assert_eq!(tmux.look().len(), 1);
     // An agent that runs fleetwatch as a tool is still one.
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(9, "claude", "x");
     assert_eq!(tmux.look().len(), 1);
 }
 
 #[test]
 fn another_server_on_the_socket_is_learned_afresh() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
     tmux.clock += 5;
     tmux.look();
@@ -350,7 +350,7 @@ fn another_server_on_the_socket_is_learned_afresh() {
 
 #[test]
 fn a_process_that_took_a_pane_over_is_told_from_a_pane_that_was_closed() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
     tmux.pane(2, "claude", "y");
     tmux.look();
@@ -363,7 +363,7 @@ fn a_process_that_took_a_pane_over_is_told_from_a_pane_that_was_closed() {
 
 #[test]
 fn a_capture_that_failed_is_said_and_tried_again() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
     tmux.clock += 5;
     let look = tmux.looked(vec![], true);
@@ -377,7 +377,7 @@ fn a_capture_that_failed_is_said_and_tried_again() {
 
 #[test]
 fn the_tick_follows_what_happens() {
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     let Ticks { usual, shortest, longest } = Ticks::default();
     tmux.pane(1, "claude", "x");
     tmux.look();
@@ -405,16 +405,16 @@ fn the_tick_follows_what_happens() {
 fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
     let longest = Ticks::default().longest;
     let late = Error::TimedOut { server: "x".into(), after: longest };
-    let pauses = |tmux: &mut Played| {
+    let pauses = |tmux: &mut PlayedServer| {
         let mut pause = || {
             tmux.memory.failed(&late);
             tmux.memory.pause(Duration::ZERO).as_millis() / longest.as_millis()
         };
         [pause(), pause(), pause(), pause(), pause()]
     };
-    let mut tmux = Played::new("");
+    let mut tmux = PlayedServer::new("");
     assert_eq!(pauses(&mut tmux), [1, 2, 2, 2, 2]);
-    tmux = Played::new("");
+    tmux = PlayedServer::new("");
     // On a host they are up to half as long again, and longer for one host than for the other.
     let hosts: Vec<_> = (0..16)
         .map(|host| {
@@ -438,7 +438,7 @@ fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
 
 #[test]
 fn the_exit_status_of_a_pane_that_dies_is_awaited_for_one_look() {
-    let mut tmux = Played::new("[[terminal]]\nsession = \"*\"\n");
+    let mut tmux = PlayedServer::new("[[terminal]]\nsession = \"*\"\n");
     tmux.pane(1, "make", "x").pane(2, "make", "x");
     tmux.pane_mut(2).facts.dead = true;
     let dead = |reports: &[PaneReport]| reports.iter().map(|report| report.facts.dead).collect::<Vec<_>>();
@@ -449,14 +449,14 @@ fn the_exit_status_of_a_pane_that_dies_is_awaited_for_one_look() {
 }
 
 /// The windows of tasks in the last look, by their sessions.
-fn windows(tmux: &Played) -> Vec<(&str, Vec<u32>)> {
+fn windows(tmux: &PlayedServer) -> Vec<(&str, Vec<u32>)> {
     let windows = |session: &task::SessionSnapshot| session.windows.iter().map(|window| window.window.0).collect();
     tmux.tasks.sessions.iter().map(|session| (session.name.as_str(), windows(session))).collect()
 }
 
 #[test]
 fn declared_windows_are_tasks_until_an_agent_runs_in_them() {
-    let mut tmux = Played::new("[[task]]\nsession = \"s[12]\"\n[watch]\nignore = [\"s2\"]");
+    let mut tmux = PlayedServer::new("[[task]]\nsession = \"s[12]\"\n[watch]\nignore = [\"s2\"]");
     tmux.pane(1, "make", "cc -c a.c").pane(2, "make", "").pane(3, "make", "").pane(4, "make", "");
     tmux.pane_mut(4).marks.run_at = Some(7);
     assert!(tmux.look().is_empty(), "tasks are no agents");
@@ -474,7 +474,7 @@ fn declared_windows_are_tasks_until_an_agent_runs_in_them() {
 
 #[test]
 fn tasks_in_which_nothing_happens_cost_a_row_of_the_listing() {
-    let mut tmux = Played::new("[[task]]\nsession = \"*\"");
+    let mut tmux = PlayedServer::new("[[task]]\nsession = \"*\"");
     for id in 101..=300 {
         tmux.pane(id, "sleep", "waiting");
     }
@@ -493,10 +493,10 @@ fn tasks_in_which_nothing_happens_cost_a_row_of_the_listing() {
 
 #[test]
 fn the_first_pane_stands_for_its_window_as_long_as_it_is_there() {
-    let mut tmux = Played::new("[[task]]\nsession = \"*\"");
+    let mut tmux = PlayedServer::new("[[task]]\nsession = \"*\"");
     tmux.pane(1, "make", "").pane(2, "tail", "");
     tmux.pane_mut(2).window_id = 1;
-    let primary = |tmux: &mut Played| {
+    let primary = |tmux: &mut PlayedServer| {
         tmux.look();
         tmux.tasks
             .sessions

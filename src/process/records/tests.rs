@@ -18,7 +18,7 @@ use crate::tmux;
 
 /// Where an agent runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum AgentPlace {
     Here,
     /// On this machine, but reached as a host is, by a false `ssh`.
     Host,
@@ -75,8 +75,8 @@ impl Home {
     }
 
     /// The same, reached in a way; what runs on a host runs there behind `setting`.
-    fn at(self, place: Place, setting: &str) -> Self {
-        if place == Place::Here {
+    fn at(self, place: AgentPlace, setting: &str) -> Self {
+        if place == AgentPlace::Here {
             return self;
         }
         let ssh = self.home.path().join("ssh");
@@ -110,7 +110,7 @@ impl Home {
         fs::write(programs.join(name), script).unwrap();
         fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
         let setting = format!("PATH={}:$PATH", programs.display());
-        self.at(Place::Host, &setting)
+        self.at(AgentPlace::Host, &setting)
     }
 
     /// A process by the tool's name that works in `shop` below its home, which is a repository.
@@ -213,7 +213,7 @@ impl Home {
 
 #[rstest]
 fn a_status_file_is_read_for_its_own_process_only_and_however_it_is_caught(
-    #[values(Place::Here, Place::Host)] place: Place,
+    #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
 ) {
     let mut home = Home::of("claude", None).at(place, "");
     assert_eq!(home.read(), Some(AgentRecordReading::default()), "there is none, whatever was known before");
@@ -267,7 +267,7 @@ fn a_transcript_is_followed_by_the_session_that_the_status_names() {
 }
 
 #[rstest]
-fn files_of_a_folder_are_read_together(#[values(Place::Here, Place::Host)] place: Place) {
+fn files_of_a_folder_are_read_together(#[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace) {
     let mut home = Home::of("claude", None).at(place, "");
     home.status(home.began(), "idle", "");
     home.read();
@@ -284,7 +284,7 @@ fn files_of_a_folder_are_read_together(#[values(Place::Here, Place::Host)] place
 }
 
 #[rstest]
-fn a_rollout_is_read_that_the_process_holds_open(#[values(Place::Here, Place::Host)] place: Place) {
+fn a_rollout_is_read_that_the_process_holds_open(#[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace) {
     let path = ".codex/sessions/2026/11/22/rollout-2026-11-22T08-00-00-01.jsonl";
     let mut home = Home::of("codex", Some(path)).at(place, "");
     let begun = r#"{"type":"event_msg","payload":{"type":"task_started"}}"#;
@@ -304,7 +304,7 @@ fn a_rollout_is_read_that_the_process_holds_open(#[values(Place::Here, Place::Ho
 
 /// Codex 0.169 begins a service that keeps the rollouts of every Codex of the user: what it holds may be another pane's.
 #[rstest]
-fn what_a_service_of_the_agent_holds_is_no_proof(#[values(Place::Here, Place::Host)] place: Place) {
+fn what_a_service_of_the_agent_holds_is_no_proof(#[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace) {
     let path = ".codex/sessions/2026/11/23/rollout-1.jsonl";
     let mut home = Home::of("codex", None).at(place, "");
     let line = "{\"type\":\"session_meta\",\"payload\":{\"source\":\"vscode\",\"id\":\"5-e\"}}\n";
@@ -336,7 +336,9 @@ fn what_a_service_of_the_agent_holds_is_no_proof(#[values(Place::Here, Place::Ho
 }
 
 #[rstest]
-fn the_first_reading_is_of_now_however_much_was_written_before(#[values(Place::Here, Place::Host)] place: Place) {
+fn the_first_reading_is_of_now_however_much_was_written_before(
+    #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
+) {
     let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
     let mut home = Home::of("codex", Some(path)).at(place, "");
     home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\",\"id\":\"first\"}}\n");
@@ -349,7 +351,7 @@ fn the_first_reading_is_of_now_however_much_was_written_before(#[values(Place::H
 
 #[rstest]
 fn a_long_file_is_read_from_near_its_end_and_at_its_head_and_long_lines_are_left_out(
-    #[values(Place::Here, Place::Host)] place: Place,
+    #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
 ) {
     let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
     let mut home = Home::of("codex", Some(path)).at(place, "");
@@ -372,7 +374,7 @@ fn a_long_file_is_read_from_near_its_end_and_at_its_head_and_long_lines_are_left
 }
 
 #[rstest]
-fn links_out_of_the_folder_and_pipes_are_left_alone(#[values(Place::Here, Place::Host)] place: Place) {
+fn links_out_of_the_folder_and_pipes_are_left_alone(#[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace) {
     let mut home = Home::of("claude", None).at(place, "");
     let outside = tempfile::NamedTempFile::new().unwrap();
     let (id, began) = (home.agent.id(), home.began());
@@ -436,7 +438,7 @@ fn what_a_host_leaves_unanswered_changes_no_record() {
     let at = home.home.path().to_owned();
     let (gone, ended) = (at.join("gone"), at.join("ended"));
     let mut home = home.at(
-        Place::Host,
+        AgentPlace::Host,
         &format!(
             "cd {}; [ ! -e gone ] || exit 255; (while [ ! -e gone ]; do sleep 0.05; done; kill $$; : >ended) <&- >&- 2>&- &",
             at.display()
@@ -488,7 +490,7 @@ fn known(reading: &AgentRecordReading) -> Vec<String> {
 
 #[rstest]
 fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state(
-    #[values(Place::Here, Place::Host)] place: Place,
+    #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
 ) {
     let mut home = Home::at_work("pi").at(place, "");
     let (file, _) = home.write_session();
@@ -516,7 +518,9 @@ fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state(
 }
 
 #[rstest]
-fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says(#[values(Place::Here, Place::Host)] place: Place) {
+fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says(
+    #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
+) {
     let mut home = Home::at_work("gemini").at(place, "");
     let shop = home.home.path().canonicalize().unwrap().join("shop");
     home.write(".gemini/tmp/other/.project_root", "/home/other");
@@ -532,7 +536,9 @@ fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says(#[values(Plac
 }
 
 #[rstest]
-fn a_text_is_read_line_by_line_and_its_last_session_counts(#[values(Place::Here, Place::Host)] place: Place) {
+fn a_text_is_read_line_by_line_and_its_last_session_counts(
+    #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
+) {
     let mut home = Home::at_work("aider").at(place, "");
     home.write("shop/.aider.chat.history.md", &home.sample("aider-0.86.2.md"));
     assert!(home.read().unwrap().facts.is_empty(), "the last session has said nothing yet");
@@ -553,7 +559,9 @@ fn a_text_is_read_line_by_line_and_its_last_session_counts(#[values(Place::Here,
 }
 
 #[rstest]
-fn a_database_is_asked_for_the_session_of_the_directory(#[values(Place::Here, Place::Host)] place: Place) {
+fn a_database_is_asked_for_the_session_of_the_directory(
+    #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
+) {
     let mut home = Home::at_work("opencode").at(place, "");
     let connection = home.write_session().1.unwrap();
     connection.execute_batch("UPDATE session SET time_updated = 1000000000000").unwrap();
@@ -574,7 +582,7 @@ fn a_database_is_asked_for_the_session_of_the_directory(#[values(Place::Here, Pl
 
 /// Watching changes nothing: a database that nobody has open is read without the files that SQLite would make beside it.
 #[rstest]
-fn nothing_is_created_beside_a_database(#[values(Place::Here, Place::Host)] place: Place) {
+fn nothing_is_created_beside_a_database(#[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace) {
     let mut home = Home::at_work("opencode").at(place, "");
     let folder = home.home.path().join(".local/share/opencode");
     drop(home.write_session());
@@ -591,7 +599,7 @@ fn nothing_is_created_beside_a_database(#[values(Place::Here, Place::Host)] plac
 }
 
 #[rstest]
-fn a_database_that_is_busy_loses_nothing(#[values(Place::Here, Place::Host)] place: Place) {
+fn a_database_that_is_busy_loses_nothing(#[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace) {
     let mut home = Home::at_work("opencode").at(place, "");
     let connection = home.write_session().1.unwrap();
     connection.execute_batch("PRAGMA journal_mode = DELETE; UPDATE session SET title = 'old'").unwrap();
@@ -604,7 +612,7 @@ fn a_database_that_is_busy_loses_nothing(#[values(Place::Here, Place::Host)] pla
 }
 
 #[rstest]
-fn all_questions_together_have_an_end(#[values(Place::Here, Place::Host)] place: Place) {
+fn all_questions_together_have_an_end(#[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace) {
     let home = Home::at_work("opencode").at(place, "");
     let path = home.home.path().join("a b%.db");
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE one (name)").unwrap();

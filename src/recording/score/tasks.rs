@@ -47,7 +47,7 @@ pub struct TaskSpell {
 /// What is true of each field, each value from one time in milliseconds until the next; what is not judged is `None`.
 type Truths = [Vec<(u64, Option<String>)>; TaskField::ALL.len()];
 /// What is said of each field.
-type Answers = [Vec<(u64, String)>; TaskField::ALL.len()];
+type TaskAnswers = [Vec<(u64, String)>; TaskField::ALL.len()];
 
 /// Scores what is said of a recorded shell as of a task; `None` for a recording of an agent.
 pub fn score_task(recording: &Recording, source_name: &str) -> Result<Option<TaskScore>, RecordingError> {
@@ -88,8 +88,8 @@ fn truths(recording: &Recording, source_name: &str) -> Result<Truths, RecordingE
 }
 
 /// What is said of the recorded window, by fields.
-fn answers(recording: &Recording) -> Answers {
-    let mut answers = Answers::default();
+fn answers(recording: &Recording) -> TaskAnswers {
+    let mut answers = TaskAnswers::default();
     let mut watch = TaskTracker::default();
     let mut frames = Player::new(recording).peekable();
     let mut latest: Option<Frame> = None;
@@ -116,7 +116,7 @@ fn answers(recording: &Recording) -> Answers {
     answers
 }
 
-fn note(answers: &mut Answers, task: &Task, at: u64) {
+fn note(answers: &mut TaskAnswers, task: &Task, at: u64) {
     for (field, answers) in TaskField::ALL.iter().zip(answers) {
         let answer = answer(task, *field);
         if answers.last().is_none_or(|(_, last)| *last != answer) {

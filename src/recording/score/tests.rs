@@ -11,7 +11,7 @@ fn judge(field: Field, truth: &[(u64, Option<&str>)], answers: &[(u64, &'static 
         .collect();
     let text = format!("{{\"version\": 2, \"width\": 9, \"height\": 2}}\n{}", lines.join("\n"));
     let truth = Truth::of(&Recording::parse("hand", text.as_bytes()).unwrap(), "hand").unwrap();
-    let mut given = Answers::default();
+    let mut given = PublishedValues::default();
     answers.iter().for_each(|(at, answer)| given.set(field, Span::from_millis(*at), answer));
     compare(&truth, &given, Span::from_millis(end), Span::from_secs(1))
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn seen(screen: u64, change: impl FnOnce(&mut Read)) -> PromptFrame {
-    let mut read = Read {
+fn seen(screen: u64, change: impl FnOnce(&mut ReadFrame)) -> PromptFrame {
+    let mut read = ReadFrame {
         supported: true,
         phase: Phase::Ready,
         working: false,
@@ -39,13 +39,13 @@ fn dialog() -> PromptFrame {
 const HELLO: Prompt<'_> = Prompt { text: "hello", ends: false };
 
 /// A terminal as a test plays it: it shows something for every look, and time passes between the looks.
-struct Played {
+struct PlayedTerminal {
     steps: Steps<'static>,
     now: u64,
     done: Vec<&'static str>,
 }
 
-impl Played {
+impl PlayedTerminal {
     fn new(when: When) -> Self {
         Self { steps: Steps::new(HELLO, when, StepLimits::default()), now: 0, done: vec![] }
     }
@@ -77,12 +77,12 @@ impl Played {
 }
 
 fn polite(shows: impl FnMut(Option<usize>, u64) -> PromptFrame) -> (Outcome, Vec<&'static str>) {
-    let mut played = Played::new(When::Now);
+    let mut played = PlayedTerminal::new(When::Now);
     (played.run(shows), played.done)
 }
 
 fn forced(shows: impl FnMut(Option<usize>, u64) -> PromptFrame) -> (Outcome, Vec<&'static str>) {
-    let mut played = Played::new(When::Anyway);
+    let mut played = PlayedTerminal::new(When::Anyway);
     (played.run(shows), played.done)
 }
 
@@ -98,7 +98,7 @@ fn a_prompt_that_is_taken_is_pasted_and_entered_once() {
 
 #[test]
 fn enter_comes_apart_from_the_text() {
-    let mut played = Played::new(When::Now);
+    let mut played = PlayedTerminal::new(When::Now);
     let mut times = Vec::new();
     played.run(|enters, now| {
         times.push((enters, now));
