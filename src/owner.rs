@@ -1,18 +1,18 @@
 //! One process polls each tmux server, acts for it, and tells the others (SPEC §15).
 //!
 //! Of all processes of a user that share a history, the **owner** of a server holds its [`lease`], polls it and hands
-//! every input on to its **clients** over a socket. A client begins with a checkpoint of what the owner knows; from there
-//! the same inputs at the same times lead its own fleet to the same states, so that it can go on by itself when the owner
-//! ends. [`Watcher`] is what each process has of one server, whichever of both it is. With its [`Lead`] the owner notifies, sends what
-//! waits and writes what happens; nobody else does.
+//! every input on to its **clients** over a socket. A client starts from a checkpoint of what the owner knows; the same
+//! inputs at the same times then bring its own fleet to the same states, so it can continue alone when the owner ends.
+//! Each process has one [`Watcher`] per server, as owner or as client. Only the owner, who has the [`Lead`], notifies,
+//! sends queued messages and records what happens.
 //!
-//! - `lease` is who the owner is: a lock on a file, and the socket beside it.
-//! - `wire` is what owner and clients say to each other.
-//! - `hub` is the owner's part, `client` the others'.
-//! - `remote` is how clients on other machines get there, through `fleetwatch serve`.
+//! - `lease` decides who the owner is: a lock on a file, and the socket beside it.
+//! - `wire` holds the messages between owner and clients.
+//! - `hub` is the owner's side, `client` the clients' side.
+//! - `remote` connects clients on other machines, through `fleetwatch serve`.
 //!
-//! A process that may not or cannot be either (no directory for sockets, another configuration, another version) polls by
-//! itself, and leaves acting to the owner where there can be one.
+//! A process that can be neither (no directory for sockets, another configuration, another version) polls for itself, and
+//! leaves acting to the owner if there can be one.
 
 mod client;
 mod hub;
@@ -47,43 +47,43 @@ use crate::tmux::{Error, Server};
 
 /// How often a process that polls by itself asks whether there is an owner to follow.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
-/// The same of an owner that refused it, and may be another one by then. Each time all screens are looked at anew.
+/// The same after an owner has refused it; by then another process may own the server. Each attempt reads all screens again.
 const ASK_REFUSER: Duration = Duration::from_secs(30);
-/// How long a client waits until what it is told is in the history.
+/// How long a client's checkpoint waits until everything in it is in the history.
 const WRITTEN: Duration = Duration::from_millis(300);
-/// How soon it is tried again to follow an owner that is just beginning or ending.
+/// Delay before another attempt to follow an owner that is starting or ending.
 const RETRY: Duration = Duration::from_millis(10);
-/// How often that is tried before a process polls by itself.
+/// Attempts before the process polls for itself.
 const TRIES: u32 = 100;
 
-/// What a process is told of a server.
+/// An event of one server for this process.
 #[derive(Debug)]
 pub enum OwnerEvent {
     /// Something for the fleet.
     Input(Input),
-    /// What this process is to the server from now on; with the lead, it acts for the server.
+    /// The new role of this process for the server; with the lead, it acts for the server.
     Role { server: ServerId, role: Role, lead: Option<Lead> },
-    /// The owner has seen to a notice: it went out, or nobody is to be told.
+    /// The owner has handled a notice: it went out, or nobody wants it.
     Handled(NoticeId),
-    /// The owner of the server does not tell this process, which looks for itself: why, for people.
+    /// The owner of the server refuses this process, which polls for itself; the reason is for people.
     Refused { server: ServerId, why: String },
-    /// A client wants to know what the fleet knows of the server, after all inputs before this one.
+    /// A client wants a checkpoint of the server, taken after all earlier inputs.
     Checkpoint { server: ServerId, reply: oneshot::Sender<Checkpoint> },
 }
 
-/// What this process is to a server.
+/// The role of this process for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It polls, because there is no owner that it can follow.
+    /// It polls because there is no owner that it can follow.
     Alone,
-    /// It polls, and tells the others.
+    /// It polls and passes its inputs on to clients.
     Owner,
-    /// The owner tells it.
+    /// It gets its inputs from the owner.
     Client,
 }
 
-/// The right to act for a server: to notify, to run commands, to send what waits, to write what happens into the history.
-/// A process without one reads, shows, and appends what its operator does.
+/// The right to act for a server: to notify, run commands, send queued messages, and record what happens in the history.
+/// A process without it reads, shows, and records what its operator does.
 #[derive(Clone, Debug)]
 pub struct Lead {
     held: Held,
@@ -91,30 +91,30 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// Whether this process still has it; to be asked right before something is done. It has not when another process took
-    /// over while this one was stopped.
+    /// Whether this process still has it; ask right before acting. Another process may have taken over while this one was
+    /// stopped.
     pub fn holds(&self) -> bool {
         self.held.holds()
     }
 
-    /// The same, for the parts of the process that need no more.
+    /// The lock behind it, for parts of the process that need no more.
     pub fn held(&self) -> Held {
         self.held.clone()
     }
 
-    /// Says to the other processes that a notice is seen to.
+    /// Tells the other processes that a notice is handled.
     pub fn handled(&self, notice: NoticeId) {
         // It has ended where nobody listens.
         let _ = self.to_task.send(LocalEvent::Handled(notice));
     }
 }
 
-/// What a process is for. Of those that may own a server, the one with the highest rank does: a dashboard knows what its
-/// operator sees and mutes, and only who has a terminal can ring.
+/// The purpose of a process. Of those that may own a server, the one with the highest rank does: a dashboard knows what its
+/// operator sees and mutes, and only a process with a terminal can ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rank {
-    /// It looks for a while, and never owns.
+    /// It watches for a while and never owns.
     #[default]
     Reader,
     /// It watches only so that others need not.
@@ -132,14 +132,14 @@ impl Rank {
     }
 }
 
-/// What happens in this process itself.
+/// An event from this process itself.
 #[derive(Debug)]
 enum LocalEvent {
-    /// It has taken an input in by itself.
+    /// It handled an input of its own.
     Input(Input),
-    /// It has seen to a notice.
+    /// It handled a notice.
     Handled(NoticeId),
-    /// It has sent something, which is soon to be seen.
+    /// It sent something, which will soon show.
     Wake,
 }
 
@@ -150,18 +150,18 @@ pub struct Settings {
     pub profiles: Arc<ProfileSet>,
     pub fleet: fleet::Settings,
     pub rank: Rank,
-    /// Where the owners are that tell this process, and who act for it; `None` for those of this machine.
+    /// The machine of the owners that this process follows; `None` for this machine.
     pub remote: Option<Remote>,
 }
 
 impl Settings {
-    /// What a configuration says, for a process that never owns.
+    /// Settings from a configuration, for a process that never owns.
     pub fn new(config: &Config, profiles: Arc<ProfileSet>) -> Self {
         let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
         Self { poll: poll::Settings::new(config), profiles, fleet, rank: Rank::Reader, remote: None }
     }
 
-    /// A number that two processes share when the same screens mean the same to both.
+    /// Equal in two processes if both read every screen in the same way.
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (env!("CARGO_PKG_VERSION"), self.profiles.fingerprint()).hash(&mut hasher);
@@ -179,7 +179,7 @@ impl Settings {
     }
 }
 
-/// Keeps this process told of one server. Dropping it ends that.
+/// Keeps this process up to date on one server until it is dropped.
 #[derive(Debug)]
 pub struct Watcher {
     task: JoinHandle<()>,
@@ -189,17 +189,17 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// How long no process that shows something has been told by this one or has told it.
+    /// Time since this process last exchanged inputs with one that shows them.
     pub fn unused_for(&self) -> Duration {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
-    /// Looks at once, and then quickly for a while: something was sent.
+    /// Polls at once, and then more often for a while, because something was sent.
     pub fn wake(&self) {
         let _ = self.to_task.send(LocalEvent::Wake);
     }
 
-    /// Tells the other processes what this one has just taken in by itself.
+    /// Passes an input of this process on to the other processes.
     pub fn tell(&self, input: Input) {
         // It has ended where nobody listens.
         let _ = self.to_task.send(LocalEvent::Input(input));
@@ -263,8 +263,8 @@ pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<
     client::ask(place.connect(), (&settings.hello(server), std::process::id()), fresh, None).await.ok()
 }
 
-/// Tells a client what the fleet of this process knows, once what it told of that is in the history: should this process end
-/// then, nothing is lost.
+/// Sends a checkpoint to a client once everything in it is in the history, so that nothing is lost if this process then
+/// ends.
 pub fn reply(checkpoint: Checkpoint, history: History, reply: oneshot::Sender<Checkpoint>) {
     tokio::spawn(async move {
         history.written(WRITTEN).await;
@@ -273,12 +273,12 @@ pub fn reply(checkpoint: Checkpoint, history: History, reply: oneshot::Sender<Ch
     });
 }
 
-/// That a process looks for itself, for people.
+/// Says, for people, why a process polls for itself.
 pub fn refusal(server: &ServerId, why: &str) -> String {
     format!("{server} is also watched by another fleetwatch, which this one does not follow: {why}")
 }
 
-/// Whether some process owns a server that this one could follow. May take a moment, but waits for nobody.
+/// Whether another process owns a server, so that this one could follow it. May take a moment, but waits for no process.
 pub fn is_owned(settings: &Settings, server: &ServerId) -> bool {
     LeasePath::of(server, settings.poll.history.as_deref(), false).is_some_and(|place| place.is_listened())
 }
@@ -287,7 +287,7 @@ pub fn is_owned(settings: &Settings, server: &ServerId) -> bool {
 struct WatchTask {
     settings: Settings,
     server: ServerId,
-    /// Where the lease is; `None` where there is no place for one.
+    /// The lease; `None` if there is no directory for it.
     place: Option<LeasePath>,
     events: mpsc::Sender<OwnerEvent>,
     local_events: mpsc::UnboundedReceiver<LocalEvent>,
@@ -295,22 +295,22 @@ struct WatchTask {
     hooks_set: Arc<AtomicBool>,
     role: Option<Role>,
     used: Arc<Mutex<Instant>>,
-    /// The terminals that the fleet of this process knows, of which the history need not tell.
+    /// The terminals that this process already knows, which need no recall from the history.
     known: BTreeSet<TerminalKey>,
-    /// Until when this process leaves the lease to another one, which outranks it.
+    /// Until when this process leaves the lease to one that outranks it.
     yields_until: Option<Instant>,
-    /// Why the last owner that was asked told this process nothing, and when.
+    /// Why and when an owner last refused this process.
     refused: Option<(String, Instant)>,
-    /// The file that was the lock when its holder was asked last.
+    /// The inode of the lock when its holder was last asked.
     asked_lock: Option<u64>,
 }
 
-/// Why a role has ended.
+/// Why a role ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Another role is to be found.
+    /// The process has to find another role.
     Changed,
-    /// Nobody wants to be told any more.
+    /// Nobody receives the events any longer.
     Closed,
 }
 
@@ -388,12 +388,12 @@ impl WatchTask {
         }
     }
 
-    /// Another process needs this one, or this one another.
+    /// Notes that another process needs this one, or this one another.
     fn mark_used(&self) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Tells this process what it is from now on, and whether it acts.
+    /// Announces the new role, and whether this process acts.
     async fn set_role(&mut self, role: Role, held: Option<Held>) -> End {
         // Another lease is another role.
         if self.role.replace(role) == Some(role) && role != Role::Owner {
@@ -412,7 +412,7 @@ impl WatchTask {
         poll::spawn(poll, profiles, self.server.clone(), since).ok()
     }
 
-    /// Tells this process that it has to poll for itself, and why.
+    /// Announces, once for each reason, that this process has to poll for itself.
     async fn report_refusal(&mut self, why: String) -> End {
         tracing::warn!(server = %self.server, why, "the owner is not followed");
         let before = self.refused.replace((why.clone(), Instant::now()));
@@ -422,14 +422,14 @@ impl WatchTask {
         self.send(OwnerEvent::Refused { server: self.server.clone(), why }).await
     }
 
-    /// Whether one that polls for itself could own the server now, or follow its owner.
+    /// Whether this process, which polls for itself, could now own the server or follow its owner.
     fn can_change_role(&self) -> bool {
         let Some(place) = &self.place else { return false };
         let may_ask = self.refused.as_ref().is_none_or(|(_, at)| at.elapsed() > ASK_REFUSER);
         (self.settings.rank.may_own() && place.is_free()) || (may_ask && place.is_listened())
     }
 
-    /// Polls, and tells nobody else.
+    /// Polls without clients.
     async fn poll_alone(&mut self) -> End {
         let Some(mut poller) = self.poll() else { return End::Closed };
         let ask_again = tokio::time::sleep(ASK_AGAIN);
@@ -457,7 +457,7 @@ impl WatchTask {
         }
     }
 
-    /// Tells this process.
+    /// Passes an input on to this process.
     async fn hand_on(&mut self, input: Input) -> End {
         if let Input::Server(report) = &input
             && let fleet::PollResult::Listed(panes) = &report.outcome

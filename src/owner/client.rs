@@ -1,4 +1,4 @@
-//! The clients' part: they get everything from the owner.
+//! The clients' side: they get everything from the owner.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, WriteHal
 use super::{End, LocalEvent, OwnerEvent, Rank, Role, WatchTask};
 use crate::fleet::{Input, ServerId, TaskReport};
 
-/// How long an owner may say nothing, though it should several times a second, until it is asked anew. Above what a busy
-/// machine makes of a quarter of a second.
+/// How long an owner may be silent before the client connects again. An owner sends several messages a second; a busy machine
+/// may delay them by less than this.
 const SILENCE: Duration = Duration::from_millis(1500);
-/// What is said of an owner whose messages make no sense.
+/// Why an owner with unreadable messages is not followed.
 const OTHER_VERSION: &str = "it is another version of fleetwatch";
-/// How long the first answer may take, and how long a command waits for it that can look by itself as well.
+/// How long the first answer may take, also for a command that could poll for itself.
 const FIRST: Duration = Duration::from_secs(2);
 /// How much later than that a timer may run on a busy machine.
 const SLACK: Duration = Duration::from_millis(500);
 const SOON: Duration = Duration::from_millis(1500);
 
-/// How long is waited for an owner: here, where a moment is long, or far away.
+/// How long to wait for an owner, on this machine or far away.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     first: Duration,
@@ -29,22 +29,22 @@ pub(super) struct Patience {
 
 impl Patience {
     pub(super) const HERE: Self = Self { first: FIRST, silence: SILENCE };
-    /// All that is known may be megabytes, and a mobile network pauses for seconds.
+    /// A checkpoint may have megabytes, and a mobile network pauses for seconds.
     pub(super) const FAR: Self = Self { first: Duration::from_secs(20), silence: Duration::from_secs(8) };
 }
 
 /// Why following an owner ended.
 pub(super) enum FollowEnd {
     Ended(End),
-    /// It ended or gave way before it said anything.
+    /// The owner ended or gave way before it sent anything.
     Nothing,
-    /// It is stopped: it holds its lease and says nothing.
+    /// The owner is stopped: it holds its lease and is silent.
     Frozen,
-    /// It has other rules or another version, as it says.
+    /// The owner has other rules or another version; its reason.
     Refused(String),
 }
 
-/// Says who this process is, and takes in what the owner knows.
+/// Introduces this process, and receives the owner's checkpoint.
 async fn greet(
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
     hello: &Hello,
@@ -56,7 +56,7 @@ async fn greet(
     Ok((lines, writer, first))
 }
 
-/// What an owner knows of a server, asked once by a process with this number; with `fresh` after it has looked again.
+/// Asks an owner once what it knows of a server, for the process with this number; with `fresh`, after another poll.
 ///
 /// # Errors
 /// It does not answer in time, or tells this process nothing: why, for people.
@@ -93,7 +93,7 @@ pub(super) async fn ask<S: AsyncRead + AsyncWrite + Send + 'static>(
     tokio::time::timeout(limit, asked).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-/// Hands on what the owner tells, until it ends or this process does.
+/// Passes on the owner's messages until the owner or this process ends.
 pub(super) async fn follow(
     task: &mut WatchTask,
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
@@ -172,13 +172,13 @@ pub(super) async fn follow(
     }
 }
 
-/// What was told last, with which the next message is put together.
+/// The last reports, which the next message is relative to.
 struct Last {
     panes: LastPanes,
     tasks: Option<TaskReport>,
 }
 
-/// What the fleet is told of a message.
+/// A message as an input for the fleet.
 fn input(told: OwnerMessage, last: &mut Last, server: &ServerId) -> Option<Input> {
     match told {
         OwnerMessage::Looked { at, load, outcome } => Some(Input::Server(last.panes.report(server, at, load, outcome))),

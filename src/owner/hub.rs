@@ -1,4 +1,4 @@
-//! The owner's part: it polls, and passes every input on to its clients.
+//! The owner's side: it polls and passes every input on to its clients.
 
 use std::io;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ use super::{End, LocalEvent, OwnerEvent, Rank, WatchTask};
 use crate::fleet::{Checkpoint, Input, TaskReport};
 use crate::poll;
 
-/// How often clients hear from the owner at least.
+/// The longest time between two messages to a client.
 const BEAT: Duration = Duration::from_millis(250);
-/// How long a client may take to say who it is, and the owner to put together what it knows.
+/// How long a client may take to introduce itself, and the owner to make a checkpoint.
 const GREETING: Duration = Duration::from_secs(1);
-/// How long one that gives way leaves the lease to another process.
+/// How long an owner that gives way leaves the lease to another process.
 const GIVE_WAY: Duration = Duration::from_millis(500);
-/// Messages that wait for a client at most. One that takes none of them is let go, and may come again.
+/// The most messages that wait for one client. A client that takes none is dropped, and may connect again.
 const WAITING: usize = 128;
 
-/// A client that is told of everything.
+/// A connected client.
 struct Client {
     lines: mpsc::Sender<Arc<[u8]>>,
-    /// They read what it asks, and write what it is told.
+    /// One reads its requests, the other writes its messages.
     tasks: [JoinHandle<()>; 2],
     rank: Rank,
 }
@@ -40,11 +40,11 @@ impl Drop for Client {
     }
 }
 
-/// One that said who it is.
+/// A connection that has introduced itself.
 type Newcomer = (Hello, Lines, WriteHalf);
 
 impl WatchTask {
-    /// Polls and tells, until another process has taken over or nobody wants to be told here.
+    /// Polls and serves clients until another process takes over or this one is done.
     pub(super) async fn own(&mut self, mut lease: Lease) -> End {
         let Some(mut poller) = self.poll() else { return End::Closed };
         let (hello, held) = (self.settings.hello(&self.server), lease.held());
@@ -134,7 +134,7 @@ impl WatchTask {
         }
     }
 
-    /// What the fleet of this process knows of the server.
+    /// A checkpoint of the server from this process's fleet.
     async fn checkpoint(&mut self) -> Option<Box<Checkpoint>> {
         let (reply, checkpoint) = oneshot::channel();
         self.events.send(OwnerEvent::Checkpoint { server: self.server.clone(), reply }).await.ok()?;
@@ -142,18 +142,18 @@ impl WatchTask {
     }
 }
 
-/// All clients, and what they were told last.
+/// All clients, and the last reports sent to them.
 #[derive(Default)]
 struct Clients {
     all: Vec<Client>,
     panes: LastPanes,
     tasks: Option<TaskReport>,
-    /// The processes that asked for a poll which has not been made yet, and when they asked.
+    /// The processes that wait for a poll, and when they asked for it.
     waiting: Vec<(u32, Instant)>,
 }
 
 impl Clients {
-    /// Tells a newcomer what is known, which comes first.
+    /// Adds a client, whose first message is the checkpoint.
     fn add(
         &mut self,
         first: io::Result<Arc<[u8]>>,
@@ -175,7 +175,7 @@ impl Clients {
         }
     }
 
-    /// Tells of an input of a poll that began at `began`.
+    /// Passes on an input of a poll that began at `began`.
     fn polled(&mut self, input: &Input, began: Instant) {
         if self.all.is_empty() {
             // Nothing is compared for nobody: the first client is told the next look as a whole.
@@ -208,7 +208,7 @@ impl Clients {
         }
     }
 
-    /// Tells of what this or another process has taken in.
+    /// Passes on an input that this or another process handled, if it concerns the others.
     fn taken(&mut self, input: &Input) {
         if concerns_others(input) {
             self.tell(&OwnerMessage::Taken(input.clone()));
@@ -226,7 +226,7 @@ impl Clients {
     }
 }
 
-/// Waits until somebody says who it is.
+/// Waits until a connection introduces itself.
 async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
     let (reader, writer) = halves(stream);
     let mut lines = Lines::new(reader);
@@ -248,7 +248,7 @@ fn refusal(own: &Hello, theirs: &Hello) -> Option<OwnerMessage> {
     Some(OwnerMessage::Refused { why })
 }
 
-/// Says one thing to one that is no client.
+/// Sends one message to a process that is no client.
 async fn say(mut writer: WriteHalf, line: io::Result<Arc<[u8]>>) -> io::Result<()> {
     writer.write_all(&line?).await
 }

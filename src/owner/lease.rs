@@ -16,9 +16,8 @@ use crate::private::{self, Held, Lock, inode};
 /// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
 const LONGEST: usize = 75;
 
-/// The directory for leases and sockets: where the system keeps such things for the user, else where fleetwatch keeps what
-/// it has to remember, else one beside other temporary files. `None` when none of them is private; it is made only for
-/// who may need it.
+/// The directory for leases and sockets: in the user's runtime directory, else in the state directory, else in `/tmp`.
+/// `None` if none of them is private. It is created only for a process that may own a server.
 fn directory(may_own: bool) -> Option<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     let user = rustix::process::geteuid().as_raw();
@@ -40,7 +39,7 @@ pub(super) struct LeasePath {
 }
 
 impl LeasePath {
-    /// The place that all processes with this history share; `None` where there is no directory for sockets.
+    /// The path that all processes with this history share; `None` without a directory for sockets.
     pub(super) fn of(server: &ServerId, history: Option<&Path>, may_own: bool) -> Option<Self> {
         let directory = directory(may_own)?;
         let mut hasher = DefaultHasher::new();
@@ -63,7 +62,7 @@ impl LeasePath {
         UnixStream::connect(&self.socket).await
     }
 
-    /// Listens on the socket, in place of whoever did before.
+    /// Listens on the socket, replacing an earlier one.
     fn listen(&self) -> io::Result<UnixListener> {
         match fs::remove_file(&self.socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -75,7 +74,7 @@ impl LeasePath {
         Ok(listener)
     }
 
-    /// The file that is the lock now.
+    /// The inode of the current lock file.
     pub(super) fn lock_inode(&self) -> Option<u64> {
         inode(&self.lock)
     }
@@ -88,8 +87,8 @@ impl LeasePath {
         Ok(lease.held().holds().then_some(lease))
     }
 
-    /// Takes the lease from an owner that is stopped and answers nobody: its lock stays with a file that is no longer there,
-    /// which it finds out when it goes on. Whoever else does so has to wait, and finds another lock then.
+    /// Takes the lease from an owner that is stopped and answers nobody. The owner keeps a lock on the removed file, and
+    /// notices that when it continues. Another process that tries the same has to wait, and then finds the new lock.
     fn take_over(&self, frozen: u64) -> io::Result<Option<Lease>> {
         let Some(_turn) = Lock::try_take(&self.lock.with_extension("turn"))? else { return Ok(None) };
         if self.lock_inode() == Some(frozen) {
@@ -99,7 +98,7 @@ impl LeasePath {
     }
 }
 
-/// The right to poll a server and tell the others. Dropping it gives it back.
+/// The right to poll a server for all processes; dropping it gives it back.
 #[derive(Debug)]
 pub(super) struct Lease {
     place: LeasePath,
@@ -110,12 +109,12 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// Whether this process still is the owner. It is not when another one took over while this one was stopped.
+    /// Whether this process is still the owner; another one may have taken over while this one was stopped.
     pub(super) fn held(&self) -> Held {
         self.lock.held()
     }
 
-    /// Listens again where the socket was removed, or is another one.
+    /// Listens again if the socket was removed or replaced.
     pub(super) fn mend_socket(&mut self) {
         if inode(&self.place.socket) != self.socket
             && let Ok(listener) = self.place.listen()
@@ -135,7 +134,7 @@ impl Drop for Lease {
     }
 }
 
-/// What asking for a server came to.
+/// The result of asking for a server.
 #[derive(Debug)]
 pub(super) enum Acquired {
     Lease(Lease),
@@ -143,18 +142,18 @@ pub(super) enum Acquired {
     Connection(UnixStream),
     /// Nobody listens, and this process does not have the lease.
     Silence,
-    /// There can be no owner here.
+    /// No process can own the server here.
     Nothing,
 }
 
 /// How a process asks for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bid {
-    /// It only wants to be told.
+    /// It only wants to follow.
     Follow,
     /// It owns the server if nobody does.
     Own,
-    /// It owns the server in place of an owner that is frozen, and held this lock.
+    /// It replaces a frozen owner that holds this lock.
     Replace(u64),
 }
 

@@ -16,30 +16,30 @@ use crate::fleet::{
 use crate::notify::NoticeId;
 use crate::time::Timestamp;
 
-/// Changes with the meaning of a message.
+/// Increase it whenever the meaning of a message changes.
 pub(super) const PROTOCOL: u32 = 8;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
-/// The two directions of a connection: a socket's, or one that goes through `serve`.
+/// The two directions of a connection, over a socket or through `serve`.
 pub(super) type ReadHalf = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type WriteHalf = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// A connection as its two directions.
+/// Splits a connection into its two directions.
 pub(super) fn halves(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> (ReadHalf, WriteHalf) {
     let (reader, writer) = tokio::io::split(stream);
     (Box::new(reader), Box::new(writer))
 }
 
-/// What a client says first.
+/// The first message of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Hello {
     pub protocol: u32,
     pub version: String,
     pub server: ServerId,
-    /// Which configuration and profiles its process has.
+    /// The fingerprint of the client's configuration and profiles.
     pub rules: u64,
-    /// What its process is for; another version may not say so.
+    /// The purpose of the client; another version may omit it.
     #[serde(default)]
     pub rank: Rank,
 }
@@ -49,8 +49,8 @@ impl Hello {
         Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), server, rules, rank }
     }
 
-    /// Whether its process is to own the server in place of another one: a later release of fleetwatch, or one of the same
-    /// release with a higher rank.
+    /// Whether its process should own the server instead of another one: a later release of fleetwatch, or the same release
+    /// with a higher rank.
     pub(super) fn outranks(&self, other: &Hello) -> bool {
         let numbers = |hello: &Hello| -> Vec<u64> {
             hello.version.split(['.', '-', '+']).map_while(|number| number.parse().ok()).collect()
@@ -60,54 +60,54 @@ impl Hello {
     }
 }
 
-/// What a client says afterwards.
+/// A later message of a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ClientMessage {
-    /// Something was sent: look at once.
+    /// Something was sent: poll at once.
     Wake,
-    /// Poll once more, and say when all inputs of a poll have been told that began after this.
+    /// Poll once more, and report when all inputs of a poll that began after this request have been sent.
     Poll {
         /// The process that asks, by its id.
         by: u32,
     },
-    /// What its process has taken in, if it [concerns the others](concerns_others).
+    /// An input that its process handled, if it [concerns the others](concerns_others).
     Taken(Input),
 }
 
-/// Whether the other processes take in as well what an operator has done in one of them.
+/// Whether an input from one process is for the fleets of the others as well.
 pub(super) fn concerns_others(input: &Input) -> bool {
     matches!(input, Input::Seen { .. } | Input::TaskKilled { .. })
 }
 
-/// What the owner says.
+/// A message of the owner.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OwnerMessage {
-    /// The client is none of this owner's: why, for people.
+    /// The owner refuses the client; the reason is for people.
     Refused { why: String },
-    /// First to each client: all that is known, and what the next look is compared with.
+    /// The first message to each client: everything that is known, and the panes that later messages are relative to.
     Checkpoint {
         checkpoint: Box<Checkpoint>,
         panes: Vec<PaneReport>,
-        /// What the owner's process is for.
+        /// The purpose of the owner's process.
         rank: Rank,
     },
-    /// A look, by what is new in it.
+    /// A poll, relative to the one before.
     Looked { at: Timestamp, load: ServerLoad, outcome: Delta },
-    /// What the same look showed of tasks; `None` when that is what the last one did.
+    /// The tasks of the same poll; `None` if they are as in the poll before.
     Tasks { at: Timestamp, report: Option<Box<TaskReport>> },
-    /// A poll that began after this process asked for it has been told.
+    /// A poll that this process asked for has been sent completely.
     Polled { by: u32 },
-    /// What the history says, or this or another process has taken in.
+    /// An input from the history, or from any process.
     Taken(Input),
-    /// A notice went out, or nobody is to be told.
+    /// A notice went out, or nobody wants it.
     Handled(NoticeId),
-    /// The owner runs, and has nothing to say.
+    /// The owner runs and has nothing to report.
     Alive,
 }
 
-/// What is new in a look.
+/// The changes since the poll before.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Delta {
@@ -121,7 +121,7 @@ pub(super) enum Delta {
     Other(PollResult),
 }
 
-/// The last look, with which the next one is compared.
+/// The panes of the last poll, which the next one is compared with.
 #[derive(Debug, Default)]
 pub(super) struct LastPanes(BTreeMap<TerminalKey, PaneReport>);
 
@@ -134,7 +134,7 @@ impl LastPanes {
         self.0.values().cloned().collect()
     }
 
-    /// What is new in a report, which is the last one from now on.
+    /// The changes in a report, which becomes the last one.
     pub(super) fn delta(&mut self, report: &ServerReport) -> OwnerMessage {
         let outcome = match &report.outcome {
             PollResult::Listed(panes) => {
@@ -155,7 +155,7 @@ impl LastPanes {
         OwnerMessage::Looked { at: report.at, load: report.load, outcome }
     }
 
-    /// The report that a delta was made of.
+    /// Restores the report behind a delta.
     pub(super) fn report(&mut self, server: &ServerId, at: Timestamp, load: ServerLoad, delta: Delta) -> ServerReport {
         let (replaced, outcome) = match delta {
             Delta::Listed { changed, gone, replaced } => {
@@ -187,7 +187,7 @@ pub(super) fn line(message: &impl Serialize) -> io::Result<Arc<[u8]>> {
 /// Reads messages off a connection.
 pub(super) struct Lines {
     reader: BufReader<ReadHalf>,
-    /// What has come of a line so far: a read may be given up in the middle of one.
+    /// The part of a line read so far: a read may be cancelled within a line.
     line: Vec<u8>,
     longest: u64,
 }
@@ -197,7 +197,7 @@ impl Lines {
         Self { reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new(), longest: LONGEST }
     }
 
-    /// The same for what somebody far away says, who needs few words.
+    /// The same with a lower limit, for clients on other machines.
     pub(super) fn within(self, longest: u64) -> Self {
         Self { longest, ..self }
     }
