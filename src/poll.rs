@@ -29,7 +29,7 @@ use crate::fleet::{
 };
 use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
-/// What time it is. Everything above and below takes the time as an argument; it comes from the poller.
+/// The current time. All other modules take the time as an argument; it comes from the poller.
 pub use crate::history::now;
 use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, Thoroughness, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
@@ -40,30 +40,30 @@ use keeper::Chosen;
 use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
 
-/// How long something is waited for that may be there at once.
+/// A short wait for something that may already be there.
 const A_MOMENT: Duration = Duration::from_millis(40);
 /// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
 const CAPTURES: usize = 512;
 /// How long a poll waits for the records of agents.
 const RECORDS: Duration = Duration::from_millis(250);
-/// How long one look that is not followed by others waits for git, and for the records on a host.
+/// How long a single poll waits for git, and for records on a host.
 const GIT: Duration = Duration::from_millis(500);
 const RECORDS_OF_HOST: Duration = Duration::from_secs(2);
-/// Inputs that may wait; with more than that the poller waits itself.
+/// The most inputs that may wait before the poller itself waits.
 const WAITING_INPUTS: usize = 8;
 
-/// How servers are looked at.
+/// How servers are polled.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     pub ticks: Ticks,
     pub tmux: tmux::Settings,
-    /// Which panes are watched, and what the configuration says of them.
+    /// Which panes are watched, and their configuration.
     pub rules: Arc<Rules>,
     /// The file with the sessions that the operator chose to be tasks.
     pub adopted: Option<PathBuf>,
     /// The pane that fleetwatch itself runs in, which is never watched.
     pub own: Own,
-    /// The history from which terminals and tasks go on, and in which other processes write down that they kill a task.
+    /// The history, from which terminals and tasks are recalled and in which other processes record that they kill a task.
     pub history: Option<PathBuf>,
     /// This process, as [`owner`] names it, when it has bells counted in task sessions until it calls [`release`].
     pub keeper: Option<String>,
@@ -71,7 +71,7 @@ pub struct Settings {
     pub records: Arc<RecordsConfig>,
     /// Whether the git repositories are read that agents work in.
     pub git: bool,
-    /// The pollers of hosts that share these settings take turns.
+    /// Shared by the pollers of all hosts, which take turns.
     pub hosts: HostCount,
 }
 
@@ -94,15 +94,15 @@ impl Settings {
     }
 }
 
-/// What is known of the pane that this process runs in.
+/// The pane that this process runs in.
 pub fn own() -> Own {
     Own::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok(), process::own_ancestors())
 }
 
-/// What a poller goes on from, and what it leaves.
+/// What a poller starts from, and what it leaves behind.
 #[derive(Clone, Debug, Default)]
 pub struct PollerState {
-    /// The terminals that are known already, of which the history need not tell.
+    /// The terminals that are already known and need no recall from the history.
     pub known: BTreeSet<TerminalKey>,
     /// Set when the poller sets something in the server that [`release`] takes back.
     pub hooks_set: Arc<AtomicBool>,
@@ -122,7 +122,7 @@ impl Poller {
         self.polls.recv().await
     }
 
-    /// Looks at once, and then quickly for a while: something was sent.
+    /// Polls at once, and then more often for a while, because something was sent.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
@@ -137,12 +137,12 @@ impl Drop for Poller {
 /// An input from a poll.
 #[derive(Clone, Debug)]
 pub struct Polled {
-    /// When the poll began: what happened in the server before is in it.
+    /// When the poll began; it covers everything in the server before that.
     pub began: Instant,
     pub input: Input,
 }
 
-/// Starts to look at a server again and again.
+/// Starts to poll a server.
 ///
 /// Fails when the server's name is not fit for a command line.
 pub fn spawn(
@@ -178,10 +178,10 @@ pub fn spawn(
     Ok(Poller { task, wake, polls })
 }
 
-/// What one look at a server came to.
+/// The result of one poll of a server.
 #[derive(Clone, Debug)]
 pub struct ServerPoll {
-    /// What the history says of terminals that are new.
+    /// Recalled from the history, for new terminals.
     known: Vec<Input>,
     /// Its agents.
     pub server: ServerReport,
@@ -190,25 +190,25 @@ pub struct ServerPoll {
 }
 
 impl ServerPoll {
-    /// What the fleet gets, tasks first, so that whoever waits for a server's report knows of both.
+    /// The inputs for the fleet; tasks first, so that after the server's report both are known.
     pub fn inputs(self) -> impl Iterator<Item = Input> + Send {
         let reports = [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))];
         self.known.into_iter().chain(reports.into_iter().flatten())
     }
 }
 
-/// The agents of whom their records say something else than before.
+/// The agents whose records have changed, with the new readings.
 type RecordsRead = Vec<(TerminalKey, AgentRecordReading)>;
 
 /// The processes of a pane that are its agent.
 #[derive(Debug, Default)]
 struct AgentProcesses {
     ids: Vec<u32>,
-    /// The one that shows that the agent still runs; `None` where that cannot be seen.
+    /// The process that proves that the agent still runs; `None` if none can.
     proof: Option<RunningProcess>,
 }
 
-/// Whether all of these processes of a host are still there: of its whole table of processes, that is all that matters.
+/// Whether all of these processes still run on a host; cheaper than reading its process table.
 async fn still_run(server: &Server, ids: &[u32]) -> bool {
     let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
     let words: Vec<&str> = ["kill", "-0"].into_iter().chain(ids.iter().map(String::as_str)).collect();
@@ -220,7 +220,7 @@ fn is_agent(pane: &PaneReport) -> bool {
     matches!(pane.program, Program::Agent { .. })
 }
 
-/// The pane of a terminal that waited for the operator when it was seen last.
+/// The pane of a terminal that waited for the operator when last seen.
 fn waits(known: &Input) -> Option<PaneId> {
     match known {
         Input::Known { key, known } if Status::of(&known.state).needs_operator() => Some(key.pane),
@@ -228,19 +228,19 @@ fn waits(known: &Input) -> Option<PaneId> {
     }
 }
 
-/// Counts the pollers of servers on hosts: all of them are this machine's work.
+/// Counts the pollers of hosts, whose work is all done on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct HostCount(Arc<AtomicU32>);
 
 impl HostCount {
-    /// One more, until it is dropped.
+    /// Counts one more until the result is dropped.
     fn join(&self) -> OnHost {
         self.0.fetch_add(1, Ordering::Relaxed);
         OnHost(self.clone())
     }
 }
 
-/// One of those that are counted.
+/// One counted poller.
 struct OnHost(HostCount);
 
 impl OnHost {
@@ -255,7 +255,7 @@ impl Drop for OnHost {
     }
 }
 
-/// One server with what is remembered of the last looks at it.
+/// One server with what is remembered of earlier polls.
 struct ServerPoller {
     server: Server,
     on_host: Option<OnHost>,
@@ -269,14 +269,14 @@ struct ServerPoller {
     agents: BTreeMap<u32, AgentProcesses>,
     reads_records: Arc<RecordsConfig>,
     records: AgentRecords,
-    /// A reading of records that takes long.
+    /// A slow reading of records that is still under way.
     reading: Option<JoinHandle<(RecordsRead, AgentRecords)>>,
-    /// `None` where no repositories are read.
+    /// `None` if repositories are not read.
     git: Option<GitWatch>,
     is_only_look: bool,
-    /// What the last look listed.
+    /// The rows of the last poll.
     rows: KnownRows,
-    /// How long tmux was asked in the last look.
+    /// How long tmux took in the last poll.
     took: Duration,
     /// Whether a task has ended and it is not known how.
     awaits_exit_status: bool,
@@ -316,7 +316,7 @@ impl ServerPoller {
         self.complete(listed).await
     }
 
-    /// Goes on from what was listed: what is due is captured.
+    /// Continues after the listing and captures the panes that are due.
     async fn complete(&mut self, listed: Result<(Listing, Vec<PaneId>), Error>) -> ServerPoll {
         let looked = match listed {
             Ok((look, due)) => self.try_complete(look, due).await,
@@ -325,7 +325,7 @@ impl ServerPoller {
         self.conclude(looked).await
     }
 
-    /// What a poll reports.
+    /// Makes the report of a poll.
     async fn conclude(&mut self, looked: Result<PollReport, Error>) -> ServerPoll {
         let (replaced, outcome, tasks) = match looked {
             Ok(told) => {
@@ -351,8 +351,7 @@ impl ServerPoller {
         ServerPoll { known, server, tasks }
     }
 
-    /// A server that still runs has not ended, though its socket is gone: removed, moved, or below a directory that was
-    /// mounted over.
+    /// Corrects "no server" for a server that still runs but whose socket is gone: removed, moved, or hidden by a mount.
     fn without_socket(&self, error: Error) -> Error {
         let pid = self.memory.server_pid();
         match error.is_no_server() && self.on_host.is_none() && pid != 0 && process::is_tmux(pid) {
@@ -363,7 +362,7 @@ impl ServerPoller {
         }
     }
 
-    /// What it took to ask the server.
+    /// The cost of polling the server.
     fn load(&self) -> ServerLoad {
         ServerLoad { took: Span::from_millis(self.took.as_millis() as u64), broken: self.server.broken() }
     }
@@ -480,14 +479,14 @@ impl ServerPoller {
         self.profiles.agent_processes(tool, processes)
     }
 
-    /// Adds which process is the agent of each pane.
+    /// Adds the agent's process to each pane.
     fn name_processes(&self, panes: &mut [PaneReport]) {
         for pane in panes {
             pane.agent_process = self.agents.get(&pane.key.pid).and_then(|agent| agent.ids.first().copied());
         }
     }
 
-    /// Adds what the agents' own records say now.
+    /// Adds what the agents' own records now say.
     async fn read_records(&mut self, panes: &mut [PaneReport]) {
         let agent = |pane: &PaneReport| {
             let Program::Agent { tool, .. } = &pane.program else { return None };
@@ -537,7 +536,7 @@ impl ServerPoller {
         }
     }
 
-    /// Adds what is known of the repositories that agents work in. They are read in the background; a later poll reports what is new.
+    /// Adds the facts of the agents' repositories. They are read in the background; a later poll reports changes.
     async fn read_git(&mut self, panes: &mut [PaneReport]) {
         let Some(git) = &mut self.git else { return };
         let directory = |pane: &PaneReport| {
@@ -552,7 +551,7 @@ impl ServerPoller {
         self.add_git(panes);
     }
 
-    /// Adds what is known of them by now.
+    /// Adds the facts that are known so far.
     fn add_git(&self, panes: &mut [PaneReport]) {
         let Some(git) = &self.git else { return };
         for pane in panes.iter_mut().filter(|pane| is_agent(pane)) {

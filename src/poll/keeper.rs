@@ -19,12 +19,12 @@ const AGAIN: Duration = Duration::from_secs(10);
 /// The hooks in the task sessions of one server.
 #[derive(Debug)]
 pub(super) struct TaskHooks {
-    /// This process; `None` when it looks only once, or leaves no trace by choice.
+    /// This process; `None` if it polls only once, or leaves no trace by choice.
     owner: Option<String>,
     /// Whether something was set in the server that is to be taken back.
     hooks_set: Arc<AtomicBool>,
     tried: BTreeMap<SessionId, (Instant, Vec<WindowId>)>,
-    /// When it was tried to take back what is in sessions that are no longer task sessions.
+    /// When hooks were last removed from sessions that are no longer task sessions.
     removed: BTreeMap<SessionId, Instant>,
 }
 
@@ -33,7 +33,7 @@ impl TaskHooks {
         Self { owner, hooks_set, tried: BTreeMap::new(), removed: BTreeMap::new() }
     }
 
-    /// Sets what is missing in the sessions of the last look. It costs a process only when something is.
+    /// Sets missing hooks in the sessions of the last poll. It costs a process only if one is missing.
     pub(super) async fn ensure_hooks(&mut self, server: &Server, instance: &ServerInstance, sessions: &[TaskSession]) {
         let Some(owner) = self.owner.clone() else { return };
         self.tried.retain(|id, _| sessions.iter().any(|session| session.id == *id));
@@ -60,7 +60,7 @@ impl TaskHooks {
         }
     }
 
-    /// Takes back what this process, or one that is no more, has set in sessions that are no task sessions any more.
+    /// Removes the hooks that this process, or one that has ended, set in sessions that are no longer task sessions.
     pub(super) async fn remove_hooks(&mut self, server: &Server, others: &[OtherSession]) {
         let Some(owner) = &self.owner else { return };
         self.removed.retain(|id, _| others.iter().any(|other| other.id == *id));
@@ -94,7 +94,7 @@ pub fn is_alive(owner: &str) -> bool {
     }
 }
 
-/// Takes back what this process has set in a server's task sessions.
+/// Removes what this process set in a server's task sessions.
 ///
 /// # Errors
 /// tmux does not answer; the next process that watches takes it back then.

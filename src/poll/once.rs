@@ -1,5 +1,5 @@
-//! A single poll of a server that no other one follows: with many panes it is reported in parts, so that the fleet takes in some
-//! screens while tmux prints the next ones.
+//! A single poll of a server. With many panes it is reported in parts, so that the fleet reads some screens while tmux prints
+//! the next ones.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::profile::{ProfileSet, Program};
 use crate::time::Timestamp;
 use crate::tmux::{Captures, Error, Listing};
 
-/// How often a look is made again, each after [`A_MOMENT`], for the exit status of a task.
+/// The most further polls, each after [`A_MOMENT`], that wait for the exit status of a task.
 const LOOKS_AGAIN: u32 = 5;
-/// Screens in a part. Each is a call, for which tmux looks at all of its panes.
+/// Screens in a part. Each part is a call, for which tmux goes through all of its panes.
 const PART: usize = 256;
 
-/// Looks at a server once and captures every watched pane of it.
+/// Polls a server once and captures every watched pane.
 pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
     match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
         Ok(mut looker) => {
@@ -29,7 +29,7 @@ pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
     }
 }
 
-/// The same, and tells it as it comes.
+/// The same, and sends each part as it comes.
 pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, to: Sender<Input>) {
     let looked = match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
         Ok(mut looker) => {
@@ -71,7 +71,7 @@ fn unfit(server: ServerId, error: &Error) -> ServerPoll {
 }
 
 impl ServerPoller {
-    /// Looks again until it is known how the tasks ended that have just ended.
+    /// Polls again until the exit status of tasks that have just ended is known.
     async fn look_for_ends(&mut self, mut looked: ServerPoll) -> ServerPoll {
         for _ in 0..LOOKS_AGAIN {
             if !self.awaits_exit_status {
@@ -83,7 +83,7 @@ impl ServerPoller {
         looked
     }
 
-    /// Whether the screens of these panes take tmux so long that some are taken in meanwhile. Tasks are reported all at once.
+    /// Whether these panes take tmux so long that they are reported in parts. Tasks are always reported together.
     fn is_told_in_parts(&self, due: &[PaneId]) -> bool {
         due.len() > PART && self.on_host.is_none() && !self.memory.has_task_among(due)
     }
@@ -143,7 +143,7 @@ impl ServerPoller {
         }
     }
 
-    /// What the fleet gets of some panes of a poll, once they are captured.
+    /// The reports of some panes of a poll, once they are captured.
     async fn read_part(&mut self, look: &Listing, part: &[PaneId], more: Listing, at: Timestamp) -> Vec<PaneReport> {
         let part: BTreeSet<PaneId> = part.iter().copied().collect();
         self.memory.await_no_more(&part);

@@ -26,7 +26,7 @@ use pane::{CaptureNeed, PaneMemory};
 use tasks::Gathering;
 pub(super) use tasks::{OtherSession, TaskSession};
 
-/// What is remembered of one server.
+/// One server, as remembered between polls.
 #[derive(Debug)]
 pub(super) struct ServerMemory {
     server: ServerId,
@@ -42,15 +42,15 @@ pub(super) struct ServerMemory {
     primaries: BTreeMap<u32, PaneId>,
     /// The sessions of the last listing by their numbers, and who says that they are tasks.
     sessions: BTreeMap<u32, Option<DeclaredBy>>,
-    /// The agents' panes that are left to later looks, and those among them that come first.
+    /// The agents' panes left to later polls, and those of them that come first.
     awaited: BTreeSet<PaneId>,
     urgent: BTreeSet<PaneId>,
-    /// What has been replaced since the fleet was last told.
+    /// What was replaced since the last report.
     replaced: Replaced,
 }
 
-/// Screens of new panes that one look captures at most where somebody looks on: a thousand keep tmux busy for half a second,
-/// and what they show for as long.
+/// The most screens of new panes that one repeated poll captures: a thousand would keep tmux busy for half a second, and
+/// delay what the others show.
 const AT_ONCE: usize = 64;
 
 /// What the fleet gets from one poll.
@@ -59,7 +59,7 @@ pub(super) struct PollReport {
     pub panes: Vec<PaneReport>,
     pub replaced: Replaced,
     pub tasks: task::TaskPoll,
-    /// The declared task sessions, for whoever counts their bells.
+    /// The declared task sessions, whose bells are counted.
     pub sessions: Vec<TaskSession>,
     /// Every session, whatever runs in it.
     pub known: Vec<SessionView>,
@@ -152,26 +152,26 @@ impl ServerMemory {
         suspects
     }
 
-    /// Takes in what runs in a suspect.
+    /// Records what runs in a suspect.
     pub(super) fn identified(&mut self, suspect: &Suspect, program: Program) {
         if let Some(pane) = self.panes.get_mut(&(suspect.pane, suspect.pid)) {
             pane.identified(suspect, program);
         }
     }
 
-    /// Takes in that the same agent as before runs in a suspect.
+    /// Records that a suspect still runs the same agent.
     pub(super) fn confirmed(&mut self, suspect: &Suspect) {
         if let Some(pane) = self.panes.get_mut(&(suspect.pane, suspect.pid)) {
             pane.confirmed(suspect);
         }
     }
 
-    /// Looks at the screens of these panes before those of the others.
+    /// Captures these panes before the others.
     pub(super) fn hurry_for(&mut self, panes: impl IntoIterator<Item = PaneId>) {
         self.urgent.extend(panes);
     }
 
-    /// Leaves new panes to later looks where there are many: the first one tells which panes there are, and captures none.
+    /// Leaves new panes to later polls if there are many: the first poll lists them and captures none.
     pub(super) fn put_off(&mut self, look: &Listing) {
         let is_new = |listed: &&Arc<ListedPane>| {
             let pane = self.panes.get(&(listed.id, listed.pid));
@@ -192,7 +192,7 @@ impl ServerMemory {
         self.awaited = panes.iter().copied().collect();
     }
 
-    /// Takes in that some of them have been captured, or are gone.
+    /// Records that some of them have been captured, or are gone.
     pub(super) fn await_no_more(&mut self, panes: &BTreeSet<PaneId>) {
         self.awaited.retain(|pane| !panes.contains(pane));
     }
@@ -204,7 +204,7 @@ impl ServerMemory {
         panes.iter().any(|pane| tasks.contains(pane))
     }
 
-    /// Watched panes that may show something new and that this look has not captured.
+    /// Watched panes that may show something new and were not captured in this poll.
     pub(super) fn due(&self, look: &Listing) -> Vec<PaneId> {
         let captured: BTreeSet<PaneId> = look.captures.iter().map(|capture| capture.pane.id).collect();
         let is_due = |listed: &&Arc<ListedPane>| {
@@ -214,7 +214,7 @@ impl ServerMemory {
         due.difference(&captured).filter(|id| !self.awaited.contains(id)).copied().collect()
     }
 
-    /// Puts together what the fleet gets at a time, from the poll and from the captures that were fetched after it.
+    /// Combines the listing and the captures fetched after it into the report.
     pub(super) fn report(&mut self, look: Listing, more: Listing, at: Timestamp) -> PollReport {
         let (sessions, others) = (self.task_sessions(&look.panes), self.other_sessions(&look.panes));
         let known = self.known_sessions(&look.panes);
@@ -270,7 +270,7 @@ impl ServerMemory {
         PollReport { panes, replaced, tasks, sessions, known, others, owes_exit_status }
     }
 
-    /// Takes in that the server could not be looked at.
+    /// Records a failed poll.
     pub(super) fn failed(&mut self, error: &Error) {
         self.pace.failed(error.is_no_server());
         // What was captured along with a failed look is lost.
@@ -283,7 +283,7 @@ impl ServerMemory {
         self.pace.hurry();
     }
 
-    /// How long to wait until the next look, when the last one took so long.
+    /// How long to wait for the next poll after one that took this long.
     pub(super) fn pause(&self, took: Duration) -> Duration {
         if self.awaited.is_empty() { self.pace.pause(took) } else { Duration::ZERO }
     }
@@ -337,7 +337,7 @@ pub struct Own {
     processes: BTreeSet<u32>,
 }
 
-/// What tmux calls the foreground program of a pane in which a dashboard runs.
+/// tmux's name for the program in a pane that runs a dashboard.
 const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 impl Own {
@@ -360,32 +360,32 @@ impl Own {
 
 // How often a server is looked at.
 
-/// Looks without a change until the tick grows from the shortest to the usual, and from there to the longest.
+/// Polls without a change until the tick grows from the shortest to the usual, and from there to the longest.
 const QUIET_LOOKS: (u32, u32) = (8, 12);
 
 /// The longest pause after failures, in ticks of the longest kind: a host costs a connection each time.
 const BACK_OFF_HERE: u32 = 2;
 const BACK_OFF_HOST: u32 = 8;
 
-/// A pause is at least so many times as long as the look before it.
+/// A pause is at least this many times as long as the poll before it.
 const REST: u32 = 4;
 
-/// Between two looks at hosts lies so much, whichever they are at: a look takes this machine about 2 ms, so that all of them
-/// together take a fifth of a core however many they are.
+/// The least time between two polls of any hosts. A poll costs this machine about 2 ms, so all hosts together cost a fifth of
+/// a core, however many there are.
 const OF_A_HOST: Duration = Duration::from_millis(10);
 
-/// How long to wait at least until the next look at one of so many hosts, when the last one took so long.
+/// The least wait for the next poll of one of this many hosts, after a poll that took this long.
 pub(super) fn turn_of_host(hosts: u32, took: Duration) -> Duration {
     (OF_A_HOST * hosts).saturating_sub(took)
 }
 
-/// What the next pause depends on.
+/// Decides how long to wait for the next poll.
 #[derive(Debug)]
 struct Pace {
     ticks: Ticks,
     /// The name of a server on a host as a number, by which the pauses of many hosts are spread; `None` on this machine.
     host: Option<u64>,
-    /// Looks since something changed.
+    /// Polls since something changed.
     quiet: u32,
     /// Failures in a row.
     failures: u32,
@@ -398,13 +398,13 @@ impl Pace {
         Self { ticks, host, quiet: 0, failures: 0, no_server: false }
     }
 
-    /// Takes in a look that succeeded.
+    /// Records a successful poll.
     fn looked(&mut self, changed: bool) {
         (self.failures, self.no_server) = (0, false);
         self.quiet = if changed { 0 } else { self.quiet.saturating_add(1) };
     }
 
-    /// Takes in a look that failed.
+    /// Records a failed poll.
     fn failed(&mut self, no_server: bool) {
         self.failures = self.failures.saturating_add(1);
         self.no_server = no_server;
@@ -415,7 +415,7 @@ impl Pace {
         (self.quiet, self.failures) = (0, 0);
     }
 
-    /// How long to wait until the next look, when the last one took so long.
+    /// How long to wait for the next poll after one that took this long.
     fn pause(&self, took: Duration) -> Duration {
         // A server with many panes, or on a busy machine, is not to be kept busy by being watched; but where something changes
         // here, it is told of within two usual ticks.
