@@ -72,7 +72,7 @@ use writer::{Writer, WriterMessage, set};
 /// The file's name in the state directory.
 const FILE_NAME: &str = "history.db";
 
-/// What of the history the user can choose.
+/// The user's settings for the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Whether a history is kept at all.
@@ -99,7 +99,7 @@ impl Settings {
     }
 }
 
-/// Where fleetwatch keeps what it has to remember: in `XDG_STATE_HOME`, else in the platform's directory for state or
+/// The directory for fleetwatch's state: in `XDG_STATE_HOME`, else in the platform's directory for state or
 /// data. `None` when the user has no home.
 pub fn state_directory() -> Option<PathBuf> {
     let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -117,7 +117,7 @@ pub fn lock_directory() -> Option<PathBuf> {
     Some(state_directory()?.join("turns"))
 }
 
-/// What time it is, for the whole process: it never runs backwards, whatever happens to the clock on the wall.
+/// The current time for the whole process; it never runs backwards, even if the system clock does.
 pub fn now() -> Timestamp {
     static CLOCK: LazyLock<(Instant, Mutex<Clock>)> =
         LazyLock::new(|| (Instant::now(), Mutex::new(Clock::new(wall_clock()))));
@@ -216,7 +216,7 @@ impl History {
         self.inner.as_ref().map(|inner| inner.path.as_path())
     }
 
-    /// The name by which this process signs what it writes.
+    /// The name of this process in its records.
     pub fn owner(&self) -> Option<&Owner> {
         self.inner.as_ref().map(|inner| &inner.owner)
     }
@@ -248,7 +248,7 @@ impl History {
         self.send(WriterMessage::Record(Arc::new(record)));
     }
 
-    /// Keeps what an effect of the fleet tells.
+    /// Keeps an effect of the fleet.
     pub fn effect(&self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
         let Some(inner) = &self.inner else { return };
         let mut last = inner.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -362,7 +362,7 @@ impl Ticket {
         }
     }
 
-    /// What became of it.
+    /// Records the outcome.
     pub fn ended(&self, outcome: Outcome, at: Timestamp) {
         if let Some(uid) = self.uid.clone() {
             self.history.send(WriterMessage::InputEnded { uid, outcome, at });
@@ -394,7 +394,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// It in a word or two, to stand behind "history".
+    /// A word or two to follow "history".
     pub const fn word(&self) -> &'static str {
         match self {
             Trouble::Locked => "locked",
@@ -460,7 +460,7 @@ pub struct HistoryHealth {
     pub lost: u64,
     /// Where a damaged file was moved to, when this process found one.
     pub set_aside: Option<PathBuf>,
-    /// The warning that was told last.
+    /// The last warning that was returned.
     told: Option<String>,
 }
 

@@ -12,12 +12,12 @@ use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, MessageEvent, Wante
 use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
 use crate::time::{Span, Timestamp};
 
-/// How long what an agent shows must last before it is reported: a dialog may be half drawn, a success premature.
+/// How long an agent's state must last before it is reported: a dialog may be half drawn, a success premature.
 const HOLD: Span = Span::from_secs(1);
 /// Records that are read in one transaction.
 const BATCH: i64 = 256;
 
-/// An event of which an agent is not told, as that would close a loop.
+/// An event that is not reported to an agent, because that would close a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
     pub source: String,
@@ -71,7 +71,7 @@ struct Intake<'a> {
 }
 
 impl Intake<'_> {
-    /// Takes in the records after one; gives the last one that was.
+    /// Reads the records after a number; returns the number of the last one read.
     fn read(&mut self, read_to: i64) -> Result<i64, Trouble> {
         let sql = "SELECT id, kind, at, name FROM records WHERE id > ?1 ORDER BY id LIMIT ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -95,7 +95,7 @@ impl Intake<'_> {
         Ok(last)
     }
 
-    /// What a record says that happened.
+    /// The events of a record.
     fn events(&mut self, id: i64) -> Result<Vec<FollowUpEvent>, Trouble> {
         let Some(record) = self.record("r.id = ?1", id, Timestamp::default())? else { return Ok(Vec::new()) };
         let Some(key) = record.key.clone() else { return Ok(Vec::new()) };
@@ -143,7 +143,7 @@ impl Intake<'_> {
         Ok(reader::select(self.connection, self.codec, &tail, params![id, at.as_millis()])?.pop())
     }
 
-    /// Queues an event for those who are to be told, unless that would close a loop.
+    /// Queues an event for the agents that rules name, unless that would close a loop.
     fn tell(&mut self, record: i64, event: &FollowUpEvent) -> Result<(), Trouble> {
         let led_to =
             if event.is_of_an_agent() { chain(&event.source, &self.causes(record, event)?) } else { Vec::new() };
@@ -158,7 +158,7 @@ impl Intake<'_> {
         Ok(())
     }
 
-    /// What an agent was told between the end of the turn before and what a record says that happened.
+    /// The events that an agent was told between the end of its previous turn and a record.
     fn causes(&self, record: i64, event: &FollowUpEvent) -> Result<Vec<MessageEvent>, Trouble> {
         let sql = "SELECT e.body FROM outbox_events e JOIN outbox i ON i.id = e.intent
                    WHERE i.target = ?1 AND i.state IN ('attempted', 'sent', 'unknown') AND i.attempted_at <= ?2
@@ -171,7 +171,7 @@ impl Intake<'_> {
         bodies.map(|body| serde_json::from_str(&body?).map_err(|_| Trouble::Damaged)).collect()
     }
 
-    /// How often an agent was told of a source recently.
+    /// How often an agent was recently told of a source.
     fn told(&self, source: &str, to: &str) -> Result<u64, Trouble> {
         let sql = "SELECT count(*) FROM outbox_events e JOIN outbox i ON i.id = e.intent
                    WHERE i.target = ?1 AND e.at > ?2 AND json_extract(e.body, '$.source') = ?3";

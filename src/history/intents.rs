@@ -22,14 +22,14 @@ use crate::time::{Span, Timestamp};
 words! {
     /// How far an intent has come.
     IntentState {
-        /// It waits for its time; who has claimed it makes ready to send it.
+        /// It waits; a process that has claimed it is about to send it.
         Pending = "pending",
         /// Its bytes are on their way, or were when the process died.
         Attempted = "attempted",
         Sent = "sent",
         /// Nothing was sent, for good.
         Failed = "failed",
-        /// Whether it arrived cannot be told; the operator is asked.
+        /// It may or may not have arrived; the operator decides.
         Unknown = "unknown",
         /// Its time ran out before it could be sent.
         Expired = "expired",
@@ -43,7 +43,7 @@ words! {
 }
 
 impl IntentState {
-    /// What became of an intent, as `watch --json` says it: the state, and `queued` of what waits.
+    /// The outcome for `watch --json`: the state, or `queued` while it waits.
     pub const fn outcome(self) -> &'static str {
         match self {
             IntentState::Pending => "queued",
@@ -64,7 +64,7 @@ pub(super) const OPEN: &str = "id > ?1 AND state IN ('pending', 'attempted', 'un
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct IntentId(pub i64);
 
-/// Something that is to be sent.
+/// A message to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
     pub id: IntentId,
@@ -82,12 +82,12 @@ pub struct Intent {
     /// The text as it was or will be sent; `None` until it is attempted.
     pub text: Option<String>,
     pub detail: Option<String>,
-    /// What a message tells of, in the order in which it happened.
+    /// The events of a message, in order.
     pub events: Vec<MessageEvent>,
 }
 
 impl Intent {
-    /// What it says, in one short line.
+    /// Its content in one short line.
     pub fn told(&self) -> String {
         match (&self.recipient, &self.text) {
             (Some(_), Some(text)) => text.lines().next().unwrap_or_default().to_owned(),
@@ -123,12 +123,12 @@ impl Intents {
         Ok(Self { connection, codec: Codec::new()?, owner })
     }
 
-    /// What waits to be sent and has not run out, oldest first.
+    /// Intents that wait and have not expired, oldest first.
     pub fn pending(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now.as_millis())
     }
 
-    /// What was attempted by a process that died or fell silent since: it may have arrived.
+    /// Intents that a process attempted before it died or fell silent: they may have arrived.
     pub fn abandoned(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         let mut attempted = self.select("state = 'attempted' AND id > ?1", 0)?;
         attempted.retain(|intent| intent.claimed_until.is_none_or(|until| until <= now) || self.is_orphan(intent));
@@ -165,9 +165,9 @@ impl Intents {
         self.change(sql, params![id.0, self.owner.as_str()])
     }
 
-    /// Writes down that the text is about to be sent, just before it is. Only if this says yes, may it be.
+    /// Records, right before sending, that the text is being sent. It may be sent only if this returns true.
     ///
-    /// `events` is how many events the text tells of: when another one joined since, the answer is no.
+    /// `events` is the number of events in the text; if another one has joined since, this returns false.
     ///
     /// # Errors
     /// The file cannot be written; the text must not be sent.
@@ -187,8 +187,7 @@ impl Intents {
         self.change(sql, params![id.0, self.owner.as_str()])
     }
 
-    /// Writes down what became of a claimed intent, and keeps it as a record of kind `follow_up`. Whether it was still
-    /// open.
+    /// Records the outcome of a claimed intent, also as a record of kind `follow_up`. Returns whether it was still open.
     pub fn finish(
         &mut self,
         id: IntentId,
@@ -225,7 +224,7 @@ impl Intents {
         Ok(statement.query_row(params![sender, since.as_millis()], |row| row.get(0)).optional()?.flatten())
     }
 
-    /// Ends what has expired, and returns it; each is returned to only one process.
+    /// Ends expired intents and returns them, each to only one process.
     pub fn expire(&mut self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         let mut expired = Vec::new();
         for intent in self.select("state = 'pending' AND expires <= ?1", now.as_millis())? {
@@ -237,8 +236,8 @@ impl Intents {
         Ok(expired)
     }
 
-    /// Has a prompt wait for a terminal, behind those that wait there already; with who wants that, if it is not one of
-    /// fleetwatch's own programs.
+    /// Queues a prompt for a terminal, behind earlier ones; `by` names the requester if it is none of fleetwatch's own
+    /// programs.
     ///
     /// # Errors
     /// The file cannot be written; nothing waits.
@@ -260,7 +259,7 @@ impl Intents {
         Ok(id)
     }
 
-    /// Takes back the prompts that wait for a terminal, but for what is on its way; their texts.
+    /// Takes back the prompts queued for a terminal, except one that is being sent; returns their texts.
     ///
     /// # Errors
     /// The file cannot be written; they wait on.
@@ -290,8 +289,8 @@ impl Intents {
         intake::take_in(&mut self.connection, &mut self.codec, rules, now)
     }
 
-    /// Queues an event for an agent, once. What still waits for the agent takes the event in, so that several become one
-    /// message; otherwise a new one waits, for as long as is wanted. The message that tells of it.
+    /// Queues an event for an agent, once. It joins a message that already waits for the agent, so that several events become
+    /// one message; otherwise it starts a new one. Returns the message's number.
     ///
     /// # Errors
     /// The file cannot be written; nothing was queued.
@@ -302,12 +301,12 @@ impl Intents {
         Ok(id)
     }
 
-    /// What waits, is on its way, or is for the operator to decide; oldest first.
+    /// Intents that wait, are being sent, or need a decision of the operator; oldest first.
     pub fn open_matters(&self) -> Result<Vec<Intent>, Trouble> {
         self.select(OPEN, 0)
     }
 
-    /// Leaves an intent at what became of it; one that waits is not sent any more.
+    /// Dismisses an intent; a pending one will not be sent.
     pub fn dismiss(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(Decided::Missing) };
         let state = match intent.state {
@@ -388,7 +387,7 @@ impl Intents {
     }
 }
 
-/// Keeps what became of an intent as a record of kind `follow_up`.
+/// Keeps the outcome of an intent as a record of kind `follow_up`.
 fn keep_record(
     connection: &Connection,
     codec: &mut Codec,
@@ -425,7 +424,7 @@ fn keep_record(
     Ok(())
 }
 
-/// Keeps what the operator did with a prompt that waits for a terminal.
+/// Records what the operator did with a queued prompt.
 fn keep_action(
     connection: &Connection,
     codec: &mut Codec,

@@ -44,13 +44,13 @@ pub(super) fn forget(connection: &Connection, terminal: i64, at: Timestamp) -> R
     Ok(())
 }
 
-/// What is said of terminals in a history; nothing where that cannot be read, which others tell.
+/// The notes in a history; none if it cannot be read, which is reported elsewhere.
 pub fn notes_in(path: Option<&Path>) -> Vec<KeptNote> {
     path.and_then(|path| Reader::open(path).ok()?.notes().ok()).unwrap_or_default()
 }
 
 impl Reader {
-    /// What was noted, or taken away, after a number, each with its own; oldest first.
+    /// Notes made or removed after a number, each with its own number; oldest first.
     pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, Trouble> {
         let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.text, n.name, n.label
                    FROM notes n JOIN terminals t ON t.id = n.terminal WHERE n.id > ?1 ORDER BY n.id";

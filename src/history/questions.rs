@@ -29,7 +29,7 @@ const SCREENS: u32 = 200;
 /// How long after its end a success is withdrawn at the latest, with much to spare.
 const WITHDRAWN: Span = Span::from_secs(3600);
 
-/// What is asked.
+/// A question about the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryQuestion {
     /// About one terminal.
@@ -38,14 +38,14 @@ pub enum HistoryQuestion {
     Day(DayQuestion),
 }
 
-/// What was done on a day, as far as it is over.
+/// What was done on a day, up to now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayQuestion {
     pub date: Date,
     pub zone: TimeZone,
     pub now: Timestamp,
     pub by: TotalsOf,
-    /// Whose terminals count.
+    /// Only terminals of these servers count.
     pub servers: Vec<ServerId>,
 }
 
@@ -58,21 +58,21 @@ pub enum QuestionKind {
     Again,
     /// A screen as it was.
     Screen(ScreenId),
-    /// Who had the turn from a time on, or since the beginning.
+    /// Who had the turn since a time, or since the beginning.
     Line { since: Option<Timestamp>, until: Timestamp },
     /// What was said up to a time: by the agent's own record where there is one, else by the screens, the one of that time
     /// last.
     Transcript { until: Timestamp, record: Option<SessionFile>, last: Option<StoredScreen> },
 }
 
-/// The file in which an agent keeps what was said.
+/// The file with an agent's transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionFile {
     pub path: PathBuf,
     pub tool: String,
 }
 
-/// A screen, and whose it is.
+/// A screen and its agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredScreen {
     pub screen: Arc<Screen>,
@@ -81,7 +81,7 @@ pub struct StoredScreen {
     pub version: Option<String>,
 }
 
-/// What became of a question.
+/// The answer to a question.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Terminal { key: TerminalKey, told: Box<HistoryAnswer> },
@@ -97,7 +97,7 @@ pub enum HistoryAnswer {
         records: Vec<Stored>,
         earlier: bool,
     },
-    /// `None` when it was let go.
+    /// `None` if the screen is no longer kept.
     Screen(ScreenId, Option<Arc<Screen>>),
     Line(Line),
     /// The lines, oldest first, and whether they are the record's. Without both a record and a history they are those of
@@ -120,7 +120,7 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Asks; the answer comes by itself. A question that nobody can answer any more is forgotten.
+    /// Asks; the answer arrives on the receiver. A question after the thread has ended is dropped.
     pub fn ask(&self, question: HistoryQuestion) {
         let _ = self.queue.send(question);
     }
@@ -145,10 +145,10 @@ impl History {
 
 /// Answers from one history.
 struct QuestionThread {
-    /// Its version is the one of which was told last; `None` when no history is kept.
+    /// Its version is that of the last answer; `None` if no history is kept.
     file: Option<FollowedFile>,
     profiles: Arc<ProfileSet>,
-    /// What the record said that was asked for last.
+    /// The transcript that was asked for last.
     recorded: RecordedTranscript,
 }
 
@@ -221,7 +221,7 @@ impl QuestionThread {
         Ok(HistoryAnswer::Page { before, records, earlier })
     }
 
-    /// What a record says up to a time; `None` when it says nothing of it.
+    /// The lines of an agent's record up to a time; `None` if it has none.
     fn recorded(&mut self, record: Option<&SessionFile>, until: Timestamp) -> Option<Arc<[Said]>> {
         let SessionFile { path, tool } = record?;
         let sources = self.profiles.records(tool);
@@ -272,7 +272,7 @@ impl QuestionThread {
         Ok(())
     }
 
-    /// The dialog on a screen, as the agent's profile knows it; of a program without one it is all that stands there.
+    /// The dialog on a screen, read with the agent's profile; without a profile, the whole screen.
     fn dialog(&self, shown: &StoredScreen) -> Vec<Said> {
         let StoredScreen { screen, facts, tool, version } = shown;
         match self.profiles.select(tool, version.as_deref(), false) {

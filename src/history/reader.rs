@@ -21,7 +21,7 @@ use crate::screen::Screen;
 use crate::state::{LEFT, LEFT_UNWATCHED, Summary, Transition};
 use crate::time::Timestamp;
 
-/// Which records are asked for. What is left out does not restrict.
+/// Selects records; absent fields do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct RecordFilter {
     /// These terminals only; `None` is all of them, and what belongs to none.
@@ -217,7 +217,7 @@ impl Reader {
         self.records(&RecordFilter { terminals, before, kinds, limit: Some(count), ..RecordFilter::default() })
     }
 
-    /// A screen as it was; `None` when it was let go.
+    /// A stored screen; `None` if it is no longer kept.
     pub fn screen(&mut self, id: ScreenId) -> Result<Option<Screen>, Trouble> {
         let sql = "SELECT body FROM screens WHERE id = ?1";
         let body: Option<Vec<u8>> =
@@ -270,7 +270,7 @@ impl Reader {
         Ok(self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)
     }
 
-    /// What any process put into a terminal after a submission, oldest first.
+    /// The submissions of any process after a number, oldest first.
     pub fn submissions_after(&mut self, number: i64) -> Result<Vec<Submission>, Trouble> {
         let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, r.document
                    FROM submissions s JOIN inputs i ON i.record = s.input JOIN records r ON r.id = i.record
@@ -351,7 +351,7 @@ fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
     })
 }
 
-/// What a kind of record has of its own; `None` when this version cannot read it.
+/// The body of a record; `None` if this version cannot read it.
 fn body(row: &Row<'_>, kind: &str, at: Timestamp, document: &str) -> rusqlite::Result<Option<Body>> {
     Ok(match Kind::of_word(kind) {
         Some(Kind::Transition) => {

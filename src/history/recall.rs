@@ -122,7 +122,7 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
     known
 }
 
-/// What is known of an agent whose last transition this is.
+/// The knowledge of an agent from its last transition.
 fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<Input>, Trouble> {
     // A task has no public state of an agent, and one that an older fleetwatch wrote may lack something.
     let Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), screen, .. }) = last.body else {

@@ -37,7 +37,7 @@ pub enum Record {
     Action { key: Option<TerminalKey>, name: String, at: Timestamp, action: OperatorAction },
 }
 
-/// A transition with what surrounds it.
+/// A transition with its context.
 #[derive(Clone, Debug)]
 pub struct TransitionRecord {
     pub key: TerminalKey,
@@ -46,7 +46,7 @@ pub struct TransitionRecord {
     pub transition: Transition,
     /// The whole public state after it; `None` where it is not known.
     pub state: Option<PublicState>,
-    /// What was shown then.
+    /// The screen at that time.
     pub screen: Option<Arc<Screen>>,
     /// What was named between assessments since the transition before, for debugging (SPEC §6); oldest first.
     pub events: Vec<NamedEvent>,
@@ -201,7 +201,7 @@ impl TransitionRecord {
     }
 }
 
-/// What stands for text that is not kept.
+/// Replaces text that is not kept.
 const HIDDEN: &str = "(text)";
 
 /// What was put into a terminal.
@@ -247,7 +247,7 @@ impl Sent {
     }
 }
 
-/// Keys as they may be kept: of what may be secret no text stays, only that there was some.
+/// The names of keys to keep; possibly secret text is replaced by a marker.
 fn names(keys: &[Key], privacy: Privacy) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for key in keys {
@@ -311,7 +311,7 @@ pub struct Stored {
     pub body: Body,
 }
 
-/// What a kind of record has of its own.
+/// The part of a record that depends on its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     Transition(StoredTransition),
@@ -326,7 +326,7 @@ pub enum Body {
     },
 }
 
-/// A transition with what was kept of its surroundings.
+/// A stored transition with its context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredTransition {
     pub transition: Transition,
@@ -338,7 +338,7 @@ pub struct StoredTransition {
     pub screen: Option<ScreenId>,
 }
 
-/// An input with what became of it.
+/// An input with its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredInput {
     pub sender: String,
@@ -349,14 +349,14 @@ pub struct StoredInput {
     pub ended_at: Option<Timestamp>,
 }
 
-/// What became of a message to an agent.
+/// The outcome of a message to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FollowUpRecord {
     /// As it was sent; `None` when it never was.
     pub text: Option<String>,
     pub outcome: IntentState,
     pub detail: Option<String>,
-    /// What it tells of, in the order in which it happened.
+    /// Its events, in order.
     pub events: Vec<MessageEvent>,
     pub created: Timestamp,
     pub intent: IntentId,
@@ -455,7 +455,7 @@ impl Body {
         }
     }
 
-    /// What the kind has of its own, in the words of SPEC §12.
+    /// The fields of the kind, in the words of SPEC §12.
     pub fn fields(&self) -> Map<String, Value> {
         let fields = match self {
             Body::Transition(StoredTransition { transition, state, events, .. }) => {

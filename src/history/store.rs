@@ -22,25 +22,25 @@ use crate::screen::Screen;
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
 
-/// How long a process that no longer says so still counts as watching.
+/// How long a silent process still counts as watching.
 pub(super) const LEASE: Span = Span::from_secs(30);
-/// How often a process says that it still watches.
+/// How often a process records that it still watches.
 pub(super) const BEAT: Span = Span::from_secs(10);
-/// How long it is kept what the leader of a server is to write: longer than it takes until it is known that it has ended.
+/// How long records that the leader should write are kept: longer than it takes to notice that the leader has ended.
 const KEPT: Span = Span::from_secs(60);
 /// How far apart two processes may see the same change.
 const SAME_CHANGE: Span = Span::from_secs(3);
 
-/// What this process knows of the terminals that it watches, whatever file it writes to.
+/// The terminals that this process watches, whatever file it writes to.
 ///
-/// What happens to a terminal is written by the leader of its server. The others keep it for a while, and the one that leads
-/// next writes what the leader before it has not, so that nothing is written twice and nothing is lost.
+/// The leader of a server writes the records of its terminals. The other processes keep them for a while, and the next
+/// leader writes those that the previous one has not, so that nothing is written twice or lost.
 #[derive(Clone, Default)]
 pub(super) struct Watching {
     /// The servers that this process leads, by [`ServerId::word`].
     leads: HashMap<String, Held>,
     terminals: HashMap<TerminalKey, WatchedTerminal>,
-    /// What the leaders of other servers are to write; oldest first.
+    /// Records that the leaders of other servers should write; oldest first.
     backlog: VecDeque<Arc<Record>>,
 }
 
@@ -104,13 +104,13 @@ impl Store {
         is_same_file && has_log
     }
 
-    /// Goes on from what another store of this process knew; watches have to be opened in this file.
+    /// Takes over from an earlier store of this process; watches have to be opened in this file.
     pub(super) fn inherit(&mut self, mut watching: Watching) {
         watching.terminals.values_mut().for_each(|watched| watched.row = None);
         self.watching = watching;
     }
 
-    /// What another store of this process goes on from.
+    /// What a later store of this process takes over.
     pub(super) fn into_watching(self) -> Watching {
         self.watching
     }
@@ -230,7 +230,7 @@ impl StoreBatch<'_> {
         Ok(())
     }
 
-    /// Begins to write what happens on a server with what the leader before has not written, or ends that.
+    /// Starts to write a server's records, first those that the previous leader has not written; or stops.
     fn lead(&mut self, server: &ServerId, held: Option<&Held>) -> Result<(), Trouble> {
         let word = server.word();
         let terminals = self.watching.terminals.iter_mut().filter(|(key, _)| key.server.word() == word);
@@ -389,8 +389,8 @@ impl StoreBatch<'_> {
         Ok(last.optional()?.flatten().unwrap_or(false))
     }
 
-    /// Whether the leader before wrote this: it is not later than what it wrote last, give or take the time between two
-    /// looks for the same change.
+    /// Whether the previous leader wrote this: it is not later than its last record, allowing for two processes that see
+    /// the same change at different times.
     fn is_written(&mut self, key: &TerminalKey, record: &Record) -> Result<bool, Trouble> {
         let Some(terminal) = terminal_row(&self.transaction, key)? else { return Ok(false) };
         // What happened at one moment may be several records.

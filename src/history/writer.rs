@@ -21,13 +21,13 @@ use crate::time::{Span, Timestamp};
 const BATCH: usize = 256;
 /// How long the first message of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(50);
-/// How often the thread sees that the process runs, and a time that only one that was stopped takes for that.
+/// How often the thread wakes, and a delay that only a stopped process has.
 const AWAKE: Duration = Duration::from_secs(1);
 const STOPPED: Span = Span::from_secs(4);
 /// How long to wait after a failure.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// What the thread is sent.
+/// A message to the thread.
 #[derive(Debug)]
 pub(super) enum WriterMessage {
     Record(Arc<Record>),
@@ -59,7 +59,7 @@ impl WriterMessage {
         !matches!(self, WriterMessage::Record(_) | WriterMessage::Summary(_))
     }
 
-    /// Lets go of it; who waits for a flush is answered.
+    /// Drops it, and answers a caller that waits for a flush.
     fn settle(self, is_written: bool) {
         if let WriterMessage::Flush(sender) = self {
             // Whoever asked may have given up waiting.
@@ -73,7 +73,7 @@ pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
     health.lock().unwrap_or_else(PoisonError::into_inner).condition = condition;
 }
 
-/// What the thread works with.
+/// The state of the thread.
 pub(super) struct Writer {
     path: PathBuf,
     owner: Owner,
@@ -81,9 +81,9 @@ pub(super) struct Writer {
     options: HistoryOptions,
     health: Arc<Mutex<HistoryHealth>>,
     store: Option<Store>,
-    /// What a store knew that was closed because of trouble.
+    /// What a store knew that was closed after an error.
     watching: Watching,
-    /// What is not written yet, oldest first.
+    /// Messages that are not written yet, oldest first.
     pending: Vec<WriterMessage>,
     next_beat: Instant,
     /// When this process was stopped or its machine suspended, until that is written.
@@ -125,7 +125,7 @@ impl Writer {
         }
     }
 
-    /// Writes what comes until nobody can send any more; `progress` hears of each batch.
+    /// Writes messages until all senders are gone; `progress` is notified of each batch.
     pub(super) fn run(mut self, messages: &Receiver<WriterMessage>, progress: &SyncSender<()>) {
         loop {
             let open = self.gather(messages);
@@ -177,7 +177,7 @@ impl Writer {
         true
     }
 
-    /// Writes what is pending, if it may be tried now; whether it was written.
+    /// Writes the pending messages if a retry is due; returns whether they were written.
     fn work(&mut self, last: bool) -> bool {
         if Instant::now() < self.not_before && !last {
             self.answer(false);
@@ -206,7 +206,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is pending, which holds afterwards what is not in the file.
+    /// Writes the pending messages; those that are not in the file stay pending.
     fn try_write(&mut self, at: Timestamp) -> Result<(), Trouble> {
         if self.store.as_ref().is_some_and(|store| !store.is_in_place()) {
             // Another process moved the file aside, or somebody removed it: what is written there nobody reads.
@@ -231,8 +231,8 @@ impl Writer {
         write(store, &mut self.pending, &self.health, at)
     }
 
-    /// Says that this process still watches, and cleans the file, as far as that is due. What was written before stays written
-    /// when that fails, and what comes is written all the same.
+    /// Records that this process still watches, and cleans the file, when due. A failure here affects neither written nor
+    /// later messages.
     fn keep_up(&mut self, at: Timestamp) {
         if Instant::now() < self.next_upkeep() {
             return;
@@ -285,7 +285,7 @@ impl Writer {
         }
     }
 
-    /// Tells those who wait for a flush.
+    /// Answers the callers that wait for a flush.
     fn answer(&mut self, written: bool) {
         let (flushes, rest): (Vec<WriterMessage>, Vec<WriterMessage>) = std::mem::take(&mut self.pending)
             .into_iter()
