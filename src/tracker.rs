@@ -1,17 +1,16 @@
 //! One terminal over time (SPEC §7–8): a pure state machine.
 //!
 //! An [`Observation`] and its time go in; the published state changes and a [`Transition`] comes out. There is no
-//! clock here: what happens by itself as time passes happens in [`Tracker::handle`] with
-//! [`Observation::Nothing`], and [`Tracker::next_timeout`] says when that is due. The same inputs give the same
-//! outputs.
+//! clock here: [`Tracker::handle`] with [`Observation::Nothing`] does what is due as time passes, and
+//! [`Tracker::next_timeout`] says when that is. The same inputs give the same outputs.
 //!
 //! - `turn` is the turn in flight and how the last one ended: rules 1–7. `turn/state` has its states and transitions, which
 //!   `docs/architecture.md` lists; the files beside it say when they come: from the screen, from time, from the agent's record.
-//! - `ages` is since when each thing is as it is, and `unwatched` what of that holds after a time in which nobody looked.
+//! - `ages` holds since when each part of the state is as it is, and `unwatched` which of these ages survive a gap in polling.
 //! - `lifecycle` is readiness, completion and their timers.
 //! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them. Most run only in
 //!   the time that looks cover.
-//! - `publish` is the state that is told, with or without a screen to read, and what follows from it for the operator.
+//! - `publish` makes the published state, with or without a readable screen, and what the operator has to do about it.
 //! - `events` names what changed between two assessments.
 
 mod ages;
@@ -44,7 +43,7 @@ use crate::state::{
 };
 use crate::time::{Span, Timestamp};
 
-/// What was found when the terminal was looked at.
+/// The result of one look at the terminal.
 #[derive(Clone, Debug)]
 pub enum Observation<'a> {
     /// A known agent runs and its screen was read with a profile. `temporal` is what the profile says of time.
@@ -53,13 +52,13 @@ pub enum Observation<'a> {
     Unchanged,
     /// The pane is there, but no known agent runs in it.
     TuiDown,
-    /// The program has no profile; what the pane itself tells of it, in one line.
+    /// The program has no profile; the pane's own information about it, in one line.
     NoProfile { activity: String },
     /// The pane is gone, or what ran in it.
     Gone(GoneReason),
     /// tmux or the processes could not be asked.
     ProbeFailed(Problem),
-    /// A prompt went in through fleetwatch, at this time; another process of it tells that a moment later.
+    /// fleetwatch sent a prompt at this time; another fleetwatch process reports that a moment later.
     Submitted { at: Timestamp, taken: TakenAs },
     /// The operator has seen the terminal.
     Seen,
@@ -68,7 +67,7 @@ pub enum Observation<'a> {
 }
 
 impl Observation<'_> {
-    /// Whether somebody looked, and did not fail.
+    /// Whether it comes from a successful look.
     const fn is_look(&self) -> bool {
         use Observation::{Gone, NoProfile, Read, TuiDown, Unchanged};
         matches!(self, Read { .. } | Unchanged | TuiDown | NoProfile { .. } | Gone(_))
@@ -82,13 +81,13 @@ pub struct Settings {
     pub settle: Span,
     /// How long an explicit input stays active while the screen shows nothing of it.
     pub no_reaction: Span,
-    /// How soon after a success the same turn may turn out to go on.
+    /// How long after a success the same turn may continue and thereby retract it.
     pub retraction: Span,
     /// How long an unbroken unknown lasts until it is a stall.
     pub unknown_to_stalled: Span,
     pub stale_active_recovery: Span,
     pub final_stable_active_recovery: Span,
-    /// How long the published state must stand to be called stable.
+    /// How long the published state must last to be called stable.
     pub stable: Span,
     /// How many failed probes in a row, or for how long, until it is an error.
     pub failed_probes: u32,
@@ -120,16 +119,16 @@ impl Default for Settings {
     }
 }
 
-/// What the history says of a terminal.
+/// A terminal as the history knows it.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct TerminalHistory {
     /// The public state after the last transition.
     pub state: State,
-    /// What was shown then.
+    /// The screen at that time.
     pub screen: Option<Arc<Screen>>,
-    /// Until when somebody watched, and nothing changed any more.
+    /// Until when it was watched without a further change.
     pub watched_until: Timestamp,
-    /// Until when somebody watched without a break since that transition.
+    /// Until when it was watched without a gap since that transition.
     pub unbroken_until: Timestamp,
     /// Whether the operator has seen how the last turn ended.
     pub seen: bool,
@@ -161,11 +160,11 @@ pub struct Tracker {
     unseen: bool,
     /// What the agent's own records say.
     record: AgentRecordReading,
-    /// What its screen tells of it beside its state.
+    /// Facts from its screen beside the state.
     shown: AgentFacts,
     observed_at: Timestamp,
     now: Timestamp,
-    /// After which time nothing was printed before the last look.
+    /// Since when nothing was printed, as of the last look.
     #[serde(skip)]
     printed_until: Option<Timestamp>,
     /// Until when the ages were followed that are remembered, as long as no look has confirmed them.
@@ -211,8 +210,8 @@ impl Tracker {
         tracker
     }
 
-    /// Goes on from what was known before the first look. `reading` is what was read then from the screen that was shown
-    /// then. What the next look finds changed is a transition; what happened in between is not made up.
+    /// Continues from earlier knowledge. `reading` is the reading of the screen at that time. A change that the next look
+    /// finds is a transition; nothing is made up for the time in between.
     pub fn remember(&mut self, known: &TerminalHistory, reading: Option<&Classification>, temporal: Temporal) {
         let state = &known.state;
         self.published = Published::known(state);
@@ -232,7 +231,7 @@ impl Tracker {
         self.lifecycle.remember(state);
     }
 
-    /// Takes in an observation. The transition says what changed, if anything did.
+    /// Handles an observation. The transition says what changed, if anything did.
     ///
     /// Time never runs backwards: an observation that comes with an earlier time is taken for one of now.
     pub fn handle(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
@@ -287,7 +286,7 @@ impl Tracker {
         transition
     }
 
-    /// Takes in a look that found nothing new, where that changes nothing; `false` where it is to be handed in as
+    /// Handles a look without news if it changes nothing; returns `false` if it must be handled as
     /// [`Observation::Unchanged`].
     pub fn passes(&mut self, now: Timestamp) -> bool {
         let rests = self.rests_until.is_some_and(|until| (self.now..until).contains(&now));
@@ -299,13 +298,13 @@ impl Tracker {
         passes
     }
 
-    /// Takes in what the agent's own records say now; the next observation shows what follows from it.
+    /// Stores the agent's own records as they are now; they take effect with the next observation.
     pub fn recorded(&mut self, reading: AgentRecordReading) {
         self.turn.recorded(&reading);
         self.record = reading;
     }
 
-    /// Takes in after which time nothing was printed in the terminal, as of the look that is handed in next.
+    /// Stores since when nothing was printed in the terminal, as of the next look.
     pub fn printed_until(&mut self, at: Option<Timestamp>) {
         self.printed_until = at;
     }

@@ -22,11 +22,11 @@ pub(super) type DialogName = u64;
 pub(super) struct Ages {
     pub(super) phase: Since,
     doing: (Doing, Since),
-    /// What the operator is wanted for.
+    /// What the operator is needed for.
     pub(super) attention: (Attention, Since),
-    /// When the last turn was told to have ended.
+    /// The published end of the last turn.
     ended: Option<Since>,
-    /// The dialog that stands there, or that what cannot be told hides, and its first sight.
+    /// The dialog that is shown, or hidden by an unreadable screen, and when it was first seen.
     dialog: Option<(DialogName, Since)>,
     /// What was so before nothing could be read any more.
     #[serde(default)]
@@ -59,12 +59,12 @@ impl Ages {
         Self { phase, doing, attention: (state.attention, since), ended, dialog, before_error: None }
     }
 
-    /// Since when the terminal is what is said of it in one word.
+    /// Since when the one-word status of the terminal holds.
     pub(super) fn word(&self, attention: Attention) -> Since {
         if says_the_past(self.doing.0.availability, attention) { self.attention.1 } else { self.doing.1 }
     }
 
-    /// Takes in what is said now, and when the last turn ended; what is new began at `since`.
+    /// Updates the ages to the state now and the end of the last turn; what is new began at `since`.
     pub(super) fn follow(
         &mut self,
         before: Phase,

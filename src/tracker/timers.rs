@@ -136,13 +136,13 @@ impl Tracker {
     }
 }
 
-/// Looks that are further apart leave a gap between them, unless they come as slowly all along.
+/// Looks further apart than this leave a gap, unless earlier looks were as far apart.
 const GAP: Span = Span::from_secs(3);
 /// After such a gap, nothing is said about what went on before it.
 const LONG_GAP: Span = Span::from_secs(30);
 /// Within this time another process has taken over the looks of one that has ended or was stopped.
 pub const HANDOVER: Span = Span::from_secs(5);
-/// A gap is so many times as long as the distance of the looks before it: a slow host is slow at each look.
+/// A gap is at least this many times as long as the distance of the looks before it: a slow host is slow at each look.
 const UNUSUAL: u64 = 2;
 /// How long after a look what it showed is still taken to hold; less than any window, so that none ends without a look.
 const HOLDS: Span = Span::from_millis(750);
@@ -179,7 +179,7 @@ impl Coverage {
         (self.from, self.last, self.is_first) = (until.min(self.from), until, false);
     }
 
-    /// Takes in a look.
+    /// Records a look.
     pub(super) fn looked(&mut self, now: Timestamp) {
         let distance = now.since(self.last);
         let usual = Span::from_millis(self.distance.as_millis() * UNUSUAL);
@@ -202,7 +202,7 @@ impl Coverage {
         self.after_gap
     }
 
-    /// Since when nobody had looked before the last look, if that was longer than it takes another process to go on.
+    /// Since when nobody had looked before the last look, if that was longer than a handover to another process takes.
     pub(super) fn unwatched_since(&self) -> Option<Timestamp> {
         let is_long = self.after_gap && self.distance > HANDOVER;
         is_long.then(|| self.last - self.distance)

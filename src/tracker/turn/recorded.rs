@@ -24,9 +24,9 @@ const AFTER_DIALOG: Span = Span::from_secs(3);
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct RecordedState {
     turn: Option<RecordedTurn>,
-    /// A result that is still to be told.
+    /// A result that is still to be published.
     due: Option<RecordedResult>,
-    /// The time of the last result that was told, or since when results are news.
+    /// The time of the last published result, or since when results are news.
     told_until: Timestamp,
     /// Since when the record alone says that the agent asks for something.
     asks_alone_since: Option<Timestamp>,
@@ -42,7 +42,7 @@ impl RecordedState {
 }
 
 impl TurnTracker {
-    /// Takes in what the agent's records say now.
+    /// Stores what the agent's records say now.
     pub(in crate::tracker) fn recorded(&mut self, reading: &AgentRecordReading) {
         let recorded = &mut self.recorded;
         recorded.turn.clone_from(&reading.turn);
@@ -50,7 +50,7 @@ impl TurnTracker {
         recorded.due = reading.result.as_ref().filter(is_news).cloned();
     }
 
-    /// The agent that wrote the record is not there any more.
+    /// The agent that wrote the record has ended.
     pub(in crate::tracker) fn record_is_lost(&mut self) {
         (self.recorded.turn, self.recorded.due, self.recorded.asks_alone_since) = (None, None, None);
     }
@@ -60,7 +60,7 @@ impl TurnTracker {
         self.recorded.turn.as_ref().filter(|turn| turn.phase == phase)
     }
 
-    /// Whether its record has told a moment ago that the turn ended like this.
+    /// Whether its record reported a moment ago that the turn ended like this.
     pub(super) fn record_has_told(&self, result: TurnResult, now: Timestamp) -> bool {
         let told = self.turn.last.at == Some(self.recorded.told_until) && self.turn.last.result == result;
         told && now.since(self.recorded.told_until) < LAG

@@ -39,7 +39,7 @@ impl LastScreen {
         self.phase == Phase::Ready && !self.in_dialog && !self.doubtful
     }
 
-    /// The end mark on it that is told at once, and the prompt that it stands below.
+    /// The end mark on it that is published at once, and the prompt above it.
     pub(super) fn told_end(&self) -> Option<(TurnEnd, Option<u64>)> {
         let end = self.end.as_ref().filter(|end| immediate_result(end.mark).is_some())?;
         Some((end.clone(), self.region.prompt))

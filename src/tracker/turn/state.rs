@@ -19,7 +19,7 @@ pub(super) enum TurnState {
 /// No turn is in flight.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Rest {
-    /// No turn is known, or the latest one ended without a word.
+    /// No turn is known, or the latest one ended without a result.
     Idle,
     /// A prompt was sent, and nothing was seen of its turn.
     NoReaction,
@@ -29,7 +29,7 @@ pub(super) enum Rest {
     Ended {
         /// When that turn had been armed, if it was seen in flight.
         armed_at: Option<Timestamp>,
-        /// What takes a success back that was premature.
+        /// How to recognise that the success was premature.
         retractable: Option<Retractable>,
     },
     /// The latest turn was in flight when its surface was lost.
@@ -42,7 +42,7 @@ pub(super) struct Flight {
     pub(super) stage: Stage,
     pub(super) source: TurnSource,
     pub(super) armed_at: Timestamp,
-    /// What holds again when it ends without a word: nothing, once its work was seen.
+    /// The state to return to if it ends without a result; none once its work was seen.
     pub(super) before: Rest,
     /// What the screen showed when the turn was armed, if it was readable then.
     pub(super) baseline: Option<LastScreen>,
@@ -52,9 +52,9 @@ pub(super) struct Flight {
     pub(super) prompt: Option<Arc<str>>,
     /// Whether it is known from before this tracker began, and no work was seen since: it may have ended before.
     pub(super) is_resumed: bool,
-    /// Whether nobody looked for a while since work was seen, so that its end was not.
+    /// Whether a gap in polling since its work was seen may have hidden its end.
     pub(super) is_unwatched: bool,
-    /// Whether the turn region was begun anew since the turn was armed. A turn may end on the very text that it began
+    /// Whether the turn region started again since the turn was armed. A turn may end on the very text that it began
     /// on, when the same prompt gets the same answer on a screen that has scrolled.
     pub(super) begun_anew: bool,
     /// The success that this turn may take back, or has taken back.
@@ -71,18 +71,18 @@ pub(super) struct Waits {
     since: Option<Timestamp>,
 }
 
-/// How far a turn in flight is.
+/// The stage of a turn in flight.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) enum Stage {
-    /// Its prompt was submitted, and a reaction is waited for since then.
+    /// Its prompt was submitted; it has waited for a reaction since that time.
     Awaited { since: Timestamp, taken: TakenAs },
     /// Its work was seen, last at that time.
     Working { seen_at: Timestamp },
-    /// What the work has left stands still on a ready surface.
+    /// The ready surface stands still after the work.
     Settling { seen_at: Timestamp, since: Timestamp, region: TurnRegion },
 }
 
-/// What a success is measured by when work comes back soon after it.
+/// Evidence on whether work soon after a success belongs to the same turn.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Retractable {
     /// The result before the success; that success itself, once it was taken back.
@@ -101,7 +101,7 @@ pub(super) enum Retraction {
     Done(Retractable),
 }
 
-/// How a turn ended, and who told that.
+/// How a turn ended, and the source of that.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     pub(super) result: TurnResult,
@@ -124,19 +124,19 @@ pub(super) enum TurnEvent<'a> {
     PromptSeen { seen: Option<&'a LastScreen> },
     /// The screen shows work (rules 2 and 5); after a success it `goes_on` where it is that turn's.
     Work { reading: &'a Classification, seen: Option<&'a LastScreen>, goes_on: bool },
-    /// Something moves on a screen of which nobody knows whether that is work.
+    /// Something moves on the screen, which may or may not be work.
     Moves { reading: &'a Classification },
-    /// The agent's record says that a turn goes on which began at that time.
+    /// The agent's record says that a turn that began at that time is in flight.
     RecordGoesOn { began: Timestamp, seen: Option<&'a LastScreen> },
     /// The turn began between two looks: its prompt and its answer are there to see.
     AnswerSeen,
-    /// The work is over, and this is what it has left (rule 3).
+    /// The work is over and has left this surface (rule 3).
     Rests { region: &'a TurnRegion },
-    /// What it has left has changed, or the agent asks something.
+    /// That surface has changed, or the agent asks something.
     Stirs,
     /// It ended like this on this region; of a success that may be `premature`, work may take it back (rules 3 to 5).
     Ends { how: Ending, at: Timestamp, region: &'a TurnRegion, premature: bool },
-    /// It is over without a word.
+    /// It is over without a result.
     Vanishes,
     /// Nothing was seen of it for too long (rule 1).
     NoReaction,
@@ -144,9 +144,9 @@ pub(super) enum TurnEvent<'a> {
     CommandDone,
     /// The final stable-active recovery.
     GivenUp,
-    /// There is no agent's screen to read any more, for this reason.
+    /// The agent's screen can no longer be read, for this reason.
     SurfaceLost { reason: LossReason },
-    /// After a gap another turn stands there; of one `unseen` nothing is said.
+    /// A gap hid the beginning of another turn; nothing is said of an `unseen` one.
     Replaced { unseen: bool },
 }
 
@@ -162,9 +162,9 @@ pub(super) struct Anchor {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct TurnMachine {
     pub(super) state: TurnState,
-    /// How the last turn that ended did.
+    /// How the last turn ended.
     pub(super) last: LastTurn,
-    /// Whether its end was seen, and not found when nobody had looked.
+    /// Whether its end was seen, rather than found after a gap.
     pub(super) saw_end: bool,
     /// What its screen was taken for where its record told how it ended.
     pub(super) screen_told: Option<TurnResult>,
@@ -184,7 +184,7 @@ impl TurnMachine {
         anchor: None,
     };
 
-    /// Takes in what happens. Gives what a transition says of it beside its changes.
+    /// Handles an event; returns the note for the transition.
     pub(super) fn on(&mut self, event: TurnEvent<'_>, now: Timestamp) -> Option<&'static str> {
         use TurnState::{AtRest, InFlight};
         let mut note = None;
@@ -304,7 +304,7 @@ impl TurnMachine {
     }
 
     /// Whether the turn in flight, or the one that has ended, was inferred from the screen and began after this time: an
-    /// input of then that is told only now has begun it.
+    /// input from that time that is reported only now began it.
     fn has_begun_since(&self, at: Timestamp) -> bool {
         match &self.state {
             TurnState::InFlight(flight) => {
@@ -397,7 +397,7 @@ impl Rest {
         }
     }
 
-    /// Another turn has begun, so that nothing is said of this one any more.
+    /// Another turn has begun, so that this one no longer counts.
     fn forget(&mut self) {
         if *self != Rest::Lost {
             *self = Rest::Idle;
@@ -415,7 +415,7 @@ impl Rest {
 }
 
 impl Waits {
-    /// Goes on from what was known at a time.
+    /// Continues from what was known at a time.
     pub(super) fn known(over: Option<Span>, waits: bool, at: Timestamp) -> Self {
         Self { over, since: waits.then_some(at) }
     }
@@ -523,8 +523,8 @@ impl Flight {
         self.begun_anew |= self.baseline.as_ref().is_some_and(|seen| is_begun_anew(&seen.region, &reading.turn));
     }
 
-    /// Takes over what was seen in a turn before it, if that was after this one was armed: it was told late. `region` is
-    /// what stands there now.
+    /// Takes over what was seen during the turn before it after this one, reported late, was armed. `region` is the current
+    /// one.
     fn takes_over(&mut self, earlier: &Self, region: &TurnRegion) {
         if earlier.seen_at().is_none_or(|at| at < self.armed_at) {
             return;
@@ -534,7 +534,7 @@ impl Flight {
         self.is_unwatched = earlier.is_unwatched;
     }
 
-    /// Whether an answer or a completion row of this turn stands there, and not what stood there before it.
+    /// Whether the screen shows an answer or a completion row of this turn, rather than an earlier one.
     pub(super) fn answered_by(&self, region: &TurnRegion, end: Option<&TurnEnd>, ended: Option<&TurnRegion>) -> bool {
         let baseline = self.baseline.as_ref();
         // A success that was taken back may come again with nothing added to its answer.

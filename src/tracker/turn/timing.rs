@@ -118,7 +118,7 @@ impl TurnTracker {
         self.work.as_ref().is_some_and(|work| work.belief != Belief::SetAside)
     }
 
-    /// Believes what looks like work no more, as long as it looks the same.
+    /// No longer takes the present activity for work, as long as it looks the same.
     pub(super) fn set_work_aside(&mut self) {
         self.work.iter_mut().for_each(|work| work.belief = Belief::SetAside);
     }
