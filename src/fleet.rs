@@ -43,11 +43,11 @@ pub enum Input {
     Tasks(TaskReport),
     /// The operator kills a task, here or in another process of fleetwatch; `reason` says so to people.
     TaskKilled { server: ServerId, window: WindowId, reason: String },
-    /// What the history says of a terminal, before its first look.
+    /// A terminal as the history knows it, before its first look.
     Known { key: TerminalKey, known: Box<TerminalHistory> },
-    /// What another process knows of a server, in place of what is known here.
+    /// Another process's knowledge of a server, which replaces this one's.
     Checkpoint { server: ServerId, checkpoint: Box<Checkpoint> },
-    /// What the history says of the tasks on a server, before the first look at it.
+    /// The tasks of a server as the history knows them, before the first look at it.
     KnownTasks { server: ServerId, tasks: Vec<task::TaskHistory> },
     /// A prompt went into a terminal through fleetwatch at this time, here or in another process of it.
     Submitted { key: TerminalKey, at: Timestamp, text: String },
@@ -72,10 +72,10 @@ impl Input {
     }
 }
 
-/// Everything that the fleet wants done or told.
+/// Everything that the fleet wants done or reported.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// A terminal is watched from now on, or what names it (id, place, version) has changed.
+    /// A terminal is newly watched, or its identification (id, place, version) has changed.
     Introduced { key: TerminalKey },
     /// The public state changed.
     Changed(TerminalTransition),
@@ -83,7 +83,7 @@ pub enum Effect {
     Left(TerminalTransition),
     /// A task is watched from now on, or has another name.
     TaskIntroduced { server: ServerId, window: WindowId },
-    /// Task sessions that were there when watching began, told once for each server.
+    /// Task sessions that existed when watching began, reported once per server.
     TasksFound { sessions: Vec<FoundSession> },
     /// A task stands otherwise than its events tell: for the history, which sums up how long it ran and waited.
     TaskChanged(TaskTransition),
@@ -120,7 +120,7 @@ pub struct Fleet {
     /// What is known of terminals that have not been seen yet, and since when it is.
     known: BTreeMap<TerminalKey, (Box<TerminalHistory>, Timestamp)>,
     servers: BTreeMap<ServerId, ServerView>,
-    /// What the operator says of terminals, be they here or not.
+    /// The operator's notes on terminals, present or not.
     notes: Vec<KeptNote>,
     recent: VecDeque<TerminalTransition>,
     tasks: Tasks,
@@ -159,7 +159,7 @@ impl Fleet {
         }
     }
 
-    /// Takes in what happened. Inputs come in the order of their times; an earlier time is read as the latest one.
+    /// Handles an input. Inputs come in the order of their times; an earlier time counts as the latest one.
     pub fn handle(&mut self, input: Input, now: Timestamp) {
         self.now = self.now.max(now);
         self.version += 1;
@@ -225,12 +225,12 @@ impl Fleet {
         self.tasks.task(server, window)
     }
 
-    /// The task that a pane stands for.
+    /// The task that a pane represents.
     pub fn task_of_pane(&self, key: &TerminalKey) -> Option<&Task> {
         self.tasks.of_pane(key)
     }
 
-    /// What a terminal or a task is called, as long as it is there.
+    /// The name of a terminal or task that exists.
     pub fn name_of(&self, key: &TerminalKey) -> Option<&str> {
         let terminal = self.terminal(key).map(|terminal| terminal.state.terminal.id.as_str());
         terminal.or_else(|| self.task_of_pane(key).map(|task| task.id.as_str()))
@@ -267,7 +267,7 @@ impl Fleet {
         self.servers.values()
     }
 
-    /// What there is to show at a time, most urgent terminal first.
+    /// The view at a time, most urgent terminal first.
     pub fn view(&self, now: Timestamp) -> View<'_> {
         let terminals: Vec<&Terminal> = self.entries.values().map(|entry| entry.terminal()).collect();
         let order = self.order.get_or_init(|| {
@@ -484,14 +484,14 @@ impl Fleet {
         }
     }
 
-    /// Forgets when something is due of a terminal that is not among the others any more.
+    /// Forgets the timeout of a terminal that has left.
     fn wait_no_more(&mut self, entry: &mut Entry) {
         if let Some(at) = entry.due.take() {
             self.due.remove(&(at, entry.terminal().key.clone()));
         }
     }
 
-    /// Lets happen what is due; terminals whose panes are long gone leave the fleet.
+    /// Does what is due; terminals whose panes are long gone leave the fleet.
     fn pass_time(&mut self) {
         let due: Vec<TerminalKey> =
             self.due.iter().take_while(|(at, _)| *at <= self.now).map(|(_, key)| key.clone()).collect();

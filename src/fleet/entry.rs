@@ -31,7 +31,7 @@ pub(super) struct Entry {
     #[serde(skip)]
     settings: tracker::Settings,
     tracker: Tracker,
-    /// What the history says of it, until its first look.
+    /// The history's knowledge of it, until its first look.
     #[serde(default)]
     known: Option<Box<TerminalHistory>>,
     /// Whether nobody has looked at its screen yet.
@@ -64,15 +64,15 @@ struct Agent {
     selected: Option<Selected>,
 }
 
-/// What came of one look.
+/// The result of one look.
 pub(super) struct EntryUpdate {
-    /// What names the terminal has changed.
+    /// Its identification has changed.
     pub renamed: bool,
     pub transition: Option<Transition>,
 }
 
 impl Entry {
-    /// A terminal that goes on from what is known of it; `is_new` when it was not there at the look before.
+    /// A terminal that continues from earlier knowledge; `is_new` if the look before did not list it.
     pub(super) fn new(
         key: TerminalKey,
         settings: tracker::Settings,
@@ -181,7 +181,7 @@ impl Entry {
         state.diagnostics.probe_error = Some(Problem { kind: "no_capture".to_owned(), message });
     }
 
-    /// Whether nobody has looked at its screen yet: what is told of it is no news.
+    /// Whether its screen was not read yet: its state is no news.
     pub(super) fn is_unread(&self) -> bool {
         self.is_unread
     }
@@ -287,7 +287,7 @@ impl Entry {
         is_still
     }
 
-    /// Takes in a listing's report of this pane.
+    /// Handles a listing's report of this pane.
     pub(super) fn look(&mut self, report: PaneReport, profiles: &ProfileSet, now: Timestamp) -> EntryUpdate {
         self.gone_since = None;
         let is_awaited = report.capture == Capture::Awaited && matches!(report.program, Program::Agent { .. });
@@ -408,7 +408,7 @@ impl Entry {
         }
     }
 
-    /// Hands an observation to the tracker and shows what came of it.
+    /// Hands an observation to the tracker and publishes the result.
     pub(super) fn observe(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
         if matches!(observation, Observation::Gone(_)) {
             self.gone_since.get_or_insert(now);

@@ -56,19 +56,19 @@ pub(super) struct TasksCheckpoint {
     recent: Vec<TaskEvent>,
 }
 
-/// What came of a report.
+/// The result of a report.
 pub(super) struct Taken {
     /// Tasks that are new, or have another name.
     pub introduced: Vec<(ServerId, WindowId)>,
     /// Sessions that the first look at a server found.
     pub found: Vec<FoundSession>,
     pub batch: Batch,
-    /// How tasks stand otherwise than their events tell, and which ones are watched no longer.
+    /// Changes of tasks that are no events, and tasks that are no longer watched.
     pub standings: TaskChanges,
 }
 
 impl Tasks {
-    /// Takes in a report. `names` are the ids of terminals, which tasks must not have as well.
+    /// Handles a report. `names` are the ids of terminals, which tasks must not share.
     pub(super) fn take(
         &mut self,
         report: TaskReport,
@@ -110,7 +110,7 @@ impl Tasks {
         Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events }, standings }
     }
 
-    /// A server could not be asked; how its tasks stand since.
+    /// Handles a failed poll; returns how its tasks change.
     pub(super) fn failed(
         &mut self,
         server: &ServerId,
@@ -301,7 +301,7 @@ fn found(server: &ServerId, watch: &TaskTracker) -> Vec<FoundSession> {
 /// run for a moment each time.
 const SETTLED: Span = Span::from_secs(4);
 
-/// A change of how a task stands that is no event.
+/// A change of a task that is no event.
 #[derive(Clone, Debug)]
 pub struct TaskTransition {
     pub key: TerminalKey,
@@ -316,7 +316,7 @@ pub struct TaskTransition {
 #[derive(Debug, Default)]
 struct Standings(BTreeMap<TerminalKey, (String, TaskStatus)>);
 
-/// What is told after a look.
+/// What to report after a look.
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct TaskChanges {
     pub changed: Vec<TaskTransition>,
@@ -329,7 +329,7 @@ impl Standings {
         self.0.insert(task.key.clone(), (task.id.clone(), status));
     }
 
-    /// Takes in the tasks of a server after a look, and the events that this look made.
+    /// Compares the tasks of a server after a look, and the events of that look.
     fn take<'a>(
         &mut self,
         server: &ServerId,

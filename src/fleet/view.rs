@@ -1,4 +1,4 @@
-//! What the fleet offers to those that draw or print it.
+//! The fleet's view, for drawing and printing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use crate::tracker::GoneReason;
 pub struct Terminal {
     pub key: TerminalKey,
     pub place: PaneLocation,
-    /// What the configuration says of it.
+    /// Its configuration.
     pub declared: Declared,
-    /// What the operator says of it.
+    /// The operator's note on it.
     #[serde(default)]
     pub note: Note,
     /// The process of the agent that runs in it, or ran there last, as far as it was seen.
@@ -106,7 +106,7 @@ impl ServerHealth {
 pub struct ServerView {
     pub id: ServerId,
     pub health: ServerHealth,
-    /// When it was last told of all its terminals what they show.
+    /// When the screens of all its terminals were last reported.
     pub answered_at: Option<Timestamp>,
     /// Watched terminals on it.
     pub terminals: usize,
@@ -136,11 +136,11 @@ pub struct SessionView {
     pub server: ServerId,
     pub name: String,
     pub windows: u32,
-    /// Who says that its windows are tasks; `None` when nobody does.
+    /// Why its windows are tasks; `None` if they are not.
     pub declared_by: Option<DeclaredBy>,
 }
 
-/// Who says that the windows of a session are tasks.
+/// Why the windows of a session are tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum DeclaredBy {
     Configuration,
@@ -167,16 +167,16 @@ pub struct TerminalTransition {
     /// The public state that it led to; `None` where this process does not know it any more, or never did.
     #[serde(default)]
     pub state: Option<Arc<State>>,
-    /// What the terminal showed then; another process does not tell it.
+    /// The screen at that time; unknown if another process reported the transition.
     #[serde(skip)]
     pub screen: Option<Arc<Screen>>,
 }
 
-/// What there is to show at one time.
+/// The fleet at one time.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     pub now: Timestamp,
-    /// A number that stays as long as all else but the time does; `None` where what is seen is not to be kept.
+    /// Equal as long as nothing but the time changes; `None` if the view is not to be cached.
     pub version: Option<u64>,
     /// Most urgent first.
     pub terminals: Vec<&'a Terminal>,
@@ -226,7 +226,7 @@ pub struct ServerReport {
     pub outcome: PollResult,
 }
 
-/// What has taken the place of something that was listed before.
+/// What was replaced by something new since the last listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Replaced {
     /// Another server answers.
@@ -246,7 +246,7 @@ impl Replaced {
     }
 }
 
-/// What it takes to ask a server.
+/// The cost of polling a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServerLoad {
     /// How long the last look took.
@@ -255,7 +255,7 @@ pub struct ServerLoad {
     pub broken: u32,
 }
 
-/// What came of a look at a server.
+/// The result of a poll of a server.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum PollResult {
     /// Every watched pane of the server. A terminal that was there before and is not in the list is gone.
@@ -328,7 +328,7 @@ pub struct PaneReport {
     pub capture: Capture,
     /// What the configuration says of this pane, if it names it.
     pub declared: Option<Declared>,
-    /// What the agent's own records say of it; `None` when that is what they said at the last look.
+    /// The reading of the agent's own records; `None` if unchanged since the last look.
     #[serde(default)]
     pub record: Option<Box<AgentRecordReading>>,
     /// The git repository around its directory, as it was read last.
@@ -337,7 +337,7 @@ pub struct PaneReport {
     /// The process of the agent that runs in it; `None` where none does, or it was not seen.
     #[serde(default)]
     pub agent_process: Option<u32>,
-    /// After this time nothing was printed in its window before the look; `None` where that is not known.
+    /// Since when nothing was printed in its window, as of the look; `None` if unknown.
     #[serde(default)]
     pub printed_until: Option<Timestamp>,
 }
@@ -348,9 +348,9 @@ pub struct Declared {
     pub name: Option<String>,
     pub tool: Option<String>,
     pub version: Option<String>,
-    /// What it is grouped by in the dashboard.
+    /// Its group in the dashboard.
     pub label: Option<String>,
-    /// Whether it stands at the top of the dashboard, and whether it never counts as needing the operator.
+    /// Whether it is pinned to the top of the dashboard, and whether it never counts as needing the operator.
     pub pinned: bool,
     pub muted: bool,
 }
@@ -361,7 +361,7 @@ pub enum Capture {
     /// Nothing was printed since the last capture, which still holds.
     Unchanged,
     Fresh(Arc<Screen>),
-    /// Its screen is not looked at yet: where there are many, that takes several looks.
+    /// Its screen is still to be captured: many panes take several polls.
     Awaited,
     /// The pane is listed but its screen could not be had.
     Failed(Problem),
@@ -369,7 +369,7 @@ pub enum Capture {
 
 // All that a fleet knows of one server, for another process that goes on from there (SPEC §15).
 
-/// All that a fleet knows of one server. A fleet that takes it in does with the same inputs what the other one does.
+/// All that a fleet knows of one server. A fleet that starts from it reacts to the same inputs as the original does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// `None` when the server has not been looked at.
@@ -403,7 +403,7 @@ impl Fleet {
         }
     }
 
-    /// Goes on from what another fleet knows of a server. What that one saw and this one did not is told.
+    /// Continues from another fleet's knowledge of a server. Changes that only the other one saw are reported.
     pub(super) fn restore(&mut self, server: &ServerId, checkpoint: Checkpoint) {
         let Checkpoint { server: view, entries, tasks, recent } = checkpoint;
         let mut before: BTreeMap<TerminalKey, Entry> = BTreeMap::new();
