@@ -33,16 +33,16 @@ use outbox::{Outbox, OutboxSettings};
 
 /// How often a summary is written again although nothing has changed; well within the time that it holds.
 const AGAIN: Span = Span::from_secs(5);
-/// How soon it is compared with what there is again.
+/// The least time between two comparisons of a summary with the fleet.
 const PAUSE: Span = Span::from_millis(200);
 /// The same of what may have to be told. What needs the operator is told after a second: among a thousand terminals something
 /// changes all the time, and to look at each of them takes as long as a frame.
 const NOTICES: Span = Span::from_millis(100);
 
-/// What is told of the telling itself.
+/// An event of the delivery itself, for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryEvent {
-    /// Something could not be told, in a whole sentence.
+    /// Something could not be delivered; a whole sentence.
     Trouble(String),
     /// Whether a prompt arrived is not known. Where prompts are followed by their records, those tell it.
     Unclear(String),
@@ -50,7 +50,7 @@ pub enum DeliveryEvent {
     FollowUp(String),
 }
 
-/// What is told outside, for as long as the fleet is watched.
+/// Delivers notices and follow-ups while the fleet is watched.
 #[derive(Debug)]
 pub struct Dispatcher {
     notifier: Notifier,
@@ -94,7 +94,7 @@ impl Dispatcher {
         }
     }
 
-    /// Takes in what this process is to a server, and what the leader of one has seen to.
+    /// Handles a new role for a server, and notices that a server's leader has handled.
     pub fn server_event(&mut self, event: OwnerEvent) {
         if !matches!(event, OwnerEvent::Input(_)) {
             self.notices.last = None;
@@ -135,12 +135,12 @@ impl Dispatcher {
         self.has_notices = !config.notices().is_empty();
     }
 
-    /// Mutes what the operator is told, or lets the rules hold again. Agents are told all the same.
+    /// Mutes notices to the operator, or ends that. Follow-ups to agents still go out.
     pub fn mute(&mut self, muted: bool) {
         self.notifier.mute(muted);
     }
 
-    /// Keeps what the fleet tells, and takes it in; the next [`Dispatcher::follow`] passes it on.
+    /// Keeps an effect in the history and handles it; the next [`Dispatcher::follow`] delivers it.
     pub fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
         self.history.effect(effect, fleet, now);
         let Effect::Tasks(batch) = effect else { return };
@@ -191,7 +191,7 @@ impl Dispatcher {
         [notices, self.summaries.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// Waits until no message is on its way to an agent any more.
+    /// Waits until no message to an agent is under way.
     pub async fn finish(&self) {
         if let Some(outbox) = &self.outbox {
             outbox.finish().await;
@@ -199,7 +199,7 @@ impl Dispatcher {
     }
 }
 
-/// When it is looked for what may have to be told.
+/// When to check for new notices.
 #[derive(Debug, Default)]
 struct NoticeSchedule {
     /// The version of the view in which it was looked for last, and when; `None` when something else has changed.
@@ -234,11 +234,11 @@ impl NoticeSchedule {
     }
 }
 
-/// Keeps the summary of each server in the history, for those who must not ask tmux once more.
+/// Keeps the summary of each server in the history, for processes that must not poll tmux again.
 #[derive(Debug)]
 struct Summaries {
     history: History,
-    /// What was written last.
+    /// The summaries written last.
     last: HashMap<ServerId, ServerSummary>,
     /// When that was compared with what there is, and whether something may have changed since.
     looked_at: Option<Timestamp>,
@@ -250,7 +250,7 @@ impl Summaries {
         Self { history, last: HashMap::new(), looked_at: None, is_behind: false }
     }
 
-    /// Writes what has changed since, and what was not written for a while, of the servers that this process leads.
+    /// Writes the summaries that changed or are old, for the servers that this process leads.
     fn follow(&mut self, view: &View<'_>, operator: Suppression<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         if self.history.path().is_none() {
             return;

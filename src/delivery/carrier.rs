@@ -55,7 +55,7 @@ impl Carrier {
         }
     }
 
-    /// Starts what takes time, and gives what is to be written to the operator's terminal.
+    /// Starts the deliveries that take time, and returns the bytes for the operator's terminal.
     pub(super) fn carry_out(&self, delivery: &Dispatch) -> Vec<u8> {
         if delivery.by.contains(&Means::Command) {
             self.run(delivery);
@@ -97,7 +97,7 @@ impl Carrier {
 }
 
 impl Troubles {
-    /// Tells what is wrong with something, unless that was told before.
+    /// Reports a problem, unless it was already reported.
     pub(super) fn tell(&self, subject: &str, trouble: &str) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.insert(subject.to_owned()) {
@@ -217,18 +217,18 @@ pub(super) fn show(_text: String, troubles: Troubles) {
 
 // Notices as control sequences of the operator's own terminal.
 
-/// What stands around the program and sees its control sequences first.
+/// What surrounds the program and sees its control sequences first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Around {
     /// The terminal itself.
     #[default]
     Terminal,
-    /// tmux, which hands on only what is wrapped for it, if its option `allow-passthrough` says so. Bells it knows.
+    /// tmux, which passes on only wrapped sequences, if its option `allow-passthrough` is on. It knows bells.
     Tmux,
 }
 
 impl Around {
-    /// What stands around this process.
+    /// What surrounds this process.
     pub fn of_process() -> Self {
         match std::env::var_os("TMUX").is_some_and(|value| !value.is_empty()) {
             true => Around::Tmux,
@@ -237,7 +237,7 @@ impl Around {
     }
 }
 
-/// What tells a text by the means of the operator's terminal; nothing of the text can end or leave a sequence.
+/// The bytes that announce a text on the operator's terminal; no text can end or leave its sequence.
 pub(super) fn bytes(text: &str, by: &BTreeSet<Means>, around: Around) -> Vec<u8> {
     let text = harmless(text);
     let mut bytes = Vec::new();
@@ -254,7 +254,7 @@ pub(super) fn bytes(text: &str, by: &BTreeSet<Means>, around: Around) -> Vec<u8>
     bytes
 }
 
-/// A sequence as it must be written to get through what stands around.
+/// A sequence in the form that gets through what surrounds the program.
 fn wrapped(sequence: &str, around: Around) -> Vec<u8> {
     match around {
         Around::Terminal => sequence.as_bytes().to_vec(),

@@ -30,7 +30,7 @@ pub(super) enum OutboxOrder {
     Lead(String, Option<Held>),
     /// The agents for which something waits, as they are now.
     Looked(Looked),
-    /// Whether this text, which tells of so many events, may be sent now.
+    /// Whether this text, with this number of events, may be sent now.
     MaySend {
         id: IntentId,
         text: String,
@@ -41,11 +41,11 @@ pub(super) enum OutboxOrder {
         id: IntentId,
         outcome: Outcome,
     },
-    /// The program ends once nothing is on its way any more.
+    /// The program ends once nothing is being sent.
     Finish(oneshot::Sender<()>),
 }
 
-/// What is seen of the agents for which something waits.
+/// The present state of the agents for which something waits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Looked {
     pub targets: Vec<Seen>,
@@ -98,11 +98,11 @@ impl WantedMessages {
 pub(super) struct Outbox {
     orders: OrderSender<OutboxOrder>,
     wanted: WantedMessages,
-    /// What the thread was told last.
+    /// The last state sent to the thread.
     looked: Looked,
 }
 
-/// What it is sent with.
+/// The dependencies of the outbox.
 #[derive(Clone, Debug)]
 pub(super) struct OutboxSettings {
     pub history: History,
@@ -116,8 +116,7 @@ impl OutboxSettings {
         let _ = self.events.send(event);
     }
 
-    /// Begins to send what waits, and what rules want told; `None` when there is nothing to keep it in, which is told
-    /// where rules want something.
+    /// Starts to send queued messages and follow-ups; `None` without a history, which is reported if there are rules.
     pub(super) fn open(&self, rules: &[FollowUpRule]) -> Option<Outbox> {
         if self.history.path().is_none() {
             if !rules.is_empty() {
@@ -137,7 +136,7 @@ impl OutboxSettings {
 }
 
 impl Outbox {
-    /// Follows other rules from now on; what waits already is sent all the same.
+    /// Replaces the rules; messages that already wait are still sent.
     pub(super) fn set_rules(&mut self, rules: &[FollowUpRule]) {
         self.order(OutboxOrder::Rules(rules.to_vec()));
     }

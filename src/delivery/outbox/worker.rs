@@ -24,7 +24,7 @@ use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::private::Held;
 use crate::time::{Span, Timestamp};
 
-/// How often the store is looked at for what other processes queued or left behind.
+/// How often the store is checked for messages that other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long this process has a message to itself unless it prolongs that, which it does for as long as it sends.
 const HOLD: Span = Span::from_secs(20);
@@ -33,7 +33,7 @@ const RESPITE: Span = Span::from_secs(2);
 /// How long the terminal of a prompt may take to be found.
 const IS_FOUND: Span = Span::from_secs(5);
 
-/// Everything that waits and is on its way.
+/// All messages that wait or are being sent.
 pub(super) struct Worker {
     path: PathBuf,
     owner: Owner,
@@ -48,19 +48,19 @@ pub(super) struct Worker {
     looked: Looked,
     /// Since when it is known that the sender of a message has died.
     abandoned: HashMap<IntentId, Timestamp>,
-    /// What is being sent, until what became of it is written down.
+    /// Messages being sent, until their outcome is recorded.
     sending: HashMap<IntentId, Sending>,
     /// Since when the terminals of prompts are not found.
     missing: HashMap<IntentId, Timestamp>,
-    /// What became of it, in its order.
+    /// Outcomes that are still to be recorded, in order.
     outcomes: Vec<(IntentId, Outcome)>,
     /// Agents that are left alone until a moment.
     respite: HashMap<TerminalKey, Timestamp>,
-    /// Who waits for the end.
+    /// Callers that wait for the end.
     leaving: Vec<oneshot::Sender<()>>,
-    /// What the operator was told that is wrong.
+    /// The problem last reported to the operator.
     troubled: Option<Trouble>,
-    /// Loops that were told.
+    /// Loops that were reported.
     loops: HashSet<(String, String)>,
 }
 
@@ -101,7 +101,7 @@ impl Worker {
         })
     }
 
-    /// Works until the program ends and nothing is on its way any more.
+    /// Runs until the program ends and nothing is being sent.
     pub(super) fn run(mut self, orders: &Receiver<OutboxOrder>) {
         loop {
             match orders.recv_timeout(PAUSE) {
@@ -155,7 +155,7 @@ impl Worker {
         self.leads.get(server).is_some_and(Held::holds)
     }
 
-    /// Queues what has happened since, whichever process saw it.
+    /// Queues new events, whichever process saw them.
     fn take_in(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         for Stopped { source, to, why } in intents.take_in(&self.rules, now)? {
@@ -191,7 +191,7 @@ impl Worker {
         }
     }
 
-    /// Sends what waits for agents that are ready.
+    /// Sends messages to agents that are ready.
     fn send(&mut self, now: Timestamp) -> Result<(), Trouble> {
         for intent in self.open(now)?.pending(now)? {
             let Some(seen) = self.looked.target(&intent).cloned() else { continue };
@@ -302,7 +302,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Gives up what was kept for an agent that did not come back.
+    /// Expires messages for agents that did not come back.
     fn expire(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         // A message is kept as long as its agent is there, however long that works.
@@ -349,7 +349,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Finds out what became of messages whose senders died.
+    /// Finds the outcome of messages whose senders died.
     fn settle(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let mut found = self.open(now)?.abandoned(now)?;
         // After standing still, this process knows best what became of what it sends itself.
@@ -403,7 +403,7 @@ impl Worker {
         self.settings.history.begin_input(&Arc::new(operation)).ended(Refusal::Other(why.to_owned()).into(), now);
     }
 
-    /// Tells what is wrong with the store, once; what is to be done waits until it is well.
+    /// Reports a problem with the store, once; messages wait until it is solved.
     fn judge(&mut self, done: Result<(), Trouble>) {
         match done {
             Ok(()) => self.troubled = None,
