@@ -33,7 +33,7 @@ impl Operation {
     }
 }
 
-/// What is done.
+/// An action on a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// A prompt, which begins a turn.
@@ -100,7 +100,7 @@ pub enum Producer {
     FollowUp(i64),
 }
 
-/// What stands before the name of a token where it is said who asked.
+/// The prefix of a token's name in a producer.
 pub const TOKEN: &str = "token ";
 
 impl Producer {
@@ -123,11 +123,11 @@ impl fmt::Display for Producer {
     }
 }
 
-/// Where to send to, and what is known of it.
+/// The terminal to send to, and what is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipient {
     pub key: TerminalKey,
-    /// What the terminal was called then.
+    /// The terminal's name at that time.
     pub name: String,
     /// The agent that must be running there to be sent a prompt; `None` where none is expected: then any known one may.
     pub tool: Option<String>,
@@ -237,14 +237,14 @@ impl Privacy {
     }
 }
 
-/// What became of an operation.
+/// The outcome of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The terminal reacted to it. What the agent took the text as, if not as a prompt, or what the terminal shows since.
     Accepted(Option<String>),
     /// It was seen that it was not taken, though something of it may have gone in.
     NotTaken { why: String },
-    /// It may have been taken: what became of it could not be seen in time.
+    /// It may have been taken; its effect was not seen in time.
     Unverified { why: String },
     /// Nothing was sent.
     Refused(Refusal),
@@ -261,7 +261,7 @@ impl Outcome {
         }
     }
 
-    /// What there is to say beside the word: why it was not accepted, or how it was.
+    /// The detail beside the word: why it was not accepted, or how it was.
     pub fn detail(&self) -> Option<String> {
         match self {
             Outcome::Accepted(how) => how.clone(),

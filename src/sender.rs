@@ -46,7 +46,7 @@ pub struct Sender {
     history: History,
     limits: StepLimits,
     events: Option<UnboundedSender<OperationEvent>>,
-    /// Who performs the operations, where the terminals are on another machine.
+    /// Performs the operations if the terminals are on another machine.
     remote: Option<Arc<Endpoint>>,
 }
 
@@ -98,7 +98,7 @@ impl Sender {
         self.remote.is_some()
     }
 
-    /// The same, and it tells how far its operations have come.
+    /// The same, and it reports the progress of its operations.
     #[must_use]
     pub fn telling(self, events: UnboundedSender<OperationEvent>) -> Self {
         Self { events: Some(events), ..self }
@@ -123,7 +123,7 @@ impl Sender {
         Arc::clone(&self.profiles.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What the agent that a recipient stands for makes of texts that are no plain prompts.
+    /// How the recipient's agent treats texts that are no plain prompts.
     fn input(&self, to: &Recipient) -> RefusedInputs {
         to.tool.as_deref().map(|tool| self.profiles().input(tool)).unwrap_or_default()
     }
@@ -394,12 +394,12 @@ impl Sender {
     }
 }
 
-/// A recipient's pane, and what reads it.
+/// A recipient's pane, and the profile that reads it.
 struct TargetPane {
     server: Server,
     key: TerminalKey,
     profile: Option<Arc<Profile>>,
-    /// What tmux called the agent when it was found there.
+    /// tmux's name for the agent when it was found there.
     command: Option<String>,
     /// What the last look showed of it: nothing is sent unless it is still so.
     seen: Guard,
@@ -500,7 +500,7 @@ fn delivered(delivery: Result<Delivery, tmux::Error>) -> Result<(), Refusal> {
     }
 }
 
-/// What became of keys, which nobody waits for.
+/// The outcome of keys, whose effect is not awaited.
 fn pressed(pressing: Result<(), Refusal>) -> Result<Outcome, Refusal> {
     match pressing {
         Ok(()) => Ok(Outcome::Accepted(None)),

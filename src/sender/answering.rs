@@ -35,7 +35,7 @@ fn accepted(after: After) -> Outcome {
     Outcome::Accepted(shown.map(str::to_owned))
 }
 
-/// What matters of one look at the terminal.
+/// The relevant part of one look at the terminal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DialogFrame {
     pub dialog: Option<Dialog>,
@@ -123,7 +123,7 @@ impl<'a> Answering<'a> {
         }
     }
 
-    /// Takes in a look at the terminal, `now` after the beginning.
+    /// Handles a look at the terminal, `now` after the beginning.
     pub(super) fn saw(&mut self, look: &DialogFrame, now: Span) -> AnswerStep {
         if now.as_millis() >= self.limits.reaction.as_millis().saturating_mul(LONGEST) {
             if self.stage == AnswerStage::First {
@@ -172,13 +172,13 @@ impl<'a> Answering<'a> {
         }
     }
 
-    /// Takes in that tmux has delivered the keys.
+    /// Notes that tmux has delivered the keys.
     pub(super) fn delivered(&mut self, now: Span) -> AnswerStep {
         self.since = now;
         self.look()
     }
 
-    /// Takes in that nothing was pressed, as the terminal was not as it was seen any more: it is looked at again.
+    /// Notes that nothing was pressed because the terminal had changed; it is looked at again.
     pub(super) fn undelivered(&mut self) -> AnswerStep {
         self.stage = self.previous.clone();
         if matches!(self.stage, AnswerStage::Gone { .. }) {
@@ -187,7 +187,7 @@ impl<'a> Answering<'a> {
         self.look()
     }
 
-    /// What has become of it when a look or a delivery fails.
+    /// The outcome when a look or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
         let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());

@@ -49,7 +49,7 @@ impl Default for StepLimits {
     }
 }
 
-/// What matters of one look at the terminal.
+/// The relevant part of one look at the terminal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PromptFrame {
     /// A hash of the screen and the cursor.
@@ -66,7 +66,7 @@ pub(super) struct PromptFrame {
     submitted: Option<Submitted>,
 }
 
-/// What a profile made of one look.
+/// A profile's reading of one look.
 #[derive(Clone, Debug, PartialEq)]
 struct ReadFrame {
     supported: bool,
@@ -223,7 +223,7 @@ struct Calming {
     refused: bool,
 }
 
-/// What was there when Enter was pressed.
+/// The terminal right before Enter was pressed.
 #[derive(Debug)]
 struct BeforeEnter {
     /// Before the paste.
@@ -238,7 +238,7 @@ impl<'a> Steps<'a> {
         Self { prompt, when, limits, stage: PromptStage::Calming(Calming::default()) }
     }
 
-    /// Takes in a look at the terminal, `now` after the beginning.
+    /// Handles a look at the terminal, `now` after the beginning.
     pub(super) fn saw(&mut self, seen: PromptFrame, now: Span) -> Step {
         match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
             PromptStage::Calming(calming) => self.calming(calming, seen, now),
@@ -253,7 +253,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Takes in that tmux has delivered what was asked for.
+    /// Notes that tmux has delivered the text or keys.
     pub(super) fn delivered(&mut self, now: Span) -> Step {
         self.stage = match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
             PromptStage::ToPaste { before, .. } => PromptStage::Pasted { before, at: now, last: None },
@@ -286,7 +286,7 @@ impl<'a> Steps<'a> {
         Step::Look { after: self.limits.look }
     }
 
-    /// What has become of it when a look or a delivery fails.
+    /// The outcome when a look or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
         let gone = matches!(&refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
