@@ -63,7 +63,7 @@ pub enum EngineEvent {
 /// Something to show or to print.
 #[derive(Clone, Debug)]
 pub enum Update {
-    /// What the fleet wants told.
+    /// An effect of the fleet.
     Effect(Effect),
     /// The owner of a server refuses this process, which polls for itself: why, for people.
     Refused(String),
@@ -75,7 +75,7 @@ pub enum Update {
     Delivery(DeliveryEvent),
 }
 
-/// How new what is known of servers has to be.
+/// How recent the knowledge of servers has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
     /// As their owners know it, which is at most a tick old.
@@ -90,7 +90,7 @@ pub struct Engine {
     settings: Settings,
     /// Dropping a watcher ends it.
     watchers: Vec<(ServerId, Watcher)>,
-    /// The servers of which another process, their owner, tells this one.
+    /// The servers whose inputs come from another process, their owner.
     followed: BTreeSet<ServerId>,
     /// When something was handled last by this process's clock, and when that was the first after it had been stopped.
     handled: Timestamp,
@@ -101,11 +101,11 @@ pub struct Engine {
     /// `None` in a process that never acts for a server.
     acting: Option<Acting>,
     updates: VecDeque<Update>,
-    /// What is left of a report that is taken in in parts. Until it is, no other one is, and time stands still.
+    /// The remaining parts of a report. Until they are handled, no other report is, and time stands still.
     parts: VecDeque<ServerReport>,
 }
 
-/// What a process has that may act for a server.
+/// The parts of a process that may act for servers.
 struct Acting {
     history: History,
     sender: Sender,
@@ -183,7 +183,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Knows from the beginning what the operator says of terminals.
+    /// Sets the operator's notes at the beginning.
     pub fn know(&mut self, notes: Vec<KeptNote>) {
         notes.into_iter().for_each(|noted| self.apply(Input::Noted(noted), Timestamp::default()));
     }
@@ -211,7 +211,7 @@ impl Engine {
         &self.settings
     }
 
-    /// Why a terminal is said to be what it is at a time; `None` when no profile has read a screen of it.
+    /// Explains a terminal's state at a time; `None` if no profile has read its screen.
     pub fn explain(&self, key: &TerminalKey, now: Timestamp) -> Option<String> {
         let terminal = &self.fleet.terminal(key)?.state.terminal;
         let reads_records = self.settings.poll.records.allow(&terminal.tool, terminal.cwd.as_deref());
@@ -246,7 +246,7 @@ impl Engine {
         self.owner_events.try_recv().ok().map(EngineEvent::Owner)
     }
 
-    /// Takes in what has happened, at `now`.
+    /// Handles an event at `now`.
     pub fn handle(&mut self, event: EngineEvent, now: Timestamp) {
         let before = std::mem::replace(&mut self.handled, now);
         // A clock that was set back begins anew.
@@ -285,7 +285,7 @@ impl Engine {
         self.updates.pop_front()
     }
 
-    /// Takes in what the operator has done in this process: the history keeps it, and the other processes hear of it.
+    /// Handles an input of this process's operator: the history keeps it, and the other processes get it.
     pub fn handle_local(&mut self, input: Input, now: Timestamp) {
         let server = match &input {
             Input::Seen { key } => {
@@ -378,7 +378,7 @@ impl Engine {
         watchers.for_each(|(_, watcher)| watcher.wake());
     }
 
-    /// How long no other process has used what is watched here.
+    /// How long no other process has needed this one.
     pub fn unused_for(&self) -> Duration {
         self.watchers.iter().map(|(_, watcher)| watcher.unused_for()).min().unwrap_or_default()
     }

@@ -23,13 +23,13 @@ use crate::time::{Span, Timestamp};
 
 pub use rule::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 
-/// How long something must stand until it is told.
+/// How long a condition must last before it is announced.
 const HOLD: Span = Span::from_secs(1);
 
 /// How long a process that does not lead keeps a notice: longer than it takes until it is known that the leader has ended.
 const KEPT: Span = Span::from_secs(10);
 
-/// What the operator does not want to be told of.
+/// What the operator does not want announced.
 #[derive(Clone, Copy)]
 pub struct Suppression<'a> {
     /// The terminal that is in view while the operator sits in front of it.
@@ -46,21 +46,21 @@ impl Suppression<'_> {
     }
 }
 
-/// Decides what is told outside of the dashboard.
+/// Decides what is announced outside the dashboard.
 #[derive(Clone, Debug)]
 pub struct Notifier {
     lanes: Vec<Lane>,
-    /// Where the operator's clock stands, for quiet hours.
+    /// The operator's time zone, for quiet hours.
     zone: TimeZone,
     known: HashMap<TerminalKey, Known>,
     /// Servers that were looked at before: what their first look shows is no news.
     servers: HashSet<ServerId>,
     muted: bool,
-    /// What the leaders of other servers have to tell, and since when.
+    /// Notices that other leaders should send, and since when.
     kept: Vec<(Timestamp, Notice)>,
-    /// What they have seen to before it was due here, and when.
+    /// Notices that other leaders handled before they were due here, and when.
     told_there: Vec<(Timestamp, NoticeId)>,
-    /// What went out since it was last asked, or need not.
+    /// Notices that went out, or need not, since the last [`Notifier::take_handled`].
     handled: Vec<NoticeId>,
     /// Counts the looks, to tell which terminals are still there.
     look: u64,
@@ -107,7 +107,7 @@ impl Notifier {
         }
     }
 
-    /// Mutes everything, or lets the rules hold again. What happens in the meantime is not told later.
+    /// Mutes everything, or ends that. Events in the meantime are not announced later.
     pub fn mute(&mut self, muted: bool) {
         self.muted = muted;
         if muted {
@@ -115,7 +115,7 @@ impl Notifier {
         }
     }
 
-    /// Takes in what the fleet shows now; `leads` says of which servers this process notifies.
+    /// Handles the present view; `leads` says for which servers this process notifies.
     pub fn observe(&mut self, view: &View<'_>, operator: Suppression<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         self.look += 1;
         for terminal in &view.terminals {
@@ -145,12 +145,12 @@ impl Notifier {
         }
     }
 
-    /// Takes in what happened to tasks; that is told with the next look, because it does not pass.
+    /// Handles task events, which go out with the next look because they cannot pass.
     pub fn tasks(&mut self, batch: &Batch, now: Timestamp) {
         self.kept.extend(batch.events.iter().map(|event| (now, Notice::of_task(event))));
     }
 
-    /// The next delivery that is due, of what this process notifies.
+    /// The next due delivery of this process.
     pub fn poll(&mut self, now: Timestamp, leads: &dyn Fn(&ServerId) -> bool) -> Option<Dispatch> {
         let Self { lanes, known, handled, .. } = self;
         let stands = |notice: &Notice| {
@@ -163,7 +163,7 @@ impl Notifier {
         lanes.iter_mut().find_map(|lane| lane.take(now, stands, handled))
     }
 
-    /// What went out since the last call, or need not; the other processes are to be told.
+    /// The notices that went out, or need not, since the last call, for the other processes.
     pub fn take_handled(&mut self) -> Vec<NoticeId> {
         std::mem::take(&mut self.handled)
     }
@@ -175,7 +175,7 @@ impl Notifier {
         self.servers.remove(server);
     }
 
-    /// Another process has seen to a notice, which may not be due here yet.
+    /// Another process has handled a notice, which may not be due here yet.
     pub fn handled(&mut self, handled: NoticeId, now: Timestamp) {
         self.told_there.push((now, handled));
     }
@@ -237,14 +237,14 @@ impl Notifier {
 
 // What a terminal needs, told apart from the next thing of the same kind.
 
-/// One thing that an operator may be told, once.
+/// One thing to announce once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Thing {
     pub occasion: Occasion,
     mark: Mark,
 }
 
-/// What tells a thing from the next one of its kind.
+/// Distinguishes a thing from the next one of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mark {
     /// A dialog by its words; the mark of the selected option moves.
@@ -293,7 +293,7 @@ struct Lane {
     waiting: Vec<(Notice, BTreeSet<Means>)>,
 }
 
-/// What goes out by one rule at one moment.
+/// The notices that go out together by one rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dispatch {
     /// By which means.
@@ -362,7 +362,7 @@ impl Lane {
 /// The longest text of one notice, in characters.
 const LONGEST: usize = 160;
 
-/// One thing that is told.
+/// One announcement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
     pub key: TerminalKey,
@@ -373,11 +373,11 @@ pub struct Notice {
     pub text: String,
     /// The event for programs: a line of SPEC §12 with `text`; what an agent needs has the kind `attention`.
     pub document: Value,
-    /// What must still stand when it goes out.
+    /// The condition that must still hold when it goes out.
     thing: Option<Thing>,
 }
 
-/// By what two processes know that they mean the same notice.
+/// Identifies a notice in all processes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoticeId {
     pub key: TerminalKey,
