@@ -10,7 +10,7 @@ use crate::task::Preview;
 use crate::time::{Span, Timestamp};
 use crate::tmux::{CapturedPane, ListedPane};
 
-/// A pane whose processes are to be looked at.
+/// A pane whose processes must be scanned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::poll) struct Suspect {
     pub(in crate::poll) pane: PaneId,
@@ -36,14 +36,14 @@ const IDENTIFY_AGENT: i64 = 30;
 /// Seconds in which an agent starts all of its own processes, such as the one that writes Codex's record.
 const AGENT_STARTS: i64 = 20;
 
-/// Looks for which the exit status of a task is awaited.
+/// The most polls that wait for the exit status of a task.
 const TASK_ENDING: u8 = 4;
 
 /// What is remembered of one pane.
 #[derive(Debug, Default)]
 pub(super) struct PaneMemory {
     pub(super) wanted: CaptureNeed,
-    /// Where it stood when that was decided.
+    /// Its place when that was decided.
     pub(super) place: Option<PaneLocation>,
     /// Whether fleetwatch itself runs in it.
     pub(super) own: bool,
@@ -125,7 +125,7 @@ impl PaneMemory {
         self.program.as_ref().map(|identified| identified.program.clone())
     }
 
-    /// What the configuration says of it.
+    /// Its configuration.
     pub(super) fn declared(&self) -> Option<&Declared> {
         match &self.wanted {
             CaptureNeed::Always(declared) | CaptureNeed::WithAgent(declared) | CaptureNeed::Task(declared) => {
@@ -140,12 +140,12 @@ impl PaneMemory {
         self.captured.is_none()
     }
 
-    /// Whether the next look will most likely have to capture it.
+    /// Whether the next poll will most likely have to capture it.
     pub(super) fn will_change(&self) -> bool {
         self.changing || self.captured.as_ref().is_some_and(Captured::may_have_missed)
     }
 
-    /// Takes in what runs in it.
+    /// Records what runs in it.
     pub(super) fn identified(&mut self, suspect: &Suspect, program: Program) {
         self.had_agent |= matches!(program, Program::Agent { .. });
         let Suspect { at, activity, .. } = *suspect;
@@ -155,14 +155,14 @@ impl PaneMemory {
         self.program = Some(Identified { program, command, first_at, whole_at: at, at, activity });
     }
 
-    /// Takes in that the same agent runs in it.
+    /// Records that the same agent still runs in it.
     pub(super) fn confirmed(&mut self, suspect: &Suspect) {
         if let Some(known) = &mut self.program {
             (known.at, known.activity) = (suspect.at, suspect.activity);
         }
     }
 
-    /// Whether the fleet hears of it.
+    /// Whether it is reported to the fleet.
     pub(super) fn is_watched(&self) -> bool {
         // An agent that runs fleetwatch as one of its tools does not turn its own terminal into fleetwatch's.
         let has_agent = self.program.as_ref().is_some_and(|known| matches!(known.program, Program::Agent { .. }));
@@ -189,7 +189,7 @@ impl PaneMemory {
         self.rung
     }
 
-    /// Whether the fleet hears of it as a task.
+    /// Whether it is reported to the fleet as a task.
     pub(super) fn is_task(&self) -> bool {
         matches!(self.wanted, CaptureNeed::Task(_)) && !self.had_agent
     }
@@ -232,7 +232,7 @@ impl PaneMemory {
             || captured.size != (listed.columns, listed.rows)
     }
 
-    /// Takes in a capture, if there is one; returns the facts and the capture for the report.
+    /// Stores a capture, if there is one; returns the facts and the capture for the report.
     pub(super) fn take_capture(
         &mut self,
         listed: &ListedPane,

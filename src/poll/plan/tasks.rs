@@ -34,7 +34,7 @@ pub(in crate::poll) struct OtherSession {
 }
 
 impl ServerMemory {
-    /// Whether a pane stands for a window that is a task by configuration or by a mark on it.
+    /// Whether a pane represents a window that is a task by configuration or by a mark.
     pub(super) fn is_task(&self, listed: &ListedPane) -> bool {
         if self.primaries.get(&listed.window_id) != Some(&listed.id) {
             return false;
@@ -44,7 +44,7 @@ impl ServerMemory {
         (marked || self.rules.is_task(address)) && !self.rules.is_ignored(address)
     }
 
-    /// Chooses the pane that stands for each window: its first one, for as long as that is there.
+    /// Chooses the pane that represents each window: its first one, as long as that exists.
     pub(super) fn choose_primaries(&mut self, rows: &[Arc<ListedPane>]) {
         let mut first: BTreeMap<u32, PaneId> = BTreeMap::new();
         for row in rows {
@@ -106,7 +106,7 @@ impl ServerMemory {
         self.declared_by(row).is_some() && !self.rules.is_ignored(self.address(row))
     }
 
-    /// Who says that the windows of a pane's session are tasks, as the last listing showed it.
+    /// Why the windows of a pane's session are tasks, by the last listing.
     fn declared_by(&self, row: &ListedPane) -> Option<DeclaredBy> {
         self.sessions.get(&row.session_id).copied().flatten()
     }
@@ -143,7 +143,7 @@ impl ServerMemory {
     }
 }
 
-/// The tasks of one look, put together pane by pane.
+/// The tasks of one poll, collected pane by pane.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     sessions: BTreeMap<SessionId, SessionSnapshot>,
