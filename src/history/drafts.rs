@@ -1,7 +1,7 @@
-//! Prompts that were begun or wait to be sent, in a file that nobody else may read, so that they outlive the dashboard.
+//! Unsent prompts, in a file that only this user can read, so that they outlive the dashboard.
 //!
 //! Each process has a file of its own beside the history, replaced as a whole, and a lock that it holds as long as it lives:
-//! whoever starts takes over what processes that have ended left behind. Nothing of it is ever sent by itself.
+//! a starting process takes over the drafts of processes that have ended. No draft is ever sent by itself.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,13 +17,13 @@ use crate::private::{self, Lock};
 
 /// The directory beside the history.
 const DIRECTORY: &str = "drafts";
-/// Bytes of a file that are read at most.
+/// The most bytes of a file that are read.
 const LONGEST: u64 = 16 << 20;
 
 /// A prompt that was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The terminal that it is for; `None` is the one for several.
+    /// Its terminal; `None` for the draft to several terminals.
     pub key: Option<TerminalKey>,
     pub text: String,
 }
@@ -45,8 +45,8 @@ struct WrittenDraft {
 }
 
 impl Drafts {
-    /// Begins to keep drafts beside the history that the settings name, and takes over those of processes that have
-    /// ended. `None` when no history is kept: then nothing that was typed stays, either.
+    /// Starts to keep drafts beside the history of the settings, and takes over those of processes that have ended. `None`
+    /// without a history: then typed text is not kept either.
     pub fn start(settings: &Settings) -> io::Result<Option<(Self, Vec<Draft>)>> {
         let Some(history) = settings.location().filter(|_| settings.enabled) else { return Ok(None) };
         let directory = history.with_file_name(DIRECTORY);
@@ -62,7 +62,7 @@ impl Drafts {
         Ok(Some((drafts, taken)))
     }
 
-    /// Keeps these drafts in place of those before.
+    /// Replaces the kept drafts.
     ///
     /// # Errors
     /// The file cannot be written; the one before stays.
@@ -71,8 +71,8 @@ impl Drafts {
         private::replace(&self.file, &serde_json::to_vec(&written)?)
     }
 
-    /// What processes that have ended left, and their files, which are locked no more. What is older than the history
-    /// keeps anything is dropped; what cannot be read stays where it is until then.
+    /// The drafts of processes that have ended, and their unlocked files. Drafts older than the history's limit are dropped;
+    /// unreadable files stay until then.
     fn left_behind(&self, directory: &Path, settings: &Settings) -> (Vec<Draft>, Vec<PathBuf>) {
         let (mut taken, mut left): (Vec<Draft>, Vec<PathBuf>) = (Vec::new(), Vec::new());
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -116,7 +116,7 @@ impl WrittenDraft {
     }
 }
 
-/// Puts a draft behind one for the same terminal.
+/// Appends a draft to one for the same terminal.
 fn add(drafts: &mut Vec<Draft>, draft: Draft) {
     match drafts.iter_mut().find(|known| known.key == draft.key) {
         Some(known) if known.text == draft.text => {}
@@ -125,7 +125,7 @@ fn add(drafts: &mut Vec<Draft>, draft: Draft) {
     }
 }
 
-/// What a file holds: nothing when there is none.
+/// The drafts in a file; none if there is no file.
 ///
 /// # Errors
 /// It holds something else, or more than is read, or what it holds cannot be told.

@@ -1,5 +1,5 @@
-//! What any process writes, as it happens: a thread checks now and then whether the file has changed, and continues reading
-//! where it stopped.
+//! New records of any process, as they are written: a thread checks at short intervals whether the file has changed, and
+//! continues reading where it stopped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use crate::private::inode;
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 
-/// How often the file is asked whether something was written; far less than a tick.
+/// How often the file is checked for changes; far shorter than a tick.
 const PAUSE: Duration = Duration::from_millis(150);
 /// How often a file that cannot be read is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// How long an outcome is waited for; the process that would tell it has died then.
+/// How long to wait for an outcome; after that, the process that would have written it has died.
 const LATEST_OUTCOME: Span = Span::from_secs(600);
 
-/// Something that a process of fleetwatch put into a terminal.
+/// An input that a fleetwatch process sent to a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
     pub number: i64,
@@ -40,8 +40,8 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// What it means to a fleet that watches the terminal, by whatever name of the server: a prompt begins a turn, an
-    /// answered dialog was seen, and what other keys do only the screen tells.
+    /// The input for a fleet that watches the terminal, under any name of its server: a prompt begins a turn, and an answered
+    /// dialog was seen. The effect of other keys shows only on the screen.
     pub fn input_for(&self, fleet: &Fleet, now: Timestamp) -> Option<Input> {
         let view = fleet.view(now);
         let key = view.terminals.iter().map(|terminal| &terminal.key).find(|key| key.may_be(&self.key))?.clone();
@@ -53,16 +53,17 @@ impl Submission {
     }
 }
 
-/// An intent that is new, or has come further.
+/// An intent that is new or has progressed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntentNews {
     pub intent: Intent,
-    /// Whether it was so before anybody here asked.
+    /// Whether it was already in this state when the feed began.
     pub is_old: bool,
 }
 
 impl History {
-    /// What other processes send from now on. One thread reads it and the feeds below, as long as somebody receives them.
+    /// Inputs that other processes send after this call. One thread reads this and the feeds below, as long as any has a
+    /// receiver.
     pub fn submissions(&self) -> UnboundedReceiver<Submission> {
         match self.owner() {
             Some(owner) => self.follow("submissions", OthersSubmissions { owner: owner.clone() }),
@@ -70,23 +71,23 @@ impl History {
         }
     }
 
-    /// What any process, this one included, has sent from now on, each input once its outcome is known.
+    /// Inputs that any process, including this one, sends after this call, each once its outcome is known.
     pub fn inputs(&self) -> UnboundedReceiver<Stored> {
         self.follow("inputs", EndedInputs)
     }
 
-    /// What is told in a log: first what happened of late, then, as it happens, what any process did for the operator. What
-    /// happens to terminals from now on the fleet tells.
+    /// The records of a log: first recent ones of all kinds, then new actions of any process. New transitions come from the
+    /// fleet.
     pub fn log(&self) -> UnboundedReceiver<Stored> {
         self.follow("log", LogRecords)
     }
 
-    /// What becomes of intents from now on, those first that are open already.
+    /// Intents: first the open ones, then every change.
     pub fn intents(&self) -> UnboundedReceiver<IntentNews> {
         self.follow("intents", IntentChanges)
     }
 
-    /// What is noted of terminals: first what was, then, as it happens, what any process changes.
+    /// Notes on terminals: first the existing ones, then changes by any process.
     pub fn notes(&self) -> UnboundedReceiver<KeptNote> {
         self.follow("notes", NoteChanges)
     }
@@ -125,19 +126,19 @@ pub(super) trait Feed: Send + 'static {
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Self::News>, Trouble>;
 }
 
-/// A row as it is now.
+/// The present state of a row.
 pub(super) struct FeedEntry<T> {
     number: i64,
     progress: RowProgress,
-    /// Whether it can come further.
+    /// Whether it can still progress.
     is_open: bool,
-    /// What is reported of that, if anything.
+    /// The news to report, if any.
     news: Option<T>,
 }
 
 pub(super) type Entries<T> = Vec<FeedEntry<T>>;
 
-/// How far a row has come: a word for its state, and how many events it tells of.
+/// The progress of a row: a word for its state, and its number of events.
 type RowProgress = (&'static str, usize);
 
 /// The feeds of a file, which are read over one connection.
@@ -221,11 +222,11 @@ pub(super) trait FeedListener: Send {
     fn has_left(&self) -> bool;
 }
 
-/// Reads a feed on where it stopped.
+/// The position in a feed.
 pub(super) struct FeedCursor<F: Feed> {
     feed: F,
     news: UnboundedSender<F::News>,
-    /// What was told; `None` before the first look.
+    /// The rows already reported; `None` before the first look.
     told: Option<FeedPosition>,
     /// The version of the file that was read last, as its connection counts.
     version: Option<i64>,
@@ -235,7 +236,7 @@ pub(super) struct FeedCursor<F: Feed> {
 struct FeedPosition {
     /// The last row of all.
     last: i64,
-    /// Those that can come further.
+    /// The rows that can still progress.
     open: BTreeMap<i64, RowProgress>,
 }
 
@@ -291,7 +292,7 @@ impl<F: Feed> FeedListener for FeedCursor<F> {
     }
 }
 
-/// A file that is read again and again, whatever its name comes to mean.
+/// A file that is read repeatedly, even if another one takes its name.
 pub(super) struct FollowedFile {
     path: PathBuf,
     open: Option<Reader>,
@@ -317,7 +318,7 @@ impl FollowedFile {
         std::mem::replace(&mut self.inode, inode).is_some()
     }
 
-    /// Reopens the file the next time. It is remembered: if another one has taken its place by then, that one counts as new.
+    /// Closes the file, to be reopened the next time. If another file has its name by then, that one counts as new.
     pub(super) fn close(&mut self) {
         (self.open, self.version) = (None, None);
     }
@@ -342,7 +343,7 @@ impl FollowedFile {
     }
 }
 
-/// What others than this process send.
+/// Inputs of other processes.
 pub(super) struct OthersSubmissions {
     pub(super) owner: Owner,
 }
@@ -378,10 +379,10 @@ impl Feed for EndedInputs {
     }
 }
 
-/// What a log tells.
+/// The records of a log.
 struct LogRecords;
 
-/// How old what a log begins with may be, and how much of it there is at most: a clock shows no day.
+/// The oldest and the most records that a log begins with; its clock shows no day.
 const OF_LATE: (Span, u32) = (Span::from_secs(12 * 3600), 200);
 
 impl Feed for LogRecords {
@@ -416,7 +417,7 @@ fn entry(record: Stored, now: Timestamp) -> FeedEntry<Stored> {
     FeedEntry { number: record.id.0, progress, is_open, news: has_ended.then_some(record) }
 }
 
-/// Notes, whenever one is made or taken away.
+/// Notes, whenever one is made or removed.
 struct NoteChanges;
 
 impl Feed for NoteChanges {
@@ -432,7 +433,7 @@ impl Feed for NoteChanges {
     }
 }
 
-/// Intents, whenever they come further.
+/// Intents, whenever they progress.
 pub(super) struct IntentChanges;
 
 impl IntentChanges {

@@ -9,12 +9,12 @@ use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
 use crate::ids::ServerInstance;
 use crate::time::Timestamp;
 
-/// A process of fleetwatch, as it signs what it writes: process id and start, which together do not come back.
+/// A fleetwatch process, as its records name it: process id and start, a pair that is never reused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner(String);
 
 impl Owner {
-    /// The name of this process, given the time; each call makes another one.
+    /// A name for this process at this time; each call makes another one.
     pub fn of_process(now: Timestamp) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         Self(format!("{}-{}-{}", std::process::id(), now.as_millis(), MADE.fetch_add(1, Ordering::Relaxed)))
@@ -25,7 +25,7 @@ impl Owner {
         Self(name.into())
     }
 
-    /// Whether the process that signs so is known to have ended. While another one has its id, it is not.
+    /// Whether the process of this name is known to have ended. It is not while another process has its id.
     pub(super) fn has_ended(name: &str) -> bool {
         let pid = name.split('-').next().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
         pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
@@ -87,7 +87,7 @@ pub(super) fn terminal_row(connection: &Connection, key: &TerminalKey) -> Result
     Ok(connection.prepare_cached(sql)?.query_row(params![host, socket, pane, pid], |row| row.get(0)).optional()?)
 }
 
-/// The same, made where there is none. The terminal has a name from now on, or keeps the one that it has.
+/// The same, inserted if missing. Sets the terminal's name if one is given.
 pub(super) fn terminal_row_for(connection: &Connection, key: &TerminalKey, name: Option<&str>) -> Result<i64, Trouble> {
     if let Some(row) = terminal_row(connection, key)? {
         let sql = "UPDATE terminals SET name = ?1 WHERE id = ?2 AND name <> ?1";

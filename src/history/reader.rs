@@ -24,7 +24,7 @@ use crate::time::Timestamp;
 /// Selects records; absent fields do not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct RecordFilter {
-    /// These terminals only; `None` is all of them, and what belongs to none.
+    /// Only these terminals; `None` for all records, with or without a terminal.
     pub terminals: Option<Vec<TerminalKey>>,
     /// From this time on.
     pub since: Option<Timestamp>,
@@ -34,12 +34,12 @@ pub struct RecordFilter {
     pub before: Option<RecordId>,
     /// Empty means all kinds.
     pub kinds: Vec<Kind>,
-    /// The newest so many; `None` is all.
+    /// Only this many of the newest; `None` for all.
     pub limit: Option<u32>,
 }
 
 impl RecordFilter {
-    /// What stands behind [`SELECT`] for the records, oldest first.
+    /// The clauses after [`SELECT`] for the records, oldest first.
     fn conditions(&self, connection: &Connection) -> Result<String, Trouble> {
         let mut wheres = vec!["TRUE".to_owned()];
         if let Some(terminals) = &self.terminals {
@@ -92,12 +92,12 @@ pub struct StoredTerminal {
     pub last: Option<Timestamp>,
 }
 
-/// What the time line of a terminal is drawn from.
+/// The data of a terminal's time line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// By time.
     pub points: Vec<Point>,
-    /// When somebody watched, by beginning.
+    /// When it was watched, by beginning.
     pub watched: Vec<(Timestamp, Timestamp)>,
 }
 
@@ -147,7 +147,7 @@ impl Reader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Keeps next to nothing of what it has read: who reads what is new goes through no page twice.
+    /// Turns off most caching, for a reader of new records, which needs no page twice.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -172,13 +172,13 @@ impl Reader {
         self.select(tail, params![host, socket, LEFT, LEFT_UNWATCHED])
     }
 
-    /// Hands on the records that a filter asks for, oldest first, until `take` says that it has enough.
+    /// Passes the records of a filter, oldest first, to `take` until it returns `false`.
     pub fn each(&mut self, filter: &RecordFilter, take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
         let tail = filter.conditions(&self.connection)?;
         each(&self.connection, &mut self.codec, &tail, [], take)
     }
 
-    /// The records that a filter asks for, oldest first.
+    /// The records of a filter, oldest first.
     pub fn records(&mut self, filter: &RecordFilter) -> Result<Vec<Stored>, Trouble> {
         let tail = filter.conditions(&self.connection)?;
         self.select(&tail, [])
@@ -189,7 +189,7 @@ impl Reader {
         select(&self.connection, &mut self.codec, tail, values)
     }
 
-    /// The tasks among some that somebody killed through fleetwatch since a time, with what is said of it; oldest first.
+    /// The given tasks that were killed through fleetwatch since a time, with the reason; oldest first.
     pub(super) fn task_kills(
         &mut self,
         keys: Vec<TerminalKey>,
@@ -225,8 +225,8 @@ impl Reader {
         body.map(|body| self.codec.unpack_screen(&body)).transpose()
     }
 
-    /// When a terminal was watched by any process, within an interval, by beginning. Who says from time to time that it
-    /// still watches, and lives, watches until the end of the interval, which is not to be later than now.
+    /// When any process watched a terminal within an interval, by beginning. A living process that regularly records that it
+    /// watches counts until the end of the interval, which must not be later than now.
     pub fn watched(
         &self,
         key: &TerminalKey,
@@ -264,7 +264,7 @@ impl Reader {
         Ok(prompts)
     }
 
-    /// The number of the last row of a table; 0 where there is none.
+    /// The number of the last row of a table; 0 if it is empty.
     pub(super) fn newest(&self, table: &str) -> Result<i64, Trouble> {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
         Ok(self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)

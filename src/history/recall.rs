@@ -1,5 +1,5 @@
-//! What the history tells the fleet: what was known of terminals and tasks before this process (SPEC §10), and which tasks
-//! that are gone the operator killed, whom other processes would take for lost (SPEC §9).
+//! What the fleet gets from the history: earlier knowledge of terminals and tasks (SPEC §10), and which missing tasks the
+//! operator killed, so that they do not count as lost (SPEC §9).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::task::{self, TaskFields, TaskSnapshot};
 use crate::time::{Span, Timestamp};
 use crate::tracker::HANDOVER;
 
-/// How long a first look waits for the history; without it everything is as if it had just been found.
+/// How long a first look waits for the history; without it, everything counts as newly found.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// How long after a kill the window may still be there.
@@ -32,7 +32,7 @@ impl Record {
     }
 }
 
-/// Knows the terminals and the living tasks of one server, and finds out what the history says of those that are new or gone.
+/// Tracks the terminals and living tasks of one server, and looks up new and missing ones in the history.
 #[derive(Debug)]
 pub struct Recall {
     path: Option<PathBuf>,
@@ -43,13 +43,13 @@ pub struct Recall {
 }
 
 impl Recall {
-    /// What a history has beside the terminals that are known already; without one nothing is known.
+    /// A recall from a history, except for terminals that are already known; without a history it finds nothing.
     pub fn new(history: Option<PathBuf>, there: BTreeSet<TerminalKey>) -> Self {
         Self { path: history, there: (!there.is_empty()).then_some(there), alive: BTreeMap::new() }
     }
 
-    /// What the fleet is to be told before a report: before the first one all that was on the server, later only what
-    /// comes back. The history is read by a thread of its own.
+    /// The inputs before a report: before the first one for all terminals of the server, later only for those that come back.
+    /// A separate thread reads the history.
     pub async fn before(&mut self, report: &ServerReport) -> Vec<Input> {
         let panes = match &report.outcome {
             PollResult::Listed(panes) => panes.as_slice(),
@@ -68,8 +68,8 @@ impl Recall {
             Ok(Err(_)) | Err(_) => Vec::new(),
         }
     }
-    /// What the fleet is to be told before a report, so that tasks that were killed elsewhere do not count as lost. The
-    /// history is read by a thread of its own, and only when a task is gone.
+    /// The inputs before a report that keep tasks killed elsewhere from counting as lost. A separate thread reads the
+    /// history, and only when a task is gone.
     pub async fn before_tasks(&mut self, report: &TaskReport) -> Vec<Input> {
         let windows = || report.look.sessions.iter().flat_map(|session| &session.windows);
         let there: BTreeSet<WindowId> =
@@ -92,7 +92,7 @@ impl Recall {
     }
 }
 
-/// What is known of some terminals, and of all that have not left a server. A history that cannot be read knows of none.
+/// The knowledge of some terminals, and of all that have not left a server; none if the history cannot be read.
 fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec<Input> {
     let Ok(mut reader) = Reader::open(path) else { return Vec::new() };
     let mut known: Vec<Input> = Vec::new();

@@ -15,24 +15,24 @@ const MOST: i64 = 2000;
 /// How long an act may take; the process that did it is not able to tell any more then.
 const LONGEST: Span = Span::from_secs(180);
 
-/// Something that is asked for.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
     /// The name of the token; others may use the same keys.
     pub token: String,
     pub key: String,
-    /// A hash of all that is asked for.
+    /// A hash of the whole request.
     pub digest: String,
 }
 
-/// How far something has come when it is asked for.
+/// The progress of a request when it arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestProgress {
-    /// Nobody has asked for it before: it is to be done now.
+    /// It is new, and may be done now.
     New,
-    /// It was done, and this was answered: an HTTP status and a body.
+    /// It was done and answered with this HTTP status and body.
     Answered { status: u16, body: String },
-    /// Somebody else does it now.
+    /// It is being done.
     UnderWay,
     /// It was begun, and its outcome is not known.
     Lost,
@@ -40,7 +40,7 @@ pub enum RequestProgress {
     Other,
 }
 
-/// What was asked for, in a history. Its commits reach the disk before they count.
+/// The requests in a history. Its commits reach the disk before they count.
 pub struct HttpRequests {
     connection: Connection,
     owner: Owner,
@@ -53,7 +53,7 @@ impl HttpRequests {
         Ok(Self { connection: file::open(path, &options, now)?.connection, owner })
     }
 
-    /// Writes down that something is asked for, unless it was before. Only if it is new, it may be done.
+    /// Records a request, unless it is already recorded. It may be done only if it is new.
     ///
     /// # Errors
     /// The file cannot be written; nothing may be done.
@@ -83,14 +83,14 @@ impl HttpRequests {
         Ok(begun)
     }
 
-    /// Forgets what was begun and came to nothing, so that it may be asked for again.
+    /// Forgets a request that did nothing, so that it may be repeated.
     pub fn forget(&mut self, request: &HttpRequest) -> Result<(), Trouble> {
         let sql = "DELETE FROM requests WHERE token = ?1 AND key = ?2 AND status IS NULL";
         self.connection.execute(sql, params![request.token, request.key])?;
         Ok(())
     }
 
-    /// Keeps what is answered.
+    /// Keeps the answer.
     pub fn answered(&mut self, request: &HttpRequest, status: u16, body: &str) -> Result<(), Trouble> {
         let sql = "UPDATE requests SET status = ?1, body = ?2 WHERE token = ?3 AND key = ?4 AND digest = ?5";
         self.connection.execute(sql, params![status, body, request.token, request.key, request.digest])?;

@@ -14,12 +14,12 @@ use crate::state::{
 use crate::status::{Status, before_and_after};
 use crate::task::Happening;
 
-/// Characters of a sentence at most; the tables cut it where their line ends.
+/// The most characters of a sentence; tables cut it at their own width.
 const LONGEST: usize = 300;
-/// Characters of an answer before what it answers.
+/// The most characters of an answer that precede its subject.
 const LONGEST_CHOICE: usize = 24;
 
-/// Who did what a sentence tells.
+/// The subject of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// The agent or the task itself.
@@ -49,7 +49,7 @@ impl Sentence {
         Self { actor, text: cut(&text, LONGEST), status, token: None }
     }
 
-    /// The same, with the actor that the history names.
+    /// The same with the sender, if it is a token.
     fn by(self, sender: Option<&str>) -> Self {
         Self { token: sender.filter(|sender| sender.starts_with(TOKEN)).map(harmless), ..self }
     }
@@ -58,7 +58,7 @@ impl Sentence {
         Self::new(Actor::Terminal, Some(status), verb, what)
     }
 
-    /// The name that stands before it in a list of many terminals.
+    /// The name before it in a list of many terminals.
     pub fn subject<'a>(&'a self, terminal: &'a str) -> &'a str {
         match self.actor {
             Actor::Terminal => terminal,
@@ -68,7 +68,7 @@ impl Sentence {
     }
 }
 
-/// A text of at most so many characters.
+/// Cuts a text to a number of characters.
 fn cut(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
@@ -157,7 +157,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     })
 }
 
-/// Whether the work of a turn has ended and how it ended is not known yet.
+/// Whether a turn is in flight, or its result is not settled yet.
 fn is_in_flight(state: &State) -> bool {
     matches!(state.operator.completion, Completion::InProgress | Completion::CandidateComplete)
 }
@@ -174,7 +174,7 @@ fn began(state: Option<&State>) -> Sentence {
     }
 }
 
-/// A turn ended, or was said to have ended and had not.
+/// A turn ended, or its result was withdrawn.
 fn of_result(result: TurnResult, now: Status, note: &str, state: Option<&State>) -> Sentence {
     if now == Status::Working && result != TurnResult::KnownFailure {
         // A success was taken back, or given back because another turn had begun.
@@ -194,7 +194,7 @@ fn of_result(result: TurnResult, now: Status, note: &str, state: Option<&State>)
     }
 }
 
-/// How long a turn took: the work, and the wait for the operator where that makes a difference.
+/// How long a turn took: the work, and the wait for the operator if there was any.
 fn after(last: &LastTurn) -> Option<String> {
     let (worked, waited) = (last.worked()?, last.waited?);
     let waits = (worked + waited).rounded() != worked.rounded();
@@ -256,7 +256,7 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
     Some(Sentence::new(actor, Some(status), &verb, &told.collect::<Vec<_>>().join("; ")))
 }
 
-/// What became of a message to an agent.
+/// The outcome of a message to an agent.
 fn of_message(message: &FollowUpRecord, name: &str) -> Option<Sentence> {
     let text = message.text.as_deref().unwrap_or_default();
     let why = message.detail.as_deref().unwrap_or_default();
@@ -274,7 +274,7 @@ fn of_message(message: &FollowUpRecord, name: &str) -> Option<Sentence> {
     })
 }
 
-/// What the operator did beside inputs, as far as it does something to a terminal.
+/// What the operator did to a terminal besides inputs.
 fn of_action(action: &OperatorAction, name: &str) -> Option<Sentence> {
     let (verb, what) = match action {
         OperatorAction::Kill { .. } => (format!("killed {name}"), ""),

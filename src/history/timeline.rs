@@ -13,8 +13,8 @@ words! {
     }
 }
 
-/// Two watches that are no further apart are one: another process took over from one that was killed, which last said a
-/// while before that it watched.
+/// Two watches no further apart than this are one: another process took over from a killed one, whose last sign was some
+/// time before.
 pub(super) const SEAM: Span = BEAT;
 
 impl Holder {
@@ -32,7 +32,7 @@ impl Holder {
     }
 }
 
-/// What of a transition the time line needs.
+/// The part of a transition that the time line needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     pub at: Timestamp,
@@ -43,7 +43,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// What an event of a task says of its time line; a run that ends is like a turn that does.
+    /// A point from a task's event; the end of a run counts like the end of a turn.
     pub fn of_task_event(at: Timestamp, happening: &Happening, state: &TaskFields) -> Self {
         let summary = match happening {
             // It is gone, and its last fields are of before.
@@ -56,7 +56,7 @@ impl Point {
     }
 }
 
-/// A stretch of time in which the turn was with one.
+/// A stretch of time with one holder of the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineSpan {
     pub holder: Holder,
@@ -101,7 +101,7 @@ pub fn timeline(
     line.done
 }
 
-/// How long each holder had the turn, in the order of [`Holder::ALL`], without those that never had it.
+/// How long each holder had the turn, in the order of [`Holder::ALL`]; holders without any time are left out.
 pub fn totals(line: &[TimelineSpan]) -> Vec<(Holder, Span)> {
     let total = |holder| {
         let of_it = line.iter().filter(|stretch| stretch.holder == holder).map(|stretch| stretch.length().as_millis());
@@ -110,7 +110,7 @@ pub fn totals(line: &[TimelineSpan]) -> Vec<(Holder, Span)> {
     Holder::ALL.iter().copied().map(total).filter(|(_, span)| *span > Span::ZERO).collect()
 }
 
-/// The turns that ended, by when they did. A success that was withdrawn (SPEC §7, rule 5) is none.
+/// The turns that ended, by time. A withdrawn success (SPEC §7, rule 5) does not count.
 pub fn turns(points: &[Point]) -> Vec<(Timestamp, TurnResult)> {
     let mut turns: Vec<(Timestamp, TurnResult)> = Vec::new();
     for point in points {

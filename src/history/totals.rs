@@ -30,12 +30,12 @@ impl TotalsOf {
     }
 }
 
-/// What was done in some time.
+/// The totals of a period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// How long each had the turn, in the order of [`Holder::ALL`].
     pub time: [Span; Holder::ALL.len()],
-    /// How many turns ended in what, in the order of [`TurnResult::ALL`].
+    /// How many turns ended with each result, in the order of [`TurnResult::ALL`].
     pub turns: [u32; TurnResult::ALL.len()],
     /// Tokens that were read and written, and what was paid in US dollars; `None` where nothing is known of it.
     pub tokens_in: Option<u64>,
@@ -43,7 +43,7 @@ pub struct Totals {
     pub cost_usd: Option<f64>,
 }
 
-/// What was done on one day.
+/// The totals of one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DayTotals {
     pub date: Date,
@@ -54,10 +54,10 @@ pub struct DayTotals {
     pub hours: BTreeMap<Timestamp, Totals>,
 }
 
-/// The time of which totals are wanted.
+/// The period to total.
 #[derive(Clone, Debug)]
 pub struct Period {
-    /// `None` is as long as there is a history.
+    /// `None` for the beginning of the history.
     pub since: Option<Timestamp>,
     /// Not later than now.
     pub until: Timestamp,
@@ -65,7 +65,7 @@ pub struct Period {
     pub zone: TimeZone,
 }
 
-/// How fine totals are.
+/// The resolution of totals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
     Day,
@@ -74,12 +74,12 @@ pub enum Grain {
 }
 
 impl Totals {
-    /// How long one had the turn.
+    /// How long a holder had the turn.
     pub fn time(&self, holder: Holder) -> Span {
         self.time[holder as usize]
     }
 
-    /// How many turns ended so.
+    /// How many turns ended with a result.
     pub fn turns(&self, result: TurnResult) -> u32 {
         self.turns[result as usize]
     }
@@ -92,7 +92,7 @@ impl Totals {
             && Holder::ALL.iter().all(|it| *it == Holder::Unwatched || self.time(*it) == Span::ZERO)
     }
 
-    /// Adds what was done in another time, or by another one.
+    /// Adds the totals of another period or terminal.
     pub fn add(&mut self, other: &Totals) {
         for holder in Holder::ALL {
             self.add_time(*holder, other.time(*holder));
@@ -103,14 +103,14 @@ impl Totals {
         add_known(&mut self.cost_usd, other.cost_usd, |sum, more| sum + more);
     }
 
-    /// Adds a time in which one had the turn.
+    /// Adds a time in which a holder had the turn.
     pub fn add_time(&mut self, holder: Holder, span: Span) {
         let sum = &mut self.time[holder as usize];
         *sum = Span::from_millis(sum.as_millis() + span.as_millis());
     }
 }
 
-/// Adds what is known; what nobody knows anything of stays so.
+/// Adds known values; the sum of unknown ones stays unknown.
 fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, T) -> T) {
     if let Some(more) = more {
         *sum = Some(sum.map_or(more, |sum| add(sum, more)));
@@ -118,7 +118,7 @@ fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, 
 }
 
 impl Reader {
-    /// What terminals did, by days and names. Days on which nobody watched are left out.
+    /// The totals of terminals by day and name. Days without watching are left out.
     pub fn days(
         &mut self,
         terminals: &[StoredTerminal],
@@ -193,7 +193,7 @@ impl Reader {
     }
 }
 
-/// What a terminal did.
+/// The activity of a terminal.
 #[derive(Default)]
 struct DoneInTime {
     /// The time that is added up in hours, and those in which somebody watched, by their beginnings.
@@ -201,11 +201,11 @@ struct DoneInTime {
     kept: Vec<(Timestamp, Totals)>,
     /// In the rest of the time.
     recorded: Vec<RecordedStretch>,
-    /// What its agent used.
+    /// The usage of its agent.
     used: Vec<(Timestamp, Totals)>,
 }
 
-/// What is on record of some time.
+/// The records of a period.
 struct RecordedStretch {
     from: Timestamp,
     to: Timestamp,
