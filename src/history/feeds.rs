@@ -207,9 +207,6 @@ impl Feeds {
 /// A feed that somebody receives.
 pub(super) trait FeedListener: Send {
     /// Tells what is new in a file of this version. A look that fails changes nothing, so that the next one tells the same.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     fn look(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble>;
 
     /// Looks again, whatever the version: another connection counts otherwise.

@@ -148,9 +148,6 @@ impl Reader {
     }
 
     /// Turns off most caching, for a reader of new records, which needs no page twice.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(super) fn keep_little(&self) -> Result<(), Trouble> {
         Ok(self.connection.pragma_update(None, "cache_size", -256)?)
     }
