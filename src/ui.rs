@@ -140,6 +140,13 @@ pub struct Choices {
     introduced: bool,
 }
 
+impl Choices {
+    /// These, with the pins and mutes that another dashboard has changed since both knew `base`.
+    pub fn merged(&self, base: &Self, theirs: &Self) -> Self {
+        Self { flags: self.flags.merged(&base.flags, &theirs.flags), ..self.clone() }
+    }
+}
+
 /// What the operator wants done that the dashboard cannot do itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -362,6 +369,11 @@ impl Ui {
         let (columns, flags) = (arrangement.columns.clone(), arrangement.flags.chosen().clone());
         let (sort, grouping) = (arrangement.sort, arrangement.grouping);
         Choices { panes: self.panes.settled(), columns, sort, grouping, flags, introduced: self.introduced }
+    }
+
+    /// Takes over the pins and mutes that another dashboard has changed since both knew `base`.
+    pub fn merge_choices(&mut self, base: &Choices, theirs: &Choices) {
+        self.memory.arrangement.flags.restore(self.choices().merged(base, theirs).flags);
     }
 
     /// Begins with what was chosen the last time.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -96,19 +96,49 @@ pub(super) struct ChoiceStore {
     /// `None` where there is no place for it: the choice lives as long as the dashboard.
     file: Option<PathBuf>,
     keeper: Keeper<Choices>,
+    /// What the file said when it was read last, and its stamp then.
+    read: (Choices, Option<Stamp>),
+}
+
+/// When a file was written, and its length.
+type Stamp = (SystemTime, u64);
+
+fn stamp(file: &Path) -> Option<Stamp> {
+    let found = std::fs::metadata(file).ok()?;
+    Some((found.modified().ok()?, found.len()))
 }
 
 impl ChoiceStore {
     /// Begins with what was chosen the last time. A file that cannot be read chooses nothing.
     pub(super) fn start(settings: &Settings, ui: &mut Ui) -> Self {
         let file = settings.location().map(|history| history.with_file_name(FILE_NAME));
+        let mut known = (Choices::default(), None);
         if let Some(path) = &file {
+            let stamp = stamp(path);
             match read(path) {
-                Ok(choices) => ui.restore(choices),
+                Ok(choices) => {
+                    ui.restore(choices.clone());
+                    known = (choices, stamp);
+                }
                 Err(error) => tracing::warn!(%error, file = %path.display(), "what was chosen cannot be read"),
             }
         }
-        Self { file, keeper: Keeper::new(ui.choices()) }
+        Self { file, keeper: Keeper::new(ui.choices()), read: known }
+    }
+
+    /// Takes over what another dashboard has pinned and muted, if the file has changed.
+    fn follow(&mut self, ui: &mut Ui) {
+        let Some(file) = &self.file else { return };
+        let stamp = stamp(file);
+        if stamp == self.read.1 {
+            return;
+        }
+        // What cannot be read is read again when it has changed.
+        self.read.1 = stamp;
+        if let Ok(theirs) = read(file) {
+            ui.merge_choices(&self.read.0, &theirs);
+            self.read.0 = theirs;
+        }
     }
 }
 
@@ -122,11 +152,13 @@ impl App {
         }
     }
 
-    /// Keeps what is chosen, a moment after it was. Of several dashboards the last one that changes something is right.
+    /// Keeps what is chosen, a moment after it was. Dashboards share pins and mutes; of the rest, the last change holds.
     pub(super) fn keep_choices(&mut self) {
+        self.choices.follow(&mut self.ui);
         let Some(file) = self.choices.file.clone() else { return };
+        let base = self.choices.read.0.clone();
         if let Some(why) =
-            self.choices.keeper.follow(self.ui.choices(), Instant::now(), move |choices| write(&file, choices))
+            self.choices.keeper.follow(self.ui.choices(), Instant::now(), move |choices| write(&file, &base, choices))
         {
             self.complain(&format!("layout, columns and order are forgotten when the dashboard ends: {why}"));
         }
@@ -135,7 +167,8 @@ impl App {
     /// Keeps what was chosen last when the dashboard is left.
     pub(super) async fn leave_choices(&mut self) {
         let Some(file) = self.choices.file.clone() else { return };
-        self.choices.keeper.leave(self.ui.choices(), |choices| write(&file, choices)).await;
+        let base = self.choices.read.0.clone();
+        self.choices.keeper.leave(self.ui.choices(), |choices| write(&file, &base, choices)).await;
     }
 }
 
@@ -148,13 +181,15 @@ fn read(file: &Path) -> io::Result<Choices> {
     }
 }
 
-fn write(file: &Path, choices: &Choices) -> io::Result<()> {
+/// Writes what is chosen over `base`, with the pins and mutes that another dashboard has written since.
+fn write(file: &Path, base: &Choices, choices: &Choices) -> io::Result<()> {
     if let Some(directory) = file.parent() {
         private::make_directory(directory)?;
     }
     // Another dashboard may be writing its own.
     let _locked = private::locked(&file.with_extension("lock"))?;
-    private::replace(file, &serde_json::to_vec_pretty(choices)?)
+    let choices = read(file).map_or_else(|_| choices.clone(), |theirs| choices.merged(base, &theirs));
+    private::replace(file, &serde_json::to_vec_pretty(&choices)?)
 }
 
 #[cfg(test)]
@@ -162,6 +197,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::ids::{PaneId, ServerId, ServerInstance, TerminalKey};
 
     #[test]
     fn choices_are_read_back_and_what_cannot_be_read_is_no_choice() {
@@ -177,7 +213,7 @@ mod tests {
         let (file, choices) = begun();
         assert!(choices == Choices::default() && !file.exists());
         let beside = chosen(r#"{"panes": {"layout": "beside", "upper": 250}}"#);
-        write(&file, &beside).unwrap();
+        write(&file, &Choices::default(), &beside).unwrap();
         assert_eq!(begun().1, beside);
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         // A file of another release may say more or less.
@@ -188,6 +224,35 @@ mod tests {
             assert_eq!(begun().1, Choices::default(), "{damaged}");
             assert_eq!(std::fs::read_to_string(&file).unwrap(), damaged, "it is left as it is");
         }
+    }
+
+    #[test]
+    fn dashboards_share_pins_and_mutes_and_no_layout() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { path: Some(directory.path().join("state/history.db")), ..Settings::default() };
+        let key = |pane| {
+            let server = ServerId::default();
+            TerminalKey { server, pane: PaneId(pane), pid: 1, instance: ServerInstance::default() }
+        };
+        let muted = |panes: &[u32], layout: &str| -> Choices {
+            let muted: Vec<_> = panes.iter().map(|pane| (key(*pane), true)).collect();
+            serde_json::from_value(serde_json::json!({ "panes": { "layout": layout }, "flags": { "muted": muted } }))
+                .unwrap()
+        };
+        let begin = || {
+            let mut ui = Ui::new(crate::ui::UiOptions::default());
+            (ChoiceStore::start(&settings, &mut ui), ui)
+        };
+        let file = settings.location().unwrap().with_file_name(FILE_NAME);
+        write(&file, &Choices::default(), &muted(&[1], "all")).unwrap();
+        let ((mut one, mut first), (_, second)) = (begin(), begin());
+        // The second one mutes 2 and lets 1 go; the first one mutes 3 before it hears of that.
+        write(&file, &second.choices(), &muted(&[2], "table")).unwrap();
+        first.restore(muted(&[1, 3], "all"));
+        one.follow(&mut first);
+        assert_eq!(first.choices(), muted(&[2, 3], "all"));
+        write(&file, &muted(&[1], "all"), &muted(&[1, 3], "all")).unwrap();
+        assert_eq!(read(&file).unwrap(), muted(&[2, 3], "all"), "also what was written meanwhile");
     }
 
     #[tokio::test]

@@ -28,6 +28,22 @@ pub struct ChosenFlags {
     muted: BTreeMap<TerminalKey, bool>,
 }
 
+impl ChosenFlags {
+    /// These, with what another dashboard has changed since both knew `base`.
+    pub fn merged(&self, base: &Self, theirs: &Self) -> Self {
+        let merge =
+            |ours: &BTreeMap<TerminalKey, bool>, base: &BTreeMap<TerminalKey, bool>, theirs: &BTreeMap<_, _>| {
+                let keys: BTreeSet<&TerminalKey> = ours.keys().chain(theirs.keys()).collect();
+                let newest = |key: &&TerminalKey| if ours.get(key) == base.get(key) { theirs } else { ours };
+                keys.into_iter().filter_map(|key| Some((key.clone(), *newest(&key).get(key)?))).collect()
+            };
+        Self {
+            pinned: merge(&self.pinned, &base.pinned, &theirs.pinned),
+            muted: merge(&self.muted, &base.muted, &theirs.muted),
+        }
+    }
+}
+
 /// A map as a list of pairs: names in JSON are texts, and a terminal's identity is none.
 mod pairs {
     use super::*;
