@@ -69,9 +69,12 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
             Vec::new()
         }
     };
-    if options.names_a_server() {
-        let wanted: Vec<String> = options.servers(&config).iter().map(ServerId::word).collect();
-        summaries.retain(|summary| wanted.contains(&summary.server));
+    // The servers that `list` would show here; where none of them is watched, all that are, by their names.
+    let wanted: Vec<String> = options.servers(&config).iter().map(ServerId::word).collect();
+    let is_wanted = |summary: &ServerSummary| wanted.contains(&summary.server);
+    let is_elsewhere = !options.names_a_server() && !summaries.iter().any(is_wanted);
+    if !is_elsewhere {
+        summaries.retain(is_wanted);
     }
     let is_watched = !summaries.is_empty();
     if !is_watched && args.poll {
@@ -81,7 +84,8 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         failure.warn();
     }
     let is_known = is_watched || args.poll;
-    let summary = TotalSummary::of(&summaries);
+    let servers = if is_elsewhere && is_watched { names(&summaries) } else { String::new() };
+    let summary = TotalSummary { servers, ..TotalSummary::of(&summaries) };
     let line = match args.format {
         Format::Tmux if is_known => summary.tmux(),
         Format::Tmux => "#[dim]nothing is watching#[default]\n".to_owned(),
@@ -114,8 +118,21 @@ async fn poll(options: &GlobalOptions, now: Timestamp) -> anyhow::Result<Vec<Ser
     Ok(view.servers.iter().map(|server| ServerSummary::of(&view, &server.id, &is_muted, &|_| false)).collect())
 }
 
+/// The names of the servers, as a line for people has them.
+fn names(summaries: &[ServerSummary]) -> String {
+    let name = |summary: &ServerSummary| {
+        let (host, socket) = summary.server.split_once('/').unwrap_or_default();
+        let socket = ["name:", "path:"].into_iter().find_map(|kind| socket.strip_prefix(kind)).unwrap_or(socket);
+        let socket = if (host, socket) == ("", "default") { "local" } else { socket };
+        harmless(&[host, socket].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
+    };
+    summaries.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
 /// All servers together.
 struct TotalSummary {
+    /// What they are called, where they are not the ones that a command without options is about.
+    servers: String,
     counts: BTreeMap<String, usize>,
     needs: Vec<Need>,
 }
@@ -128,7 +145,7 @@ impl TotalSummary {
         }
         let mut needs: Vec<Need> = summaries.iter().flat_map(|summary| summary.needs.iter().cloned()).collect();
         needs.sort_by_key(|need| need.attention);
-        Self { counts, needs }
+        Self { servers: String::new(), counts, needs }
     }
 
     /// The groups that occur, with how many there are, and the name where there is only one that needs the operator.
@@ -149,7 +166,8 @@ impl TotalSummary {
             format!("{} {}", name.unwrap_or(count.to_string()), group.group_word(count))
         };
         let parts: Vec<String> = self.groups().map(part).collect();
-        if parts.is_empty() { "no terminals\n".to_owned() } else { format!("{}\n", parts.join(" · ")) }
+        let said = if parts.is_empty() { "no terminals".to_owned() } else { parts.join(" · ") };
+        if self.servers.is_empty() { format!("{said}\n") } else { format!("{}: {said}\n", self.servers) }
     }
 
     fn tmux(&self) -> String {
@@ -157,8 +175,9 @@ impl TotalSummary {
             let said = name.map_or(count.to_string(), |name| format!(" {}", escaped(&name)));
             look(group).map(|(glyph, style)| format!("#[{style}]{glyph}{said}#[default]"))
         };
-        let parts: Vec<String> = self.groups().filter_map(part).collect();
-        format!("{}\n", parts.join(" "))
+        let servers = Some(&self.servers).filter(|servers| !servers.is_empty());
+        let servers = servers.map(|servers| format!("#[dim]{}:#[default]", escaped(servers)));
+        format!("{}\n", servers.into_iter().chain(self.groups().filter_map(part)).collect::<Vec<_>>().join(" "))
     }
 
     fn json(&self, now: Timestamp, is_watched: bool) -> serde_json::Value {
@@ -178,6 +197,7 @@ mod tests {
 
     fn summary(counts: &[(&str, usize)], needs: &[(&str, Attention)]) -> TotalSummary {
         TotalSummary {
+            servers: String::new(),
             counts: counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect(),
             needs: needs
                 .iter()
@@ -198,5 +218,20 @@ mod tests {
         assert_eq!(two.plain(), "2 need you · 1 ready\n");
         assert_eq!(two.tmux(), "#[fg=magenta,bold]?2#[default] #[fg=cyan]·1#[default]\n");
         assert_eq!(summary(&[], &[]).plain(), "no terminals\n");
+    }
+
+    #[test]
+    fn servers_that_a_command_is_not_about_are_named() {
+        let of = |server: &str| ServerSummary {
+            server: server.to_owned(),
+            at: Timestamp::default(),
+            counts: BTreeMap::new(),
+            needs: Vec::new(),
+        };
+        let servers = names(&["/default", "/name:ag#ents", "box/default", "/path:/srv/box"].map(of));
+        assert_eq!(servers, "local, ag#ents, box/default, /srv/box");
+        let total = TotalSummary { servers: "ag#ents".to_owned(), ..summary(&[("ready", 1)], &[]) };
+        assert_eq!(total.plain(), "ag#ents: 1 ready\n");
+        assert_eq!(total.tmux(), "#[dim]ag##ents:#[default] #[fg=cyan]·1#[default]\n");
     }
 }
