@@ -90,6 +90,15 @@ impl Socket {
         }
     }
 
+    /// tmux with the option that names it, as one would type it on its machine.
+    pub fn command(&self) -> String {
+        match self {
+            Socket::Default => "tmux".to_owned(),
+            Socket::Name(name) => format!("tmux -L {name}"),
+            Socket::Path(path) => format!("tmux -S {}", path.display()),
+        }
+    }
+
     /// That spelling in a word.
     pub fn word(&self) -> String {
         match self.common() {

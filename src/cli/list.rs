@@ -53,8 +53,13 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         return output::print("");
     }
     if view.terminals.is_empty() && view.tasks.is_empty() {
+        let is_wrong = matches!(doubt, Some(Unclear::Field(_)));
         let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
-        Failure::refused(format!("nothing fits `{}`", filter.text())).hint(hint).warn();
+        let nothing = format!("nothing fits `{}`", filter.text());
+        if is_wrong {
+            return Err(Failure::usage(nothing).hint(hint).into());
+        }
+        Failure::refused(nothing).hint(hint).warn();
         return output::print("");
     }
     output::print(&table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width(), survey.now))

@@ -352,7 +352,8 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
 
 fn timed_out(id: &str, now: &str, limit: Limit) -> Failure {
     let waited = in_seconds(limit.timeout.unwrap_or_default());
-    Failure::refused(format!("{id} is {now} after {waited}")).hint("wait longer with `--timeout`, or look at it")
+    Failure::refused(format!("timed out after {waited}: {id} is {now}"))
+        .hint("wait longer with `--timeout`, or look at it")
 }
 
 async fn past(deadline: Option<tokio::time::Instant>) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::fleet::{ServerId, Socket};
+use crate::fleet::ServerId;
 use crate::state::Problem;
 
 /// The oldest tmux that has what fleetwatch uses.
@@ -59,15 +59,6 @@ fn on(host: &Option<String>) -> String {
     host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default()
 }
 
-/// The program with the options that name a server, as one would type it on its machine.
-fn program(socket: &Socket) -> String {
-    match socket {
-        Socket::Default => "tmux".to_owned(),
-        Socket::Name(name) => format!("tmux -L {name}"),
-        Socket::Path(path) => format!("tmux -S {}", path.display()),
-    }
-}
-
 impl Error {
     /// A short, stable name of the kind of trouble.
     pub fn kind(&self) -> &'static str {
@@ -100,7 +91,7 @@ impl Error {
             }
             Error::TooOld { .. } => format!("fleetwatch needs tmux {}.{} or newer", OLDEST.0, OLDEST.1),
             Error::NoServer { server, .. } => {
-                let start = format!("start one{} with `{} new-session`", on(&server.host), program(&server.socket));
+                let start = format!("start one{} with `{} new-session`", on(&server.host), server.socket.command());
                 format!("{start}, or name another with -L NAME or -S PATH")
             }
             Error::Mismatch { server, .. } => {
@@ -214,6 +205,7 @@ mod tests {
 
     #[test]
     fn how_the_very_server_is_started_is_told() {
+        use crate::fleet::Socket;
         let hint = |host: Option<&str>, socket| {
             let id = ServerId { host: host.map(Into::into), socket };
             let error = from_stderr(&id, b"no server running on /x\n", Some(1)).unwrap();

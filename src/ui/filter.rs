@@ -7,6 +7,8 @@
 
 mod bar;
 
+use std::collections::BTreeSet;
+
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -330,7 +332,10 @@ impl Unclear {
             (false, _) => format!("did you mean {}?", meant.join(" or ")),
             (true, Unclear::State(_)) => format!("is: {}", STATES.join(" ")),
             (true, Unclear::Field(_)) => format!("fields: {}", known.join(" ")),
-            (true, _) => format!("there is {}", known.join(" ")),
+            (true, _) => {
+                let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
+                format!("there is {}", known.into_iter().collect::<Vec<_>>().join(" "))
+            }
         }
     }
 }

@@ -454,7 +454,10 @@ fn explanation(view: &View<'_>) -> Explanation {
         _ if matches!(server.health, ServerHealth::NoServer(_)) => (
             format!("No tmux server is running on {}", server.id),
             lines(&[
-                "Start one with `tmux new -s work`, and an agent in it: it appears here.",
+                &format!(
+                    "Start one with `{} new -s work`, and an agent in it: it appears here.",
+                    server.id.socket.command()
+                ),
                 "Name another server with -L NAME or -S PATH, as in tmux.",
                 "`fleetwatch demo` shows a fleet without any agent.",
             ]),
