@@ -158,15 +158,18 @@ impl Reader {
         Ok((u64::try_from(count).unwrap_or(0), file::used(&self.connection)?))
     }
 
-    /// The last transition or event of each terminal of a server that has not left it, as far as is known.
-    pub(super) fn left_behind(&mut self, server: &ServerId) -> Result<Vec<Stored>, Trouble> {
+    /// The number of the last transition or event of each terminal of a server that has not left it, as far as is known.
+    pub(super) fn left_behind(&self, server: &ServerId) -> Result<Vec<RecordId>, Trouble> {
         let (host, socket) = stored_server(server);
-        let tail = "WHERE r.id IN (
+        let sql = "SELECT r.id FROM records r LEFT JOIN transitions t ON t.record = r.id
+                   WHERE r.id IN (
                         SELECT (SELECT id FROM records WHERE terminal = n.id AND kind IN ('transition', 'task_event')
                                 ORDER BY at DESC, id DESC LIMIT 1)
                         FROM terminals n WHERE n.host = ?1 AND n.socket = ?2)
                     AND (t.note IS NULL OR t.note NOT IN (?3, ?4)) ORDER BY r.id";
-        self.select(tail, params![host, socket, LEFT, LEFT_UNWATCHED])
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![host, socket, LEFT, LEFT_UNWATCHED], |row| row.get(0).map(RecordId))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Passes the records of a filter, oldest first, to `take` until it returns `false`.
@@ -216,10 +219,13 @@ impl Reader {
 
     /// A stored screen; `None` if it is no longer kept.
     pub fn screen(&mut self, id: ScreenId) -> Result<Option<Screen>, Trouble> {
+        self.packed_screen(id)?.map(|body| self.codec.unpack_screen(&body)).transpose()
+    }
+
+    /// The same screen, still packed.
+    pub(super) fn packed_screen(&self, id: ScreenId) -> Result<Option<Vec<u8>>, Trouble> {
         let sql = "SELECT body FROM screens WHERE id = ?1";
-        let body: Option<Vec<u8>> =
-            self.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?;
-        body.map(|body| self.codec.unpack_screen(&body)).transpose()
+        Ok(self.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?)
     }
 
     /// When any process watched a terminal within an interval, by beginning. A living process that regularly records that it
