@@ -57,5 +57,5 @@ fn look(bencher: Bencher<'_, '_>, (panes, captures): (usize, usize)) {
     let handle = tmux.server();
     let captures: Vec<PaneId> = (0..captures).map(|n| PaneId(u32::try_from(n).unwrap())).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    bencher.bench_local(|| runtime.block_on(handle.look(&captures)).unwrap());
+    bencher.bench_local(|| runtime.block_on(handle.poll(&captures)).unwrap());
 }

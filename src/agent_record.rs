@@ -535,8 +535,8 @@ impl AgentRecordReader {
             }
             (self.is_understood, is_understood) = (true, true);
             // A clock of the future would never be overtaken.
-            let told = rule.at.as_ref().and_then(|at| at.time(value));
-            let at = told.map_or(written, |at| clock.ours(at)).min(clock.now);
+            let recorded = rule.at.as_ref().and_then(|at| at.time(value));
+            let at = recorded.map_or(written, |at| clock.ours(at)).min(clock.now);
             self.apply(rule, source, value, at);
         }
         is_understood

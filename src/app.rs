@@ -1,10 +1,10 @@
 //! The dashboard as a program: one loop over keys, reports, outcomes and time; the only place that owns the terminal.
 
 mod actors;
+mod appearance;
 mod drafts;
 mod keeper;
 mod lending;
-mod look;
 mod reload;
 mod requests;
 mod terminal;
@@ -35,7 +35,7 @@ use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Topic, Ui, UiOptions, told};
+use crate::ui::{Action, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
 use drafts::DraftStore;
 use keeper::ChoiceStore;
@@ -74,7 +74,7 @@ pub enum AppError {
     Server(#[from] crate::tmux::Error),
     /// A keymap or theme of the operator's is wrong.
     #[error(transparent)]
-    Look(#[from] ConfigError),
+    Appearance(#[from] ConfigError),
     #[error("the terminal cannot be used: {0}")]
     Terminal(#[from] io::Error),
     /// A part of the program panicked; its message has been printed.
@@ -88,7 +88,7 @@ impl AppError {
         match self {
             AppError::NotATerminal => "`fleetwatch list` and `fleetwatch watch` need no terminal".to_owned(),
             AppError::Server(error) => error.hint(),
-            AppError::Look(error) => error.hint.clone(),
+            AppError::Appearance(error) => error.hint.clone(),
             AppError::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),
             AppError::Panicked => "please report what was printed above".to_owned(),
         }
@@ -148,12 +148,12 @@ struct App {
 impl App {
     fn start(settings: Settings) -> Result<Self, AppError> {
         let Settings { config, watching, servers, source } = settings;
-        let look = look::options(&config.ui, &source.directories())?;
+        let appearance = appearance::options(&config.ui, &source.directories())?;
         let profiles = Arc::clone(&watching.profiles);
         let history = History::start(&config.history);
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
         let afar = engine.settings().remote.is_some();
-        let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), afar, ..look });
+        let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), afar, ..appearance });
         let drafts = DraftStore::start(&config.history, &mut ui);
         let choices = ChoiceStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);
@@ -389,7 +389,7 @@ impl App {
             if operation.producer == Producer::Dashboard {
                 if !outcome.is_accepted() {
                     // The terminal may be gone, and then nobody is left to be told.
-                    let _ = writeln!(io::stderr(), "warning: {}", harmless(&told(&operation, &outcome)));
+                    let _ = writeln!(io::stderr(), "warning: {}", harmless(&outcome_text(&operation, &outcome)));
                 }
                 // What has arrived is no draft.
                 self.ui.ended(&operation, &outcome, &self.engine.fleet().view(poll::now()));

@@ -111,7 +111,7 @@ impl RecordsConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchConfig {
     pub ticks: Ticks,
-    /// How long a tmux server may take to answer before the look counts as failed.
+    /// How long a tmux server may take to answer before the poll counts as failed.
     pub timeout: Duration,
     /// Whether a process goes on watching when no dashboard is open, and how long nobody may use it until it ends.
     pub background: bool,

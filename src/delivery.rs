@@ -76,16 +76,16 @@ impl Dispatcher {
         history: &History,
         has_terminal: bool,
         (sender, tmux): (Sender, tmux::Settings),
-        told: UnboundedSender<DeliveryEvent>,
+        events: UnboundedSender<DeliveryEvent>,
     ) -> Self {
-        let outbox_settings = OutboxSettings { history: history.clone(), sender, events: told.clone() };
+        let outbox_settings = OutboxSettings { history: history.clone(), sender, events: events.clone() };
         Self {
             history: history.clone(),
             tmux,
             leads: BTreeMap::new(),
             has_terminal,
             notifier: Notifier::new(config.notices(), TimeZone::system()),
-            carrier: Carrier::new(Around::of_process(), config.push_services.clone(), told),
+            carrier: Carrier::new(Around::of_process(), config.push_services.clone(), events),
             has_notices: !config.notices().is_empty(),
             outbox: outbox_settings.open(&config.follow_up),
             outbox_settings,
@@ -162,9 +162,9 @@ impl Dispatcher {
         let leads = |server: &ServerId| self.leads.get(server).is_some_and(Lead::holds);
         self.summaries.follow(view, operator, &leads);
         if let Some(outbox) = &mut self.outbox {
-            outbox.look(view);
+            outbox.follow(view);
         }
-        if !self.has_notices || !self.notices.are_looked_for(view) {
+        if !self.has_notices || !self.notices.are_followed(view) {
             return Vec::new();
         }
         self.notifier.observe(view, operator, &leads);
@@ -212,7 +212,7 @@ struct NoticeSchedule {
 
 impl NoticeSchedule {
     /// Whether it is looked for now: something may have changed, or is due, and the last time was a while ago.
-    fn are_looked_for(&mut self, view: &View<'_>) -> bool {
+    fn are_followed(&mut self, view: &View<'_>) -> bool {
         let now = view.now;
         if let Some((version, at)) = self.last {
             let has_changed = version.is_none() || version != view.version;
@@ -241,13 +241,13 @@ struct Summaries {
     /// The summaries written last.
     last: HashMap<ServerId, ServerSummary>,
     /// When that was compared with what there is, and whether something may have changed since.
-    looked_at: Option<Timestamp>,
+    followed_at: Option<Timestamp>,
     is_behind: bool,
 }
 
 impl Summaries {
     fn new(history: History) -> Self {
-        Self { history, last: HashMap::new(), looked_at: None, is_behind: false }
+        Self { history, last: HashMap::new(), followed_at: None, is_behind: false }
     }
 
     /// Writes the summaries that changed or are old, for the servers that this process leads.
@@ -256,11 +256,11 @@ impl Summaries {
             return;
         }
         // Of a hundred servers there is news all the time.
-        self.is_behind = self.looked_at.is_some_and(|at| view.now.since(at) < PAUSE);
+        self.is_behind = self.followed_at.is_some_and(|at| view.now.since(at) < PAUSE);
         if self.is_behind {
             return;
         }
-        self.looked_at = Some(view.now);
+        self.followed_at = Some(view.now);
         // Of one that has stopped answering, the rows say so, and there is nothing to say of one that never has.
         let answers = |server: &&&ServerView| match server.health {
             ServerHealth::Up | ServerHealth::NoServer(_) => !server.is_waiting(),
@@ -286,7 +286,7 @@ impl Summaries {
 
     /// When something has to be written again at the latest.
     fn poll_timeout(&self) -> Option<Timestamp> {
-        let behind = self.looked_at.filter(|_| self.is_behind).map(|at| at + PAUSE);
+        let behind = self.followed_at.filter(|_| self.is_behind).map(|at| at + PAUSE);
         self.last.values().map(|last| last.at + AGAIN).chain(behind).min()
     }
 }
@@ -306,7 +306,7 @@ fn note_ends(batch: &Batch, fleet: &Fleet, tmux: &tmux::Settings) {
     let (server, tmux) = (batch.server.clone(), tmux.clone());
     tokio::spawn(async move {
         let Ok(server) = Server::new(server, tmux) else { return };
-        if let Err(error) = server.ends_were_told(&ended).await {
+        if let Err(error) = server.ends_were_reported(&ended).await {
             tracing::warn!(server = %server.id(), %error, "ends may be told twice");
         }
     });
@@ -323,22 +323,22 @@ mod tests {
         let mut notices = NoticeSchedule::default();
         let begin = Timestamp::from_millis(1_800_000_000_000);
         let moment = Span::from_millis(1);
-        assert!(notices.are_looked_for(&fleet.view(begin)));
-        assert!(!notices.are_looked_for(&fleet.view(begin + NOTICES + NOTICES)), "nothing has changed");
+        assert!(notices.are_followed(&fleet.view(begin)));
+        assert!(!notices.are_followed(&fleet.view(begin + NOTICES + NOTICES)), "nothing has changed");
         fleet.handle(Input::TimePassed, begin);
-        assert!(!notices.are_looked_for(&fleet.view(begin + moment)));
+        assert!(!notices.are_followed(&fleet.view(begin + moment)));
         assert_eq!(notices.poll_timeout(), Some(begin + NOTICES), "it is not forgotten");
-        assert!(notices.are_looked_for(&fleet.view(begin + NOTICES)));
+        assert!(notices.are_followed(&fleet.view(begin + NOTICES)));
         assert_eq!(notices.poll_timeout(), None);
         fleet.handle(Input::TimePassed, begin);
         let set_back = begin + Span::from_millis(1) - Span::from_secs(3600);
-        assert!(notices.are_looked_for(&fleet.view(set_back)));
+        assert!(notices.are_followed(&fleet.view(set_back)));
         notices.due = Some(begin);
-        assert!(notices.are_looked_for(&fleet.view(begin)), "what is due waits for no change");
+        assert!(notices.are_followed(&fleet.view(begin)), "what is due waits for no change");
         fleet.handle(Input::TimePassed, begin);
         notices.due = Some(begin + moment);
         assert!(
-            notices.are_looked_for(&fleet.view(begin + moment)),
+            notices.are_followed(&fleet.view(begin + moment)),
             "and is not put off, to be asked for without a pause"
         );
     }

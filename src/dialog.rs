@@ -247,7 +247,7 @@ impl Dialog {
         text.len() == NAME_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     }
 
-    /// Whether two looks show the same dialog, in the sense of [`Dialog::id`].
+    /// Whether two polls show the same dialog, in the sense of [`Dialog::id`].
     pub fn is_same(&self, other: &Dialog) -> bool {
         self.is_same_but_for(other, None)
     }

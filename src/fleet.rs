@@ -43,7 +43,7 @@ pub enum Input {
     Tasks(TaskReport),
     /// The operator kills a task, here or in another process of fleetwatch; `reason` says so to people.
     TaskKilled { server: ServerId, window: WindowId, reason: String },
-    /// A terminal as the history knows it, before its first look.
+    /// A terminal as the history knows it, before its first poll.
     Known { key: TerminalKey, known: Box<TerminalHistory> },
     /// Another process's knowledge of a server, which replaces this one's.
     Checkpoint { server: ServerId, checkpoint: Box<Checkpoint> },
@@ -188,7 +188,7 @@ impl Fleet {
         }
     }
 
-    /// Reads screens by other profiles from the next look on; what is known of each terminal stays.
+    /// Reads screens by other profiles from the next poll on; what is known of each terminal stays.
     pub fn set_profiles(&mut self, profiles: Arc<ProfileSet>) {
         self.entries.values_mut().for_each(|entry| entry.set_profiles(&profiles));
         self.profiles = profiles;
@@ -381,7 +381,7 @@ impl Fleet {
         here.map(|(key, entry)| (key, &**entry))
     }
 
-    /// Terminals that were known and do not come into view have gone while nobody watched. A first look may not find every
+    /// Terminals that were known and do not come into view have gone while nobody watched. A first poll may not find every
     /// agent yet.
     fn miss(&mut self, server: &ServerId) {
         let now = self.now;
@@ -421,7 +421,7 @@ impl Fleet {
             .entries
             .entry(key.clone())
             .or_insert_with(|| Entry::new(key.clone(), self.settings.tracker.clone(), known, is_new, self.now).into());
-        let outcome = entry.look(report, &self.profiles, self.now);
+        let outcome = entry.poll(report, &self.profiles, self.now);
         // What was said of the agent before is not said of the one that was begun in its place.
         let relabelled = entry.take_note(&self.notes);
         self.is_named &= named_by == Some(entry.naming());

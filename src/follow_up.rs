@@ -158,8 +158,8 @@ fn line(text: &str) -> String {
 }
 
 /// The agents that led to what an agent does now, and itself; it was told these events since its last turn ended.
-pub fn chain<'a>(source: &str, told: impl IntoIterator<Item = &'a MessageEvent>) -> Vec<String> {
-    let mut chain: Vec<String> = told.into_iter().flat_map(|event| &event.chain).cloned().collect();
+pub fn chain<'a>(source: &str, events: impl IntoIterator<Item = &'a MessageEvent>) -> Vec<String> {
+    let mut chain: Vec<String> = events.into_iter().flat_map(|event| &event.chain).cloned().collect();
     chain.push(source.to_owned());
     chain.sort();
     chain.dedup();
@@ -168,12 +168,12 @@ pub fn chain<'a>(source: &str, told: impl IntoIterator<Item = &'a MessageEvent>)
 
 /// Whether telling an agent of a source would close a loop, in words: `chain` are the agents that led to the event, and
 /// `told` is how often the agent was told of the source within [`COUNTED`].
-pub fn closes_a_loop(source: &str, to: &str, chain: &[String], told: u64) -> Option<String> {
+pub fn closes_a_loop(source: &str, to: &str, chain: &[String], events: u64) -> Option<String> {
     if chain.iter().any(|agent| agent == to) {
         return Some(format!("{to} itself led to it"));
     }
     let minutes = COUNTED.as_millis() / 60_000;
-    (told >= MOST).then(|| format!("{to} was told of {source} {MOST} times within {minutes} minutes"))
+    (events >= MOST).then(|| format!("{to} was told of {source} {MOST} times within {minutes} minutes"))
 }
 
 /// An event as it is kept until it is sent.
@@ -216,7 +216,7 @@ pub fn message(number: i64, events: &[MessageEvent]) -> String {
 }
 
 /// What a message tells, in one short line.
-pub fn told(events: &[MessageEvent]) -> String {
+pub fn message_text(events: &[MessageEvent]) -> String {
     let last = events.last().map(|event| event.text.as_str()).unwrap_or_default();
     match events {
         [_] => last.to_owned(),

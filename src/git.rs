@@ -304,10 +304,10 @@ impl Git {
     async fn ignored_by_user(&self) -> Option<PathBuf> {
         let mut command = self.anywhere(&self.sha1);
         own_home(&mut command).args(["config", "--global", "--type=path", "core.excludesFile"]);
-        let told = self.run(&mut command, LINES, FACTS_DEADLINE).await.ok();
-        let told = told.map(|printed| PathBuf::from(OsString::from_vec(printed.bytes.trim_ascii().to_vec())));
+        let printed = self.run(&mut command, LINES, FACTS_DEADLINE).await.ok();
+        let printed = printed.map(|printed| PathBuf::from(OsString::from_vec(printed.bytes.trim_ascii().to_vec())));
         let usual = || Some(directories::BaseDirs::new()?.config_dir().join("git/ignore"));
-        told.filter(|path| path.is_absolute()).or_else(usual)
+        printed.filter(|path| path.is_absolute()).or_else(usual)
     }
 
     /// A command that reads no repository unless it is given one, started in a directory of fleetwatch's.

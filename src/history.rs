@@ -232,8 +232,8 @@ impl History {
         let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
         // That more and more is lost is the same trouble.
         let trouble = HistoryHealth { lost: health.lost.min(1), ..health.clone() }.warning();
-        let is_new = trouble != health.told;
-        health.told = trouble;
+        let is_new = trouble != health.reported;
+        health.reported = trouble;
         health.warning().filter(|_| is_new)
     }
 
@@ -256,7 +256,7 @@ impl History {
             Effect::Introduced { key } => {
                 let Some(terminal) = fleet.terminal(key) else { return };
                 let name = terminal.state.terminal.id.clone();
-                // It was watched from the look on that found it, and its first transition has the same time.
+                // It was watched from the poll on that found it, and its first transition has the same time.
                 let at = terminal.state.observed_at.min(now);
                 self.record(Record::Introduced { key: key.clone(), name, at });
             }
@@ -461,7 +461,7 @@ pub struct HistoryHealth {
     /// Where a damaged file was moved to, when this process found one.
     pub set_aside: Option<PathBuf>,
     /// The last warning that was returned.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 /// Whether the history is written.
@@ -478,7 +478,7 @@ pub enum WriterState {
 
 impl HistoryHealth {
     const fn new(condition: WriterState) -> Self {
-        Self { condition, lost: 0, set_aside: None, told: None }
+        Self { condition, lost: 0, set_aside: None, reported: None }
     }
 
     /// What is wrong now, in a word or two that stand as long as it is; `None` while all is well.

@@ -53,17 +53,17 @@ pub struct Notifier {
     /// The operator's time zone, for quiet hours.
     zone: TimeZone,
     known: HashMap<TerminalKey, Known>,
-    /// Servers that were looked at before: what their first look shows is no news.
+    /// Servers that were looked at before: what their first poll shows is no news.
     servers: HashSet<ServerId>,
     muted: bool,
     /// Notices that other leaders should send, and since when.
     kept: Vec<(Timestamp, Notice)>,
     /// Notices that other leaders handled before they were due here, and when.
-    told_there: Vec<(Timestamp, NoticeId)>,
+    reported_there: Vec<(Timestamp, NoticeId)>,
     /// Notices that went out, or need not, since the last [`Notifier::take_handled`].
     handled: Vec<NoticeId>,
-    /// Counts the looks, to tell which terminals are still there.
-    look: u64,
+    /// Counts the polls, to tell which terminals are still there.
+    poll: u64,
 }
 
 /// What is known of one terminal.
@@ -73,13 +73,13 @@ struct Known {
     /// Since when it stands.
     since: Timestamp,
     /// What was told last, or was not because nobody wanted to know.
-    told: Option<Thing>,
-    look: u64,
+    reported: Option<Thing>,
+    poll: u64,
 }
 
 impl Known {
     fn due(&self) -> Option<Timestamp> {
-        (self.thing.is_some() && self.thing != self.told).then(|| self.since + HOLD)
+        (self.thing.is_some() && self.thing != self.reported).then(|| self.since + HOLD)
     }
 }
 
@@ -94,9 +94,9 @@ impl Notifier {
             servers: HashSet::new(),
             muted: false,
             kept: Vec::new(),
-            told_there: Vec::new(),
+            reported_there: Vec::new(),
             handled: Vec::new(),
-            look: 0,
+            poll: 0,
         }
     }
 
@@ -117,21 +117,21 @@ impl Notifier {
 
     /// Handles the present view; `leads` says for which servers this process notifies.
     pub fn observe(&mut self, view: &View<'_>, operator: Suppression<'_>, leads: &dyn Fn(&ServerId) -> bool) {
-        self.look += 1;
+        self.poll += 1;
         for terminal in &view.terminals {
             if let Some(thing) = self.due_thing(terminal, view.now) {
                 self.kept.push((view.now, Notice::of_attention(terminal, thing, view.now)));
             }
         }
-        let look = self.look;
-        self.known.retain(|_, known| known.look == look);
+        let poll = self.poll;
+        self.known.retain(|_, known| known.poll == poll);
         let answered = view.servers.iter().filter(|server| server.answered_at.is_some());
         self.servers.extend(answered.map(|server| server.id.clone()));
-        self.told_there.retain(|(at, _)| view.now.since(*at) < KEPT);
+        self.reported_there.retain(|(at, _)| view.now.since(*at) < KEPT);
         for (at, notice) in std::mem::take(&mut self.kept) {
             let id = notice.id();
-            if let Some(told) = self.told_there.iter().position(|(_, told)| *told == id) {
-                self.told_there.remove(told);
+            if let Some(reported) = self.reported_there.iter().position(|(_, reported)| *reported == id) {
+                self.reported_there.remove(reported);
                 continue;
             }
             let terminal = view.terminals.iter().find(|terminal| terminal.key == notice.key);
@@ -145,7 +145,7 @@ impl Notifier {
         }
     }
 
-    /// Handles task events, which go out with the next look because they cannot pass.
+    /// Handles task events, which go out with the next poll because they cannot pass.
     pub fn tasks(&mut self, batch: &Batch, now: Timestamp) {
         self.kept.extend(batch.events.iter().map(|event| (now, Notice::of_task(event))));
     }
@@ -177,7 +177,7 @@ impl Notifier {
 
     /// Another process has handled a notice, which may not be due here yet.
     pub fn handled(&mut self, handled: NoticeId, now: Timestamp) {
-        self.told_there.push((now, handled));
+        self.reported_there.push((now, handled));
     }
 
     /// When to call [`Notifier::observe`] and [`Notifier::poll`] again at the latest.
@@ -193,22 +193,22 @@ impl Notifier {
         let known = self.known.entry(terminal.key.clone()).or_insert_with(|| Known {
             thing: None,
             since: now,
-            told: None,
-            look: 0,
+            reported: None,
+            poll: 0,
         });
-        known.look = self.look;
+        known.poll = self.poll;
         if known.thing != thing {
             known.thing = thing;
             known.since = now;
             if !is_news {
-                known.told.clone_from(&known.thing);
+                known.reported.clone_from(&known.thing);
             }
         }
         if known.thing.is_none() && Thing::is_over(&terminal.state) {
-            known.told = None;
+            known.reported = None;
         }
         known.due().filter(|due| *due <= now)?;
-        known.told = known.thing.clone();
+        known.reported = known.thing.clone();
         known.thing.clone()
     }
 

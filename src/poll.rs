@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 pub use crate::config::Ticks;
 pub use keeper::{is_alive, owner, release};
-pub use once::{look, tell};
+pub use once::{poll, tell};
 pub use plan::Own;
 
 use crate::agent_record::AgentRecordReading;
@@ -151,27 +151,27 @@ pub fn spawn(
     server: ServerId,
     since: PollerState,
 ) -> Result<Poller, Error> {
-    let mut looker = ServerPoller::new(settings, profiles, server, since)?;
+    let mut poller = ServerPoller::new(settings, profiles, server, since)?;
     let (inputs, polls) = mpsc::channel(WAITING_INPUTS);
     let wake = Arc::new(Notify::new());
     let woken = Arc::clone(&wake);
     let task = tokio::spawn(async move {
         loop {
             let began = Instant::now();
-            let looked = looker.look().await;
-            let pause = looker.pause();
-            let kills = match &looked.tasks {
-                Some(report) => looker.recall.before_tasks(report).await,
+            let polled = poller.poll().await;
+            let pause = poller.pause();
+            let kills = match &polled.tasks {
+                Some(report) => poller.recall.before_tasks(report).await,
                 None => Vec::new(),
             };
-            for input in kills.into_iter().chain(looked.inputs()) {
+            for input in kills.into_iter().chain(polled.inputs()) {
                 if inputs.send(Polled { began, input }).await.is_err() {
                     return;
                 }
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = woken.notified() => looker.memory.hurry(),
+                () = woken.notified() => poller.memory.hurry(),
             }
         }
     });
@@ -273,7 +273,7 @@ struct ServerPoller {
     reading: Option<JoinHandle<(RecordsRead, AgentRecords)>>,
     /// `None` if repositories are not read.
     git: Option<GitWatch>,
-    is_only_look: bool,
+    is_only_poll: bool,
     /// The rows of the last poll.
     rows: KnownRows,
     /// How long tmux took in the last poll.
@@ -304,33 +304,33 @@ impl ServerPoller {
             records: records_read,
             reading: None,
             git,
-            is_only_look: false,
+            is_only_poll: false,
             rows: KnownRows::default(),
             took: Duration::ZERO,
             awaits_exit_status: false,
         })
     }
 
-    async fn look(&mut self) -> ServerPoll {
+    async fn poll(&mut self) -> ServerPoll {
         let listed = self.list().await;
         self.complete(listed).await
     }
 
     /// Continues after the listing and captures the panes that are due.
     async fn complete(&mut self, listed: Result<(Listing, Vec<PaneId>), Error>) -> ServerPoll {
-        let looked = match listed {
-            Ok((look, due)) => self.try_complete(look, due).await,
+        let polled = match listed {
+            Ok((poll, due)) => self.try_complete(poll, due).await,
             Err(error) => Err(error),
         };
-        self.conclude(looked).await
+        self.conclude(polled).await
     }
 
     /// Makes the report of a poll.
-    async fn conclude(&mut self, looked: Result<PollReport, Error>) -> ServerPoll {
-        let (replaced, outcome, tasks) = match looked {
-            Ok(told) => {
-                tracing::debug!(server = %self.server.id(), took = ?self.took, panes = told.panes.len(), "looked");
-                (told.replaced, PollResult::Listed(told.panes), Some((told.tasks, told.known)))
+    async fn conclude(&mut self, polled: Result<PollReport, Error>) -> ServerPoll {
+        let (replaced, outcome, tasks) = match polled {
+            Ok(report) => {
+                tracing::debug!(server = %self.server.id(), took = ?self.took, panes = report.panes.len(), "polled");
+                (report.replaced, PollResult::Listed(report.panes), Some((report.tasks, report.known)))
             }
             Err(error) => {
                 let error = self.without_socket(error);
@@ -344,7 +344,7 @@ impl ServerPoller {
             }
         };
         let (server, at) = (self.server.id().clone(), now());
-        let tasks = tasks.map(|(look, sessions)| TaskReport { server: server.clone(), at, look, sessions });
+        let tasks = tasks.map(|(poll, sessions)| TaskReport { server: server.clone(), at, poll, sessions });
         let server = ServerReport { server, at, load: self.load(), replaced, outcome };
         let known = self.recall.before(&server).await;
         self.memory.hurry_for(known.iter().filter_map(waits));
@@ -370,13 +370,13 @@ impl ServerPoller {
     /// One process in most cases: the panes that changed last time are captured along with the listing, as they
     /// mostly go on changing. A second one fetches what else turns out to have changed, which is what is returned beside it.
     async fn list(&mut self) -> Result<(Listing, Vec<PaneId>), Error> {
-        let (look, suspects) = self.ask().await?;
+        let (poll, suspects) = self.ask().await?;
         self.identify(&suspects).await;
-        if !self.is_only_look {
-            self.memory.put_off(&look);
+        if !self.is_only_poll {
+            self.memory.put_off(&poll);
         }
-        let due = self.memory.due(&look);
-        Ok((look, due))
+        let due = self.memory.due(&poll);
+        Ok((poll, due))
     }
 
     /// What is there, and the panes whose processes are to be looked at.
@@ -386,35 +386,35 @@ impl ServerPoller {
             self.memory.adopt(sessions);
         }
         let asked = Instant::now();
-        let look = self.server.look_again(&mut self.rows, &self.memory.likely()).await?;
+        let poll = self.server.poll_again(&mut self.rows, &self.memory.likely()).await?;
         self.took = asked.elapsed();
-        let suspects = self.memory.listed(&look);
-        Ok((look, suspects))
+        let suspects = self.memory.listed(&poll);
+        Ok((poll, suspects))
     }
 
-    async fn try_complete(&mut self, look: Listing, due: Vec<PaneId>) -> Result<PollReport, Error> {
+    async fn try_complete(&mut self, poll: Listing, due: Vec<PaneId>) -> Result<PollReport, Error> {
         let mut more = Listing::default();
         if !due.is_empty() {
             let asked = Instant::now();
             more = self.server.capture_listed(&mut self.rows, &due, CAPTURES).await?;
             self.took += asked.elapsed();
         }
-        let instance = look.instance.clone();
-        let mut told = self.memory.report(look, more, now());
-        self.name_processes(&mut told.panes);
-        let there: BTreeSet<u32> = told.panes.iter().map(|pane| pane.key.pid).collect();
+        let instance = poll.instance.clone();
+        let mut report = self.memory.report(poll, more, now());
+        self.name_processes(&mut report.panes);
+        let there: BTreeSet<u32> = report.panes.iter().map(|pane| pane.key.pid).collect();
         self.agents.retain(|pid, _| there.contains(pid));
-        self.read_records(&mut told.panes).await;
-        self.read_git(&mut told.panes).await;
-        self.keeper.ensure_hooks(&self.server, &instance, &told.sessions).await;
-        self.keeper.remove_hooks(&self.server, &told.others).await;
-        self.awaits_exit_status = told.owes_exit_status.is_some();
-        if let Some(pid) = told.owes_exit_status {
+        self.read_records(&mut report.panes).await;
+        self.read_git(&mut report.panes).await;
+        self.keeper.ensure_hooks(&self.server, &instance, &report.sessions).await;
+        self.keeper.remove_hooks(&self.server, &report.others).await;
+        self.awaits_exit_status = report.owes_exit_status.is_some();
+        if let Some(pid) = report.owes_exit_status {
             // Seen on 3.3a: tmux misses the signal that its child has ended, and asks for it only with the next one.
             let nudged = self.server.run_beside(&["kill", "-CHLD", &pid.to_string()]).await;
             nudged.err().into_iter().for_each(|error| tracing::debug!(%error, "tmux could not be reminded"));
         }
-        Ok(told)
+        Ok(report)
     }
 
     async fn identify(&mut self, suspects: &[Suspect]) {
@@ -507,8 +507,8 @@ impl ServerPoller {
             let mut records = std::mem::take(&mut self.records);
             tokio::task::spawn_blocking(move || (records.read(&agents, now()), records))
         });
-        // The way to a host may be long, and what its screens say is not to wait for it: records come with a later look.
-        let patience = match (self.server.id().host.is_some(), self.is_only_look) {
+        // The way to a host may be long, and what its screens say is not to wait for it: records come with a later poll.
+        let patience = match (self.server.id().host.is_some(), self.is_only_poll) {
             (false, _) => RECORDS,
             (true, false) => A_MOMENT,
             (true, true) => RECORDS_OF_HOST,
@@ -544,8 +544,8 @@ impl ServerPoller {
             Some(GitDirectory { path: pane.cwd.clone().filter(|_| is_agent(pane))?, is_active })
         };
         let directories: Vec<GitDirectory> = panes.iter().filter_map(directory).collect();
-        git.look(&directories, now());
-        if self.is_only_look {
+        git.poll(&directories, now());
+        if self.is_only_poll {
             git.settle(GIT, now()).await;
         }
         self.add_git(panes);

@@ -214,7 +214,7 @@ impl Sender {
         let tool = self.check_program(&mut pane, to, &facts).await?;
         let prompt = Prompt { text: pasted.as_str(), ends: self.profiles().ends(&tool, pasted.as_str()) };
         let mut steps = Steps::new(prompt, when, self.limits);
-        let mut step = Step::Look { after: Span::ZERO };
+        let mut step = Step::Poll { after: Span::ZERO };
         let mut is_allowed = false;
         loop {
             let done = match step {
@@ -222,9 +222,9 @@ impl Sender {
                     return Ok(Outcome::Accepted(input.taken(text).map(|taken| format!("taken {taken}"))));
                 }
                 Step::End(outcome) => return Ok(outcome),
-                Step::Look { after } => {
+                Step::Poll { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
-                    self.look(&mut pane, to).await.map(|seen| steps.saw(seen, elapsed()))
+                    self.poll(&mut pane, to).await.map(|seen| steps.saw(seen, elapsed()))
                 }
                 Step::Paste => {
                     is_allowed = is_allowed || gate.may_begin().await;
@@ -259,13 +259,13 @@ impl Sender {
         let facts = pane.capture().await?.pane.facts.clone();
         self.check_program(&mut pane, to, &facts).await?;
         let mut answering = Answering::new(seen, reply, self.limits);
-        let mut step = answering::AnswerStep::Look { after: Span::ZERO };
+        let mut step = answering::AnswerStep::Poll { after: Span::ZERO };
         loop {
             let done = match step {
                 answering::AnswerStep::End(outcome) => return Ok(outcome),
-                answering::AnswerStep::Look { after } => {
+                answering::AnswerStep::Poll { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
-                    pane.look_at_dialog().await.map(|look| answering.saw(&look, elapsed()))
+                    pane.look_at_dialog().await.map(|poll| answering.saw(&poll, elapsed()))
                 }
                 answering::AnswerStep::Paste(text) => {
                     begin();
@@ -285,7 +285,7 @@ impl Sender {
     }
 
     /// Presses keys, whatever the terminal shows, or unless a dialog has the keyboard, as long as the program runs there that the
-    /// recipient stands for; where it stands for none, whichever runs there at the last look.
+    /// recipient stands for; where it stands for none, whichever runs there at the last poll.
     async fn press(
         &self,
         to: &Recipient,
@@ -307,7 +307,7 @@ impl Sender {
             begin();
             let pressing = pane.press(keys, &Guard::of_program(&command)).await;
             tries -= 1;
-            // An agent may take another name; another program is found out by the next look.
+            // An agent may take another name; another program is found out by the next poll.
             if tries == 0 || !matches!(pressing, Err(Refusal::Obstacle(Obstacle::Changed))) {
                 return pressed(pressing);
             }
@@ -368,8 +368,8 @@ impl Sender {
     }
 
     /// Looks at a terminal in which the agent must still run. Agents change their names, and start programs.
-    async fn look(&self, pane: &mut TargetPane, to: &Recipient) -> Result<PromptFrame, Refusal> {
-        let (seen, facts) = pane.look().await?;
+    async fn poll(&self, pane: &mut TargetPane, to: &Recipient) -> Result<PromptFrame, Refusal> {
+        let (seen, facts) = pane.poll().await?;
         if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
             self.check_program(pane, to, &facts).await?;
         }
@@ -401,7 +401,7 @@ struct TargetPane {
     profile: Option<Arc<Profile>>,
     /// tmux's name for the agent when it was found there.
     command: Option<String>,
-    /// What the last look showed of it: nothing is sent unless it is still so.
+    /// What the last poll showed of it: nothing is sent unless it is still so.
     seen: Guard,
     /// What was not so any more when something was to be sent.
     failed: Option<Guard>,
@@ -410,18 +410,18 @@ struct TargetPane {
 
 impl TargetPane {
     async fn capture(&self) -> Result<CapturedPane, Refusal> {
-        let look = self.server.capture(&[self.key.pane]).await.map_err(Refusal::Tmux)?;
-        if !look.instance.may_be(&self.key.instance) {
+        let poll = self.server.capture(&[self.key.pane]).await.map_err(Refusal::Tmux)?;
+        if !poll.instance.may_be(&self.key.instance) {
             return Err(Refusal::Obstacle(tmux::Obstacle::Elsewhere));
         }
-        let captured = look.captures.into_iter().next().ok_or(Refusal::Obstacle(tmux::Obstacle::Gone))?;
+        let captured = poll.captures.into_iter().next().ok_or(Refusal::Obstacle(tmux::Obstacle::Gone))?;
         match captured.pane.pid == self.key.pid {
             true => Ok(captured),
             false => Err(Refusal::Obstacle(tmux::Obstacle::Replaced)),
         }
     }
 
-    async fn look(&mut self) -> Result<(PromptFrame, PaneFacts), Refusal> {
+    async fn poll(&mut self) -> Result<(PromptFrame, PaneFacts), Refusal> {
         let captured = self.capture().await?;
         let reading = self.read(&captured)?;
         let CapturedPane { pane, screen } = captured;

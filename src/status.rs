@@ -424,9 +424,9 @@ pub fn changed(Transition { changed, summary, .. }: &Transition) -> Vec<Changed>
         let says_little = Tri::of_word(text(from)).is_some() && [text(from), text(to)].contains(&Tri::Unknown.word());
         if !is_said {
             let is_cut_off = comes_or_goes && field == "result" && text(to) == TurnResult::None.word();
-            let told =
+            let text =
                 if is_cut_off { Changed { text: CUT_OFF.into(), status: None } } else { change(field, from, to) };
-            changes.push((if says_little { FOLLOWS } else { rank(field) }, told));
+            changes.push((if says_little { FOLLOWS } else { rank(field) }, text));
         }
     }
     changes.sort_by_key(|(rank, _)| *rank);
@@ -591,7 +591,7 @@ mod change_tests {
     use crate::state::{OperatorStatus, TurnSource};
     use crate::time::Timestamp;
 
-    fn told(phase: Phase, ui_context: UiContext, fields: &[Change]) -> String {
+    fn text(phase: Phase, ui_context: UiContext, fields: &[Change]) -> String {
         let status = OperatorStatus::Unknown;
         let (availability, result, source) = (Availability::Available, TurnResult::None, TurnSource::None);
         let summary = Summary { availability, phase, result, source, ui_context, status };
@@ -610,17 +610,17 @@ mod change_tests {
             field("accepting_input", "yes", "no"),
             field("business_state", "working", "awaiting_operator"),
         ];
-        assert_eq!(told(Phase::Unknown, UiContext::ApprovalPrompt, &asks), "working → approval");
+        assert_eq!(text(Phase::Unknown, UiContext::ApprovalPrompt, &asks), "working → approval");
         let answered = [field("phase", "unknown", "active"), field("ui_context", "approval_prompt", "normal_prompt")];
-        assert_eq!(told(Phase::Active, UiContext::NormalPrompt, &answered), "approval → working");
+        assert_eq!(text(Phase::Active, UiContext::NormalPrompt, &answered), "approval → working");
         let ended = [field("phase", "active", "ready"), field("result", "known_failure", "success")];
-        assert_eq!(told(Phase::Ready, UiContext::NormalPrompt, &ended), "working → ready, finished");
+        assert_eq!(text(Phase::Ready, UiContext::NormalPrompt, &ended), "working → ready, finished");
         let comes = [field("availability", "tui_down", "available"), field("accepting_input", "unknown", "yes")];
-        assert_eq!(told(Phase::Ready, UiContext::NormalPrompt, &comes), "gone → ready");
+        assert_eq!(text(Phase::Ready, UiContext::NormalPrompt, &comes), "gone → ready");
         let menu = [field("phase", "ready", "unknown"), field("ui_context", "normal_prompt", "slash_command")];
-        assert_eq!(told(Phase::Unknown, UiContext::SlashCommand, &menu), "ready → unknown, context prompt → slash");
+        assert_eq!(text(Phase::Unknown, UiContext::SlashCommand, &menu), "ready → unknown, context prompt → slash");
         let withdrawn = [field("result", "success", "none")];
-        assert_eq!(told(Phase::Ready, UiContext::NormalPrompt, &withdrawn), "finished withdrawn");
+        assert_eq!(text(Phase::Ready, UiContext::NormalPrompt, &withdrawn), "finished withdrawn");
         let cut_off = [field("availability", "available", "tui_down"), field("result", "success", "none")];
         let (status, source) = (OperatorStatus::TuiDown, TurnSource::SurfaceInference);
         let (availability, phase, ui_context) = (Availability::TuiDown, Phase::Unknown, UiContext::Unknown);
@@ -630,6 +630,6 @@ mod change_tests {
         let said: Vec<String> = changed(&transition).into_iter().map(|changed| changed.text).collect();
         assert_eq!(said, ["unknown → gone", CUT_OFF]);
         let task = [field("status", "waiting_input", "running")];
-        assert_eq!(told(Phase::Active, UiContext::Unknown, &task), "asks → running");
+        assert_eq!(text(Phase::Active, UiContext::Unknown, &task), "asks → running");
     }
 }

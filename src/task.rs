@@ -54,7 +54,7 @@ pub enum Happening {
         #[serde(default, skip_serializing_if = "is_zero")]
         bells: u64,
     },
-    /// It rang so many times since the look before.
+    /// It rang so many times since the poll before.
     Notify { bells: u64 },
     /// It waits for an answer to this prompt.
     Input { prompt: String },

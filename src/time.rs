@@ -218,26 +218,26 @@ mod tests {
     }
 
     /// The time that a clock tells when the wall says what it says, both in seconds.
-    fn told(clock: &mut Clock, wall: i64, elapsed: u64) -> i64 {
+    fn reads(clock: &mut Clock, wall: i64, elapsed: u64) -> i64 {
         clock.at(Timestamp::from_millis(wall * 1000), Span::from_secs(elapsed)).as_millis() / 1000
     }
 
     #[test]
     fn a_wall_clock_that_is_set_back_does_not_stop_the_time() {
         let mut clock = Clock::new(Timestamp::from_millis(100_000_000));
-        assert_eq!(told(&mut clock, 100_010, 10), 100_010);
-        assert_eq!(told(&mut clock, 96_411, 11), 100_011, "set back by an hour");
-        assert_eq!(told(&mut clock, 96_420, 20), 100_020);
-        assert_eq!(told(&mut clock, 100_030, 30), 100_030, "and set right again");
-        assert_eq!(told(&mut clock, 100_030, 31), 100_031, "a second is no step");
+        assert_eq!(reads(&mut clock, 100_010, 10), 100_010);
+        assert_eq!(reads(&mut clock, 96_411, 11), 100_011, "set back by an hour");
+        assert_eq!(reads(&mut clock, 96_420, 20), 100_020);
+        assert_eq!(reads(&mut clock, 100_030, 30), 100_030, "and set right again");
+        assert_eq!(reads(&mut clock, 100_030, 31), 100_031, "a second is no step");
     }
 
     #[test]
     fn a_wall_clock_that_is_ahead_is_followed() {
         let mut clock = Clock::new(Timestamp::from_millis(100_000_000));
-        assert_eq!(told(&mut clock, 107_210, 10), 107_210, "two hours of suspension");
-        assert_eq!(told(&mut clock, 107_220, 20), 107_220);
-        assert_eq!(told(&mut clock, 100_030, 30), 107_230, "set back again");
-        assert_eq!(told(&mut clock, 100_040, 40), 107_240);
+        assert_eq!(reads(&mut clock, 107_210, 10), 107_210, "two hours of suspension");
+        assert_eq!(reads(&mut clock, 107_220, 20), 107_220);
+        assert_eq!(reads(&mut clock, 100_030, 30), 107_230, "set back again");
+        assert_eq!(reads(&mut clock, 100_040, 40), 107_240);
     }
 }

@@ -133,12 +133,12 @@ impl Captures {
             let (server, rows, next) = (self.server.clone(), Arc::clone(&self.rows), self.turn.then());
             let turn = std::mem::replace(&mut self.turn, next);
             self.calls.spawn(async move {
-                let mut look = server.capture_of(&rows, &panes, turn).await?;
+                let mut poll = server.capture_of(&rows, &panes, turn).await?;
                 // What another server shows is not of these panes.
-                if !rows.is_of(&look.instance) {
-                    look.captures.clear();
+                if !rows.is_of(&poll.instance) {
+                    poll.captures.clear();
                 }
-                Ok((panes, look))
+                Ok((panes, poll))
             });
         }
     }
@@ -179,24 +179,24 @@ impl Server {
     /// Lists every pane of the server and captures the given ones, in one process.
     ///
     /// A pane that is gone is in neither list; that is no error.
-    pub async fn look(&self, captures: &[PaneId]) -> Result<Listing, Error> {
+    pub async fn poll(&self, captures: &[PaneId]) -> Result<Listing, Error> {
         self.ask(LookRequest { list: Some(Extent::Whole), captures, known: None }).await
     }
 
     /// The same of a server that was looked at before, with less work for it: of panes in which nothing was printed since then
     /// it is asked what may change without that, and now and then everything.
-    pub async fn look_again(&self, known: &mut KnownRows, captures: &[PaneId]) -> Result<Listing, Error> {
+    pub async fn poll_again(&self, known: &mut KnownRows, captures: &[PaneId]) -> Result<Listing, Error> {
         let extent = known.extent();
         if extent != Extent::Whole {
-            let look = self.ask(LookRequest { list: Some(extent), captures, known: Some(known) }).await?;
-            if !look.is_incomplete {
-                known.learn(&look, extent);
-                return Ok(look);
+            let poll = self.ask(LookRequest { list: Some(extent), captures, known: Some(known) }).await?;
+            if !poll.is_incomplete {
+                known.learn(&poll, extent);
+                return Ok(poll);
             }
         }
-        let look = self.look(captures).await?;
-        known.learn(&look, Extent::Whole);
-        Ok(look)
+        let poll = self.poll(captures).await?;
+        known.learn(&poll, Extent::Whole);
+        Ok(poll)
     }
 
     /// Captures panes without listing the others.
@@ -215,10 +215,10 @@ impl Server {
         let mut calls = self.captures(known, panes, at_once);
         let mut all = Listing { clock: i64::MAX, ..Listing::default() };
         while let Some(answer) = calls.next().await {
-            let (_, look) = answer?;
-            known.learn_captures(&look);
-            all.clock = all.clock.min(look.clock);
-            all.captures.extend(look.captures);
+            let (_, poll) = answer?;
+            known.learn_captures(&poll);
+            all.clock = all.clock.min(poll.clock);
+            all.captures.extend(poll.captures);
         }
         Ok(all)
     }
@@ -235,9 +235,9 @@ impl Server {
     async fn capture_of(&self, rows: &KnownRows, panes: &[PaneId], mut turn: run::InTurn) -> Result<Listing, Error> {
         if panes.len() * ROWS_FOR_FACTS >= rows.len() {
             let list = Some(rows.extent());
-            let look = self.ask_in_turn(LookRequest { list, captures: panes, known: Some(rows) }, turn).await?;
-            if !look.is_incomplete {
-                return Ok(look);
+            let poll = self.ask_in_turn(LookRequest { list, captures: panes, known: Some(rows) }, turn).await?;
+            if !poll.is_incomplete {
+                return Ok(poll);
             }
             turn = run::InTurn::default();
         }
@@ -266,8 +266,8 @@ impl Server {
 
     /// What the `tmux` program on the server's machine says that it is.
     async fn client_version(&self) -> Option<String> {
-        let told = self.run_beside(&["tmux", "-V"]).await.ok()?;
-        Some(harmless(told.trim().trim_start_matches("tmux "))).filter(|version| !version.is_empty())
+        let version = self.run_beside(&["tmux", "-V"]).await.ok()?;
+        Some(harmless(version.trim().trim_start_matches("tmux "))).filter(|version| !version.is_empty())
     }
 
     async fn ask_once(&self, asked: &LookRequest<'_>, turn: run::InTurn) -> Result<Listing, Error> {
@@ -288,12 +288,12 @@ impl Server {
         let words = ["source-file", "-"];
         let output = run::run_in_turn(&self.settings, &self.id, &words, script.into_bytes(), turn).await?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let look = match asked.known {
+        let poll = match asked.known {
             Some(known) => Listing::parse_with(&text, nonce.as_str(), known, asked.list),
             None => Listing::parse(&text, nonce.as_str()),
         };
-        match look {
-            Ok(look) => Ok(look),
+        match poll {
+            Ok(poll) => Ok(poll),
             Err(Error::TooOld { found, .. }) => Err(Error::TooOld { found, host: self.id.host.clone() }),
             // What tmux or ssh said on standard error explains better what is wrong than what was not printed.
             Err(error) => Err(self.explain(&output, error)),
@@ -306,7 +306,7 @@ impl Server {
 
     /// Runs a program of constant words on the machine that the server is on, and returns what it printed.
     ///
-    /// For what tmux itself does not tell (`ps`). Fails like a look does; a program that says no is a failure.
+    /// For what tmux itself does not tell (`ps`). Fails like a poll does; a program that says no is a failure.
     pub(crate) async fn run_beside(&self, words: &[&str]) -> Result<String, Error> {
         Ok(String::from_utf8_lossy(&self.print_beside(words, Vec::new()).await?).into_owned())
     }

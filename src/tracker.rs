@@ -9,7 +9,7 @@
 //! - `ages` holds since when each part of the state is as it is, and `unwatched` which of these ages survive a gap in polling.
 //! - `lifecycle` is readiness, completion and their timers.
 //! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them. Most run only in
-//!   the time that looks cover.
+//!   the time that polls cover.
 //! - `publish` makes the published state, with or without a readable screen, and what the operator has to do about it.
 //! - `events` names what changed between two assessments.
 
@@ -67,8 +67,8 @@ pub enum Observation<'a> {
 }
 
 impl Observation<'_> {
-    /// Whether it comes from a successful look.
-    const fn is_look(&self) -> bool {
+    /// Whether it comes from a successful poll.
+    const fn is_poll(&self) -> bool {
         use Observation::{Gone, NoProfile, Read, TuiDown, Unchanged};
         matches!(self, Read { .. } | Unchanged | TuiDown | NoProfile { .. } | Gone(_))
     }
@@ -164,10 +164,10 @@ pub struct Tracker {
     shown: AgentFacts,
     observed_at: Timestamp,
     now: Timestamp,
-    /// Since when nothing was printed, as of the last look.
+    /// Since when nothing was printed, as of the last poll.
     #[serde(skip)]
     printed_until: Option<Timestamp>,
-    /// Until when the ages were followed that are remembered, as long as no look has confirmed them.
+    /// Until when the ages were followed that are remembered, as long as no poll has confirmed them.
     followed_until: Option<Timestamp>,
     /// Until when looks that find nothing new change nothing; `None` where each one may.
     #[serde(skip)]
@@ -210,7 +210,7 @@ impl Tracker {
         tracker
     }
 
-    /// Continues from earlier knowledge. `reading` is the reading of the screen at that time. A change that the next look
+    /// Continues from earlier knowledge. `reading` is the reading of the screen at that time. A change that the next poll
     /// finds is a transition; nothing is made up for the time in between.
     pub fn remember(&mut self, known: &TerminalHistory, reading: Option<&Classification>, temporal: Temporal) {
         let state = &known.state;
@@ -239,7 +239,7 @@ impl Tracker {
         self.now = now;
         let mut next = self.published.clone();
         let mut notes = Vec::new();
-        let (is_look, is_unchanged) = (observation.is_look(), matches!(observation, Observation::Unchanged));
+        let (is_poll, is_unchanged) = (observation.is_poll(), matches!(observation, Observation::Unchanged));
         match observation {
             Observation::Read { reading, temporal, resized } => {
                 self.observed(now);
@@ -273,8 +273,8 @@ impl Tracker {
             }
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
-        // What the first look after a gap finds began unseen, and so did what only time tells of it.
-        let is_found = is_look && self.turn.coverage.is_after_gap();
+        // What the first poll after a gap finds began unseen, and so did what only time tells of it.
+        let is_found = is_poll && self.turn.coverage.is_after_gap();
         let unseen = is_found || self.turn.is_unwatched();
         let reading =
             self.last_reading.as_ref().filter(|_| is_found && next.diagnostics.process_state == ProcessState::TuiUp);
@@ -286,14 +286,14 @@ impl Tracker {
         transition
     }
 
-    /// Handles a look without news if it changes nothing; returns `false` if it must be handled as
+    /// Handles a poll without news if it changes nothing; returns `false` if it must be handled as
     /// [`Observation::Unchanged`].
     pub fn passes(&mut self, now: Timestamp) -> bool {
         let rests = self.rests_until.is_some_and(|until| (self.now..until).contains(&now));
         let passes = rests && self.turn.coverage.goes_on(now);
         if passes {
             (self.now, self.observed_at) = (now, now);
-            self.turn.looked(now);
+            self.turn.polled(now);
         }
         passes
     }
@@ -304,12 +304,12 @@ impl Tracker {
         self.record = reading;
     }
 
-    /// Stores since when nothing was printed in the terminal, as of the next look.
+    /// Stores since when nothing was printed in the terminal, as of the next poll.
     pub fn printed_until(&mut self, at: Option<Timestamp>) {
         self.printed_until = at;
     }
 
-    /// Whether the last look read a screen, so that one without changes needs no reading again.
+    /// Whether the last poll read a screen, so that one without changes needs no reading again.
     pub fn is_reading(&self) -> bool {
         self.last_reading.is_some() && self.published.diagnostics.process_state == ProcessState::TuiUp
     }
@@ -387,7 +387,7 @@ impl Tracker {
     fn observed(&mut self, now: Timestamp) {
         self.observed_at = now;
         self.failing = None;
-        self.turn.looked(now);
+        self.turn.polled(now);
     }
 
     /// A screen was read.
@@ -547,7 +547,7 @@ impl Tracker {
     ) -> Option<Transition> {
         self.lifecycle.update(&next, &self.turn, &self.settings, now);
         next.assessment.anomalies = self.anomalies();
-        // Most looks find what they found before, and hashing is most of what such a look would cost.
+        // Most looks find what they found before, and hashing is most of what such a poll would cost.
         let signature = if next == self.published { self.signature } else { next.signature() };
         // A recovery resets stability whatever it changes (SPEC §7).
         if !notes.is_empty() || signature != self.signature {

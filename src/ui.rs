@@ -50,7 +50,7 @@ pub use lists::{Decision, decided};
 pub use overlay::Waiting;
 pub use table::{COLUMNS, Column, ShownOn};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
-pub use toast::{Topic, told};
+pub use toast::{Topic, outcome_text};
 pub use today::TotalsWords;
 
 use crate::config::Template;
@@ -388,9 +388,9 @@ impl Ui {
     /// Tells the operator, once in all its starts, how the dashboard calls.
     pub fn introduce(&mut self, now: Timestamp) {
         if !std::mem::replace(&mut self.introduced, true) {
-            let told = "when an agent begins to wait for you, the terminal's bell rings once, and its title says how many \
+            let hint = "when an agent begins to wait for you, the terminal's bell rings once, and its title says how many \
                         wait; `fleetwatch setup` and [ui] change that";
-            self.notify(Status::Ready, told.to_owned(), now);
+            self.notify(Status::Ready, hint.to_owned(), now);
         }
     }
 

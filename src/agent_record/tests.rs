@@ -20,21 +20,21 @@ fn source(tool: &str, part: &str) -> AgentRecordSource {
 }
 
 /// What a record says after each line in which that changes: of the turn, and of the last result.
-fn told(source: &AgentRecordSource, file: &str) -> (Vec<String>, AgentRecordReader) {
+fn reported(source: &AgentRecordSource, file: &str) -> (Vec<String>, AgentRecordReader) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records").join(file);
     let mut reader = AgentRecordReader::new(false);
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for line in std::fs::read_to_string(path).unwrap().lines() {
         reader.read(source, &serde_json::from_str(line).unwrap(), LATER);
         let Some(reading) = reader.reading() else { continue };
         let turn = reading.turn.as_ref().map(|turn| format!("{} at {}", turn.phase, turn.at));
         let result = reading.result.as_ref().map(|result| format!("{} at {}", result.result, result.at));
         let now = [turn, result].into_iter().flatten().collect::<Vec<_>>().join(", ");
-        if told.last() != Some(&now) {
-            told.push(now);
+        if reported.last() != Some(&now) {
+            reported.push(now);
         }
     }
-    (told, reader)
+    (reported, reader)
 }
 
 /// What lines say, `>` before a prompt, `*` before a call and `|` before what a tool gave back.
@@ -108,10 +108,10 @@ fn a_record_tells_who_said_what() {
 #[test]
 fn turns_of_codex_begin_and_end_in_its_rollout() {
     for file in ["codex-0.169.0.jsonl", "codex-0.116.0.jsonl"] {
-        let (told, reader) = told(&source("codex", "rollout"), file);
+        let (reported, reader) = reported(&source("codex", "rollout"), file);
         let reading = reader.reading().unwrap();
         assert_eq!(reading.turn.as_ref().map(|turn| (turn.phase, turn.marks_turns)), Some((RecordedPhase::Idle, true)));
-        assert!(told.iter().any(|told| told.starts_with("active")), "{told:?}");
+        assert!(reported.iter().any(|reported| reported.starts_with("active")), "{reported:?}");
         assert!(reading.facts.text(FactName::Model).unwrap().starts_with("gpt-5"));
         assert_eq!(reading.facts.count(FactName::ContextLimit), Some(258_400));
         assert!(reading.facts.text(FactName::LastPrompt).is_some() && reading.facts.text(FactName::Session).is_some());
@@ -159,8 +159,8 @@ fn claude_says_what_it_does_in_one_file_and_how_it_ended_in_another() {
     assert_eq!(phase(json!({"pid": 7, "sessionId": "s", "status": {"busy": true}})), None);
 
     let transcript = source("claude", "{session}");
-    let (told, reader) = told(&transcript, "claude-2.1.197.jsonl");
-    assert!(told.iter().any(|told| told.starts_with("success")), "{told:?}");
+    let (reported, reader) = reported(&transcript, "claude-2.1.197.jsonl");
+    assert!(reported.iter().any(|reported| reported.starts_with("success")), "{reported:?}");
     let facts = &reader.reading().unwrap().facts;
     assert_eq!(facts.text(FactName::Branch), Some("main"));
     assert!(facts.text(FactName::Model).unwrap().starts_with("claude-"));
@@ -242,8 +242,8 @@ fn an_answer_in_several_lines_is_counted_once() {
 
 #[test]
 fn copilot_says_that_it_asks() {
-    let (told, reader) = told(&source("copilot", "inuse"), "copilot-1.0.102.jsonl");
-    assert!(told.iter().any(|told| told.starts_with("active")), "{told:?}");
+    let (reported, reader) = reported(&source("copilot", "inuse"), "copilot-1.0.102.jsonl");
+    assert!(reported.iter().any(|reported| reported.starts_with("active")), "{reported:?}");
     let reading = reader.reading().unwrap();
     assert_eq!(reading.facts.text(FactName::Model), Some("mock-1"));
     assert!(!reading.turn.as_ref().unwrap().marks_turns);
@@ -290,7 +290,7 @@ fn plans_are_read_however_agents_call_their_steps() {
     assert_eq!(plan("codex", "rollout", update), wanted);
     let part = json!({"functionCall": {"name": "todo_write", "args": {"todos": todos("content")}}});
     assert_eq!(plan("qwen", "{session}.jsonl", json!({"type": "assistant", "message": {"parts": [part]}})), wanted);
-    let (_, reader) = told(&source("gemini", "chats"), "gemini-0.61.0.jsonl");
+    let (_, reader) = reported(&source("gemini", "chats"), "gemini-0.61.0.jsonl");
     let plan = reader.reading().unwrap().facts.plan().unwrap();
     assert_eq!((plan.done, plan.of, plan.doing.as_deref()), (1, 3, Some("two")));
 }
@@ -380,8 +380,8 @@ fn a_summary_that_was_tampered_with_does_no_harm() {
         json!({ "model": fact(json!("a\u{1b}[2Jb")), "tokens_in": fact(json!("many")), "branch": fact(json!(1)) });
     let reader = AgentRecordReader::from_summary(&json!({ "reading": { "facts": facts }, "is_understood": true }), now);
     let reading = reader.as_ref().and_then(AgentRecordReader::reading).unwrap();
-    let told: Vec<_> = reading.facts.iter().map(|(name, fact)| (name, fact.value.to_string(), fact.at)).collect();
-    assert_eq!(told, [(FactName::Model, "a[2Jb".to_owned(), now)]);
+    let reported: Vec<_> = reading.facts.iter().map(|(name, fact)| (name, fact.value.to_string(), fact.at)).collect();
+    assert_eq!(reported, [(FactName::Model, "a[2Jb".to_owned(), now)]);
     for other in [json!(null), json!("x"), json!({ "reading": 1 }), json!([])] {
         assert!(AgentRecordReader::from_summary(&other, now).is_none(), "{other}");
     }

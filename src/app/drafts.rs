@@ -47,8 +47,8 @@ impl App {
         };
         let names: Vec<&str> = found.iter().filter_map(name).collect();
         if !names.is_empty() {
-            let told = format!("drafts restored: {}", names.join(", "));
-            self.ui.notify(Status::Ready, told, poll::now());
+            let message = format!("drafts restored: {}", names.join(", "));
+            self.ui.notify(Status::Ready, message, poll::now());
         }
     }
 

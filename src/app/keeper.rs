@@ -31,13 +31,13 @@ pub(super) struct Keeper<T> {
     writing: Option<JoinHandle<()>>,
     /// Why the last one was not written, until that is seen.
     failed: Arc<Mutex<Option<io::Error>>>,
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
     /// A keeper of something that is written already.
     pub(super) fn new(kept: T) -> Self {
-        Self { kept: Some(kept), due: None, writing: None, failed: Arc::default(), is_told: false }
+        Self { kept: Some(kept), due: None, writing: None, failed: Arc::default(), is_reported: false }
     }
 
     /// Takes in what there is at a time, and writes it once it is due. Gives why it cannot be written, once.
@@ -51,7 +51,7 @@ impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
         if failed.is_some() {
             self.due = Some(at + AGAIN);
         }
-        let trouble = failed.filter(|_| !std::mem::replace(&mut self.is_told, true));
+        let trouble = failed.filter(|_| !std::mem::replace(&mut self.is_reported, true));
         if self.kept.as_ref() == Some(&now) {
             self.due = None;
             return trouble;
@@ -260,7 +260,7 @@ mod tests {
         let mut keeper = Keeper::new(0);
         let (writes, seen) = std::sync::mpsc::channel();
         let mut at = Instant::now();
-        let mut told = Vec::new();
+        let mut troubles = Vec::new();
         // Seen; failed; told and waited; failed again; waited; written.
         for fails in [true, true, true, true, true, false, false] {
             let writes = writes.clone();
@@ -268,14 +268,14 @@ mod tests {
                 writes.send(*value).map_err(io::Error::other)?;
                 if fails { Err(io::Error::other("full")) } else { Ok(()) }
             };
-            told.extend(keeper.follow(1, at, write).map(|error| (at, error.to_string())));
+            troubles.extend(keeper.follow(1, at, write).map(|error| (at, error.to_string())));
             if let Some(writing) = keeper.writing.take() {
                 writing.await.unwrap();
             }
             at += AGAIN;
         }
         drop(writes);
-        assert!(matches!(&told[..], [(_, why)] if why == "full"), "{told:?}");
+        assert!(matches!(&troubles[..], [(_, why)] if why == "full"), "{troubles:?}");
         assert_eq!(seen.iter().collect::<Vec<_>>(), [1, 1, 1]);
         assert_eq!(keeper.kept, Some(1));
     }

@@ -143,9 +143,9 @@ impl App {
         if let LendPurpose::Edit(draft) = purpose
             && let Some(path) = draft.keep_if_changed()
         {
-            let told = format!("the unsent prompt is kept in {}", path.display());
+            let message = format!("the unsent prompt is kept in {}", path.display());
             // The terminal may be gone, and then nobody is left to be told.
-            let _ = writeln!(io::stderr(), "warning: {}", harmless(&told));
+            let _ = writeln!(io::stderr(), "warning: {}", harmless(&message));
         }
     }
 

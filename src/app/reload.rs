@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-use super::{App, look};
+use super::{App, appearance};
 use crate::config::{Config, ConfigError};
 use crate::fleet::ServerId;
 use crate::poll;
@@ -49,7 +49,7 @@ impl LoadSource {
 
     /// Where the operator's own `keymap.toml` and `themes/` may be: beside the candidates, in their order.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
-        look::beside(&self.candidates)
+        appearance::beside(&self.candidates)
     }
 }
 
@@ -115,7 +115,7 @@ impl FileWatch {
 fn stamps(source: &LoadSource, host_files: &[PathBuf], theme: &str) -> Stamps {
     let own = [PathBuf::from("keymap.toml"), PathBuf::from("themes").join(format!("{theme}.toml"))];
     let beside = source.directories();
-    let looks = beside.iter().flat_map(|directory| own.iter().map(|name| directory.join(name)));
+    let appearances = beside.iter().flat_map(|directory| own.iter().map(|name| directory.join(name)));
     let profiles = beside.iter().flat_map(|directory| std::fs::read_dir(directory.join(PROFILES)).ok());
     let profiles = profiles.flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let stamp = |path: &Path| {
@@ -123,7 +123,7 @@ fn stamps(source: &LoadSource, host_files: &[PathBuf], theme: &str) -> Stamps {
         Some((metadata.modified().ok()?, metadata.len()))
     };
     let stamped = |path: PathBuf| (path.clone(), stamp(&path));
-    source.candidates.iter().chain(host_files).cloned().chain(looks).chain(profiles).map(stamped).collect()
+    source.candidates.iter().chain(host_files).cloned().chain(appearances).chain(profiles).map(stamped).collect()
 }
 
 /// Those of the operator's profiles.
@@ -143,7 +143,7 @@ impl App {
     /// Reads configuration, profiles, keymap and theme again.
     pub(super) fn reload(&mut self) {
         let before = stamps(&self.watch.source, &self.watch.host_files, &self.config.ui.theme);
-        let (config, profiles, look) =
+        let (config, profiles, appearance) =
             (self.config.clone(), self.engine.settings().profiles.clone(), self.ui.options().clone());
         let mut later = Vec::new();
         let mut faults: Vec<(Topic, String)> = Vec::new();
@@ -156,7 +156,7 @@ impl App {
             Err(fault) => faults.push((Topic::Config, fault)),
         }
         let directories = self.watch.source.directories();
-        let (options, wrong) = look::options_again(&self.config.ui, &directories, self.ui.options());
+        let (options, wrong) = appearance::options_again(&self.config.ui, &directories, self.ui.options());
         let (templates, afar) = (self.config.templates.clone(), self.is_remote());
         self.ui.set_options(UiOptions { templates, afar, ..options });
         let wrong = wrong.into_iter().flatten();
@@ -165,7 +165,7 @@ impl App {
         self.watch.note(before, &self.config.ui.theme);
         let changed = config != self.config
             || !Arc::ptr_eq(&profiles, &self.engine.settings().profiles)
-            || look != *self.ui.options();
+            || appearance != *self.ui.options();
         self.tell_of_reload(changed, &later, faults);
     }
 

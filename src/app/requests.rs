@@ -113,11 +113,11 @@ impl App {
 
     fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), AppError> {
         let Some(clip) = clip(self.engine.fleet(), key, what) else {
-            let told = match what {
+            let message = match what {
                 Copied::Dialog => "no dialog waits there, so nothing was copied",
                 Copied::Name | Copied::Transcript => "there is nothing to copy",
             };
-            self.ui.notify_about(Topic::Clipboard, Status::Ready, told.to_owned(), poll::now());
+            self.ui.notify_about(Topic::Clipboard, Status::Ready, message.to_owned(), poll::now());
             return Ok(());
         };
         self.tty.copy(&clip.text)?;
@@ -132,8 +132,8 @@ impl App {
             }
         };
         self.actors.work(clipboard, move |app, clipboard| {
-            let (status, told) = told(&clip, clipboard.as_ref());
-            app.ui.notify_about(Topic::Clipboard, status, told, poll::now());
+            let (status, message) = message(&clip, clipboard.as_ref());
+            app.ui.notify_about(Topic::Clipboard, status, message, poll::now());
             Ok(())
         });
         Ok(())
@@ -191,8 +191,8 @@ impl App {
         let path = self.history.path().map(ToOwned::to_owned);
         let work = tokio::task::spawn_blocking(move || {
             let path = path.ok_or_else(|| "no history is kept, so there is no place for notes".to_owned())?;
-            let (now, told) = (poll::now(), |trouble: Trouble| trouble.to_string());
-            Notes::open(&path, now).map_err(told)?.keep(&kept, &name, now).map_err(told)
+            let (now, message) = (poll::now(), |trouble: Trouble| trouble.to_string());
+            Notes::open(&path, now).map_err(message)?.keep(&kept, &name, now).map_err(message)
         });
         self.actors.work(work, |app, kept| {
             if let Err(why) = kept.unwrap_or_else(|error| Err(error.to_string())) {
@@ -224,12 +224,12 @@ impl App {
                 Server::new(of.server.clone(), tmux)?.kill_task(&of, window).await
             };
             self.actors.work(kill, move |app, killed| {
-                let (status, told) = match killed {
+                let (status, message) = match killed {
                     Ok(true) => (Status::Finished, format!("{name} was {}", if ended { "removed" } else { "ended" })),
                     Ok(false) => (Status::Error, format!("{name} is gone already")),
                     Err(error) => (Status::Error, format!("{name}: {error}")),
                 };
-                app.tell_of_task(key, status, told)
+                app.tell_of_task(key, status, message)
             });
         }
     }
@@ -242,18 +242,18 @@ impl App {
             Server::new(of.server.clone(), tmux)?.begin_again(&of, window, None, poll::now().as_millis()).await
         };
         self.actors.work(begin, move |app, begun| {
-            let (status, told) = match begun {
+            let (status, message) = match begun {
                 Ok(Start::Begun(_)) => (Status::Finished, format!("{name} runs again")),
                 Ok(Start::Overtaken) => (Status::Error, format!("{name} runs again already, or is gone")),
                 Err(error) => (Status::Error, format!("{name}: {error}")),
             };
-            app.tell_of_task(key, status, told)
+            app.tell_of_task(key, status, message)
         });
     }
 
-    fn tell_of_task(&mut self, key: TerminalKey, status: Status, told: String) -> Result<(), AppError> {
+    fn tell_of_task(&mut self, key: TerminalKey, status: Status, message: String) -> Result<(), AppError> {
         self.engine.wake(&key.server);
-        self.ui.notify_about(Topic::Task(key), status, told, poll::now());
+        self.ui.notify_about(Topic::Task(key), status, message, poll::now());
         Ok(())
     }
 
@@ -290,7 +290,7 @@ impl App {
             .tasks
             .into_iter()
             .any(|task| task.key.server == server && task.session == session && task.registration.at().is_some());
-        let told = match (adopt, run) {
+        let message = match (adopt, run) {
             (true, _) => "is a task session now",
             (false, true) => "is no longer a task session, but what `fleetwatch run` started stays a task",
             (false, false) => "is no longer a task session",
@@ -298,7 +298,7 @@ impl App {
         let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
         let (name, action) = (session.clone(), OperatorAction::of_word(action));
         self.history.record(Record::Action { key: None, name, at: poll::now(), action });
-        self.ui.notify(Status::Finished, format!("{session} {told}"), poll::now());
+        self.ui.notify(Status::Finished, format!("{session} {message}"), poll::now());
         self.engine.wake(&server);
         if !adopt {
             let tmux = self.tmux();
@@ -322,9 +322,9 @@ impl App {
             batch.events.iter().filter(|event| event.happening != ours && !is_muted(&event.key)).collect();
         events.sort_by_key(|event| event.happening.level());
         for event in events {
-            let told = format!("{} {}", event.id, event.happening.text());
+            let message = format!("{} {}", event.id, event.happening.text());
             let topic = Topic::Event(event.key.clone());
-            self.ui.notify_about(topic, event.happening.as_status(), told, now);
+            self.ui.notify_about(topic, event.happening.as_status(), message, now);
         }
     }
 
@@ -352,14 +352,14 @@ impl App {
                 Decision::Dismiss => outbox.dismiss(id, now),
             },
             move |app, done| {
-                let (status, told) = match done {
+                let (status, message) = match done {
                     Ok(Decided::Dismissed) => (Status::Finished, decided(id, decision, None)),
                     Ok(Decided::Resent(next)) => (Status::Finished, decided(id, decision, Some(next))),
                     Ok(Decided::NotOpen(state)) => (Status::Error, format!("message {} is already {state}", id.0)),
                     Ok(Decided::Missing) => (Status::Error, format!("message {} no longer exists", id.0)),
                     Err(trouble) => (Status::Error, format!("message {} was not changed: {trouble}", id.0)),
                 };
-                app.ui.notify(status, told, poll::now());
+                app.ui.notify(status, message, poll::now());
             },
         );
     }
@@ -451,10 +451,10 @@ impl App {
     /// What still waits when the dashboard is left, in words.
     pub(super) fn still_waiting(&self) -> Vec<String> {
         let waiting = self.follow_ups.values().filter(|it| it.recipient.is_some() && waits(it));
-        let told = |it: &Intent| {
-            format!("a prompt is queued for {}, and whoever watches next sends it: {}", it.target, it.told())
+        let message = |it: &Intent| {
+            format!("a prompt is queued for {}, and whoever watches next sends it: {}", it.target, it.message_text())
         };
-        waiting.map(told).collect()
+        waiting.map(message).collect()
     }
 }
 
@@ -465,12 +465,12 @@ pub(super) fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
         (alive, 0) => format!("{}: {alive} alive", session.name),
         (alive, dead) => format!("{}: {alive} alive, {dead} ended", session.name),
     };
-    let told = format!("task sessions from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
+    let message = format!("task sessions from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
     let only_ended = sessions.iter().any(|session| session.alive == 0);
     match prune.filter(|_| only_ended) {
-        Some(key) => format!("{told}; {key} removes what has ended"),
-        None if only_ended => format!("{told}; `fleetwatch tasks prune` removes what has ended"),
-        None => told,
+        Some(key) => format!("{message}; {key} removes what has ended"),
+        None if only_ended => format!("{message}; `fleetwatch tasks prune` removes what has ended"),
+        None => message,
     }
 }
 
@@ -511,7 +511,7 @@ pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Cli
 
 /// What to tell of a text that was handed to the terminal. No terminal says whether it did what it was asked for, and tmux
 /// mostly does not; what is known to be dropped is not called copied.
-pub(super) fn told(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error>>) -> (Status, String) {
+pub(super) fn message(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error>>) -> (Status, String) {
     let cut = if clip.cut { "; its beginning was left out, because it is too long" } else { "" };
     let text = format!("{} characters{cut}", clip.text.chars().count());
     match clipboard {

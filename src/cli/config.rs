@@ -155,7 +155,7 @@ fn of_file(kind: FileKind, path: &Path) -> Vec<Failure> {
         let missed = fault.what.strip_prefix("no row is called `").and_then(|rest| rest.strip_suffix('`'));
         missed.is_none_or(|name| !keys.contains(name))
     });
-    let told = |Fault { at, what, hint }: Fault| {
+    let as_text = |Fault { at, what, hint }: Fault| {
         let place =
             at.map(|at| Position::of_byte(&text, at)).map(|Position { line, column }| format!("{line}:{column}:"));
         let failure = Failure::usage(format!("{}:{} {what}", path.display(), place.unwrap_or_default()));
@@ -164,7 +164,7 @@ fn of_file(kind: FileKind, path: &Path) -> Vec<Failure> {
             None => failure,
         }
     };
-    faults.into_iter().map(told).collect()
+    faults.into_iter().map(as_text).collect()
 }
 
 /// The fault at which the reader of such a file stops.

@@ -44,7 +44,7 @@ pub async fn run(options: &GlobalOptions) -> Done {
     done
 }
 
-/// The dashboard of another machine: its looks are those of this one, and what is watched stays what was found there.
+/// The dashboard of another machine: its polls are those of this one, and what is watched stays what was found there.
 fn afar(watched: Watched, options: &GlobalOptions) -> Settings {
     let (options, servers) = (options.clone(), watched.servers.clone());
     let (own, kept) = (options.clone(), watched.loaded.config.clone());
@@ -62,7 +62,7 @@ fn afar(watched: Watched, options: &GlobalOptions) -> Settings {
     }
 }
 
-/// Opens the dashboard on one server with a configuration of its own; only its looks are the user's.
+/// Opens the dashboard on one server with a configuration of its own; only its polls are the user's.
 ///
 /// # Errors
 /// The user's configuration or a profile is wrong, or there is no terminal to draw on.

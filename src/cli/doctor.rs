@@ -122,9 +122,9 @@ impl Finding {
 pub(super) fn tmux_version() -> Result<String, Failure> {
     match Command::new("tmux").arg("-V").output() {
         Ok(output) if output.status.success() => {
-            let told = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            match tmux::check_version(told.trim_start_matches("tmux ")) {
-                Ok(()) => Ok(told),
+            let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            match tmux::check_version(text.trim_start_matches("tmux ")) {
+                Ok(()) => Ok(text),
                 Err(error) => Err(Failure::refused(&error)
                     .hint("install tmux 3.2 or newer and make sure that it comes first in the PATH")),
             }
@@ -273,23 +273,23 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     let view = survey.fleet.view(survey.now);
     let terminals: Vec<&str> = view.terminals.iter().map(|one| one.state.terminal.id.as_str()).collect();
     let tasks: Vec<&str> = view.tasks.iter().map(|one| one.id.as_str()).collect();
-    let told: Vec<String> = [(terminals, "terminal"), (tasks, "task")]
+    let text: Vec<String> = [(terminals, "terminal"), (tasks, "task")]
         .iter()
         .filter(|(names, _)| !names.is_empty())
         .map(|(names, noun)| format!("{}: {}", count(names.len(), noun), names.join(", ")))
         .collect();
-    let found = if told.is_empty() {
+    let found = if text.is_empty() {
         let remedy = "start an agent in a pane, or name panes with [[terminal]] in the configuration";
         Finding::notice("watched", "no pane runs a known agent", Some(remedy))
     } else {
-        Finding::good("watched", told.join("; "))
+        Finding::good("watched", text.join("; "))
     };
     let agents = view.terminals.iter().filter(|one| !one.state.has_ended());
     let agents: Vec<&Terminal> = agents.copied().collect();
     // Agents of a kind of which the same is to be said are told together.
-    let mut told: BTreeMap<(&str, String), Vec<&Terminal>> = BTreeMap::new();
+    let mut text: BTreeMap<(&str, String), Vec<&Terminal>> = BTreeMap::new();
     for agent in &agents {
-        told.entry((&agent.state.terminal.tool, record(agent, watched))).or_default().push(agent);
+        text.entry((&agent.state.terminal.tool, record(agent, watched))).or_default().push(agent);
     }
     let finding = |((tool, what), alike): ((&str, String), Vec<&Terminal>)| {
         let names: Vec<&str> = alike.iter().map(|agent| agent.state.terminal.id.as_str()).collect();
@@ -298,7 +298,7 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
         let tells = if shown.is_empty() { String::new() } else { format!("; the screen shows {}", shown.join(", ")) };
         Finding::good("record", format!("{tool} ({}): {what}{tells}", names.join(", ")))
     };
-    let records = told.into_iter().map(finding);
+    let records = text.into_iter().map(finding);
     let poll = &watched.settings.poll;
     let refusals = join_all(agents.iter().filter(|_| poll.git).map(|agent| refusal(agent, &poll.tmux))).await;
     std::iter::once(found).chain(records).chain(refusals.into_iter().flatten()).collect()
@@ -339,16 +339,16 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
 async fn ask(watched: &Watched, id: &ServerId) -> Result<ServerAnswer, tmux::Error> {
     let server = watched.server(id)?;
     let start = Instant::now();
-    server.look(&[]).await?;
+    server.poll(&[]).await?;
     let first = start.elapsed();
     let (start, asked_at) = (Instant::now(), poll::now());
-    let look = server.look(&[]).await?;
+    let poll = server.poll(&[]).await?;
     let next = start.elapsed();
     // The server tells whole seconds, of some moment between the question and the answer.
-    let (clock, asked, answered) = (look.clock, asked_at.as_millis() / 1000, poll::now().as_millis() / 1000);
+    let (clock, asked, answered) = (poll.clock, asked_at.as_millis() / 1000, poll::now().as_millis() / 1000);
     let ahead = if clock > answered { clock - answered } else { (clock - asked).min(0) };
     let connection = server.connection();
-    Ok(ServerAnswer { panes: look.panes.len(), version: look.version, first, next, ahead, connection })
+    Ok(ServerAnswer { panes: poll.panes.len(), version: poll.version, first, next, ahead, connection })
 }
 
 /// What a server answered. One that does not run keeps nobody from watching the others.
@@ -356,7 +356,7 @@ fn server_finding(server: &ServerId, answer: &Result<ServerAnswer, tmux::Error>,
     let is_default = *server == ServerId::default();
     let name = if is_default { "the default server".to_owned() } else { server.to_string() };
     let error = match answer {
-        Ok(answer) => return Finding::good("server", format!("{name} answers {}", answer.told())),
+        Ok(answer) => return Finding::good("server", format!("{name} answers {}", answer.text())),
         Err(error) => error,
     };
     let what = match error {
@@ -378,16 +378,16 @@ fn server_finding(server: &ServerId, answer: &Result<ServerAnswer, tmux::Error>,
 
 impl ServerAnswer {
     /// What was found out of the server. A clock that goes otherwise is told for people: no state rests on it.
-    fn told(&self) -> String {
+    fn text(&self) -> String {
         let ServerAnswer { panes, version, first, next, ahead, connection } = self;
-        let mut told = format!("within {}, with {} in tmux {version}", millis(*next), count(*panes, "pane"));
-        let Some(connection) = connection else { return told };
-        let _ = write!(told, "; the first call took {}; {connection}", millis(*first));
+        let mut text = format!("within {}, with {} in tmux {version}", millis(*next), count(*panes, "pane"));
+        let Some(connection) = connection else { return text };
+        let _ = write!(text, "; the first call took {}; {connection}", millis(*first));
         if *ahead != 0 {
             let way = if *ahead > 0 { "ahead of" } else { "behind" };
-            let _ = write!(told, "; its clock is {} s {way} ours, which changes no state", ahead.abs());
+            let _ = write!(text, "; its clock is {} s {way} ours, which changes no state", ahead.abs());
         }
-        told
+        text
     }
 }
 
@@ -451,12 +451,12 @@ fn chosen() -> Vec<Finding> {
             return vec![Finding::notice("tasks", error.to_string(), Some(remedy))];
         }
     };
-    let told = |chosen: &AdoptedSession| {
+    let text = |chosen: &AdoptedSession| {
         let host = if chosen.host.is_empty() { String::new() } else { format!("{}:", chosen.host) };
         let (socket, session) = (&chosen.socket, &chosen.session);
         Finding::good("tasks", format!("on {host}{socket}, session {session} is a task session by your choice"))
     };
-    adopted.iter().map(told).collect()
+    adopted.iter().map(text).collect()
 }
 
 /// A finding for each session in which something is set; with `clean`, what was left behind is removed first.

@@ -164,8 +164,8 @@ struct Unwatched {
 async fn unwatched(target: &str, watched: &Watched) -> Option<Unwatched> {
     for id in &watched.servers {
         let Ok(server) = watched.server(id) else { continue };
-        let Ok(look) = server.look(&[]).await else { continue };
-        let Some(pane) = look.panes.iter().find(|pane| target::names_pane(target, pane.id, &pane.place)) else {
+        let Ok(listing) = server.poll(&[]).await else { continue };
+        let Some(pane) = listing.panes.iter().find(|pane| target::names_pane(target, pane.id, &pane.place)) else {
             continue;
         };
         let (place, number) = (pane.place.target(), pane.id);
@@ -178,14 +178,14 @@ async fn unwatched(target: &str, watched: &Watched) -> Option<Unwatched> {
             return Some(Unwatched { agent: None, why });
         }
         let found = process::under(&server, vec![pane.pid], Thoroughness::All).await;
-        let told = match found.as_ref().map(|found| found.get(&pane.pid).map(Vec::as_slice).unwrap_or_default()) {
+        let found_text = match found.as_ref().map(|found| found.get(&pane.pid).map(Vec::as_slice).unwrap_or_default()) {
             Ok([]) => format!("tmux names its command `{}`", pane.facts.command),
             Ok(processes) => format!("its processes are {}", list(processes)),
             Err(error) => {
                 format!("tmux names its command `{}`, and its processes are not known: {error}", pane.facts.command)
             }
         };
-        let why = Failure::refused(format!("pane {number} ({place}) runs no known agent: {told}")).hint(format!(
+        let why = Failure::refused(format!("pane {number} ({place}) runs no known agent: {found_text}")).hint(format!(
             "if one of them is an agent, a [[terminal]] with `session = \"{}\"` and `tool` in the configuration says so, or \
              `processes` of a profile of your own; `fleetwatch profiles list` lists the known agents",
             pane.place.session

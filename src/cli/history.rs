@@ -225,9 +225,9 @@ const PAGE: u32 = 500;
 fn print_sentences(reader: &mut Reader, mut filter: RecordFilter) -> Done {
     let most = filter.limit.map_or(usize::MAX, |limit| limit as usize);
     filter.limit = Some(PAGE);
-    let mut told: Vec<(Stored, Sentence)> = Vec::new();
+    let mut entries: Vec<(Stored, Sentence)> = Vec::new();
     let mut is_blank = true;
-    while told.len() < most {
+    while entries.len() < most {
         let page = reader.records(&filter)?;
         let Some(oldest) = page.first() else { break };
         (filter.before, is_blank) = (Some(oldest.id), false);
@@ -235,19 +235,19 @@ fn print_sentences(reader: &mut Reader, mut filter: RecordFilter) -> Done {
             let sentence = record.body.sentence(&harmless(&record.name))?;
             Some((record, sentence))
         });
-        told.extend(sentences);
+        entries.extend(sentences);
     }
-    told.truncate(most);
-    told.reverse();
-    if told.is_empty() && !is_blank {
+    entries.truncate(most);
+    entries.reverse();
+    if entries.is_empty() && !is_blank {
         eprintln!("nothing of that is worth a sentence; `--details` prints every change");
         return Ok(ExitCode::SUCCESS);
     }
     // Keys that are typed one by one are told once.
-    told.dedup_by(|(next, later), (record, earlier)| {
+    entries.dedup_by(|(next, later), (record, earlier)| {
         later.actor == Actor::You && next.key == record.key && later == earlier
     });
-    let lines = told.iter().map(|(record, sentence)| {
+    let lines = entries.iter().map(|(record, sentence)| {
         let name = harmless(&record.name);
         let color = sentence.status.map(color);
         (

@@ -113,7 +113,7 @@ impl GlobalOptions {
     /// talks to. Each stands there once, by one name however it was told of.
     pub fn servers(&self, config: &Config) -> Vec<ServerId> {
         let mut servers = Vec::new();
-        for server in self.told_servers(config).into_iter().map(named) {
+        for server in self.chosen_servers(config).into_iter().map(named) {
             if !servers.contains(&server) {
                 servers.push(server);
             }
@@ -121,7 +121,7 @@ impl GlobalOptions {
         servers
     }
 
-    fn told_servers(&self, config: &Config) -> Vec<ServerId> {
+    fn chosen_servers(&self, config: &Config) -> Vec<ServerId> {
         if self.names_a_server() {
             let local = crate::tmux::local(self.socket_name.clone(), self.socket_path.clone());
             return vec![ServerId { host: self.host.clone(), ..local }];
@@ -183,8 +183,8 @@ pub(super) fn named(server: ServerId) -> ServerId {
 
 /// Where tmux makes its directory, as it is written and as tmux resolves it.
 fn homes() -> Vec<PathBuf> {
-    let told = std::env::var_os("TMUX_TMPDIR").map(PathBuf::from).filter(|path| path.exists());
-    let home = told.unwrap_or_else(|| PathBuf::from("/tmp"));
+    let chosen = std::env::var_os("TMUX_TMPDIR").map(PathBuf::from).filter(|path| path.exists());
+    let home = chosen.unwrap_or_else(|| PathBuf::from("/tmp"));
     home.canonicalize().into_iter().chain([home]).collect()
 }
 

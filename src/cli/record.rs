@@ -67,7 +67,7 @@ pub async fn run(
     program: &Program,
     profiles: Option<Arc<ProfileSet>>,
 ) -> anyhow::Result<ExitCode> {
-    let Some(first) = look(server, key).await? else {
+    let Some(first) = capture(server, key).await? else {
         return Err(Failure::refused(format!("the terminal {} is gone", args.target)).into());
     };
     // The header has whole seconds, and the times in records must fit.
@@ -104,10 +104,10 @@ async fn record(
             _ = tick.tick() => {}
             () = &mut end => return Ok("ended"),
         }
-        match look(server, key).await {
+        match capture(server, key).await {
             Ok(Some(pane)) => recorder.take(&pane, poll::now()).await?,
             Ok(None) => return Ok("the terminal is gone"),
-            // A busy server may miss a look; the recording stands still meanwhile.
+            // A busy server may miss a poll; the recording stands still meanwhile.
             Err(error) if answered.elapsed() > PATIENCE => return Err(error),
             Err(_) => continue,
         }
@@ -116,9 +116,9 @@ async fn record(
 }
 
 /// The pane as it is now; `None` when it is gone or when its id belongs to another process.
-async fn look(server: &Server, key: &TerminalKey) -> anyhow::Result<Option<CapturedPane>> {
+async fn capture(server: &Server, key: &TerminalKey) -> anyhow::Result<Option<CapturedPane>> {
     match server.capture(&[key.pane]).await {
-        Ok(look) => Ok(look.captures.iter().find(|capture| look.shows(&capture.pane, key)).cloned()),
+        Ok(listing) => Ok(listing.captures.iter().find(|capture| listing.shows(&capture.pane, key)).cloned()),
         Err(error) if error.is_no_server() => Ok(None),
         Err(error) => Err(error.into()),
     }

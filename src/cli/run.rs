@@ -109,8 +109,8 @@ async fn start(
     program: &str,
 ) -> Result<(bool, Begun), anyhow::Error> {
     for _ in 0..ATTEMPTS {
-        let there = match server.look(&[]).await {
-            Ok(look) => find(&look, server.id(), session, task.name, program)?,
+        let there = match server.poll(&[]).await {
+            Ok(listing) => find(&listing, server.id(), session, task.name, program)?,
             Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(session.to_owned())),
             Err(error) => return Err(error.into()),
         };
@@ -159,8 +159,8 @@ fn tell(args: &Args, begun: &Begun, again: bool, seen: Option<&Task>) -> Done {
 }
 
 /// Whether there is room for the task.
-fn find(look: &Listing, server: &ServerId, session: &str, name: &str, program: &str) -> Result<There, Failure> {
-    let in_session: Vec<&Arc<ListedPane>> = look.panes.iter().filter(|pane| pane.place.session == session).collect();
+fn find(listing: &Listing, server: &ServerId, session: &str, name: &str, program: &str) -> Result<There, Failure> {
+    let in_session: Vec<&Arc<ListedPane>> = listing.panes.iter().filter(|pane| pane.place.session == session).collect();
     let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
     let named = in_session.iter().filter(|pane| pane.place.window_name == name);
     if let Some(alive) = named.clone().find(|pane| !pane.facts.dead) {
@@ -169,7 +169,8 @@ fn find(look: &Listing, server: &ServerId, session: &str, name: &str, program: &
             .hint(format!("`{program} tasks kill {name}` ends it; or give the new one another name")));
     }
     if let Some(dead) = named.clone().next_back() {
-        let key = TerminalKey { server: server.clone(), pane: dead.id, pid: dead.pid, instance: look.instance.clone() };
+        let key =
+            TerminalKey { server: server.clone(), pane: dead.id, pid: dead.pid, instance: listing.instance.clone() };
         return Ok(There::Ended(key, WindowId(dead.window_id)));
     }
     Ok(There::Nothing(TaskPlace::Session(SessionId(first.session_id))))

@@ -137,7 +137,7 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
         }
         _ => {}
     }
-    output::print(&told(name, &dialog, &reply, args.text.as_deref()))?;
+    output::print(&text_of_answer(name, &dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
     let sender = sender(&watched).await;
     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
@@ -216,12 +216,12 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
 }
 
 /// What is answered, whole, and with what.
-fn told(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
-    let mut told = format!("{name} asks (dialog {}):\n", dialog.id());
+fn text_of_answer(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
+    let mut text_of_answer = format!("{name} asks (dialog {}):\n", dialog.id());
     let mut say = |indent: &str, line: &str| {
         let line = format!("{indent}{}", harmless(line));
-        told.push_str(line.trim_end());
-        told.push('\n');
+        text_of_answer.push_str(line.trim_end());
+        text_of_answer.push('\n');
     };
     dialog.above.iter().chain(&dialog.text).for_each(|line| say("  ", line));
     for cut in &dialog.cuts {
@@ -246,7 +246,7 @@ fn told(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> Strin
         }
     }
     text.iter().flat_map(|text| text.lines()).for_each(|line| say("  > ", line));
-    told
+    text_of_answer
 }
 
 /// Why a choice is none, with the choices that there are.
@@ -295,7 +295,7 @@ impl Gate for &mut WhenReady<'_> {
         if self.limit.is_over() {
             return false;
         }
-        // What was seen is newer than what the fleet knows; the next look brings that up to date.
+        // What was seen is newer than what the fleet knows; the next poll brings that up to date.
         turn(&mut self.engine).await;
         let WhenReady { engine, key, target, limit, failure } = &mut **self;
         match wait::until_terminal(engine, key, target, *limit, is_decided).await {

@@ -85,19 +85,19 @@ fn write(proposals: Vec<Proposal>) -> Done {
         })?;
         ready.push((proposal, revision));
     }
-    let mut told = String::new();
+    let mut done = String::new();
     for (Proposal { path, .. }, revision) in ready {
         let kept = revision.commit().map_err(|error| {
-            Failure::refused(format!("{told}{} was not written: {error}", path.display()))
+            Failure::refused(format!("{done}{} was not written: {error}", path.display()))
                 .hint("`fleetwatch setup` offers again what is still missing")
         })?;
-        told.push_str(&format!("{} is written", path.display()));
-        told.push_str(&kept.map_or("\n".to_owned(), |kept| format!("; its old text is in {}\n", kept.display())));
+        done.push_str(&format!("{} is written", path.display()));
+        done.push_str(&kept.map_or("\n".to_owned(), |kept| format!("; its old text is in {}\n", kept.display())));
         if !is_toml(&path) {
-            told.push_str(&format!("a running tmux reads it with: tmux source-file {}\n", quoted(&path)));
+            done.push_str(&format!("a running tmux reads it with: tmux source-file {}\n", quoted(&path)));
         }
     }
-    output::print(&told)
+    output::print(&done)
 }
 
 fn is_toml(path: &Path) -> bool {

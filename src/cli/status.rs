@@ -39,7 +39,7 @@ pub enum Format {
 }
 
 /// A group's glyph and its colour in tmux; `None` for what is not told in one line.
-const fn look(group: Status) -> Option<(char, &'static str)> {
+const fn mark(group: Status) -> Option<(char, &'static str)> {
     Some(match group.group() {
         Status::Failed => ('✗', "fg=red,bold"),
         Status::Stalled | Status::Error => ('!', "fg=red"),
@@ -150,7 +150,7 @@ impl TotalSummary {
 
     /// The groups that occur, with how many there are, and the name where there is only one that needs the operator.
     fn groups(&self) -> impl Iterator<Item = (Status, usize, Option<String>)> {
-        Status::GROUPS.into_iter().filter(|group| look(*group).is_some()).filter_map(|group| {
+        Status::GROUPS.into_iter().filter(|group| mark(*group).is_some()).filter_map(|group| {
             let words = [Status::Approval, Status::Question, Status::Trust, Status::Setup];
             let words = words.into_iter().filter(|_| group.needs_operator()).chain([group]);
             let words: BTreeSet<&str> = words.map(Status::name).collect();
@@ -173,7 +173,7 @@ impl TotalSummary {
     fn tmux(&self) -> String {
         let part = |(group, count, name): (Status, usize, Option<String>)| {
             let said = name.map_or(count.to_string(), |name| format!(" {}", escaped(&name)));
-            look(group).map(|(glyph, style)| format!("#[{style}]{glyph}{said}#[default]"))
+            mark(group).map(|(glyph, style)| format!("#[{style}]{glyph}{said}#[default]"))
         };
         let servers = Some(&self.servers).filter(|servers| !servers.is_empty());
         let servers = servers.map(|servers| format!("#[dim]{}:#[default]", escaped(servers)));

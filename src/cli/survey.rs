@@ -134,7 +134,7 @@ impl Watched {
     /// # Errors
     /// None of them answers.
     pub(super) async fn survey(&self) -> Result<Survey, Failure> {
-        self.told(self.survey_quietly(Freshness::Now).await?).await
+        self.report(self.survey_quietly(Freshness::Now).await?).await
     }
 
     /// The same, and where a task may stand at a prompt for as long as it takes to know: it is one only when another look
@@ -145,7 +145,7 @@ impl Watched {
     pub(super) async fn survey_with_prompts(&self) -> Result<Survey, Failure> {
         let survey = self.survey_quietly(Freshness::Known).await?;
         let is_open = |fleet: &Fleet| fleet.view(Timestamp::default()).tasks.iter().any(|task| task.may_ask());
-        if is_open(&survey.fleet) { self.survey_while(PROMPTS, is_open).await } else { self.told(survey).await }
+        if is_open(&survey.fleet) { self.survey_while(PROMPTS, is_open).await } else { self.report(survey).await }
     }
 
     /// Watches every server for a while, so that what only time tells is known too.
@@ -166,11 +166,11 @@ impl Watched {
         };
         // That the time is over is what ends the watching.
         let _over = tokio::time::timeout(time, watching).await;
-        self.told(Survey { fleet: engine.into_fleet(), now: poll::now() }).await
+        self.report(Survey { fleet: engine.into_fleet(), now: poll::now() }).await
     }
 
     /// Says which servers do not answer.
-    async fn told(&self, survey: Survey) -> Result<Survey, Failure> {
+    async fn report(&self, survey: Survey) -> Result<Survey, Failure> {
         let mut troubles = self.troubles(&survey.fleet).await;
         if troubles.is_empty() || !survey.is_blind() {
             // The servers that do answer are worth showing, and silence about the others would be a lie.
@@ -207,8 +207,8 @@ impl Watched {
         let again = match self.server(server) {
             Ok(handle) => match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | "timeout")) {
                 Some(check) => return Failure::refused(&problem.message).hint(tmux::check_hint(&check)),
-                None => match tokio::time::timeout(AGAIN, handle.look(&[])).await {
-                    Ok(look) => look.err(),
+                None => match tokio::time::timeout(AGAIN, handle.poll(&[])).await {
+                    Ok(poll) => poll.err(),
                     Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),
                 },
             },
@@ -367,16 +367,16 @@ fn endpoint(url: &str, options: &GlobalOptions) -> Result<Endpoint, Failure> {
 
 /// The token: from the file that is named, else from the environment.
 fn token(options: &GlobalOptions) -> Result<String, Failure> {
-    let told = match &options.token_file {
+    let report = match &options.token_file {
         Some(path) => read_token(path)?,
         None => std::env::var(TOKEN).unwrap_or_default(),
     };
-    let told = told.trim();
-    if told.is_empty() {
+    let report = report.trim();
+    if report.is_empty() {
         return Err(Failure::usage("there is no token")
             .hint(format!("`fleetwatch token add NAME` there prints one, for {TOKEN} or a file for `--token-file`")));
     }
-    Ok(told.to_owned())
+    Ok(report.to_owned())
 }
 
 fn read_token(path: &Path) -> Result<String, Failure> {

@@ -328,16 +328,16 @@ mod tests {
             TargetCandidate { window: Some(WindowId(9)), ..candidate("shop-web", 2, &api) },
         ];
         let text = |failure: Failure| format!("{failure:?}");
-        let told = |target, sought| text(find_one(target, &candidates, sought, Purpose::Reading).unwrap_err());
-        assert!(told("shop-apj", AGENTS).contains("did you mean `shop-api`?"));
+        let refusal = |target, sought| text(find_one(target, &candidates, sought, Purpose::Reading).unwrap_err());
+        assert!(refusal("shop-apj", AGENTS).contains("did you mean `shop-api`?"));
         let acting = |target| text(find_one(target, &candidates, AGENTS, Purpose::Acting).unwrap_err());
         assert!(acting("shop").contains("whole name or the pane id; did you mean `shop-api`, `shop-web`?"));
         assert!(acting("shop-a").contains("did you mean `shop-api`?"), "one that begins so is not enough either");
-        assert!(told("zzz", AGENTS).contains("fleetwatch list"));
-        assert!(told("zzz", TASKS).contains("no task is called `zzz`"));
+        assert!(refusal("zzz", AGENTS).contains("fleetwatch list"));
+        assert!(refusal("zzz", TASKS).contains("no task is called `zzz`"));
         assert!(text(missing("zzz", &[], AGENTS)).contains("fleetwatch doctor"));
         assert!(text(missing("zzz", &[], TASKS)).contains("fleetwatch run"));
-        assert!(told("shop", AGENTS).contains("shop-api (%1 work:3.0), shop-web (%2 work:3.0)"));
+        assert!(refusal("shop", AGENTS).contains("shop-api (%1 work:3.0), shop-web (%2 work:3.0)"));
         assert_eq!(find("@9", &candidates, Purpose::Acting), [1], "a task is found by its window");
     }
 

@@ -120,7 +120,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
     for id in &watched.servers {
         // Without a server there is no session, but perhaps a choice that is to be taken back.
         let known =
-            match poll::look(watched.settings.poll.clone(), Arc::clone(&watched.settings.profiles), id.clone()).await {
+            match poll::poll(watched.settings.poll.clone(), Arc::clone(&watched.settings.profiles), id.clone()).await {
                 ServerPoll { tasks: Some(report), .. } => report.sessions,
                 ServerPoll { server, .. } => {
                     trouble = trouble.or(Some(server));
@@ -129,7 +129,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
             };
         let found = known.into_iter().find(|known| known.name == session);
         let declared_by = found.as_ref().map(|found| found.declared_by);
-        let told = match (declared_by, adopt) {
+        let done = match (declared_by, adopt) {
             (Some(Some(DeclaredBy::Configuration)), false) => {
                 return Err(Failure::refused(format!("the configuration makes {session} a task session"))
                     .hint("remove its [[task]]")
@@ -146,7 +146,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
             server.undeclare_tasks(session).await?;
         }
         if declared_by.is_some() || changed {
-            return output::print(&format!("the windows of {session} {told}\n"));
+            return output::print(&format!("the windows of {session} {done}\n"));
         }
     }
     if let Some(server) = trouble
@@ -159,7 +159,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         .into())
 }
 
-/// The tasks that one look has found, and how to get at them.
+/// The tasks that one poll has found, and how to get at them.
 struct FoundTasks<'a> {
     watched: &'a Watched,
     survey: &'a Survey,

@@ -169,7 +169,7 @@ pub(super) struct Printer {
     /// The id under which each terminal was shown.
     shown: BTreeMap<TerminalKey, String>,
     /// What was known of each agent and its repository when that was last printed, and when that was.
-    told: BTreeMap<TerminalKey, (AgentFacts, Option<Arc<GitFacts>>, Timestamp)>,
+    printed: BTreeMap<TerminalKey, (AgentFacts, Option<Arc<GitFacts>>, Timestamp)>,
 }
 
 /// How often what is known of an agent is printed at most: tokens are counted up with each answer.
@@ -211,13 +211,13 @@ fn json_line(
 
 impl Printer {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, zone: TimeZone::system(), shown: BTreeMap::new(), told: BTreeMap::new() }
+        Self { json, zone: TimeZone::system(), shown: BTreeMap::new(), printed: BTreeMap::new() }
     }
 
     /// The lines for what happened, with the line feed behind each.
     pub(super) fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
         let mut lines = String::new();
-        // The first line of a terminal holds all that its first look told, transitions included.
+        // The first line of a terminal holds all that its first poll told, transitions included.
         let mut new = BTreeSet::new();
         for update in updates {
             let effect = match update {
@@ -278,16 +278,16 @@ impl Printer {
     pub(super) fn facts_lines(&mut self, fleet: &Fleet, now: Timestamp) -> io::Result<String> {
         let mut lines = String::new();
         let view = fleet.view(now);
-        self.told.retain(|key, _| self.shown.contains_key(key));
+        self.printed.retain(|key, _| self.shown.contains_key(key));
         for terminal in view.terminals.iter().filter(|one| self.json && self.shown.contains_key(&one.key)) {
             let (id, facts, git) = (&terminal.state.terminal.id, &terminal.state.agent, &terminal.state.terminal.git);
-            let Some((told, told_of_git, at)) = self.told.get(&terminal.key) else {
-                self.told.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
+            let Some((printed, printed_git, at)) = self.printed.get(&terminal.key) else {
+                self.printed.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
                 continue;
             };
-            let mut changed = facts.changes_from(told);
-            if git != told_of_git {
-                changed.push(Change { field: "terminal.git".into(), from: json!(told_of_git), to: json!(git) });
+            let mut changed = facts.changes_from(printed);
+            if git != printed_git {
+                changed.push(Change { field: "terminal.git".into(), from: json!(printed_git), to: json!(git) });
             }
             if changed.is_empty() || now.since(*at) < FACTS {
                 continue;
@@ -295,7 +295,7 @@ impl Printer {
             let what = Some(what_of_agent(&terminal.state, None));
             let happened = Transitioned { what, changed: &changed, note: None, evidence: &[] };
             lines.push_str(&json_line(now, "facts", id, &terminal.state, Some(happened))?);
-            self.told.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
+            self.printed.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
         }
         Ok(lines)
     }
@@ -314,8 +314,8 @@ impl Printer {
         Ok(line)
     }
 
-    fn transition_line(&self, told: &TerminalTransition) -> io::Result<String> {
-        let TerminalTransition { id, transition, state, .. } = told;
+    fn transition_line(&self, printed: &TerminalTransition) -> io::Result<String> {
+        let TerminalTransition { id, transition, state, .. } = printed;
         let at = transition.at;
         if self.json {
             let Transition { changed, note, evidence, .. } = transition;
@@ -366,7 +366,7 @@ impl Printer {
             return output::json_line(&line);
         }
         let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let what = format!("{}{why}: {}", follow_ups::word(intent.state), intent.told());
+        let what = format!("{}{why}: {}", follow_ups::word(intent.state), intent.message_text());
         let (clock, target, what) = (self.clock(at), harmless(&intent.target), harmless(&what));
         Ok(format!("{clock}  {target}  follow-up {} {what}\n", intent.id.0))
     }

@@ -103,7 +103,7 @@ impl TerminalRule {
     }
 
     fn matches(&self, address: PaneAddress<'_>) -> bool {
-        // Each pane of a server is matched in each look: nothing is spelt for a pattern that is not there.
+        // Each pane of a server is matched in each poll: nothing is spelt for a pattern that is not there.
         let fits = |pattern: &Option<Pattern>, fits: &dyn Fn(&Pattern) -> bool| pattern.as_ref().is_none_or(fits);
         let PaneAddress { server, place, pane } = address;
         fits(&self.session, &|pattern| pattern.is_any(&[&place.session]))

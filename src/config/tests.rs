@@ -265,11 +265,11 @@ fn several_hosts_are_named_in_a_list_or_a_file() {
 
     std::fs::write(&file, "box-2\n-oProxyCommand=x\n").unwrap();
     let refused = |text: &str| parse(text).unwrap_err().to_string();
-    let told = refused(&format!("[[server]]\nhosts_file = \"{file}\"\n"));
-    assert!(told.starts_with(&format!("{file}:2:1: host \"-oProxyCommand=x\" cannot be used")), "{told}");
+    let reported = refused(&format!("[[server]]\nhosts_file = \"{file}\"\n"));
+    assert!(reported.starts_with(&format!("{file}:2:1: host \"-oProxyCommand=x\" cannot be used")), "{reported}");
     std::fs::write(&file, "# none\n").unwrap();
-    let told = refused(&format!("[[server]]\nhosts_file = \"{file}\"\n"));
-    assert_eq!(told, format!("test.toml:2:14: `{file}` names no host"));
+    let reported = refused(&format!("[[server]]\nhosts_file = \"{file}\"\n"));
+    assert_eq!(reported, format!("test.toml:2:14: `{file}` names no host"));
 }
 
 #[test]

@@ -78,8 +78,8 @@ mod tests {
         let silent = serde_json::json!({ "name": "a", "expires": later });
         kept(serde_json::json!([silent]));
         assert!(!has_subscription(&path, now));
-        let told = serde_json::json!({ "name": "b", "expires": later, "subscriptions": [{ "endpoint": "x" }] });
-        kept(serde_json::json!([silent, told]));
+        let subscribed = serde_json::json!({ "name": "b", "expires": later, "subscriptions": [{ "endpoint": "x" }] });
+        kept(serde_json::json!([silent, subscribed]));
         assert!(has_subscription(&path, now));
         assert!(!has_subscription(&path, later), "the token has ended");
     }

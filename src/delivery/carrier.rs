@@ -38,13 +38,13 @@ pub(super) struct Carrier {
 /// Where failures are reported, each trouble once until it has passed.
 #[derive(Clone, Debug)]
 pub(super) struct Troubles {
-    told: Arc<Mutex<HashSet<String>>>,
+    reported: Arc<Mutex<HashSet<String>>>,
     to: UnboundedSender<DeliveryEvent>,
 }
 
 impl Carrier {
-    pub(super) fn new(around: Around, services: PushServices, told: UnboundedSender<DeliveryEvent>) -> Self {
-        let troubles = Troubles { told: Arc::default(), to: told };
+    pub(super) fn new(around: Around, services: PushServices, reported: UnboundedSender<DeliveryEvent>) -> Self {
+        let troubles = Troubles { reported: Arc::default(), to: reported };
         Self {
             around,
             poster: Poster::new(troubles.clone()),
@@ -99,8 +99,8 @@ impl Carrier {
 impl Troubles {
     /// Reports a problem, unless it was already reported.
     pub(super) fn tell(&self, subject: &str, trouble: &str) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(subject.to_owned()) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.insert(subject.to_owned()) {
             // Nobody listens any more when the program ends.
             let _ = self.to.send(DeliveryEvent::Trouble(format!("{subject}: {trouble}")));
         }
@@ -108,7 +108,7 @@ impl Troubles {
 
     /// It works again, so that the next trouble is news.
     pub(super) fn passed(&self, subject: &str) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(subject);
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner).remove(subject);
     }
 }
 

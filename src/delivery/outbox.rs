@@ -29,7 +29,7 @@ pub(super) enum OutboxOrder {
     /// Whether this process acts for a server, by [`ServerId::word`].
     Lead(String, Option<Held>),
     /// The agents for which something waits, as they are now.
-    Looked(Looked),
+    FleetSnapshot(FleetSnapshot),
     /// Whether this text, with this number of events, may be sent now.
     MaySend {
         id: IntentId,
@@ -47,13 +47,13 @@ pub(super) enum OutboxOrder {
 
 /// The present state of the agents for which something waits.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Looked {
+pub(super) struct FleetSnapshot {
     pub targets: Vec<Seen>,
     /// The servers that have answered, in the word that every process has for them.
     pub answered: BTreeSet<String>,
 }
 
-impl Looked {
+impl FleetSnapshot {
     /// The agent that something is for.
     fn target(&self, intent: &Intent) -> Option<&Seen> {
         if let Some(key) = &intent.recipient {
@@ -99,7 +99,7 @@ pub(super) struct Outbox {
     orders: OrderSender<OutboxOrder>,
     wanted: WantedMessages,
     /// The last state sent to the thread.
-    looked: Looked,
+    snapshot: FleetSnapshot,
 }
 
 /// The dependencies of the outbox.
@@ -131,7 +131,7 @@ impl OutboxSettings {
             self.tell(DeliveryEvent::Trouble(format!("queued messages are not sent: {error}")));
             return None;
         }
-        Some(Outbox { orders, wanted, looked: Looked::default() })
+        Some(Outbox { orders, wanted, snapshot: FleetSnapshot::default() })
     }
 }
 
@@ -147,7 +147,7 @@ impl Outbox {
     }
 
     /// Looks at the agents for which something waits.
-    pub(super) fn look(&mut self, view: &View<'_>) {
+    pub(super) fn follow(&mut self, view: &View<'_>) {
         let wanted = self.wanted.get();
         let is_wanted = |terminal: &&&Terminal| {
             wanted.iter().any(|(name, key)| match key {
@@ -162,10 +162,10 @@ impl Outbox {
         });
         let answered = view.servers.iter().filter(|server| server.answered_at.is_some());
         let answered = answered.map(|server| server.id.word()).collect();
-        let looked = Looked { targets: targets.collect(), answered };
-        if looked != self.looked {
-            self.order(OutboxOrder::Looked(looked.clone()));
-            self.looked = looked;
+        let snapshot = FleetSnapshot { targets: targets.collect(), answered };
+        if snapshot != self.snapshot {
+            self.order(OutboxOrder::FleetSnapshot(snapshot.clone()));
+            self.snapshot = snapshot;
         }
     }
 

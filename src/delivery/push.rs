@@ -46,14 +46,14 @@ impl PushMessage {
 
     /// The messages for a delivery.
     fn of(delivery: &Dispatch) -> Vec<Self> {
-        let told = delivery.notices.iter().map(|notice| (row(&notice.document["state"]), notice.text.as_str()));
-        Self::of_rows(told, &delivery.text())
+        let notices = delivery.notices.iter().map(|notice| (row(&notice.document["state"]), notice.text.as_str()));
+        Self::of_rows(notices, &delivery.text())
     }
 
     /// The messages for rows, oldest first: the last of each, or all of them in one line.
-    fn of_rows<'a>(told: impl Iterator<Item = (Value, &'a str)>, all: &str) -> Vec<Self> {
+    fn of_rows<'a>(notices: impl Iterator<Item = (Value, &'a str)>, all: &str) -> Vec<Self> {
         let mut last: BTreeMap<String, Self> = BTreeMap::new();
-        for (row, text) in told {
+        for (row, text) in notices {
             last.insert(row.to_string(), Self::new(text, row));
         }
         match last.len() <= ONE_BY_ONE {
@@ -246,8 +246,8 @@ impl PushOrder {
     /// Whether it is still wanted: a newer one may have set out in the meantime, or its token may have been revoked.
     async fn stands(&self) -> bool {
         let (tokens, to) = (Arc::clone(&self.tokens), self.to.clone());
-        let is_told = move || tokens.subscriptions().is_ok_and(|all| all.contains(&to));
-        self.turn.is_newest() && tokio::task::spawn_blocking(is_told).await.unwrap_or(false)
+        let is_reported = move || tokens.subscriptions().is_ok_and(|all| all.contains(&to));
+        self.turn.is_newest() && tokio::task::spawn_blocking(is_reported).await.unwrap_or(false)
     }
 
     async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
@@ -328,10 +328,10 @@ mod tests {
         let agent = |pid: u32| row(&json!({ "terminal": { "host": null, "socket": "s", "pane": "%1", "pid": pid } }));
         let task = row(&json!({ "host": null, "socket": "s", "pane": "%1", "pid": 7, "command": "make" }));
         assert_eq!((agent(7).to_string().as_str(), &task), (r#"[null,"s","%1",7]"#, &agent(7)));
-        let told = PushMessage::of_rows([(agent(1), "a"), (agent(2), "b"), (agent(1), "c")].into_iter(), "all");
-        let texts: Vec<&Value> = told.iter().map(|message| &message.body["text"]).collect();
+        let notices = PushMessage::of_rows([(agent(1), "a"), (agent(2), "b"), (agent(1), "c")].into_iter(), "all");
+        let texts: Vec<&Value> = notices.iter().map(|message| &message.body["text"]).collect();
         assert_eq!(texts, ["c", "b"], "what was told of it before is old");
-        assert!(told[0].topic != told[1].topic && told.iter().all(|message| message.topic.len() == TOPIC));
+        assert!(notices[0].topic != notices[1].topic && notices.iter().all(|message| message.topic.len() == TOPIC));
         let many = PushMessage::of_rows((1..=4).map(|pid| (agent(pid), "a")), "all");
         assert_eq!(many.len(), 1);
         assert_eq!((&many[0].body["text"], &many[0].body["row"]), (&json!("all"), &Value::Null));

@@ -241,8 +241,8 @@ fn claim(directory: &Path) -> Option<PathBuf> {
 
 /// The socket of the tmux server that this process runs in, as tmux tells every process in its panes.
 fn socket_of_server() -> Option<PathBuf> {
-    let told = std::env::var("TMUX").ok()?;
-    told.split(',').next().map(PathBuf::from)
+    let printed = std::env::var("TMUX").ok()?;
+    printed.split(',').next().map(PathBuf::from)
 }
 
 /// Removes the server, its socket (which tmux leaves behind) and the claimed directory of a demo. The server tells
@@ -253,9 +253,9 @@ fn sweep_away(directory: &Path, server: &str, socket: Option<&Path>) {
     }
     let mut tmux = Command::new("tmux");
     tmux.args(["-L", server, "display-message", "-p", "#{socket_path}", ";", "kill-server"]);
-    let told = tmux.stdin(Stdio::null()).output().map(|output| output.stdout).unwrap_or_default();
-    let told = PathBuf::from(String::from_utf8_lossy(&told).trim_end());
-    for socket in [Some(told.as_path()), socket].into_iter().flatten() {
+    let printed = tmux.stdin(Stdio::null()).output().map(|output| output.stdout).unwrap_or_default();
+    let printed = PathBuf::from(String::from_utf8_lossy(&printed).trim_end());
+    for socket in [Some(printed.as_path()), socket].into_iter().flatten() {
         if socket.file_name().is_some_and(|name| name == server) {
             let _ = std::fs::remove_file(socket);
         }

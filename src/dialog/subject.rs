@@ -205,13 +205,13 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
     match (above.split_first(), below.last()) {
         (Some((title, [])), _) => Some(alone(title)),
         (Some((title, [first, more @ ..])), _) => {
-            let mut told = joined(title, first);
+            let mut subject_text = joined(title, first);
             for line in more.iter().take(SHOWN - 1) {
-                if !told.what.contains(line.as_str()) {
-                    told.what = format!("{} · {line}", told.what);
+                if !subject_text.what.contains(line.as_str()) {
+                    subject_text.what = format!("{} · {line}", subject_text.what);
                 }
             }
-            Some(told)
+            Some(subject_text)
         }
         (None, Some(last)) => match act(&said[asked]) {
             Some(act) => Some(ApprovalSubject { act: Some(act), what: last.clone() }),
@@ -234,21 +234,22 @@ mod tests {
 
     #[test]
     fn an_approval_is_told_by_what_it_is_about() {
-        let told = |excerpt: &str| subject(excerpt, Some("Yes")).map(ApprovalSubject::in_words).unwrap_or_default();
+        let subject_text =
+            |excerpt: &str| subject(excerpt, Some("Yes")).map(ApprovalSubject::in_words).unwrap_or_default();
         let bash = "Bash command\n\n  rm -rf build/cache\n  Clear it\n\nDo you want to proceed?\n❯ 1. Yes";
-        assert_eq!(told(bash), "rm -rf build/cache · Clear it");
+        assert_eq!(subject_text(bash), "rm -rf build/cache · Clear it");
         let described =
             "Bash command\n Clear it\n\n rm -rf build/cache\n\nThis command requires approval\n\nProceed?\n❯ 1. Yes";
-        assert_eq!(told(described), "rm -rf build/cache · Clear it");
+        assert_eq!(subject_text(described), "rm -rf build/cache · Clear it");
         let edit = "Edit file\nsrc/orders.py\n\n1  def f():\n2 - old\n\nMake this edit?\n❯ 1. Yes";
-        assert_eq!(told(edit), "edit src/orders.py");
+        assert_eq!(subject_text(edit), "edit src/orders.py");
         let command = "Would you like to run the following command?\n\nReason: May I?\n\n$ touch x\n\n› 1. Yes";
-        assert_eq!(told(command), "touch x");
+        assert_eq!(subject_text(command), "touch x");
         let changes = "Make the following edits?\n\nsrc/cart.py (+1 -1)\n\n1  def f():\n\n› 1. Yes";
-        assert_eq!(told(changes), "edit src/cart.py (+1 -1)");
+        assert_eq!(subject_text(changes), "edit src/cart.py (+1 -1)");
         let boxed = "Run the command\n────\n╭───╮\n│ rm x │\n╰───╯\nRun this?\n❯ 1. Yes";
-        assert_eq!(told(boxed), "rm x");
-        assert_eq!(told("Proceed?\n❯ 1. Yes"), "");
+        assert_eq!(subject_text(boxed), "rm x");
+        assert_eq!(subject_text("Proceed?\n❯ 1. Yes"), "");
         let kept = |excerpt: &str| subject(excerpt, None).map(ApprovalSubject::in_words).unwrap_or_default();
         assert_eq!(kept("Allow which?\n> Alpha\nBeta\nGamma"), "", "an option is not what it is about");
         assert_eq!(kept("Shell\nrm db\nAllow it?\n> 1. Yes\n2. No"), "rm db");
@@ -256,19 +257,20 @@ mod tests {
 
     #[test]
     fn what_is_drawn_around_a_line_and_what_is_said_twice_is_left_out() {
-        let told = |excerpt: &str| subject(excerpt, Some("Yes")).map(ApprovalSubject::in_words).unwrap_or_default();
+        let subject_text =
+            |excerpt: &str| subject(excerpt, Some("Yes")).map(ApprovalSubject::in_words).unwrap_or_default();
         let qwen =
             " ?  Shell git reset --hard HEAD~3 (Run it) ←\n\n   git reset --hard HEAD~3\n\n Allow execution of: 'git'?";
-        assert_eq!(told(qwen), "git reset --hard HEAD~3");
+        assert_eq!(subject_text(qwen), "git reset --hard HEAD~3");
         let boxed = "│ -  Shell rm -r docs/old … │\n╭──╮\n│ rm -r docs/old build │\n╰──╯\nAllow execution?";
-        assert_eq!(told(boxed), "rm -r docs/old build");
+        assert_eq!(subject_text(boxed), "rm -r docs/old build");
         let gemini =
             " ? Shell  rm -r docs/old\n ╭───╮\n │ rm -r docs/old  │\n ╰───╯\n Allow execution of [Shell]?\n\n ● 1. Yes";
-        assert_eq!(told(gemini), "rm -r docs/old");
+        assert_eq!(subject_text(gemini), "rm -r docs/old");
         let plan = "Ready to code?\n\nHere is the plan:\n\nPrice fix\n\n1. Skip missing prices\n\nProceed?\n❯ 1. Yes";
-        assert_eq!(told(plan), "Ready to code? Price fix");
+        assert_eq!(subject_text(plan), "Ready to code? Price fix");
         let other = "△ Permission required\n┃ # Shell command\n┃ Read secrets.txt\nAllow?";
-        assert_eq!(told(other), "Permission required: Shell command · Read secrets.txt");
+        assert_eq!(subject_text(other), "Permission required: Shell command · Read secrets.txt");
         assert_eq!(bare("⎿  Wrote 3 lines"), "Wrote 3 lines");
         assert_eq!(bare("● ⠏ ✦  Now“ it” works ↓"), "Now“ it” works");
         for whole in

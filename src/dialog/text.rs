@@ -92,10 +92,10 @@ fn is_left_out(text: &str) -> bool {
     let counts = counted.len() < behind.len();
     let what = counted.trim_start_matches("more ");
     let of_rows = what.starts_with("line") || what.starts_with("row");
-    let told = ["more", "hidden", "omitted", "truncated"].iter().any(|word| counted.contains(word));
+    let says_so = ["more", "hidden", "omitted", "truncated"].iter().any(|word| counted.contains(word));
     counts
         && of_rows
-        && (told || lower.starts_with(['…', '+', '⋮']) || lower.starts_with("...") || lower.starts_with("(…"))
+        && (says_so || lower.starts_with(['…', '+', '⋮']) || lower.starts_with("...") || lower.starts_with("(…"))
 }
 
 /// Whether a row is nothing but a line.

@@ -31,7 +31,7 @@ pub(super) struct Entry {
     #[serde(skip)]
     settings: tracker::Settings,
     tracker: Tracker,
-    /// The history's knowledge of it, until its first look.
+    /// The history's knowledge of it, until its first poll.
     #[serde(default)]
     known: Option<Box<TerminalHistory>>,
     /// Whether nobody has looked at its screen yet.
@@ -57,14 +57,14 @@ pub(super) struct Entry {
 struct Agent {
     tool: String,
     /// The version that the configuration gives or that the executable's package tells.
-    told: Option<String>,
+    given_version: Option<String>,
     /// The version in the banner on its screen: an agent that was updated while it ran still is the old one.
     banner: Option<String>,
     #[serde(skip)]
     selected: Option<Selected>,
 }
 
-/// The result of one look.
+/// The result of one poll.
 pub(super) struct EntryUpdate {
     /// Its identification has changed.
     pub renamed: bool,
@@ -72,7 +72,7 @@ pub(super) struct EntryUpdate {
 }
 
 impl Entry {
-    /// A terminal that continues from earlier knowledge; `is_new` if the look before did not list it.
+    /// A terminal that continues from earlier knowledge; `is_new` if the poll before did not list it.
     pub(super) fn new(
         key: TerminalKey,
         settings: tracker::Settings,
@@ -248,8 +248,8 @@ impl Entry {
         other
     }
 
-    /// Takes in a look that found all as it was, where time changes nothing either: most looks at most terminals. `false` where
-    /// the report has to be [looked](Entry::look) at.
+    /// Takes in a poll that found all as it was, where time changes nothing either: most looks at most terminals. `false` where
+    /// the report has to go through [`Entry::poll`].
     pub(super) fn stands_still(&mut self, report: &PaneReport, now: Timestamp) -> bool {
         let PaneReport {
             key: _,
@@ -267,8 +267,8 @@ impl Entry {
         let (terminal, undeclared) = (&self.terminal, Declared::default());
         let is_same_agent = self.agent.as_ref().is_some_and(|agent| {
             let Program::Agent { tool, version } = program else { return false };
-            let told = terminal.declared.version.as_ref().or(version.as_ref());
-            *tool == agent.tool && (told.is_none() || told == agent.told.as_ref())
+            let given_version = terminal.declared.version.as_ref().or(version.as_ref());
+            *tool == agent.tool && (given_version.is_none() || given_version == agent.given_version.as_ref())
         });
         let is_still = is_same_agent
             && *capture == Capture::Unchanged
@@ -288,7 +288,7 @@ impl Entry {
     }
 
     /// Handles a listing's report of this pane.
-    pub(super) fn look(&mut self, report: PaneReport, profiles: &ProfileSet, now: Timestamp) -> EntryUpdate {
+    pub(super) fn poll(&mut self, report: PaneReport, profiles: &ProfileSet, now: Timestamp) -> EntryUpdate {
         self.gone_since = None;
         let is_awaited = report.capture == Capture::Awaited && matches!(report.program, Program::Agent { .. });
         let was_unread = self.is_unread;
@@ -351,7 +351,7 @@ impl Entry {
     fn printed_until(&self, report: &PaneReport) -> Option<Timestamp> {
         let PaneReport { capture, facts, place, .. } = report;
         let before = self.terminal.screen.as_ref();
-        let (is_same, looked_at) = match (&self.known, capture) {
+        let (is_same, polled_at) = match (&self.known, capture) {
             (Some(known), Capture::Fresh(screen)) => (known.screen.as_ref() == Some(screen), known.unbroken_until),
             (_, Capture::Unchanged) => {
                 (self.terminal.facts.history_size == facts.history_size, self.tracker.observed_at())
@@ -362,7 +362,7 @@ impl Entry {
             }
             _ => (false, self.tracker.observed_at()),
         };
-        report.printed_until.map(|at| if place.window_panes > 1 && is_same { at.min(looked_at) } else { at })
+        report.printed_until.map(|at| if place.window_panes > 1 && is_same { at.min(polled_at) } else { at })
     }
 
     fn show(&mut self, screen: Arc<Screen>) {
@@ -403,8 +403,8 @@ impl Entry {
 
     /// Takes the profile that another library has for the agent.
     pub(super) fn set_profiles(&mut self, profiles: &ProfileSet) {
-        if let Some(Agent { tool, told, banner, .. }) = &self.agent {
-            self.choose(tool.clone(), told.clone(), banner.clone(), profiles);
+        if let Some(Agent { tool, given_version, banner, .. }) = &self.agent {
+            self.choose(tool.clone(), given_version.clone(), banner.clone(), profiles);
         }
     }
 
@@ -441,7 +441,7 @@ impl Entry {
         let assessed = Assessed { assessment, normalized_text: self.text_hash };
         if let Some(before) = &self.assessed {
             for event in surface_events(before, &assessed) {
-                // A screen that changes with every look must not push the others out: of such a run the last one stays.
+                // A screen that changes with every poll must not push the others out: of such a run the last one stays.
                 let is_text = |event| event == SurfaceEvent::NormalizedTextChanged;
                 if is_text(event) && self.events.back().is_some_and(|(_, last)| is_text(*last)) {
                     self.events.pop_back();
@@ -478,23 +478,23 @@ impl Entry {
 
     /// Notes which agent runs; another tool or version than before gets a fresh tracker (SPEC §5). Whether it did.
     fn agent_runs(&mut self, tool: String, version: Option<String>, profiles: &ProfileSet, now: Timestamp) -> bool {
-        let told = self.terminal.declared.version.clone().or(version);
+        let given_version = self.terminal.declared.version.clone().or(version);
         let known = self.agent.as_ref().filter(|agent| agent.tool == tool);
-        let other = known.is_none_or(|agent| differ(agent.told.as_ref(), told.as_ref()));
-        let learned = known.is_some_and(|agent| agent.told.is_none()) && told.is_some();
+        let other = known.is_none_or(|agent| differ(agent.given_version.as_ref(), given_version.as_ref()));
+        let learned = known.is_some_and(|agent| agent.given_version.is_none()) && given_version.is_some();
         if other && self.agent.is_some() {
             self.tracker = Tracker::begun(self.settings.clone(), now);
         }
         if other || learned {
             let banner = known.filter(|_| !other).and_then(|agent| agent.banner.clone());
-            self.choose(tool, told, banner, profiles);
+            self.choose(tool, given_version, banner, profiles);
         }
         other
     }
 
-    fn choose(&mut self, tool: String, told: Option<String>, banner: Option<String>, profiles: &ProfileSet) {
+    fn choose(&mut self, tool: String, given_version: Option<String>, banner: Option<String>, profiles: &ProfileSet) {
         let configured = self.terminal.declared.version.is_some();
-        let version = if configured { told.clone() } else { banner.clone().or_else(|| told.clone()) };
+        let version = if configured { given_version.clone() } else { banner.clone().or_else(|| given_version.clone()) };
         let selected = profiles.select(&tool, version.as_deref(), configured);
         let facts = &mut self.terminal.state.terminal;
         facts.tool = tool.clone();
@@ -502,7 +502,7 @@ impl Entry {
         facts.profile = selected.as_ref().map(|selected| selected.profile.id().to_owned());
         self.terminal.interrupt = profiles.interrupt(&tool).to_vec();
         self.terminal.input = profiles.input(&tool);
-        self.agent = Some(Agent { tool, told, banner, selected });
+        self.agent = Some(Agent { tool, given_version, banner, selected });
     }
 
     /// Reads the screen if it has changed, unless that is done already.
@@ -560,8 +560,8 @@ impl Entry {
         if differ(agent.banner.as_ref(), Some(&banner)) {
             self.tracker = Tracker::begun(self.settings.clone(), now);
         }
-        let (tool, told) = (agent.tool.clone(), agent.told.clone());
-        self.choose(tool, told, Some(banner), profiles);
+        let (tool, given_version) = (agent.tool.clone(), agent.given_version.clone());
+        self.choose(tool, given_version, Some(banner), profiles);
         before != self.agent.as_ref().and_then(chosen)
     }
 

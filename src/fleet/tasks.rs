@@ -18,7 +18,7 @@ pub struct TaskReport {
     pub server: ServerId,
     /// When tmux answered.
     pub at: Timestamp,
-    pub look: TaskPoll,
+    pub poll: TaskPoll,
     /// Every session of the server, whatever runs in it.
     pub sessions: Vec<SessionView>,
 }
@@ -76,7 +76,7 @@ impl Tasks {
         (names, notes): (&BTreeSet<String>, &[KeptNote]),
         keep: usize,
     ) -> Taken {
-        let TaskReport { server, look, sessions, .. } = report;
+        let TaskReport { server, poll, sessions, .. } = report;
         self.sessions.insert(server.clone(), sessions);
         let first = !self.watches.contains_key(&server);
         let known = self.known.remove(&server).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Tasks {
         let remembered: Vec<Task> = watch.tasks().filter(|_| first).cloned().collect();
         // Of those that are only known nobody was told yet.
         let before: BTreeSet<WindowId> = watch.tasks().filter(|_| !first).map(|task| task.window).collect();
-        let mut events = watch.take(look, now);
+        let mut events = watch.take(poll, now);
         for task in &remembered {
             let now = watch.task(task.window).filter(|now| now.key.may_be(&task.key));
             self.standings.remember(now.unwrap_or(task), task.status);
@@ -245,7 +245,7 @@ impl Tasks {
 }
 
 impl Tasks {
-    /// A number that is another one when tasks would be named otherwise. Mostly nothing has changed since the look before.
+    /// A number that is another one when tasks would be named otherwise. Mostly nothing has changed since the poll before.
     fn wanted_names(&self, names: &BTreeSet<String>) -> u64 {
         let mut hasher = DefaultHasher::new();
         names.hash(&mut hasher);
@@ -316,7 +316,7 @@ pub struct TaskTransition {
 #[derive(Debug, Default)]
 struct Standings(BTreeMap<TerminalKey, (String, TaskStatus)>);
 
-/// What to report after a look.
+/// What to report after a poll.
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct TaskChanges {
     pub changed: Vec<TaskTransition>,
@@ -329,7 +329,7 @@ impl Standings {
         self.0.insert(task.key.clone(), (task.id.clone(), status));
     }
 
-    /// Compares the tasks of a server after a look, and the events of that look.
+    /// Compares the tasks of a server after a poll, and the events of that poll.
     fn take<'a>(
         &mut self,
         server: &ServerId,
@@ -337,20 +337,20 @@ impl Standings {
         events: &[TaskEvent],
         now: Timestamp,
     ) -> TaskChanges {
-        let mut told = TaskChanges::default();
+        let mut changes = TaskChanges::default();
         let mut here = BTreeSet::new();
         for task in tasks {
             here.insert(&task.key);
             let known = self.0.get(&task.key).map(|(_, status)| *status);
-            let is_told =
+            let is_reported =
                 |event: &&TaskEvent| event.key == task.key && !matches!(event.happening, Happening::Notify { .. });
-            let by_event = events.iter().rev().find(is_told).map(|event| event.state.status);
+            let by_event = events.iter().rev().find(is_reported).map(|event| event.state.status);
             let status = match (by_event, known) {
                 (Some(status), _) => status,
                 (None, Some(status)) if status == task.status || now.since(task.since) < SETTLED => status,
                 (None, known) => {
                     let at = if known.is_some() { task.since } else { now };
-                    told.changed.push(changed(task, known.unwrap_or(TaskStatus::Unknown), at));
+                    changes.changed.push(changed(task, known.unwrap_or(TaskStatus::Unknown), at));
                     task.status
                 }
             };
@@ -362,9 +362,9 @@ impl Standings {
         let is_gone = |key: &&TerminalKey| key.server == *server && !here.contains(key);
         let gone: Vec<TerminalKey> = self.0.keys().filter(is_gone).cloned().collect();
         for key in gone {
-            told.left.extend(self.0.remove(&key).map(|(id, _)| left(key, id, now)));
+            changes.left.extend(self.0.remove(&key).map(|(id, _)| left(key, id, now)));
         }
-        told
+        changes
     }
 
     /// Takes the tasks of a server for told as they are.
@@ -402,22 +402,22 @@ mod standing_tests {
     };
 
     /// What is told of a task whose screen, by seconds, is this; `None` is a window that is gone.
-    fn told(looks: &[(i64, Option<&str>)]) -> Vec<String> {
+    fn changes(polls: &[(i64, Option<&str>)]) -> Vec<String> {
         let (mut watch, mut standings) = (TaskTracker::default(), Standings::default());
-        let mut told = Vec::new();
-        for &(at, screen) in looks {
+        let mut changes = Vec::new();
+        for &(at, screen) in polls {
             let now = Timestamp::from_millis(at * 1000);
             let windows = screen.map(window).into_iter().collect();
             let session = SessionSnapshot { id: SessionId(1), name: "builds".to_owned(), windows };
             let events = watch.take(TaskPoll { sessions: vec![session], ..TaskPoll::default() }, now);
             let TaskChanges { changed, left } = standings.take(&ServerId::default(), watch.tasks(), &events, now);
-            told.extend(changed.iter().map(|task| {
+            changes.extend(changed.iter().map(|task| {
                 let Change { from, to, .. } = &task.transition.changed[0];
                 format!("{} {from} {to}", task.transition.at.as_millis() / 1000).replace('"', "")
             }));
-            told.extend(left.iter().map(|task| format!("{} left", task.transition.at.as_millis() / 1000)));
+            changes.extend(left.iter().map(|task| format!("{} left", task.transition.at.as_millis() / 1000)));
         }
-        told
+        changes
     }
 
     fn window(screen: &str) -> TaskSnapshot {
@@ -446,16 +446,16 @@ mod standing_tests {
     fn what_no_event_tells_is_told_from_when_on_it_was_so() {
         // It was there from the start, asks, which is an event, and is answered, which is none.
         let asks = Some("Proceed? [y/N] ");
-        let looks = [(1, Some("one")), (2, asks), (3, asks), (20, Some("two")), (21, Some("two")), (25, Some("two"))];
-        assert_eq!(told(&looks), ["1 unknown running", "20 waiting_input running"]);
+        let polls = [(1, Some("one")), (2, asks), (3, asks), (20, Some("two")), (21, Some("two")), (25, Some("two"))];
+        assert_eq!(changes(&polls), ["1 unknown running", "20 waiting_input running"]);
         let ends = [(1, Some("one")), (9, Some("dead")), (30, Some("dead")), (31, None), (32, None)];
-        assert_eq!(told(&ends), ["1 unknown running", "31 left"]);
+        assert_eq!(changes(&ends), ["1 unknown running", "31 left"]);
     }
 
     #[test]
     fn what_lasts_no_longer_than_a_moment_is_not_told() {
         let asks = Some("Proceed? [y/N] ");
-        let looks = [(1, Some("one")), (2, asks), (3, asks), (10, Some("two")), (12, asks), (13, asks), (30, asks)];
-        assert_eq!(told(&looks), ["1 unknown running"]);
+        let polls = [(1, Some("one")), (2, asks), (3, asks), (10, Some("two")), (12, asks), (13, asks), (30, asks)];
+        assert_eq!(changes(&polls), ["1 unknown running"]);
     }
 }

@@ -21,7 +21,7 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
     }
 }
 
-/// The names after a look, by pane and process.
+/// The names after a poll, by pane and process.
 fn names(fleet: &mut Fleet, second: i64, panes: Vec<PaneReport>) -> Vec<(u32, u32, String)> {
     let at = Timestamp::from_millis(1_700_000_000_000 + second * 1000);
     let report = ServerReport::new(ServerId::default(), at, PollResult::Listed(panes));
@@ -72,7 +72,7 @@ fn what_nobody_has_looked_at_yet_is_told_as_that_beside_what_was_known_and_is_no
         fleet.handle(Input::TimePassed, at(second + 1));
         assert!(fleet.poll_effect().is_none(), "it is no news");
         assert!(fleet.servers().all(ServerView::is_waiting));
-        let told = |id: u32| {
+        let reported = |id: u32| {
             let state = &fleet.terminal(&pane(id, 10 + id).key).unwrap().state;
             assert_eq!(
                 (state.diagnostics.availability, state.attention),
@@ -81,8 +81,8 @@ fn what_nobody_has_looked_at_yet_is_told_as_that_beside_what_was_known_and_is_no
             let problem = state.diagnostics.probe_error.as_ref().unwrap();
             (problem.message.clone(), state.stale.as_ref().map(|stale| stale.at), state.since)
         };
-        assert_eq!(told(0), ("not looked at yet; 1m ago: approval".to_owned(), Some(at(-60)), at(-60)));
-        assert_eq!(told(1).0, "not looked at yet");
+        assert_eq!(reported(0), ("not looked at yet; 1m ago: approval".to_owned(), Some(at(-60)), at(-60)));
+        assert_eq!(reported(1).0, "not looked at yet");
     }
     let screen = Arc::new(Screen::from_text("hello", 80));
     let read = |id| PaneReport { capture: Capture::Fresh(Arc::clone(&screen)), ..pane(id, 10 + id) };
@@ -177,7 +177,7 @@ fn what_another_fleet_has_not_heard_of_yet_is_known_here() {
 }
 
 #[test]
-fn what_is_shown_of_a_pane_that_is_gone_is_as_old_as_the_last_look_at_it() {
+fn what_is_shown_of_a_pane_that_is_gone_is_as_old_as_the_last_poll_at_it() {
     let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
     let still = || PaneReport { program: Program::Agent { tool: "claude".to_owned(), version: None }, ..pane(0, 10) };
     let screen = Arc::new(crate::screen::Screen::from_text("╭──╮\n│ > │\n╰──╯", 80));

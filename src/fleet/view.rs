@@ -249,7 +249,7 @@ impl Replaced {
 /// The cost of polling a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServerLoad {
-    /// How long the last look took.
+    /// How long the last poll took.
     pub took: Span,
     /// How often an answer was late, torn or cut off since its host was first asked.
     pub broken: u32,
@@ -328,7 +328,7 @@ pub struct PaneReport {
     pub capture: Capture,
     /// What the configuration says of this pane, if it names it.
     pub declared: Option<Declared>,
-    /// The reading of the agent's own records; `None` if unchanged since the last look.
+    /// The reading of the agent's own records; `None` if unchanged since the last poll.
     #[serde(default)]
     pub record: Option<Box<AgentRecordReading>>,
     /// The git repository around its directory, as it was read last.
@@ -337,7 +337,7 @@ pub struct PaneReport {
     /// The process of the agent that runs in it; `None` where none does, or it was not seen.
     #[serde(default)]
     pub agent_process: Option<u32>,
-    /// Since when nothing was printed in its window, as of the look; `None` if unknown.
+    /// Since when nothing was printed in its window, as of the poll; `None` if unknown.
     #[serde(default)]
     pub printed_until: Option<Timestamp>,
 }
@@ -381,7 +381,7 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Whether the server has answered or failed to.
-    pub fn has_looked(&self) -> bool {
+    pub fn has_polled(&self) -> bool {
         self.server.as_ref().is_some_and(|server| !server.is_waiting())
     }
 
@@ -429,8 +429,8 @@ impl Fleet {
             // Newest first: what the terminal shows now it has shown since the last one.
             let missed = transitions.into_iter().rev().take_while(|transition| transition.at > last);
             let missed = missed.map(|transition| {
-                let told = recent.iter().rev().find(|told| told.key == key && told.transition == transition);
-                let (key, id, state) = (key.clone(), id.clone(), told.and_then(|told| told.state.clone()));
+                let change = recent.iter().rev().find(|change| change.key == key && change.transition == transition);
+                let (key, id, state) = (key.clone(), id.clone(), change.and_then(|change| change.state.clone()));
                 Effect::Changed(TerminalTransition { key, id, transition, state, screen: screen.take() })
             });
             let missed: Vec<Effect> = missed.collect();

@@ -132,7 +132,7 @@ fn push_state(text: &mut String, reading: &Classification, state: &State) {
         ),
     );
     line("turn", format!("{}, background work {}", turn.phase, turn.background_work));
-    line("last turn", told(last_turn));
+    line("last turn", result_text(last_turn));
     line("operator", format!("{}, {}, {}", operator.status, operator.readiness, operator.completion));
     line("attention", state.attention.to_string());
     line(
@@ -148,7 +148,7 @@ fn push_state(text: &mut String, reading: &Classification, state: &State) {
 }
 
 /// How the last turn ended, and by whom that is told.
-fn told(last: &LastTurn) -> String {
+fn result_text(last: &LastTurn) -> String {
     let LastTurn { result, source, detail, told_by, .. } = last;
     match (result, detail) {
         (TurnResult::None, None) => "none yet".to_owned(),
@@ -179,7 +179,7 @@ fn time_of_day(moment: Timestamp) -> String {
 
 // The answer before its details: what a terminal is, since when, why, how sure that is, and what would change it.
 
-/// What began so recently may have begun long before: a first look cannot tell.
+/// What began so recently may have begun long before: a first poll cannot tell.
 const FIRST_LOOK: Span = Span::from_millis(1000);
 
 impl Why<'_> {
@@ -238,7 +238,7 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
     }
     if state.has_ended() {
         let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", time_of_day(at), now.since(at).running()));
-        line("last turn", &(told(&state.last_turn) + &at.unwrap_or_default()));
+        line("last turn", &(result_text(&state.last_turn) + &at.unwrap_or_default()));
     }
     if let Some(doubt) = why.and_then(|why| why.reading.doubt.as_deref()) {
         line("not sure", doubt);
@@ -392,7 +392,7 @@ mod tests {
         let facts = PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() };
         let reading = profile.read(&Screen::from_capture("❯\n".as_bytes(), 80, 24), &facts);
         let at = Timestamp::from_millis(1_000);
-        let look = |record: Option<RecordedTurn>| {
+        let witness = |record: Option<RecordedTurn>| {
             let mut tracker = Tracker::new(Settings::default(), at);
             tracker.recorded(AgentRecordReading { turn: record, ..AgentRecordReading::default() });
             tracker.handle(Observation::Submitted { at, taken: TakenAs::Prompt }, at);
@@ -407,9 +407,9 @@ mod tests {
             marks_turns: true,
             patience: None,
         };
-        assert!(look(None).contains("its screen"));
-        assert!(look(Some(turn(RecordedPhase::Active))).contains("record"));
-        assert!(look(Some(turn(RecordedPhase::Background))).contains("its screen"));
+        assert!(witness(None).contains("its screen"));
+        assert!(witness(Some(turn(RecordedPhase::Active))).contains("record"));
+        assert!(witness(Some(turn(RecordedPhase::Background))).contains("its screen"));
     }
 
     #[test]
@@ -427,17 +427,17 @@ mod tests {
             let read = Observation::Read { reading: &reading, temporal: profile.temporal(), resized: false };
             tracker.handle(read, at + Span::from_secs(seconds));
         }
-        let told = at + Span::from_secs(4);
+        let ended_at = at + Span::from_secs(4);
         let evidence = |tracker: &Tracker| -> Vec<String> {
             let of_last = |evidence: &&Evidence| ["last-turn", "record"].contains(&evidence.rule.as_str());
-            let state = tracker.state(TerminalFacts::default(), told);
+            let state = tracker.state(TerminalFacts::default(), ended_at);
             state.evidence.iter().filter(of_last).map(|said| format!("{}: {}", said.rule, said.text)).collect()
         };
         assert_eq!(evidence(&tracker), ["last-turn: the work ended, and its answer stood still"]);
         let detail = Some("429 Too Many Requests".to_owned());
-        let result = RecordedResult { result: TurnResult::KnownFailure, detail, at: told };
+        let result = RecordedResult { result: TurnResult::KnownFailure, detail, at: ended_at };
         tracker.recorded(AgentRecordReading { result: Some(result), ..AgentRecordReading::default() });
-        tracker.handle(Observation::Nothing, told);
+        tracker.handle(Observation::Nothing, ended_at);
         assert_eq!(
             evidence(&tracker),
             [
@@ -455,7 +455,7 @@ mod tests {
         let profile = profiles.select("scout", Some("1.0.0"), false).unwrap().profile;
         let facts = PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() };
         let reading = profile.read(&Screen::from_capture("❯\n".as_bytes(), 80, 24), &facts);
-        let told = |printed_until: Option<Timestamp>, now: Timestamp| {
+        let result_text = |printed_until: Option<Timestamp>, now: Timestamp| {
             let mut tracker = Tracker::new(Settings::default(), at);
             tracker.printed_until(printed_until);
             let read = Observation::Read { reading: &reading, temporal: profile.temporal(), resized: false };
@@ -466,15 +466,15 @@ mod tests {
             };
             [of("since"), of("how sure")]
         };
-        let [since, sure] = told(Some(at - Span::from_secs(53)), at);
+        let [since, sure] = result_text(Some(at - Span::from_secs(53)), at);
         assert!(since.ends_with("for more than 53s"), "{since}");
         assert_eq!(sure, "nothing of it has changed for 53s");
-        let [since, sure] = told(None, at);
+        let [since, sure] = result_text(None, at);
         assert_eq!(
             [since.as_str(), sure.as_str()],
             ["just now, or before this poll", "not watched for a second yet: it may change"]
         );
-        assert_eq!(told(None, at + Span::from_secs(75))[1], "nothing of it has changed for 1m15");
+        assert_eq!(result_text(None, at + Span::from_secs(75))[1], "nothing of it has changed for 1m15");
     }
 
     #[test]
@@ -486,7 +486,7 @@ mod tests {
         let facts = PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() };
         let screen = Screen::from_capture("❯\n".as_bytes(), 80, 24);
         let (reading, explanation) = profile.explain(&screen, &facts);
-        let told = |phase: Option<RecordedPhase>, marks_turns: bool| {
+        let result_text = |phase: Option<RecordedPhase>, marks_turns: bool| {
             let word = "busy".to_owned();
             let turn = phase.map(|phase| RecordedTurn { phase, context: None, word, at, marks_turns, patience: None });
             let mut tracker = Tracker::new(Settings::default(), at);
@@ -522,11 +522,11 @@ mod tests {
             (RecordedPhase::Menu, "says that a menu is open", "its screen"),
         ] {
             assert_eq!(
-                told(Some(phase), phase != RecordedPhase::Menu),
+                result_text(Some(phase), phase != RecordedPhase::Menu),
                 [shown, &format!("{record}: {since}"), believed]
             );
         }
-        assert_eq!(told(None, true), [shown, "shows no turns, only model", "its screen"]);
-        assert_eq!(told(None, false), [shown, "none: no rules for its records", "its screen"]);
+        assert_eq!(result_text(None, true), [shown, "shows no turns, only model", "its screen"]);
+        assert_eq!(result_text(None, false), [shown, "none: no rules for its records", "its screen"]);
     }
 }

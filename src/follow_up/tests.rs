@@ -86,17 +86,18 @@ struct Died {
 
 /// What agents were told.
 #[derive(Debug, Default)]
-struct Told {
+struct Messages {
     /// Since each one's last turn ended.
     since_end: HashMap<String, Vec<MessageEvent>>,
     /// Of which source, whom, and when.
     queued: Vec<(String, String, Timestamp)>,
 }
 
-impl Told {
+impl Messages {
     fn times(&self, source: &str, to: &str, now: Timestamp) -> u64 {
-        let counts =
-            |(of, told, at): &&(String, String, Timestamp)| of == source && told == to && now.since(*at) < COUNTED;
+        let counts = |(of, messages, at): &&(String, String, Timestamp)| {
+            of == source && messages == to && now.since(*at) < COUNTED
+        };
         self.queued.iter().filter(counts).count() as u64
     }
 }
@@ -110,7 +111,7 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
     let text = std::fs::read_to_string(&path).unwrap();
     let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let rules: Vec<FollowUpRule> = story.rules.iter().map(rule).collect();
-    let mut told = Told::default();
+    let mut messages = Messages::default();
     let mut waiting: Vec<Wanted> = Vec::new();
     for step in &story.steps {
         let at = format!("{} at {}", story.title, step.at);
@@ -118,14 +119,14 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
         if let Some(happened) = &step.event {
             let event = event(happened);
             let chain = match event.is_of_an_agent() {
-                true => chain(&event.source, told.since_end.get(&event.source).into_iter().flatten()),
+                true => chain(&event.source, messages.since_end.get(&event.source).into_iter().flatten()),
                 false => Vec::new(),
             };
             let (mut tells, mut stops) = (Vec::new(), None);
             for wanted in wanted(&rules, &event, &chain) {
-                match closes_a_loop(&event.source, &wanted.to, &chain, told.times(&event.source, &wanted.to, now)) {
+                match closes_a_loop(&event.source, &wanted.to, &chain, messages.times(&event.source, &wanted.to, now)) {
                     None => {
-                        told.queued.push((event.source.clone(), wanted.to.clone(), now));
+                        messages.queued.push((event.source.clone(), wanted.to.clone(), now));
                         tells.push(wanted.to.clone());
                         waiting.push(wanted);
                     }
@@ -133,7 +134,7 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
                 }
             }
             if event.is_result() {
-                told.since_end.remove(&event.source);
+                messages.since_end.remove(&event.source);
             }
             assert_eq!((&tells, &stops), (&step.tells, &step.stops), "{at}");
         }
@@ -142,7 +143,7 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
             waiting = rest;
             let now_sent: Vec<Wanted> = now_sent;
             let events: Vec<MessageEvent> = now_sent.into_iter().map(|wanted| wanted.body).collect();
-            told.since_end.entry(agent.clone()).or_default().extend(events.clone());
+            messages.since_end.entry(agent.clone()).or_default().extend(events.clone());
             assert_eq!(step.message.as_deref().map(str::trim_end), Some(message(7, &events).as_str()), "{at}");
         }
         if let Some(died) = &step.died {

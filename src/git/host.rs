@@ -38,20 +38,20 @@ pub(super) async fn facts(
     distance: &mut Distance,
     at: Timestamp,
 ) -> Result<GitFacts, GitTrouble> {
-    let told = ask(server, directory, FACTS, &distance.of).await?;
-    let it = told.repository()?;
+    let answer = ask(server, directory, FACTS, &distance.of).await?;
+    let it = answer.repository()?;
     let of = (it.head.clone(), it.upstream.clone());
     if distance.of != of {
-        *distance = Distance { apart: told.apart(), of };
+        *distance = Distance { apart: answer.apart(), of };
     }
-    let part = |name, limit| told.part(name, limit, FACTS.deadline).ok();
+    let part = |name, limit| answer.part(name, limit, FACTS.deadline).ok();
     Ok(it.facts(part("branch", LINES), distance.apart, part("differing", COUNTS), part("untracked", NAMES), at))
 }
 
 pub(super) async fn difference(server: &Server, directory: &str) -> Result<WorkingTreeDiff, GitTrouble> {
-    let told = ask(server, directory, DIFFERENCE, &(None, None)).await?;
-    told.repository()?;
-    let part = |name, limit| told.part(name, limit, DIFFERENCE.deadline);
+    let answer = ask(server, directory, DIFFERENCE, &(None, None)).await?;
+    answer.repository()?;
+    let part = |name, limit| answer.part(name, limit, DIFFERENCE.deadline);
     Ok(WorkingTreeDiff::read(&part("differing", PATCH)?, &part("untracked", NAMES)?))
 }
 

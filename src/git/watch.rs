@@ -98,7 +98,7 @@ impl GitWatch {
     }
 
     /// Takes in which directories agents work in, and begins to read what is due. Waits for nothing.
-    pub fn look(&mut self, directories: &[GitDirectory], now: Timestamp) {
+    pub fn poll(&mut self, directories: &[GitDirectory], now: Timestamp) {
         while let Ok(answer) = self.answers.try_recv() {
             self.take(answer, now);
         }

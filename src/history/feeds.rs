@@ -170,7 +170,7 @@ impl Feeds {
                 Err(RecvTimeoutError::Disconnected) if self.listeners.is_empty() => return,
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
             }
-            pause = self.look().unwrap_or(PAUSE);
+            pause = self.poll().unwrap_or(PAUSE);
         }
     }
 
@@ -179,7 +179,7 @@ impl Feeds {
     }
 
     /// Tells what is new; how long to wait if it is longer than usual.
-    pub(super) fn look(&mut self) -> Option<Duration> {
+    pub(super) fn poll(&mut self) -> Option<Duration> {
         if self.file.is_replaced() {
             self.listeners.iter_mut().for_each(|listener| listener.begin_anew());
         }
@@ -190,16 +190,16 @@ impl Feeds {
             }
             reader.data_version()
         });
-        let looked: Vec<Result<(), Trouble>> = match (version, &mut self.file.open) {
+        let polled: Vec<Result<(), Trouble>> = match (version, &mut self.file.open) {
             (Ok(version), Some(reader)) => {
-                self.listeners.iter_mut().map(|listener| listener.look(reader, version)).collect()
+                self.listeners.iter_mut().map(|listener| listener.poll(reader, version)).collect()
             }
             (version, _) => vec![version.map(drop)],
         };
-        let trouble = looked.into_iter().filter_map(Result::err).find(|trouble| *trouble != Trouble::Locked)?;
+        let trouble = polled.into_iter().filter_map(Result::err).find(|trouble| *trouble != Trouble::Locked)?;
         tracing::debug!(%trouble, "what other processes write cannot be read");
         self.file.close();
-        self.listeners.iter_mut().for_each(|listener| listener.look_again());
+        self.listeners.iter_mut().for_each(|listener| listener.poll_again());
         Some(RETRY)
     }
 }
@@ -207,10 +207,10 @@ impl Feeds {
 /// A feed that somebody receives.
 pub(super) trait FeedListener: Send {
     /// Tells what is new in a file of this version. A look that fails changes nothing, so that the next one tells the same.
-    fn look(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble>;
+    fn poll(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble>;
 
     /// Looks again, whatever the version: another connection counts otherwise.
-    fn look_again(&mut self);
+    fn poll_again(&mut self);
 
     /// Another file has taken the place of the one before, and begins to count anew.
     fn begin_anew(&mut self);
@@ -223,8 +223,8 @@ pub(super) trait FeedListener: Send {
 pub(super) struct FeedCursor<F: Feed> {
     feed: F,
     news: UnboundedSender<F::News>,
-    /// The rows already reported; `None` before the first look.
-    told: Option<FeedPosition>,
+    /// The rows already reported; `None` before the first poll.
+    position: Option<FeedPosition>,
     /// The version of the file that was read last, as its connection counts.
     version: Option<i64>,
 }
@@ -240,48 +240,48 @@ struct FeedPosition {
 impl<F: Feed> FeedCursor<F> {
     pub(super) fn new(path: &Path, feed: F, news: UnboundedSender<F::News>) -> Self {
         // In a file that is still to be made, everything will be new.
-        let told = (!path.exists()).then(FeedPosition::default);
-        Self { feed, news, told, version: None }
+        let position = (!path.exists()).then(FeedPosition::default);
+        Self { feed, news, position, version: None }
     }
 }
 
 impl<F: Feed> FeedListener for FeedCursor<F> {
-    fn look(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble> {
+    fn poll(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble> {
         if self.version == Some(version) {
             return Ok(());
         }
-        let (mut told, found) = match &self.told {
+        let (mut position, found) = match &self.position {
             None => {
                 let (last, found) = self.feed.first(reader)?;
                 (FeedPosition { last, ..FeedPosition::default() }, found)
             }
-            Some(told) => {
-                let open: Vec<i64> = told.open.keys().copied().collect();
-                (told.clone(), self.feed.read(reader, told.last, &open)?)
+            Some(position) => {
+                let open: Vec<i64> = position.open.keys().copied().collect();
+                (position.clone(), self.feed.read(reader, position.last, &open)?)
             }
         };
         for entry in found {
-            told.last = told.last.max(entry.number);
+            position.last = position.last.max(entry.number);
             let before = match entry.is_open {
-                true => told.open.insert(entry.number, entry.progress),
-                false => told.open.remove(&entry.number),
+                true => position.open.insert(entry.number, entry.progress),
+                false => position.open.remove(&entry.number),
             };
             // Nobody receives it any more when this fails.
             let news = entry.news.filter(|_| before != Some(entry.progress));
             news.into_iter().for_each(|news| drop(self.news.send(news)));
         }
-        self.told = Some(told);
+        self.position = Some(position);
         // Only now: what could not be read, because the file was locked, is read the next time.
         self.version = Some(version);
         Ok(())
     }
 
-    fn look_again(&mut self) {
+    fn poll_again(&mut self) {
         self.version = None;
     }
 
     fn begin_anew(&mut self) {
-        (self.told, self.version) = (Some(FeedPosition::default()), None);
+        (self.position, self.version) = (Some(FeedPosition::default()), None);
     }
 
     fn has_left(&self) -> bool {
@@ -293,7 +293,7 @@ impl<F: Feed> FeedListener for FeedCursor<F> {
 pub(super) struct FollowedFile {
     path: PathBuf,
     open: Option<Reader>,
-    /// The file that the path meant at the last look, which need not have been readable; a file that was moved aside
+    /// The file that the path meant at the last poll, which need not have been readable; a file that was moved aside
     /// keeps its inode.
     inode: Option<u64>,
     /// The version that was read last, as this connection counts.
@@ -449,7 +449,7 @@ impl Feed for IntentChanges {
     type News = IntentNews;
 
     fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<IntentNews>), Trouble> {
-        // Asked for first: what is queued and settled in between is new at the next look.
+        // Asked for first: what is queued and settled in between is new at the next poll.
         let last = reader.newest("outbox")?;
         let open = intents::select(reader.connection(), OPEN, 0)?;
         Ok((last, open.into_iter().map(|intent| Self::entry(intent, true)).collect()))

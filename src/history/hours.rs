@@ -68,8 +68,8 @@ fn add_up_some(connection: &mut Connection, codec: &mut Codec, terminal: i64, no
     // Who still watches has watched up to now, or has long stopped to.
     let mut seen = watched(&transaction, terminal, begin - SEAM, now)?;
     seen.retain(|(started, _)| *started < end + SEAM);
-    let told = points(&transaction, codec, terminal, Some(begin), end + SETTLED)?;
-    let (line, ended) = (timeline(&told, &seen, begin, end), turns(&told));
+    let points_of = points(&transaction, codec, terminal, Some(begin), end + SETTLED)?;
+    let (line, ended) = (timeline(&points_of, &seen, begin, end), turns(&points_of));
     for day in day_of(from)..=day_of(to - 1) {
         let hours = day * DAY..(day + 1) * DAY;
         // What of the day is not added up now stays.
@@ -319,12 +319,12 @@ mod tests {
                                              (1, 24, 1, 2, 3, 4, 5, NULL)";
         connection.execute_batch(rows).unwrap();
         file::migrate(&mut connection).unwrap();
-        let told = |from, to| {
+        let points_of = |from, to| {
             let kept = kept(&connection, 1, from, to).unwrap().into_iter();
             kept.map(|(hour, done)| write_hour(hour_of(hour), &done)).collect::<Vec<_>>()
         };
-        assert_eq!(told(0, 26), ["23 3600000 0 0 0 0", "24 1 2 3 4 5", "25 0 60000 0 0 0 success 3"]);
-        assert_eq!(told(24, 25), ["24 1 2 3 4 5"]);
+        assert_eq!(points_of(0, 26), ["23 3600000 0 0 0 0", "24 1 2 3 4 5", "25 0 60000 0 0 0 success 3"]);
+        assert_eq!(points_of(24, 25), ["24 1 2 3 4 5"]);
     }
 
     #[test]

@@ -148,8 +148,8 @@ impl Intake<'_> {
         let led_to =
             if event.is_of_an_agent() { chain(&event.source, &self.causes(record, event)?) } else { Vec::new() };
         for wanted in wanted(self.rules, event, &led_to) {
-            let told = self.told(&event.source, &wanted.to)?;
-            if let Some(why) = closes_a_loop(&event.source, &wanted.to, &led_to, told) {
+            let sent_before = self.sent_before(&event.source, &wanted.to)?;
+            if let Some(why) = closes_a_loop(&event.source, &wanted.to, &led_to, sent_before) {
                 self.stopped.push(Stopped { source: event.source.clone(), to: wanted.to, why });
                 continue;
             }
@@ -172,7 +172,7 @@ impl Intake<'_> {
     }
 
     /// How often an agent was recently told of a source.
-    fn told(&self, source: &str, to: &str) -> Result<u64, Trouble> {
+    fn sent_before(&self, source: &str, to: &str) -> Result<u64, Trouble> {
         let sql = "SELECT count(*) FROM outbox_events e JOIN outbox i ON i.id = e.intent
                    WHERE i.target = ?1 AND e.at > ?2 AND json_extract(e.body, '$.source') = ?3";
         let since = (self.now - COUNTED).as_millis();

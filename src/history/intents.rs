@@ -14,7 +14,7 @@ use super::file::{self, HistoryOptions, Synchronous};
 use super::identity::{Columns, Owner, terminal_row};
 use super::intake::{self, Stopped};
 use super::record::{FollowUpRecord, Kind, OperatorAction};
-use crate::follow_up::{FollowUpRule, MessageEvent, Wanted, told};
+use crate::follow_up::{FollowUpRule, MessageEvent, Wanted, message_text};
 use crate::ids::TerminalKey;
 use crate::state::words;
 use crate::time::{Span, Timestamp};
@@ -88,10 +88,10 @@ pub struct Intent {
 
 impl Intent {
     /// Its content in one short line.
-    pub fn told(&self) -> String {
+    pub fn message_text(&self) -> String {
         match (&self.recipient, &self.text) {
             (Some(_), Some(text)) => text.lines().next().unwrap_or_default().to_owned(),
-            _ => told(&self.events),
+            _ => message_text(&self.events),
         }
     }
 }

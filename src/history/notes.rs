@@ -121,9 +121,9 @@ mod tests {
         write(3, 3, false, false);
         write(3, 4, false, true);
         assert_eq!(texts(&path), []);
-        let told = Reader::open(&path).unwrap().notes_after(last).unwrap();
-        let told: Vec<_> = told.into_iter().map(|(_, kept)| (kept.key.pane.0, kept.note.is_empty())).collect();
-        assert_eq!(told, [(1, true), (3, true)], "who shows them is told");
+        let notes = Reader::open(&path).unwrap().notes_after(last).unwrap();
+        let notes: Vec<_> = notes.into_iter().map(|(_, kept)| (kept.key.pane.0, kept.note.is_empty())).collect();
+        assert_eq!(notes, [(1, true), (3, true)], "who shows them is told");
     }
 
     #[test]

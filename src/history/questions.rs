@@ -84,8 +84,8 @@ pub struct StoredScreen {
 /// The answer to a question.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    Terminal { key: TerminalKey, told: Box<HistoryAnswer> },
-    Day { question: DayQuestion, told: Result<Vec<DayTotals>, Trouble> },
+    Terminal { key: TerminalKey, answer: Box<HistoryAnswer> },
+    Day { question: DayQuestion, answer: Result<Vec<DayTotals>, Trouble> },
 }
 
 /// An answer about one terminal, in the order of [`QuestionKind`].
@@ -157,13 +157,14 @@ impl QuestionThread {
         while let Ok(question) = questions.recv() {
             let answer = match question {
                 HistoryQuestion::Terminal { key, ask } => {
-                    let told = self.answer(&key, (*ask).clone());
-                    let told = self.heeded(told).unwrap_or_else(|trouble| HistoryAnswer::Failed { ask: *ask, trouble });
-                    Answer::Terminal { key, told: Box::new(told) }
+                    let answer = self.answer(&key, (*ask).clone());
+                    let answer =
+                        self.heeded(answer).unwrap_or_else(|trouble| HistoryAnswer::Failed { ask: *ask, trouble });
+                    Answer::Terminal { key, answer: Box::new(answer) }
                 }
                 HistoryQuestion::Day(question) => {
-                    let told = self.day(&question);
-                    Answer::Day { told: self.heeded(told), question }
+                    let answer = self.day(&question);
+                    Answer::Day { answer: self.heeded(answer), question }
                 }
             };
             if answers.send(answer).is_err() {
@@ -173,8 +174,8 @@ impl QuestionThread {
     }
 
     /// Reads from the file as it is then the next time, where it could not be read.
-    fn heeded<T>(&mut self, told: Result<T, Trouble>) -> Result<T, Trouble> {
-        told.inspect_err(|trouble| {
+    fn heeded<T>(&mut self, answer: Result<T, Trouble>) -> Result<T, Trouble> {
+        answer.inspect_err(|trouble| {
             tracing::debug!(%trouble, "a question about the history has no answer");
             self.file.iter_mut().for_each(FollowedFile::close);
         })

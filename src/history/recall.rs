@@ -15,7 +15,7 @@ use crate::task::{self, TaskFields, TaskSnapshot};
 use crate::time::{Span, Timestamp};
 use crate::tracker::HANDOVER;
 
-/// How long a first look waits for the history; without it, everything counts as newly found.
+/// How long a first poll waits for the history; without it, everything counts as newly found.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// How long after a kill the window may still be there.
@@ -37,9 +37,9 @@ impl Record {
 #[derive(Debug)]
 pub struct Recall {
     path: Option<PathBuf>,
-    /// The terminals of the last look; `None` before the first one.
+    /// The terminals of the last poll; `None` before the first one.
     there: Option<BTreeSet<TerminalKey>>,
-    /// The tasks of the last look that had not ended.
+    /// The tasks of the last poll that had not ended.
     alive: BTreeMap<WindowId, TerminalKey>,
 }
 
@@ -73,9 +73,9 @@ impl Recall {
     /// The inputs before a report that keep tasks killed elsewhere from counting as lost. A separate thread reads the
     /// history, and only when a task is gone.
     pub async fn before_tasks(&mut self, report: &TaskReport) -> Vec<Input> {
-        let windows = || report.look.sessions.iter().flat_map(|session| &session.windows);
+        let windows = || report.poll.sessions.iter().flat_map(|session| &session.windows);
         let there: BTreeSet<WindowId> =
-            windows().map(|window| window.window).chain(report.look.elsewhere.iter().copied()).collect();
+            windows().map(|window| window.window).chain(report.poll.elsewhere.iter().copied()).collect();
         // Of one whose state could not be had it is not known that it has ended.
         let lives = |window: &&TaskSnapshot| window.pane.as_ref().is_none_or(|pane| !pane.dead);
         let alive = windows().filter(lives).map(|window| (window.window, window.key.clone())).collect();

@@ -53,8 +53,8 @@ pub struct TransitionRecord {
 }
 
 impl From<&TerminalTransition> for TransitionRecord {
-    fn from(told: &TerminalTransition) -> Self {
-        let TerminalTransition { key, id, transition, state, screen } = told.clone();
+    fn from(sentence: &TerminalTransition) -> Self {
+        let TerminalTransition { key, id, transition, state, screen } = sentence.clone();
         let state = state.map(|state| PublicState::Agent(Box::new(Arc::unwrap_or_clone(state))));
         Self { key, name: id, transition, state, screen, events: Vec::new() }
     }
@@ -504,9 +504,10 @@ impl Stored {
             }
         }
         line.insert("id".to_owned(), json!(self.id.0));
-        let told = self.body.sentence(&self.name);
-        let told = told.map(|told| harmless(&format!("{} {}", told.subject(&self.name), told.text)));
-        line.insert("sentence".to_owned(), told.into());
+        let sentence = self.body.sentence(&self.name);
+        let sentence =
+            sentence.map(|sentence| harmless(&format!("{} {}", sentence.subject(&self.name), sentence.text)));
+        line.insert("sentence".to_owned(), sentence.into());
         Value::Object(line)
     }
 }

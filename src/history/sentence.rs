@@ -86,7 +86,7 @@ impl Body {
                 Some(PublicState::Other(_)) | None => of_transition(transition, None),
             },
             Body::TaskEvent(event) => Some(of_task(&event.happening)),
-            Body::Input(input) => of_input(input, name).map(|told| told.by(Some(&input.sender))),
+            Body::Input(input) => of_input(input, name).map(|said| said.by(Some(&input.sender))),
             Body::FollowUp(message) => of_message(message, name),
             Body::Action(action) => of_action(action, name),
             Body::Other { .. } => None,
@@ -103,7 +103,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     if note == LEFT_UNWATCHED {
         return Some(Sentence::of(Status::Gone, "gone while nobody watched", ""));
     }
-    // What a first look finds is no news: the table shows it.
+    // What a first poll finds is no news: the table shows it.
     let is_found = before == Status::Unknown
         && change("availability").is_some_and(|change| change.from == Availability::Unknown.word())
         && !state.is_some_and(|state| state.since_exact && state.turn.since_exact);
@@ -117,7 +117,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         return Some(Sentence::of(Status::Stalled, "stalled", ""));
     }
     if before == after && change("dialog").is_none() {
-        return NOTES.iter().find(|(of, _)| *of == note).map(|(_, told)| Sentence::of(Status::Unknown, told, ""));
+        return NOTES.iter().find(|(of, _)| *of == note).map(|(_, said)| Sentence::of(Status::Unknown, said, ""));
     }
     let asked = || state.and_then(|state| asked(state, None)).unwrap_or_default();
     // What stood there before it could not be read is no news when it can be read again.
@@ -252,8 +252,8 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
         Some(word) => (format!("{done} {name}, {word}"), Status::Unknown),
         None => (format!("{done} {name}, outcome not known"), Status::Unknown),
     };
-    let told = [answer, input.detail.as_deref().unwrap_or_default()].into_iter().filter(|part| !part.is_empty());
-    Some(Sentence::new(actor, Some(status), &verb, &told.collect::<Vec<_>>().join("; ")))
+    let said = [answer, input.detail.as_deref().unwrap_or_default()].into_iter().filter(|part| !part.is_empty());
+    Some(Sentence::new(actor, Some(status), &verb, &said.collect::<Vec<_>>().join("; ")))
 }
 
 /// The outcome of a message to an agent.
@@ -283,8 +283,8 @@ fn of_action(action: &OperatorAction, name: &str) -> Option<Sentence> {
             return Some(Sentence::new(Actor::You, None, &format!("{verb} {name}"), &command.join(" ")));
         }
         OperatorAction::Queued { text, by } => {
-            let told = Sentence::new(Actor::You, None, &format!("queued for {name}"), text);
-            return Some(told.by(by.as_deref()));
+            let said = Sentence::new(Actor::You, None, &format!("queued for {name}"), text);
+            return Some(said.by(by.as_deref()));
         }
         OperatorAction::TookBack { text } => (format!("took back from {name}"), text.as_str()),
         // What only this dashboard shows otherwise now is seen there.
@@ -309,7 +309,7 @@ mod tests {
     }
 
     /// A transition to a phase, of an agent that can be read, which changed these fields.
-    fn told(phase: Phase, context: UiContext, changed: &[(&'static str, &str, &str)], note: Option<&str>) -> String {
+    fn said(phase: Phase, context: UiContext, changed: &[(&'static str, &str, &str)], note: Option<&str>) -> String {
         let result = changed.iter().find(|(field, ..)| *field == "result");
         let result = result.and_then(|(.., to)| TurnResult::of_word(to)).unwrap_or(TurnResult::None);
         let change = |&(field, from, to): &(&'static str, &str, &str)| Change {
@@ -343,37 +343,37 @@ mod tests {
     fn a_transition_is_one_short_sentence_or_none() {
         let (prompt, none) = (UiContext::NormalPrompt, None);
         let began = [("phase", "ready", "active"), ("accepting_input", "yes", "no")];
-        assert_eq!(told(Phase::Active, prompt, &began, none), "working");
+        assert_eq!(said(Phase::Active, prompt, &began, none), "working");
         let ended = [("result", "none", "success"), ("source", "none", "surface_inference")];
-        assert_eq!(told(Phase::Ready, prompt, &ended, none), "finished");
+        assert_eq!(said(Phase::Ready, prompt, &ended, none), "finished");
         let failed = [("phase", "active", "ready"), ("result", "none", "known_failure")];
-        assert_eq!(told(Phase::Ready, prompt, &failed, none), "failed");
+        assert_eq!(said(Phase::Ready, prompt, &failed, none), "failed");
         let asks = [("phase", "active", "unknown"), ("ui_context", "normal_prompt", "approval_prompt")];
-        assert_eq!(told(Phase::Unknown, UiContext::ApprovalPrompt, &asks, none), "asks for approval");
+        assert_eq!(said(Phase::Unknown, UiContext::ApprovalPrompt, &asks, none), "asks for approval");
         let next = [("dialog", "Run a?", "Run b?")];
-        assert_eq!(told(Phase::Unknown, UiContext::ApprovalPrompt, &next, none), "asks for approval");
+        assert_eq!(said(Phase::Unknown, UiContext::ApprovalPrompt, &next, none), "asks for approval");
         let answered = [("phase", "unknown", "active"), ("ui_context", "approval_prompt", "normal_prompt")];
-        assert_eq!(told(Phase::Active, prompt, &answered, none), "working again");
+        assert_eq!(said(Phase::Active, prompt, &answered, none), "working again");
         let taken_back = [("phase", "ready", "active"), ("result", "success", "none")];
         let note = Some("premature success retracted");
-        assert_eq!(told(Phase::Active, prompt, &taken_back, note), "working again");
-        assert_eq!(told(Phase::Ready, prompt, &[], Some("sent, no reaction")), "did not react to the prompt");
-        assert_eq!(told(Phase::Ready, prompt, &[("attention", "none", "stalled")], none), "stalled");
+        assert_eq!(said(Phase::Active, prompt, &taken_back, note), "working again");
+        assert_eq!(said(Phase::Ready, prompt, &[], Some("sent, no reaction")), "did not react to the prompt");
+        assert_eq!(said(Phase::Ready, prompt, &[("attention", "none", "stalled")], none), "stalled");
     }
 
     #[test]
     fn what_says_nothing_to_a_person_is_not_told() {
         let prompt = UiContext::NormalPrompt;
         for internal in ["editing_input", "background_work", "accepting_input", "ui_context", "input_mode"] {
-            assert_eq!(told(Phase::Ready, prompt, &[(internal, "no", "yes")], None), "-", "{internal}");
+            assert_eq!(said(Phase::Ready, prompt, &[(internal, "no", "yes")], None), "-", "{internal}");
         }
         let found = [("availability", "unknown", "available"), ("phase", "unknown", "active")];
-        assert_eq!(told(Phase::Active, prompt, &found, None), "-", "a first look");
+        assert_eq!(said(Phase::Active, prompt, &found, None), "-", "a first look");
         let found = [("availability", "unknown", "available"), ("result", "none", "known_failure")];
-        assert_eq!(told(Phase::Ready, prompt, &found, None), "-", "a first look at a failure");
+        assert_eq!(said(Phase::Ready, prompt, &found, None), "-", "a first look at a failure");
         let menu = [("phase", "ready", "unknown"), ("ui_context", "normal_prompt", "selection_menu")];
-        assert_eq!(told(Phase::Unknown, UiContext::SelectionMenu, &menu, None), "-");
-        assert_eq!(told(Phase::Ready, prompt, &[], Some("left the fleet")), "-");
+        assert_eq!(said(Phase::Unknown, UiContext::SelectionMenu, &menu, None), "-");
+        assert_eq!(said(Phase::Ready, prompt, &[], Some("left the fleet")), "-");
     }
 
     #[test]
@@ -424,20 +424,20 @@ mod tests {
         };
         let answer = || answer_to("", "1 Yes");
         let keys = |keys: &[&str]| Sent::Keys { keys: keys.iter().map(|key| (*key).to_owned()).collect() };
-        let told = |sent, outcome, detail| input("dashboard", sent, outcome, detail).unwrap_or_default();
+        let said = |sent, outcome, detail| input("dashboard", sent, outcome, detail).unwrap_or_default();
         let accepted = Some("accepted");
-        assert_eq!(told(prompt(), accepted, None), "you prompted docs: fix it [31m");
+        assert_eq!(said(prompt(), accepted, None), "you prompted docs: fix it [31m");
         let queued = input("queue 3", prompt(), accepted, None);
         assert_eq!(queued.as_deref(), Some("fleetwatch prompted docs: fix it [31m"), "a token may have queued it");
-        assert_eq!(told(answer(), accepted, None), "you answered docs: 1 Yes");
+        assert_eq!(said(answer(), accepted, None), "you answered docs: 1 Yes");
         let to = answer_to("rm -rf build", "2 Yes, and don't ask again for rm in this directory");
-        assert_eq!(told(to, accepted, None), "you answered docs: 2 Yes, and don't ask aga…, to rm -rf build");
-        assert_eq!(told(keys(&["Escape"]), accepted, None), "you pressed Escape in docs");
-        assert_eq!(told(keys(&["a", "(text)"]), accepted, None), "you typed in docs");
+        assert_eq!(said(to, accepted, None), "you answered docs: 2 Yes, and don't ask aga…, to rm -rf build");
+        assert_eq!(said(keys(&["Escape"]), accepted, None), "you pressed Escape in docs");
+        assert_eq!(said(keys(&["a", "(text)"]), accepted, None), "you typed in docs");
         let why = Some("it is working");
-        assert_eq!(told(prompt(), Some("refused"), why), "you could not prompt docs: it is working");
-        assert_eq!(told(answer(), Some("not_taken"), why), "you answered docs, not taken: 1 Yes; it is working");
-        assert_eq!(told(prompt(), None, None), "you prompted docs, outcome not known");
+        assert_eq!(said(prompt(), Some("refused"), why), "you could not prompt docs: it is working");
+        assert_eq!(said(answer(), Some("not_taken"), why), "you answered docs, not taken: 1 Yes; it is working");
+        assert_eq!(said(prompt(), None, None), "you prompted docs, outcome not known");
         assert_eq!(input("follow-up 3", prompt(), accepted, None), None, "the message is told");
         let action = |action: OperatorAction| Body::Action(action).sentence("docs").map(|sentence| sentence.text);
         let queued = OperatorAction::Queued { text: "go on".to_owned(), by: None };

@@ -147,18 +147,18 @@ mod tests {
         let connection = Connection::open(&path).unwrap();
         let server = ServerId { host: None, socket: Socket::Default }.word();
         let summary = ServerSummary { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
-        let told = |now| Reader::open(&path).unwrap().summaries(now).unwrap().len();
+        let words = |now| Reader::open(&path).unwrap().summaries(now).unwrap().len();
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let owner = Owner::named(format!("{}-1800000000000-0", child.id()));
         summary.write(&connection, &owner).unwrap();
-        assert_eq!(told(now), 1);
+        assert_eq!(words(now), 1);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(told(now), 0);
+        assert_eq!(words(now), 0);
         // Who leaves in order says so, and the next one has a moment.
         summary.write(&connection, &owner).unwrap();
         ServerSummary::leave(&connection, &owner, now).unwrap();
-        assert_eq!((told(now), told(now + HANDOVER)), (1, 0));
+        assert_eq!((words(now), words(now + HANDOVER)), (1, 0));
     }
 
     #[test]
@@ -182,9 +182,9 @@ mod tests {
             // As an older version called it.
             summary(server.to_string()).write(&connection, &Owner::named("another")).unwrap();
         }
-        let mut told: Vec<String> = servers.iter().map(ServerId::word).collect();
-        told.sort();
+        let mut words: Vec<String> = servers.iter().map(ServerId::word).collect();
+        words.sort();
         let read = Reader::open(&path).unwrap().summaries(now).unwrap();
-        assert_eq!(read.into_iter().map(|summary| summary.server).collect::<Vec<_>>(), told);
+        assert_eq!(read.into_iter().map(|summary| summary.server).collect::<Vec<_>>(), words);
     }
 }

@@ -397,7 +397,7 @@ fn what_is_too_old_goes_and_takes_its_screens_with_it() {
     let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     assert_eq!((records.len(), records[0].at), (100, at(1100)));
     assert_eq!(count(&path, "screens"), 100);
-    // The next look comes much later; a second process need not do the same again.
+    // The next poll comes much later; a second process need not do the same again.
     file::clean(store.connection(), &limits, at(1300)).unwrap();
     assert_eq!(count(&path, "records"), 100);
     file::clean(store.connection(), &limits, at(5000)).unwrap();

@@ -546,9 +546,9 @@ mod tests {
         };
         let usage = [first, used("2026-10-25T10:00:00Z", "a", Some(10_700), Some(3.75))];
         let of = |(at, it): &(Timestamp, Totals)| (*at, it.tokens_in, it.cost_usd);
-        let told: Vec<_> = growth(&usage.each_ref(), begun, &UsedBefore::new()).iter().map(of).collect();
+        let amounts: Vec<_> = growth(&usage.each_ref(), begun, &UsedBefore::new()).iter().map(of).collect();
         let ten = at("2026-10-25T10:00:00Z");
-        assert_eq!(told, [(begun, Some(1_000), Some(0.5)), (ten, Some(700), Some(0.25))]);
+        assert_eq!(amounts, [(begun, Some(1_000), Some(0.5)), (ten, Some(700), Some(0.25))]);
     }
 
     #[test]
@@ -566,8 +566,8 @@ mod tests {
         ];
         let begun = at("2026-10-25T09:10:00Z");
         let grown = growth(&here.each_ref(), begun, &used_before(2, &here.each_ref(), &by_session(&all)));
-        let told: Vec<_> = grown.iter().map(|(at, used)| (*at, used.tokens_in, used.cost_usd)).collect();
-        assert_eq!(told, [(begun, Some(500), Some(0.5)), (begun, Some(7), None)]);
+        let amounts: Vec<_> = grown.iter().map(|(at, used)| (*at, used.tokens_in, used.cost_usd)).collect();
+        assert_eq!(amounts, [(begun, Some(500), Some(0.5)), (begun, Some(7), None)]);
     }
 
     #[test]

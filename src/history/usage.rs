@@ -135,14 +135,14 @@ mod tests {
         }
         store.write(&[message(2, 7202, Phase::Ready, "other")], at(7202)).unwrap();
         let reader = Reader::open(&path).unwrap();
-        let told = |until| {
+        let used_until = |until| {
             let usage = reader.usage(at(until)).unwrap();
             let of_first = usage.into_iter().filter(|(terminal, _)| *terminal == 1).map(|(_, used)| used);
             of_first.map(|it| (it.session, it.tokens_in, it.before.0, it.label)).collect::<Vec<_>>()
         };
         let used = |session: &str, tokens, before| (session.into(), tokens, before, Some("shop".into()));
         let first: [(Arc<str>, _, _, Option<Arc<str>>); 2] = [used("", None, None), used("a", Some(30), Some(10))];
-        assert_eq!(told(9000), [&first[..], &[used("a", Some(40), None), used("b", Some(5), None)]].concat());
-        assert_eq!(told(100), first);
+        assert_eq!(used_until(9000), [&first[..], &[used("a", Some(40), None), used("b", Some(5), None)]].concat());
+        assert_eq!(used_until(100), first);
     }
 }

@@ -102,7 +102,7 @@ impl NotifyScene {
     /// Lets time pass in tenths of a second, and gives what was told in it.
     fn pass(&mut self, seconds: f64) -> Vec<String> {
         let end = self.now + Span::from_millis((seconds * 1000.0) as u64);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         while self.now < end {
             self.now = self.now + Span::from_millis(100);
             let view = View { terminals: self.terminals.iter().collect(), ..self.fleet.view(self.now) };
@@ -111,9 +111,10 @@ impl NotifyScene {
             let operator = Suppression { looks_at, is_muted: &is_muted, is_task_muted: &|_| false };
             let leads = |_: &ServerId| self.leads;
             self.notifier.observe(&view, operator, &leads);
-            told.extend(std::iter::from_fn(|| self.notifier.poll(self.now, &leads)).map(|delivery| delivery.text()));
+            reported
+                .extend(std::iter::from_fn(|| self.notifier.poll(self.now, &leads)).map(|delivery| delivery.text()));
         }
-        told
+        reported
     }
 }
 
@@ -140,7 +141,7 @@ fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
 }
 
 #[test]
-fn what_a_first_look_finds_bit_by_bit_is_no_news() {
+fn what_a_first_poll_finds_bit_by_bit_is_no_news() {
     let mut scene = NotifyScene::unseen(vec![all_by_bell()]);
     let at = scene.now;
     let listed = |fleet: &Fleet, capture: Capture| {
@@ -326,7 +327,7 @@ fn one_notice_rings_once_however_many_rules_match() {
 
 #[test]
 fn who_takes_over_tells_what_the_leader_has_not() {
-    let told = |scene: &mut NotifyScene| {
+    let reported = |scene: &mut NotifyScene| {
         let notices = scene.notifier.take_handled();
         notices.into_iter().map(|notice| notice.text).collect::<Vec<_>>()
     };
@@ -353,7 +354,7 @@ fn who_takes_over_tells_what_the_leader_has_not() {
     other.pass(2.0);
     other.leads = true;
     assert_eq!(other.pass(1.0), ["c asks for approval: Stop it?"]);
-    assert_eq!(told(&mut other), ["c asks for approval: Stop it?"]);
+    assert_eq!(reported(&mut other), ["c asks for approval: Stop it?"]);
     // What happens while another one leads for long, or was known before this one followed, is no news.
     other.leads = false;
     other.dialog(1, "Run make?");
@@ -387,8 +388,8 @@ fn a_notice_is_one_harmless_line_and_json_for_programs() {
     let evil = format!("Run\u{1b}]9;x\u{7}\u{9c}\n\tthat? {}", "long ".repeat(100));
     scene.dialog(1, &evil);
     scene.state(1).activity = Some(evil);
-    let mut told = scene.pass(2.0);
-    let text = told.remove(0);
+    let mut reported = scene.pass(2.0);
+    let text = reported.remove(0);
     assert!(text.starts_with("a asks for approval: Run]9;x that? long") && text.ends_with('…'), "{text}");
     assert!(text.chars().count() <= 161 && !text.chars().any(char::is_control), "{text}");
 }

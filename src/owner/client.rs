@@ -75,15 +75,15 @@ pub(super) async fn ask<S: AsyncRead + AsyncWrite + Send + 'static>(
         };
         let server = &hello.server;
         // What the owner has not looked at yet is no answer.
-        let has_looked = checkpoint.has_looked();
+        let has_polled = checkpoint.has_polled();
         let mut inputs = vec![Input::Checkpoint { server: server.clone(), checkpoint }];
-        if fresh || !has_looked {
+        if fresh || !has_polled {
             let mut last = Last { panes: LastPanes::new(panes), tasks: None };
             writer.write_all(&line(&ClientMessage::Poll { by })?).await?;
             loop {
                 match lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)? {
                     OwnerMessage::Polled { by: asked } if asked == by => break,
-                    told => inputs.extend(input(told, &mut last, server)),
+                    message => inputs.extend(input(message, &mut last, server)),
                 }
             }
         }
@@ -133,17 +133,17 @@ pub(super) async fn follow(
     loop {
         let asked = tokio::select! {
             next = tokio::time::timeout(silence, lines.next::<OwnerMessage>()) => {
-                let told = match next {
-                    Ok(Ok(Some(told))) => told,
+                let message = match next {
+                    Ok(Ok(Some(message))) => message,
                     // After silence it is asked anew: perhaps it was this process that was stopped.
                     Err(_) | Ok(Ok(None) | Err(_)) => return FollowEnd::Ended(End::Changed),
                 };
                 if !needs_nobody {
                     task.mark_used();
                 }
-                let handed = match told {
+                let handed = match message {
                     OwnerMessage::Handled(notice) => task.send(OwnerEvent::Handled(notice)).await,
-                    told => match input(told, &mut last, &server) {
+                    message => match input(message, &mut last, &server) {
                         Some(input) => task.hand_on(input).await,
                         None => End::Changed,
                     },
@@ -179,9 +179,9 @@ struct Last {
 }
 
 /// A message as an input for the fleet.
-fn input(told: OwnerMessage, last: &mut Last, server: &ServerId) -> Option<Input> {
-    match told {
-        OwnerMessage::Looked { at, load, outcome } => Some(Input::Server(last.panes.report(server, at, load, outcome))),
+fn input(message: OwnerMessage, last: &mut Last, server: &ServerId) -> Option<Input> {
+    match message {
+        OwnerMessage::Report { at, load, outcome } => Some(Input::Server(last.panes.report(server, at, load, outcome))),
         OwnerMessage::Tasks { report: Some(report), .. } => Some(Input::Tasks(last.tasks.insert(*report).clone())),
         OwnerMessage::Tasks { at, report: None } => {
             let report = last.tasks.clone()?;

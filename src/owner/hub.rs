@@ -178,7 +178,7 @@ impl Clients {
     /// Passes on an input of a poll that began at `began`.
     fn polled(&mut self, input: &Input, began: Instant) {
         if self.all.is_empty() {
-            // Nothing is compared for nobody: the first client is told the next look as a whole.
+            // Nothing is compared for nobody: the first client is told the next poll as a whole.
             self.panes = LastPanes::default();
             self.waiting.clear();
             return;
@@ -196,7 +196,7 @@ impl Clients {
                 }
             }
             Input::Tasks(report) => {
-                let same = |last: &TaskReport| (&last.look, &last.sessions) == (&report.look, &report.sessions);
+                let same = |last: &TaskReport| (&last.poll, &last.sessions) == (&report.poll, &report.sessions);
                 let is_new = !self.tasks.as_ref().is_some_and(same);
                 if is_new {
                     self.tasks = Some(report.clone());

@@ -93,11 +93,11 @@ impl Remote {
             hint: Some("install the same version on both machines".to_owned()),
         };
         // Another version may have another shape.
-        let told: Stated = serde_json::from_slice(&answer.body).map_err(|_| other("of another kind"))?;
-        if (told.protocol, told.version.as_str()) != (PROTOCOL, env!("CARGO_PKG_VERSION")) {
-            return Err(other(&told.version));
+        let message: Stated = serde_json::from_slice(&answer.body).map_err(|_| other("of another kind"))?;
+        if (message.protocol, message.version.as_str()) != (PROTOCOL, env!("CARGO_PKG_VERSION")) {
+            return Err(other(&message.version));
         }
-        let welcome: Welcome = serde_json::from_slice(&answer.body).map_err(|_| other(&told.version))?;
+        let welcome: Welcome = serde_json::from_slice(&answer.body).map_err(|_| other(&message.version))?;
         let ahead = welcome.now.as_millis() - poll::now().as_millis() + way;
         Ok((Self { endpoint: Arc::new(endpoint), notes: welcome.notes.clone() }, welcome, ahead))
     }
@@ -222,13 +222,13 @@ impl Relay {
         let mut ask_again = tokio::time::interval(STILL_ADMITTED);
         let mut polled: Option<Instant> = None;
         // News make sense once all that is known has been told.
-        let mut is_told = false;
+        let mut has_news = false;
         loop {
             tokio::select! {
-                told = from_owner.next_line() => match told? {
-                    Some(told) => {
-                        to_client.write_all(&told).await?;
-                        is_told = true;
+                message = from_owner.next_line() => match message? {
+                    Some(message) => {
+                        to_client.write_all(&message).await?;
+                        has_news = true;
                     }
                     None => return Ok(()),
                 },
@@ -248,8 +248,8 @@ impl Relay {
                         to_owner.write_all(&line(&ask)?).await?;
                     }
                 },
-                told = news.recv(), if is_told => match told {
-                    Ok((of, told)) if of == server => to_client.write_all(&told).await?,
+                message = news.recv(), if has_news => match message {
+                    Ok((of, message)) if of == server => to_client.write_all(&message).await?,
                     Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return Ok(()),
                 },

@@ -17,7 +17,7 @@ use crate::notify::NoticeId;
 use crate::time::Timestamp;
 
 /// Increase it whenever the meaning of a message changes.
-pub(super) const PROTOCOL: u32 = 8;
+pub(super) const PROTOCOL: u32 = 9;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
@@ -94,7 +94,7 @@ pub(super) enum OwnerMessage {
         rank: Rank,
     },
     /// A poll, relative to the one before.
-    Looked { at: Timestamp, load: ServerLoad, outcome: Delta },
+    Report { at: Timestamp, load: ServerLoad, outcome: Delta },
     /// The tasks of the same poll; `None` if they are as in the poll before.
     Tasks { at: Timestamp, report: Option<Box<TaskReport>> },
     /// A poll that this process asked for has been sent completely.
@@ -152,7 +152,7 @@ impl LastPanes {
             }
             other => Delta::Other(other.clone()),
         };
-        OwnerMessage::Looked { at: report.at, load: report.load, outcome }
+        OwnerMessage::Report { at: report.at, load: report.load, outcome }
     }
 
     /// Restores the report behind a delta.
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_comes_back_from_what_is_new_in_it() {
+    fn a_poll_comes_back_from_what_is_new_in_it() {
         use crate::fleet::{PaneId, PaneLocation};
         use crate::profile::Program;
         use crate::screen::{PaneFacts, Screen};
@@ -271,7 +271,7 @@ mod tests {
             printed_until: None,
         };
         let fresh = || Capture::Fresh(Arc::new(Screen::from_text("one\ntwo", 20)));
-        let looks = [
+        let polls = [
             vec![pane(1, "a", fresh()), pane(2, "b", fresh())],
             vec![pane(1, "a", Capture::Unchanged), pane(2, "b", fresh())],
             vec![pane(1, "a", Capture::Unchanged), pane(2, "c", Capture::Unchanged)],
@@ -279,24 +279,24 @@ mod tests {
             vec![],
         ];
         let (mut owner, mut client) = (LastPanes::default(), LastPanes::default());
-        let mut told = Vec::new();
-        for panes in looks {
+        let mut counts = Vec::new();
+        for panes in polls {
             let at = Timestamp::from_millis(1);
             let load = ServerLoad::default();
             let replaced = Replaced { is_server: panes.is_empty(), panes: [PaneId(panes.len() as u32)].into() };
             let outcome = PollResult::Listed(panes.clone());
             let report = ServerReport { server: server.clone(), at, load, replaced: replaced.clone(), outcome };
             let message = line(&owner.delta(&report)).unwrap();
-            let OwnerMessage::Looked { at, load, outcome } = serde_json::from_slice(&message).unwrap() else {
+            let OwnerMessage::Report { at, load, outcome } = serde_json::from_slice(&message).unwrap() else {
                 panic!("no look")
             };
             let Delta::Listed { changed, gone, .. } = &outcome else { panic!("no list") };
-            told.push((changed.len(), gone.len()));
+            counts.push((changed.len(), gone.len()));
             let back = client.report(&server, at, load, outcome);
             assert_eq!(back.replaced, replaced);
             let PollResult::Listed(back) = back.outcome else { panic!("no list") };
             assert_eq!(back, panes);
         }
-        assert_eq!(told, [(2, 0), (1, 0), (1, 0), (1, 1), (0, 2)]);
+        assert_eq!(counts, [(2, 0), (1, 0), (1, 0), (1, 1), (0, 2)]);
     }
 }

@@ -18,12 +18,12 @@ const LOOKS_AGAIN: u32 = 5;
 const PART: usize = 256;
 
 /// Polls a server once and captures every watched pane.
-pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
+pub async fn poll(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
     match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
-        Ok(mut looker) => {
-            looker.is_only_look = true;
-            let looked = looker.look().await;
-            looker.look_for_ends(looked).await
+        Ok(mut poller) => {
+            poller.is_only_poll = true;
+            let polled = poller.poll().await;
+            poller.look_for_ends(polled).await
         }
         Err(error) => unfit(server, &error),
     }
@@ -31,32 +31,32 @@ pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
 
 /// The same, and sends each part as it comes.
 pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, to: Sender<Input>) {
-    let looked = match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
-        Ok(mut looker) => {
-            looker.is_only_look = true;
-            let listed = match looker.ask().await {
-                Ok((look, suspects)) => {
+    let polled = match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
+        Ok(mut poller) => {
+            poller.is_only_poll = true;
+            let listed = match poller.ask().await {
+                Ok((poll, suspects)) => {
                     // What is called like an agent is captured while it is found out what else runs.
-                    let mut named = looker.called_like_agents(&suspects);
-                    if !looker.is_told_in_parts(&named) {
+                    let mut named = poller.called_like_agents(&suspects);
+                    if !poller.is_reported_in_parts(&named) {
                         named.clear();
                     }
-                    let screens = looker.server.captures(&looker.rows, &named, PART);
-                    looker.identify(&suspects).await;
-                    let due = looker.memory.due(&look);
-                    if looker.is_told_in_parts(&due) {
-                        return looker.tell_in_parts(look, due, (named, screens), to).await;
+                    let screens = poller.server.captures(&poller.rows, &named, PART);
+                    poller.identify(&suspects).await;
+                    let due = poller.memory.due(&poll);
+                    if poller.is_reported_in_parts(&due) {
+                        return poller.report_in_parts(poll, due, (named, screens), to).await;
                     }
-                    Ok((look, due))
+                    Ok((poll, due))
                 }
                 Err(error) => Err(error),
             };
-            let looked = looker.complete(listed).await;
-            looker.look_for_ends(looked).await
+            let polled = poller.complete(listed).await;
+            poller.look_for_ends(polled).await
         }
         Err(error) => unfit(server, &error),
     };
-    for input in looked.inputs() {
+    for input in polled.inputs() {
         // Nobody waits for it any more.
         if to.send(input).await.is_err() {
             return;
@@ -72,19 +72,19 @@ fn unfit(server: ServerId, error: &Error) -> ServerPoll {
 
 impl ServerPoller {
     /// Polls again until the exit status of tasks that have just ended is known.
-    async fn look_for_ends(&mut self, mut looked: ServerPoll) -> ServerPoll {
+    async fn look_for_ends(&mut self, mut polled: ServerPoll) -> ServerPoll {
         for _ in 0..LOOKS_AGAIN {
             if !self.awaits_exit_status {
                 break;
             }
             tokio::time::sleep(A_MOMENT).await;
-            looked = self.look().await;
+            polled = self.poll().await;
         }
-        looked
+        polled
     }
 
     /// Whether these panes take tmux so long that they are reported in parts. Tasks are always reported together.
-    fn is_told_in_parts(&self, due: &[PaneId]) -> bool {
+    fn is_reported_in_parts(&self, due: &[PaneId]) -> bool {
         due.len() > PART && self.on_host.is_none() && !self.memory.has_task_among(due)
     }
 
@@ -97,9 +97,9 @@ impl ServerPoller {
         suspects.iter().filter(is_agent).map(|suspect| suspect.pane).collect()
     }
 
-    async fn tell_in_parts(
+    async fn report_in_parts(
         &mut self,
-        look: Listing,
+        poll: Listing,
         due: Vec<PaneId>,
         (begun, mut screens): (Vec<PaneId>, Captures),
         to: Sender<Input>,
@@ -109,7 +109,7 @@ impl ServerPoller {
         screens.add(&others);
         self.memory.await_screens(&due);
         let due: BTreeSet<PaneId> = due.into_iter().collect();
-        let mut listed = self.memory.report(look.clone(), Listing::default(), now());
+        let mut listed = self.memory.report(poll.clone(), Listing::default(), now());
         self.name_processes(&mut listed.panes);
         // Repositories are read while tmux captures.
         self.read_git(&mut listed.panes).await;
@@ -127,7 +127,7 @@ impl ServerPoller {
                 Ok((mut part, more)) => {
                     part.retain(|pane| due.contains(pane));
                     left = left.saturating_sub(part.len());
-                    PollResult::Read { panes: self.read_part(&look, &part, more, at).await, is_last: left == 0 }
+                    PollResult::Read { panes: self.read_part(&poll, &part, more, at).await, is_last: left == 0 }
                 }
                 Err(error) => {
                     tracing::warn!(server = %self.server.id(), %error, "a part of a look failed");
@@ -144,12 +144,12 @@ impl ServerPoller {
     }
 
     /// The reports of some panes of a poll, once they are captured.
-    async fn read_part(&mut self, look: &Listing, part: &[PaneId], more: Listing, at: Timestamp) -> Vec<PaneReport> {
+    async fn read_part(&mut self, poll: &Listing, part: &[PaneId], more: Listing, at: Timestamp) -> Vec<PaneReport> {
         let part: BTreeSet<PaneId> = part.iter().copied().collect();
         self.memory.await_no_more(&part);
-        let panes = look.panes.iter().filter(|pane| part.contains(&pane.id)).cloned().collect();
-        let look = Listing { panes, captures: Vec::new(), windows: Vec::new(), ..look.clone() };
-        let mut panes = self.memory.report(look, more, at).panes;
+        let panes = poll.panes.iter().filter(|pane| part.contains(&pane.id)).cloned().collect();
+        let poll = Listing { panes, captures: Vec::new(), windows: Vec::new(), ..poll.clone() };
+        let mut panes = self.memory.report(poll, more, at).panes;
         self.name_processes(&mut panes);
         self.read_records(&mut panes).await;
         self.add_git(&mut panes);

@@ -99,7 +99,7 @@ impl ServerMemory {
         self.adopted = sessions;
     }
 
-    /// Panes that will most likely be captured in the next look: those that changed in the last one, and those whose
+    /// Panes that will most likely be captured in the next poll: those that changed in the last one, and those whose
     /// last capture may have missed something.
     pub(super) fn likely(&self) -> Vec<PaneId> {
         let likely = self.panes.iter().filter(|(_, pane)| pane.is_watched() && pane.will_change());
@@ -107,20 +107,20 @@ impl ServerMemory {
     }
 
     /// Takes in a listing; returns the panes whose processes must be looked at to know what to do with them.
-    pub(super) fn listed(&mut self, look: &Listing) -> Vec<Suspect> {
-        if look.server_pid != self.server_pid || look.instance != self.instance {
+    pub(super) fn listed(&mut self, poll: &Listing) -> Vec<Suspect> {
+        if poll.server_pid != self.server_pid || poll.instance != self.instance {
             // Another server: its pane ids and even its process ids may be those of the last one.
             self.replaced.is_server |= self.server_pid != 0;
             self.panes.clear();
             self.urgent.clear();
-            (self.server_pid, self.instance) = (look.server_pid, look.instance.clone());
+            (self.server_pid, self.instance) = (poll.server_pid, poll.instance.clone());
         }
         let is_first = self.primaries.is_empty();
-        self.choose_primaries(&look.panes);
-        self.choose_sessions(&look.panes);
+        self.choose_primaries(&poll.panes);
+        self.choose_sessions(&poll.panes);
         let mut there = BTreeSet::new();
         let mut suspects = Vec::new();
-        for listed in self.choose_rows(&look.panes) {
+        for listed in self.choose_rows(&poll.panes) {
             let key = (listed.id, listed.pid);
             there.insert(key);
             let is_task = self.is_task(listed);
@@ -133,18 +133,18 @@ impl ServerMemory {
             if let Some(wanted) = wanted {
                 (pane.wanted, pane.place) = (wanted, Some(listed.place.clone()));
                 pane.is_marked_task = is_task;
-                let is_untold = listed.marks.run_at.is_some() && !listed.marks.told;
-                pane.is_old |= is_first && !is_untold;
+                let is_unreported = listed.marks.run_at.is_some() && !listed.marks.is_reported;
+                pane.is_old |= is_first && !is_unreported;
             }
-            pane.own = self.own.is(&self.server, look.server_pid, listed);
-            if pane.wanted != CaptureNeed::Never && pane.needs_identification(listed, look.clock) {
-                suspects.push(pane.suspect(listed, look.clock));
+            pane.own = self.own.is(&self.server, poll.server_pid, listed);
+            if pane.wanted != CaptureNeed::Never && pane.needs_identification(listed, poll.clock) {
+                suspects.push(pane.suspect(listed, poll.clock));
             }
         }
         let replaced = &mut self.replaced.panes;
         self.panes.retain(|key, _| {
             let stays = there.contains(key);
-            if !stays && look.panes.iter().any(|listed| listed.id == key.0) {
+            if !stays && poll.panes.iter().any(|listed| listed.id == key.0) {
                 replaced.insert(key.0);
             }
             stays
@@ -172,12 +172,12 @@ impl ServerMemory {
     }
 
     /// Leaves new panes to later polls if there are many: the first poll lists them and captures none.
-    pub(super) fn put_off(&mut self, look: &Listing) {
+    pub(super) fn put_off(&mut self, poll: &Listing) {
         let is_new = |listed: &&Arc<ListedPane>| {
             let pane = self.panes.get(&(listed.id, listed.pid));
             pane.is_some_and(|pane| pane.is_new() && !pane.is_asked && pane.is_watched() && !pane.is_task())
         };
-        let new = look.panes.iter().filter(is_new).map(|listed| (listed.id, listed.pid));
+        let new = poll.panes.iter().filter(is_new).map(|listed| (listed.id, listed.pid));
         let mut new: Vec<(PaneId, u32)> = new.collect();
         new.sort_by_key(|(id, _)| !self.urgent.contains(id));
         let count = if self.awaited.is_empty() && new.len() > AT_ONCE { 0 } else { AT_ONCE.min(new.len()) };
@@ -205,22 +205,22 @@ impl ServerMemory {
     }
 
     /// Watched panes that may show something new and were not captured in this poll.
-    pub(super) fn due(&self, look: &Listing) -> Vec<PaneId> {
-        let captured: BTreeSet<PaneId> = look.captures.iter().map(|capture| capture.pane.id).collect();
+    pub(super) fn due(&self, poll: &Listing) -> Vec<PaneId> {
+        let captured: BTreeSet<PaneId> = poll.captures.iter().map(|capture| capture.pane.id).collect();
         let is_due = |listed: &&Arc<ListedPane>| {
             self.panes.get(&(listed.id, listed.pid)).is_some_and(|pane| pane.is_watched() && pane.is_outdated(listed))
         };
-        let due: BTreeSet<PaneId> = look.panes.iter().filter(is_due).map(|listed| listed.id).collect();
+        let due: BTreeSet<PaneId> = poll.panes.iter().filter(is_due).map(|listed| listed.id).collect();
         due.difference(&captured).filter(|id| !self.awaited.contains(id)).copied().collect()
     }
 
     /// Combines the listing and the captures fetched after it into the report.
-    pub(super) fn report(&mut self, look: Listing, more: Listing, at: Timestamp) -> PollReport {
-        let (sessions, others) = (self.task_sessions(&look.panes), self.other_sessions(&look.panes));
-        let known = self.known_sessions(&look.panes);
-        let chosen: Vec<Arc<ListedPane>> = self.choose_rows(&look.panes).into_iter().cloned().collect();
+    pub(super) fn report(&mut self, poll: Listing, more: Listing, at: Timestamp) -> PollReport {
+        let (sessions, others) = (self.task_sessions(&poll.panes), self.other_sessions(&poll.panes));
+        let known = self.known_sessions(&poll.panes);
+        let chosen: Vec<Arc<ListedPane>> = self.choose_rows(&poll.panes).into_iter().cloned().collect();
         let mut captures: BTreeMap<(PaneId, u32), (i64, CapturedPane)> = BTreeMap::new();
-        for (clock, captured) in [(look.clock, look.captures), (more.clock, more.captures)] {
+        for (clock, captured) in [(poll.clock, poll.captures), (more.clock, more.captures)] {
             captures
                 .extend(captured.into_iter().map(|capture| ((capture.pane.id, capture.pane.pid), (clock, capture))));
         }
@@ -235,7 +235,7 @@ impl ServerMemory {
                 false => pane.take_capture(&listed, captures.remove(&key)),
             };
             changed |= pane.changing || first;
-            let printed_until = Some(pane.printed_until(&listed, look.clock, at));
+            let printed_until = Some(pane.printed_until(&listed, poll.clock, at));
             let key = TerminalKey {
                 server: self.server.clone(),
                 pane: listed.id,
@@ -244,7 +244,7 @@ impl ServerMemory {
             };
             if pane.is_task() {
                 // In whole seconds of the server's clock, which may be another machine's.
-                let ago = |died| u64::try_from(look.clock.saturating_sub(died)).unwrap_or_default();
+                let ago = |died| u64::try_from(poll.clock.saturating_sub(died)).unwrap_or_default();
                 let ended = listed.died.map(|died| at - Span::from_secs(ago(died)));
                 gathering.add(key, &listed, pane, facts, &capture, ended);
                 continue;
@@ -263,17 +263,17 @@ impl ServerMemory {
                 printed_until,
             });
         }
-        self.pace.looked(changed);
+        self.pace.polled(changed);
         let owes = self.panes.values().any(PaneMemory::awaits_exit_status);
         let owes_exit_status = owes.then_some(self.server_pid);
-        let (replaced, tasks) = (std::mem::take(&mut self.replaced), gathering.finish(&sessions, &look.panes));
+        let (replaced, tasks) = (std::mem::take(&mut self.replaced), gathering.finish(&sessions, &poll.panes));
         PollReport { panes, replaced, tasks, sessions, known, others, owes_exit_status }
     }
 
     /// Records a failed poll.
     pub(super) fn failed(&mut self, error: &Error) {
         self.pace.failed(error.is_no_server());
-        // What was captured along with a failed look is lost.
+        // What was captured along with a failed poll is lost.
         self.panes.values_mut().for_each(|pane| pane.changing = false);
         self.awaited.clear();
     }
@@ -399,7 +399,7 @@ impl Pace {
     }
 
     /// Records a successful poll.
-    fn looked(&mut self, changed: bool) {
+    fn polled(&mut self, changed: bool) {
         (self.failures, self.no_server) = (0, false);
         self.quiet = if changed { 0 } else { self.quiet.saturating_add(1) };
     }

@@ -80,12 +80,13 @@ pub(super) fn walk(proc: &Path, roots: &[u32], limit: usize) -> Option<PaneProce
 /// The children of all threads of a process.
 fn children(proc: &Path, pid: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(proc.join(pid.to_string()).join("task")).into_iter().flatten().flatten();
-    let told = threads.filter_map(|thread| read_some(&thread.path().join("children"), COMMAND_LINE));
-    told.flat_map(|told| {
-        let told = String::from_utf8_lossy(&told);
-        told.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
-    })
-    .collect()
+    let listed = threads.filter_map(|thread| read_some(&thread.path().join("children"), COMMAND_LINE));
+    listed
+        .flat_map(|listed| {
+            let listed = String::from_utf8_lossy(&listed);
+            listed.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// A process and its parents.

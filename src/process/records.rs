@@ -53,7 +53,7 @@ const FIND_DEAR: Span = Span::from_secs(10);
 const FOLLOWS: Span = Span::from_secs(10);
 /// How often the files of an agent that stands still are looked at.
 const READ_STILL: Span = Span::from_secs(2);
-/// How long the records of a host count that does not answer; a look that it does not answer either makes all of it unreachable.
+/// How long the records of a host count that does not answer; a poll that it does not answer either makes all of it unreachable.
 const SILENCE: Span = Span::from_secs(60);
 
 /// An agent whose records may be read.
@@ -255,7 +255,7 @@ struct RecordFile {
     found_at: Option<Timestamp>,
     /// The session whose file it is.
     session: Option<String>,
-    /// The file by its device and number, and its size and change at the last look.
+    /// The file by its device and number, and its size and change at the last poll.
     identity: Option<(u64, u64)>,
     seen: (u64, i64, i64),
     /// The same of what is not in the database yet.

@@ -16,7 +16,7 @@ const METADATA: u64 = 256 << 10;
 /// Directories above a script in which its package may be.
 const LEVELS: usize = 5;
 
-/// Versions by process, so that a package's file is read once for each process and not at each look.
+/// Versions by process, so that a package's file is read once for each process and not at each poll.
 #[derive(Debug, Default)]
 pub struct VersionCache {
     known: HashMap<(u32, Vec<String>), Option<String>>,

@@ -71,7 +71,7 @@ pub fn replay(
         Sampling::EveryFrame => {
             for frame in Player::new(recording) {
                 watch.pass_time(began + frame.at, &mut published);
-                watch.look(frame, &mut published);
+                watch.poll(frame, &mut published);
             }
         }
         Sampling::Every(tick) => {
@@ -87,7 +87,7 @@ pub fn replay(
                 watch.wait(began + at, &mut published);
                 if let Some(frame) = &mut latest {
                     frame.at = at;
-                    watch.look(frame.clone(), &mut published);
+                    watch.poll(frame.clone(), &mut published);
                     frame.printed = false;
                 }
             }
@@ -126,7 +126,7 @@ struct Watch<'a> {
     configured: Option<&'a str>,
     began: Timestamp,
     now: Timestamp,
-    /// What was seen at the last look.
+    /// What was seen at the last poll.
     last: Option<Frame>,
     /// The agent's records as far as they were read, what the recording tells of them later, and what they said last.
     files: RecordedFiles,
@@ -179,8 +179,8 @@ impl<'a> Watch<'a> {
     }
 
     /// Lets time pass until `until`, exclusively. A recording knows that nothing was printed, so it is as if somebody had
-    /// looked all the time: at each of the fleet's timers, and often enough that no gap is left between two looks. While no
-    /// timer runs, each distance is twice the one before, which is none: a year of silence takes a few looks.
+    /// looked all the time: at each of the fleet's timers, and often enough that no gap is left between two polls. While no
+    /// timer runs, each distance is twice the one before, which is none: a year of silence takes a few polls.
     fn pass_time(&mut self, until: Timestamp, published: &mut impl FnMut(Span, &State)) {
         const OFTEN: Span = Span::from_secs(1);
         let mut distance = OFTEN;
@@ -192,7 +192,7 @@ impl<'a> Watch<'a> {
             if at >= until {
                 return;
             }
-            self.look(Frame { at: at.since(self.began), printed: false, ..last }, published);
+            self.poll(Frame { at: at.since(self.began), printed: false, ..last }, published);
         }
     }
 
@@ -211,7 +211,7 @@ impl<'a> Watch<'a> {
         Some(Box::new(reading))
     }
 
-    fn look(&mut self, frame: Frame, published: &mut impl FnMut(Span, &State)) {
+    fn poll(&mut self, frame: Frame, published: &mut impl FnMut(Span, &State)) {
         self.last = Some(frame.clone());
         let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
         let report = PaneReport {

@@ -64,13 +64,13 @@ fn names_keep_nothing_that_nobody_sees() {
 #[test]
 fn what_decides_is_spelled_out() {
     let row = |text: &str| Screen::from_capture(text.as_bytes(), 80, 1).rows()[0].clone();
-    let told = |text: &str| row(text).spelled().text().to_owned();
+    let reported = |text: &str| row(text).spelled().text().to_owned();
     assert_eq!(row("rm a\u{202E}txt.b\u{200B}").text(), "rm atxt.b\u{200B}");
-    assert_eq!(told("rm a\u{202E}txt.b\u{200B}  "), "rm a<U+202E>txt.b<U+200B>");
-    assert_eq!(told("a\u{FE0F}b a\u{200D}b \u{E0061}."), "a<U+FE0F>b a<U+200D>b <U+E0061>.");
+    assert_eq!(reported("rm a\u{202E}txt.b\u{200B}  "), "rm a<U+202E>txt.b<U+200B>");
+    assert_eq!(reported("a\u{FE0F}b a\u{200D}b \u{E0061}."), "a<U+FE0F>b a<U+200D>b <U+E0061>.");
     for shaped in ["⚠\u{FE0F} 1\u{FE0F}\u{20E3} 👩\u{200D}💻", "می\u{200C}خواهم", "│ e\u{301} ❯ 1. Yes │"]
     {
-        assert_eq!(told(shaped), shaped);
+        assert_eq!(reported(shaped), shaped);
         assert!(matches!(spelled(shaped), Cow::Borrowed(_)));
     }
     assert_eq!(spelled("a\x1b[2J\nb\u{85}\t\x7f"), "a^[[2J\\nb<U+0085>^I^?");

@@ -46,7 +46,7 @@ pub(super) struct DialogFrame {
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AnswerStep {
-    Look { after: Span },
+    Poll { after: Span },
     Press(Vec<Key>),
     Paste(PasteText),
     End(Outcome),
@@ -124,16 +124,16 @@ impl<'a> Answering<'a> {
     }
 
     /// Handles a look at the terminal, `now` after the beginning.
-    pub(super) fn saw(&mut self, look: &DialogFrame, now: Span) -> AnswerStep {
+    pub(super) fn saw(&mut self, poll: &DialogFrame, now: Span) -> AnswerStep {
         if now.as_millis() >= self.limits.reaction.as_millis().saturating_mul(LONGEST) {
             if self.stage == AnswerStage::First {
                 return AnswerStep::End(Refusal::Obstacle(crate::tmux::Obstacle::Changed).into());
             }
             return AnswerStep::End(unverified("the dialog comes and goes"));
         }
-        let same = look.dialog.as_ref().filter(|dialog| self.is_same(dialog));
+        let same = poll.dialog.as_ref().filter(|dialog| self.is_same(dialog));
         match self.stage.clone() {
-            AnswerStage::First => match (&look.dialog, same) {
+            AnswerStage::First => match (&poll.dialog, same) {
                 (None, _) => AnswerStep::End(Refusal::NoDialog.into()),
                 (Some(_), None) => AnswerStep::End(Refusal::AnotherDialog.into()),
                 (Some(_), Some(dialog)) if !dialog.typed.is_empty() => AnswerStep::End(Refusal::Begun.into()),
@@ -148,24 +148,24 @@ impl<'a> Answering<'a> {
                 Some(dialog) => self.closing(dialog, enter, was_taken, now),
                 None => {
                     self.go(AnswerStage::Gone { enter, was_taken }, now);
-                    self.look()
+                    self.poll()
                 }
             },
             // A screen that is only half drawn shows no dialog either.
             AnswerStage::Gone { was_taken, .. } if same.is_some() => {
                 // It may as well be the next one that asks the same: no second key for it.
                 self.go(AnswerStage::Closing { enter: None, was_taken }, now);
-                self.look()
+                self.poll()
             }
             AnswerStage::Gone { .. } => {
-                if let Some(review) = look.dialog.as_ref().filter(|dialog| self.reviews(dialog)) {
+                if let Some(review) = poll.dialog.as_ref().filter(|dialog| self.reviews(dialog)) {
                     self.review = Some(review.clone());
                     self.go(AnswerStage::Closing { enter: None, was_taken: review.taken }, now);
                     return AnswerStep::Press(vec![Key::enter()]);
                 }
                 let late = self.waited(now) >= self.limits.enter_again.as_millis();
-                match look.after {
-                    After::Unknown if !late => self.look(),
+                match poll.after {
+                    After::Unknown if !late => self.poll(),
                     after => AnswerStep::End(accepted(after)),
                 }
             }
@@ -175,7 +175,7 @@ impl<'a> Answering<'a> {
     /// Notes that tmux has delivered the keys.
     pub(super) fn delivered(&mut self, now: Span) -> AnswerStep {
         self.since = now;
-        self.look()
+        self.poll()
     }
 
     /// Notes that nothing was pressed because the terminal had changed; it is looked at again.
@@ -184,10 +184,10 @@ impl<'a> Answering<'a> {
         if matches!(self.stage, AnswerStage::Gone { .. }) {
             self.review = None;
         }
-        self.look()
+        self.poll()
     }
 
-    /// The outcome when a look or a delivery fails.
+    /// The outcome when a poll or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
         let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
@@ -273,7 +273,7 @@ impl<'a> Answering<'a> {
                 }
                 None => AnswerStep::End(not_taken("the options changed; Enter was not pressed")),
             },
-            _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
+            _ if self.waited(now) < self.limits.reaction.as_millis() => self.poll(),
             Some(_) => {
                 AnswerStep::End(not_taken("the agent's cursor is not where it was moved to; Enter was not pressed"))
             }
@@ -303,7 +303,7 @@ impl<'a> Answering<'a> {
             let seconds = self.limits.reaction.as_millis() as f64 / 1000.0;
             return AnswerStep::End(unverified(&format!("the dialog was still there after {seconds} s")));
         }
-        self.look()
+        self.poll()
     }
 
     fn go(&mut self, stage: AnswerStage, now: Span) {
@@ -311,8 +311,8 @@ impl<'a> Answering<'a> {
         self.since = now;
     }
 
-    fn look(&self) -> AnswerStep {
-        AnswerStep::Look { after: self.limits.look }
+    fn poll(&self) -> AnswerStep {
+        AnswerStep::Poll { after: self.limits.poll }
     }
 
     fn waited(&self, now: Span) -> u64 {
@@ -323,12 +323,12 @@ impl<'a> Answering<'a> {
     // row. Enter is pressed only when what stands there is what was meant.
 
     fn ticking(&mut self, dialog: Option<&Dialog>, pressed: Option<usize>, now: Span) -> AnswerStep {
-        let Reply::Ticks(options) = self.reply else { return self.look() };
+        let Reply::Ticks(options) = self.reply else { return self.poll() };
         let late = self.waited(now) >= self.limits.reaction.as_millis();
         match dialog.map(|dialog| (dialog, dialog.first_wrong(options))) {
             Some((dialog, None)) => self.go_to_submit(dialog, now),
             // What was pressed for it is still to be seen.
-            Some((_, Some(wrong))) if pressed == Some(wrong) && !late => self.look(),
+            Some((_, Some(wrong))) if pressed == Some(wrong) && !late => self.poll(),
             Some((dialog, Some(wrong))) if pressed != Some(wrong) => match dialog.presses(wrong).first() {
                 Some(&press) => {
                     self.go(AnswerStage::Ticking { pressed: Some(wrong) }, now);
@@ -337,7 +337,7 @@ impl<'a> Answering<'a> {
                 None => AnswerStep::End(Refusal::NoSuchOption.into()),
             },
             Some(_) => AnswerStep::End(not_taken("an option cannot be ticked; nothing was submitted")),
-            None if !late => self.look(),
+            None if !late => self.poll(),
             None => AnswerStep::End(not_taken("the dialog changed; nothing was submitted")),
         }
     }
@@ -357,13 +357,13 @@ impl<'a> Answering<'a> {
     }
 
     fn handing_in(&mut self, dialog: Option<&Dialog>, distance: usize, now: Span) -> AnswerStep {
-        let Reply::Ticks(options) = self.reply else { return self.look() };
+        let Reply::Ticks(options) = self.reply else { return self.poll() };
         match dialog {
             Some(dialog) if dialog.first_wrong(options).is_some() => {
                 AnswerStep::End(not_taken("what is ticked has changed; nothing was submitted"))
             }
             Some(dialog) if dialog.distance_to_submit() < distance => self.go_to_submit(dialog, now),
-            _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
+            _ if self.waited(now) < self.limits.reaction.as_millis() => self.poll(),
             _ => AnswerStep::End(not_taken(
                 "the agent's cursor does not reach the row that submits; Enter was not pressed",
             )),
@@ -381,7 +381,7 @@ impl<'a> Answering<'a> {
     }
 
     fn reach_text(&mut self, dialog: Option<&Dialog>, at: usize, now: Span) -> AnswerStep {
-        let Reply::Text { option, text } = self.reply else { return self.look() };
+        let Reply::Text { option, text } = self.reply else { return self.poll() };
         match dialog.and_then(|dialog| dialog.marked) {
             Some(marked) if marked == at && at == *option => {
                 self.go(AnswerStage::Typed, now);
@@ -392,14 +392,14 @@ impl<'a> Answering<'a> {
                 self.go(AnswerStage::ToText { at: towards(at, *option) }, now);
                 AnswerStep::Press(vec![press.into()])
             }
-            _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
+            _ if self.waited(now) < self.limits.reaction.as_millis() => self.poll(),
             _ => AnswerStep::End(not_taken("the agent's cursor is not where it was moved to; nothing was typed")),
         }
     }
 
     /// Presses Enter once the whole text stands where it was typed.
     fn typed(&mut self, dialog: Option<&Dialog>, now: Span) -> AnswerStep {
-        let Reply::Text { option, text } = self.reply else { return self.look() };
+        let Reply::Text { option, text } = self.reply else { return self.poll() };
         let solid = |text: &str| text.split_whitespace().collect::<String>();
         let stands = |dialog: &Dialog| {
             let shown = dialog.options.get(*option).map(|option| option.text.concat()).unwrap_or_default();
@@ -411,7 +411,7 @@ impl<'a> Answering<'a> {
             return AnswerStep::Press(vec![Key::enter()]);
         }
         if waited < self.limits.reaction.as_millis() {
-            return self.look();
+            return self.poll();
         }
         AnswerStep::End(not_taken("the text there is not the one that was typed; Enter was not pressed"))
     }

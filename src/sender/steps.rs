@@ -15,12 +15,12 @@ use crate::time::Span;
 /// How long the steps may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepLimits {
-    /// Between the two looks that must agree before anything is sent: text that grows between them is an answer that
+    /// Between the two polls that must agree before anything is sent: text that grows between them is an answer that
     /// is still being written.
     pub quiet: Span,
     /// The same once it has moved: an interrupted turn is drawn in several strokes, and a slow answer in more.
     pub quiet_again: Span,
-    /// From the first look until a terminal that still moves is refused.
+    /// From the first poll until a terminal that still moves is refused.
     pub calm: Span,
     /// From the paste to Enter at least, as Enter right behind a text is taken for a part of it.
     pub enter_apart: Span,
@@ -30,8 +30,8 @@ pub struct StepLimits {
     pub enter_again: Span,
     /// From the last Enter, or from an answer's keys, until nothing more is expected.
     pub reaction: Span,
-    /// Between two looks while something is expected.
-    pub look: Span,
+    /// Between two polls while something is expected.
+    pub poll: Span,
 }
 
 impl Default for StepLimits {
@@ -44,7 +44,7 @@ impl Default for StepLimits {
             enter_latest: Span::from_millis(1500),
             enter_again: Span::from_millis(1000),
             reaction: Span::from_secs(5),
-            look: Span::from_millis(80),
+            poll: Span::from_millis(80),
         }
     }
 }
@@ -66,7 +66,7 @@ pub(super) struct PromptFrame {
     submitted: Option<Submitted>,
 }
 
-/// A profile's reading of one look.
+/// A profile's reading of one poll.
 #[derive(Clone, Debug, PartialEq)]
 struct ReadFrame {
     supported: bool,
@@ -164,7 +164,7 @@ impl PromptFrame {
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    Look { after: Span },
+    Poll { after: Span },
     Paste,
     PressEnter,
     End(Outcome),
@@ -214,12 +214,12 @@ enum PromptStage {
 /// What was seen while it is waited for that nothing moves.
 #[derive(Debug, Default)]
 struct Calming {
-    /// The first look, once there was one.
+    /// The first poll, once there was one.
     began: Option<Span>,
     /// What has stood still, and since when.
     still: Option<(Box<PromptFrame>, Span)>,
     moved: bool,
-    /// Whether the last look refused for a reason that may be over at the next one.
+    /// Whether the last poll refused for a reason that may be over at the next one.
     refused: bool,
 }
 
@@ -260,7 +260,7 @@ impl<'a> Steps<'a> {
             PromptStage::ToEnter { entry, .. } => PromptStage::Entered { entry, at: now },
             stage => stage,
         };
-        Step::Look { after: self.limits.look }
+        Step::Poll { after: self.limits.poll }
     }
 
     /// Takes in that nothing was delivered, as the terminal was not as it was seen any more: it is looked at again. That it
@@ -283,17 +283,17 @@ impl<'a> Steps<'a> {
                 return Step::End(self.stopped(changed()));
             }
         }
-        Step::Look { after: self.limits.look }
+        Step::Poll { after: self.limits.poll }
     }
 
-    /// The outcome when a look or a delivery fails.
+    /// The outcome when a poll or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
         let gone = matches!(&refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
         if let Refusal::AgentGone { command, .. } | Refusal::NoAgent { command } = &refusal
-            && let Some(told) = self.usurped(command)
+            && let Some(why) = self.usurped(command)
         {
-            return told;
+            return why;
         }
         match &self.stage {
             // tmux may have done it and not been able to say so.
@@ -313,7 +313,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Waits until two looks agree. What a polite prompt is refused for must be seen twice: right after an interruption
+    /// Waits until two polls agree. What a polite prompt is refused for must be seen twice: right after an interruption
     /// a last stroke of work may still be on the screen.
     fn calming(&mut self, mut calming: Calming, seen: PromptFrame, now: Span) -> Step {
         let began = *calming.began.get_or_insert(now);
@@ -325,7 +325,7 @@ impl<'a> Steps<'a> {
                 return Step::End(refusal.into());
             }
             self.stage = PromptStage::Calming(Calming { refused: true, moved: true, still: None, ..calming });
-            return Step::Look { after: self.limits.quiet };
+            return Step::Poll { after: self.limits.quiet };
         }
         calming.refused = false;
         let quiet = if calming.moved { self.limits.quiet_again } else { self.limits.quiet };
@@ -344,7 +344,7 @@ impl<'a> Steps<'a> {
             None => calming.still = Some((Box::new(seen), now)),
         }
         self.stage = PromptStage::Calming(calming);
-        Step::Look { after: self.limits.quiet }
+        Step::Poll { after: self.limits.quiet }
     }
 
     fn pasted(&mut self, before: Box<PromptFrame>, at: Span, last: Option<u64>, seen: PromptFrame, now: Span) -> Step {
@@ -368,7 +368,7 @@ impl<'a> Steps<'a> {
             return Step::PressEnter;
         }
         self.stage = PromptStage::Pasted { before, at, last: Some(seen.screen) };
-        Step::Look { after: self.limits.look }
+        Step::Poll { after: self.limits.poll }
     }
 
     fn entered(&mut self, mut entry: Box<BeforeEnter>, at: Span, seen: &PromptFrame, now: Span) -> Step {
@@ -416,19 +416,18 @@ impl<'a> Steps<'a> {
             });
         }
         self.stage = PromptStage::Entered { entry, at };
-        Step::Look { after: self.limits.look }
+        Step::Poll { after: self.limits.poll }
     }
 
     /// What has become of it when another program has taken the agent's place since the paste.
     fn usurped(&self, command: &str) -> Option<Outcome> {
-        let told =
-            format!("the agent has ended, and {command}, which runs there now, may have got the text and run it");
+        let why = format!("the agent has ended, and {command}, which runs there now, may have got the text and run it");
         match &self.stage {
             PromptStage::Calming(_) | PromptStage::ToPaste { .. } => None,
             PromptStage::Entered { .. } if self.prompt.ends => Some(Outcome::Accepted(None)),
-            PromptStage::Entered { .. } => Some(unverified(told)),
+            PromptStage::Entered { .. } => Some(unverified(why)),
             PromptStage::Pasted { .. } | PromptStage::ToEnter { .. } => {
-                Some(unverified(format!("{told}; Enter was not pressed")))
+                Some(unverified(format!("{why}; Enter was not pressed")))
             }
         }
     }

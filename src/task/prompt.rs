@@ -263,8 +263,8 @@ impl PromptDetector {
         Self { known: prompt, ..Self::default() }
     }
 
-    /// Takes in a look; gives the prompt that has come to stand with it.
-    pub(super) fn look(&mut self, pane: &PaneState, now: Timestamp) -> Option<&str> {
+    /// Takes in a poll; gives the prompt that has come to stand with it.
+    pub(super) fn poll(&mut self, pane: &PaneState, now: Timestamp) -> Option<&str> {
         if pane.dead {
             *self = Self::default();
             return None;
@@ -303,7 +303,7 @@ impl PromptDetector {
         self.prompt.as_ref().map(|prompt| prompt.text.as_str()).or(self.known.as_deref())
     }
 
-    /// Whether the last look found a prompt of which only the next one tells whether it stands.
+    /// Whether the last poll found a prompt of which only the next one tells whether it stands.
     pub(super) fn may_ask(&self) -> bool {
         self.prompt.is_none() && self.found.is_some()
     }

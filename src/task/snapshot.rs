@@ -74,7 +74,7 @@ pub enum Registration {
     /// At this time; that its program ended has not been told by this kind of watcher.
     Started(Timestamp),
     /// At this time; its end has been told already.
-    Told(Timestamp),
+    Reported(Timestamp),
 }
 
 impl Registration {
@@ -82,7 +82,7 @@ impl Registration {
     pub const fn at(self) -> Option<Timestamp> {
         match self {
             Registration::None => None,
-            Registration::Started(at) | Registration::Told(at) => Some(at),
+            Registration::Started(at) | Registration::Reported(at) => Some(at),
         }
     }
 }
@@ -356,7 +356,7 @@ impl Task {
     /// Why it is said to stand as it does, as text for people; headings stand at the margin.
     pub fn why(&self, now: Timestamp) -> String {
         let word = self.as_status().word();
-        // What a first look finds may have been so for long.
+        // What a first poll finds may have been so for long.
         let (is_seen, more) = (self.since_exact, if self.since_exact { "" } else { "more than " });
         let mut text = format!("{word} for {more}{}\n", now.since(self.since).running());
         for reason in self.reasons() {
@@ -366,7 +366,7 @@ impl Task {
         let _ = writeln!(text, "  {}", self.command());
         let how = match self.registration {
             Registration::None => "first seen",
-            Registration::Started(_) | Registration::Told(_) => "started by `fleetwatch run`",
+            Registration::Started(_) | Registration::Reported(_) => "started by `fleetwatch run`",
         };
         let ran = match (self.is_dead(), is_seen && self.started_at < self.since) {
             (true, false) => "ended before that poll".to_owned(),

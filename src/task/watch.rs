@@ -18,7 +18,7 @@ use crate::tracker::Settings;
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct TaskTracker {
     /// Whether the server was looked at before: a window of `run` in a session that was not there then is news.
-    has_looked: bool,
+    has_polled: bool,
     /// The sessions whose baseline is known.
     sessions: BTreeSet<SessionId>,
     tasks: BTreeMap<WindowId, Task>,
@@ -52,7 +52,7 @@ pub struct Task {
     pub started_at: Timestamp,
     /// The last known state of the pane.
     pub pane: Option<PaneState>,
-    /// Whether that state is of the last look.
+    /// Whether that state is of the last poll.
     pub known: bool,
     pub bell: bool,
     /// Bells since the program was first seen.
@@ -65,15 +65,15 @@ pub struct Task {
     /// Why nobody can look at it now, and how it stood before; its status is unknown meanwhile.
     #[serde(default)]
     unreachable: Option<Unreachable>,
-    /// Whether it was known before the first look, and this process has not looked at it yet.
+    /// Whether it was known before the first poll, and this process has not looked at it yet.
     unwatched: bool,
-    /// Whether it still shows what the first look found there.
+    /// Whether it still shows what the first poll found there.
     #[serde(default)]
     as_found: bool,
     counter: Option<u64>,
-    /// The flag went up in the last look and the counter did not follow yet.
+    /// The flag went up in the last poll and the counter did not follow yet.
     flag_awaits_counter: bool,
-    /// The flag went up in the last look, where there was no counter, and was counted.
+    /// The flag went up in the last poll, where there was no counter, and was counted.
     counted_by_flag: bool,
     standing: PromptDetector,
 }
@@ -89,7 +89,7 @@ struct Unreachable {
 }
 
 impl TaskTracker {
-    /// Goes on from what is known of the tasks before the first look, which shows what happened to them since.
+    /// Goes on from what is known of the tasks before the first poll, which shows what happened to them since.
     pub fn known(known: Vec<TaskHistory>) -> Self {
         let mut watch = Self::default();
         for TaskHistory { key, fields, killed } in known {
@@ -100,11 +100,11 @@ impl TaskTracker {
         watch
     }
 
-    /// Takes in a look; gives what happened since the one before, windows that are gone first.
-    pub fn take(&mut self, look: TaskPoll, now: Timestamp) -> Vec<TaskEvent> {
+    /// Takes in a poll; gives what happened since the one before, windows that are gone first.
+    pub fn take(&mut self, poll: TaskPoll, now: Timestamp) -> Vec<TaskEvent> {
         let mut events = Vec::new();
         self.failing = None;
-        let TaskPoll { sessions, elsewhere } = look;
+        let TaskPoll { sessions, elsewhere } = poll;
         let there: BTreeSet<WindowId> =
             sessions.iter().flat_map(|session| session.windows.iter().map(|window| window.window)).collect();
         self.let_go(&there, &elsewhere, now, &mut events);
@@ -117,10 +117,10 @@ impl TaskTracker {
             // A window that is linked into several sessions is one task.
             for window in windows.into_iter().filter(|window| taken.insert(window.window)) {
                 match self.tasks.get_mut(&window.window) {
-                    Some(task) => task.look(window, id, &name, now, &mut events),
+                    Some(task) => task.poll(window, id, &name, now, &mut events),
                     None => {
                         let window_id = window.window;
-                        let is_news = self.has_looked && window.registration.at().is_some();
+                        let is_news = self.has_polled && window.registration.at().is_some();
                         let task = Task::new(window, id, &name, is_baseline && !is_news, now, &mut events);
                         self.tasks.insert(window_id, task);
                     }
@@ -128,7 +128,7 @@ impl TaskTracker {
             }
         }
         self.sessions = baselines;
-        self.has_looked = true;
+        self.has_polled = true;
         self.killed.retain(|window, _| self.tasks.contains_key(window));
         events
     }
@@ -202,7 +202,7 @@ impl Task {
         self.key.server.on_host(&self.name)
     }
 
-    /// A task as it was known before the first look.
+    /// A task as it was known before the first poll.
     fn known(key: TerminalKey, fields: TaskFields) -> Option<Self> {
         let (window, index, name) = fields.window().map(|(id, index, name)| (id, index, name.to_owned()))?;
         let pane = PaneState {
@@ -221,7 +221,7 @@ impl Task {
             name,
             index,
             session: fields.session,
-            // Those of sessions are looked up with the first look.
+            // Those of sessions are looked up with the first poll.
             session_id: SessionId(0),
             status: fields.status,
             since: fields.since,
@@ -302,7 +302,7 @@ impl Task {
     }
 
     /// Takes in the next look at the same window.
-    fn look(
+    fn poll(
         &mut self,
         window: TaskSnapshot,
         session_id: SessionId,
@@ -320,7 +320,7 @@ impl Task {
         let in_place = window.key.pane == self.key.pane;
         let was_dead = self.is_dead();
         if again && !was_dead {
-            // The program was replaced between two looks; how it ended cannot be told any more.
+            // The program was replaced between two polls; how it ended cannot be told any more.
             events.push(self.event(now, Happening::Exited { code: None, bells: 0 }));
         }
         if !std::mem::take(&mut self.unwatched) && window.registration.at() != self.registration.at() {
@@ -390,7 +390,7 @@ impl Task {
         }
     }
 
-    /// Why nobody can look at it now; `None` where the last look was one.
+    /// Why nobody can look at it now; `None` where the last poll was one.
     pub fn problem(&self) -> Option<&Problem> {
         self.unreachable.as_ref().map(|unreachable| &unreachable.problem)
     }
@@ -461,14 +461,14 @@ impl Task {
         let pane = pane?;
         let stands = |before: &PaneState| (&before.preview, before.dead) == (&pane.preview, pane.dead);
         self.as_found &= self.pane.as_ref().is_none_or(stands);
-        let prompt = self.standing.look(&pane, now).map(str::to_owned);
+        let prompt = self.standing.poll(&pane, now).map(str::to_owned);
         let status = self.standing.status(&pane, now);
         if status != self.status {
             let ended = ended_at.filter(|_| unseen || self.as_found);
             (self.since, self.since_exact) = match ended {
                 Some(at) => (at.min(now), true),
                 None if unseen => (now, false),
-                // What the first look found is only now understood.
+                // What the first poll found is only now understood.
                 None if self.as_found => (self.since, false),
                 None => (now, true),
             };
@@ -488,7 +488,7 @@ impl Task {
         self.bells = 0;
     }
 
-    /// How many bells rang since the last look.
+    /// How many bells rang since the last poll.
     fn count(&mut self, flag: bool, counter: Option<u64>) -> u64 {
         let rose = flag && !self.bell;
         self.bell = flag;
@@ -499,7 +499,7 @@ impl Task {
             // The first bell since there is a counter.
             (None, Some(counter)) => counter.saturating_sub(u64::from(counted)),
             (Some(before), Some(counter)) if counter > before => counter - before,
-            // The counter is a hook, which runs a moment after the flag is set: the next look will show it.
+            // The counter is a hook, which runs a moment after the flag is set: the next poll will show it.
             (Some(_), Some(_)) if rose => {
                 self.flag_awaits_counter = true;
                 0
@@ -565,7 +565,7 @@ mod tests {
         }
     }
 
-    fn look(watch: &mut TaskTracker, windows: Vec<TaskSnapshot>, seconds: i64) -> Vec<String> {
+    fn poll(watch: &mut TaskTracker, windows: Vec<TaskSnapshot>, seconds: i64) -> Vec<String> {
         let session = SessionSnapshot { id: SessionId(1), name: "builds".to_owned(), windows };
         let events = watch
             .take(TaskPoll { sessions: vec![session], ..TaskPoll::default() }, Timestamp::from_millis(seconds * 1000));
@@ -585,7 +585,7 @@ mod tests {
                 window(5, "five", None, 1),
                 window(6, "six", None, 0),
             ];
-            look(watch, windows, at)
+            poll(watch, windows, at)
         };
         windows(&mut before, 10);
         windows(&mut before, 12);
@@ -603,9 +603,9 @@ mod tests {
             window(4, "four", Some(1), 0),
             window(7, "seven", None, 0),
         ];
-        let told = look(&mut after, now.clone(), 100);
+        let events = poll(&mut after, now.clone(), 100);
         assert_eq!(
-            told,
+            events,
             [
                 "task t5 (@5) disappeared: while nobody watched",
                 "task t6 (@6) disappeared: killed from the dashboard",
@@ -615,11 +615,11 @@ mod tests {
         let first = after.task(WindowId(1)).unwrap();
         assert_eq!((first.started_at, first.since), (Timestamp::from_millis(1), Timestamp::from_millis(1)));
         assert_eq!(after.task(WindowId(3)).map(Task::prompt), Some(Some(asks.trim())));
-        assert_eq!([look(&mut after, now.clone(), 102), look(&mut after, now, 104)], [vec![""; 0], vec![""; 0]]);
+        assert_eq!([poll(&mut after, now.clone(), 102), poll(&mut after, now, 104)], [vec![""; 0], vec![""; 0]]);
     }
 
     #[test]
-    fn a_first_look_does_not_make_young_what_is_old() {
+    fn a_first_poll_does_not_make_young_what_is_old() {
         let mut watch = TaskTracker::default();
         let unregistered = |window: TaskSnapshot| TaskSnapshot { registration: Registration::None, ..window };
         let ended = |window: TaskSnapshot, seconds: i64| TaskSnapshot {
@@ -639,22 +639,22 @@ mod tests {
             let tasks = watch.tasks().map(|task| (task.since.as_millis() / 1000, task.since_exact));
             tasks.collect::<Vec<_>>()
         };
-        look(&mut watch, windows(None), 100);
-        look(&mut watch, windows(None), 102);
-        // The question stood there in the first look, which could not tell that it is one.
+        poll(&mut watch, windows(None), 100);
+        poll(&mut watch, windows(None), 102);
+        // The question stood there in the first poll, which could not tell that it is one.
         assert_eq!(began(&watch), [(40, true), (100, false), (100, false), (100, false), (0, true)]);
         assert_eq!(watch.task(WindowId(4)).map(|task| task.status), Some(TaskStatus::WaitingInput));
         let why = |number| watch.task(WindowId(number)).unwrap().why(Timestamp::from_millis(110_000));
         assert!(why(1).contains("exited 3 for 1m10"), "{}", why(1));
         assert!(why(2).contains("exited 3 for more than 10s"), "{}", why(2));
-        look(&mut watch, windows(Some(0)), 120);
+        poll(&mut watch, windows(Some(0)), 120);
         assert_eq!(began(&watch)[2], (120, true), "somebody was looking");
         let away = vec![ended(window(5, "started by run", Some(1), 0), 130)];
         for seconds in [125, 140] {
             let problem = Problem { kind: "x".to_owned(), message: "x".to_owned() };
             watch.failed(&problem, &Settings::default(), Timestamp::from_millis(seconds * 1000));
         }
-        look(&mut watch, away, 150);
+        poll(&mut watch, away, 150);
         assert_eq!(began(&watch), [(130, true)], "it ended while nobody could ask");
     }
 }

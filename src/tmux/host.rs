@@ -33,7 +33,7 @@ static CONNECTING: Semaphore = Semaphore::const_new(8);
 /// How long one of them keeps its turn: hosts that do not answer must not hold up those that do.
 const TURN: Duration = Duration::from_secs(2);
 
-/// Requests that one host answers at the same time: a look, records, git, and what is sent.
+/// Requests that one host answers at the same time: a poll, records, git, and what is sent.
 const SESSIONS: usize = 4;
 
 /// Bytes of what a login prints before the loop begins.
@@ -347,18 +347,18 @@ impl AnswerReader {
     /// What stands before the mark. What stands behind it is left for the next one.
     async fn up_to(&mut self, mark: &str, limit: usize) -> Result<Vec<u8>, Broken> {
         let mark = mark.as_bytes();
-        let mut looked_at = 0;
+        let mut searched = 0;
         loop {
-            if let Some(at) = find(&self.bytes[looked_at..], mark) {
-                let rest = self.bytes.split_off(looked_at + at + mark.len());
+            if let Some(at) = find(&self.bytes[searched..], mark) {
+                let rest = self.bytes.split_off(searched + at + mark.len());
                 let mut part = std::mem::replace(&mut self.bytes, rest);
-                part.truncate(looked_at + at);
+                part.truncate(searched + at);
                 return Ok(part);
             }
             if self.bytes.len() > limit {
                 return Err(Broken::TooMuch);
             }
-            looked_at = self.bytes.len().saturating_sub(mark.len() - 1);
+            searched = self.bytes.len().saturating_sub(mark.len() - 1);
             self.bytes.reserve(16 << 10);
             if !self.output.read_buf(&mut self.bytes).await.is_ok_and(|read| read > 0) {
                 return Err(Broken::Ended);

@@ -122,9 +122,10 @@ impl Server {
         let mut script = Script::new();
         let ids = "#{session_id},#{window_id}";
         script.push(DisplayMessage::new().print().target_pane(pane).message(ids).build());
-        let told = self.run_script(script).await.map(|output| output.stdout).unwrap_or_default();
-        let told = String::from_utf8_lossy(&told);
-        told.trim()
+        let output = self.run_script(script).await.map(|output| output.stdout).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output);
+        output
+            .trim()
             .split_once(',')
             .map_or((around, None), |(session, window)| (session.to_owned(), Some(window.to_owned())))
     }

@@ -26,7 +26,7 @@ use crate::fleet::{PaneId, PaneLocation};
 use crate::ids::{ServerInstance, TerminalKey};
 use crate::screen::{Cursor, PaneFacts, Row, Screen, harmless};
 
-/// What a server answered to one look.
+/// What a server answered to one poll.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     /// tmux's version, as it writes it: `3.3a`.
@@ -35,7 +35,7 @@ pub struct Listing {
     pub server_pid: u32,
     /// Which server it is, on which machine.
     pub instance: ServerInstance,
-    /// The server's clock at the beginning of the look, in whole seconds since the Unix epoch: the clock that
+    /// The server's clock at the beginning of the poll, in whole seconds since the Unix epoch: the clock that
     /// [`ListedPane::activity`] is of.
     pub clock: i64,
     /// Every pane, in tmux's order. One that is linked into several sessions is there once for each.
@@ -199,7 +199,7 @@ fn whole_format(nonce: &Nonce, kind: char) -> String {
 }
 
 impl Listing {
-    /// Reads the whole output of a look whose parts are framed by `mark`.
+    /// Reads the whole output of a poll whose parts are framed by `mark`.
     ///
     /// Fails when a mark is missing, so that half an answer is never taken for a smaller fleet, and when tmux is too
     /// old.
@@ -207,12 +207,12 @@ impl Listing {
         parse(text, mark, &KnownRows::default(), Some(Extent::Whole))
     }
 
-    /// The same of a look that listed so much, completed by what is known.
+    /// The same of a poll that listed so much, completed by what is known.
     pub(super) fn parse_with(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> Result<Self, Error> {
         parse(text, mark, known, extent)
     }
 
-    /// Whether a pane of this look is the terminal with an identity.
+    /// Whether a pane of this poll is the terminal with an identity.
     pub fn shows(&self, pane: &ListedPane, key: &TerminalKey) -> bool {
         pane.id == key.pane && pane.pid == key.pid && self.instance.may_be(&key.instance)
     }
@@ -222,23 +222,23 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
     let mut parts = text.split(mark);
     // Nothing of ours stands before the first mark.
     parts.next();
-    let mut look = Listing::default();
+    let mut listing = Listing::default();
     let mut headed = false;
     let (mut of_panes, mut of_ids) = (None, None);
     // What is not listed is as it was.
-    let mut told = match extent {
+    let mut listed = match extent {
         Some(Extent::Telling(_)) => Some(vec![false; known.rows.len()]),
         _ => None,
     };
-    if told.is_some() {
-        look.panes.clone_from(&known.rows);
+    if listed.is_some() {
+        listing.panes.clone_from(&known.rows);
     }
     while let Some(head) = parts.next() {
         let Some(kind) = head.chars().next() else { return Err(garbled("a record without a kind")) };
         let numbers = &head[kind.len_utf8()..];
         match kind {
             'H' => {
-                read_header(&mut look, numbers)?;
+                read_header(&mut listing, numbers)?;
                 headed = true;
                 parts.next();
             }
@@ -246,29 +246,29 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
                 parts.next();
                 let numbers = numbers.split_once(',').map(|(id, count)| (id.trim_start_matches('$'), count));
                 let numbers = numbers.and_then(|(id, count)| Some((id.parse().ok()?, count.parse().ok()?)));
-                look.windows.push(numbers.ok_or_else(|| garbled("a session with other numbers"))?);
+                listing.windows.push(numbers.ok_or_else(|| garbled("a session with other numbers"))?);
             }
             'E' if headed => {
-                calm(&mut look.panes, told.take());
-                look.is_incomplete |= known.whole_at.is_some() && look.instance != known.instance;
-                look.is_incomplete |= matches!(extent, Some(Extent::Telling(_))) && look.windows != known.windows;
-                return Ok(look);
+                calm(&mut listing.panes, listed.take());
+                listing.is_incomplete |= known.whole_at.is_some() && listing.instance != known.instance;
+                listing.is_incomplete |= matches!(extent, Some(Extent::Telling(_))) && listing.windows != known.windows;
+                return Ok(listing);
             }
             'B' => {
                 parts.next();
                 match read_brief(numbers, known).ok_or_else(|| garbled("a brief row with other numbers"))? {
-                    Some(pane) => look.panes.push(pane),
-                    None => look.is_incomplete = true,
+                    Some(pane) => listing.panes.push(pane),
+                    None => listing.is_incomplete = true,
                 }
             }
             'M' => {
                 let tail = parts.next().ok_or_else(|| garbled("a mark that ends early"))?;
-                calm(&mut look.panes, told.take());
+                calm(&mut listing.panes, listed.take());
                 let id = numbers.parse().map(PaneId).map_err(|_| garbled("a mark with another number"))?;
-                let of_ids = of_ids.get_or_insert_with(|| places_by_id(&look.panes));
+                let of_ids = of_ids.get_or_insert_with(|| places_by_id(&listing.panes));
                 // One that is gone is not listed either.
-                let pane = of_ids.get(&id).map(|place| Arc::clone(&look.panes[*place]));
-                look.captures.extend(pane.map(|pane| read_capture(pane, tail)));
+                let pane = of_ids.get(&id).map(|place| Arc::clone(&listing.panes[*place]));
+                listing.captures.extend(pane.map(|pane| read_capture(pane, tail)));
             }
             'S' => {
                 let (title, tail) = (parts.next(), parts.next());
@@ -276,10 +276,10 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
                 if numbers.starts_with(',') {
                     continue;
                 }
-                let of_panes = of_panes.get_or_insert_with(|| rows_of_panes(&look.panes, known));
+                let of_panes = of_panes.get_or_insert_with(|| rows_of_panes(&listing.panes, known));
                 let pane = read_screen_row(numbers, title, of_panes)
                     .ok_or_else(|| garbled("a screen's row with other numbers"))?;
-                look.captures.extend(pane.map(|pane| read_capture(pane.into(), tail)));
+                listing.captures.extend(pane.map(|pane| read_capture(pane.into(), tail)));
             }
             'P' | 'C' => {
                 let mut texts = [""; TEXTS];
@@ -292,13 +292,13 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
                     continue;
                 }
                 let pane = read_row(numbers, texts).ok_or_else(|| garbled("a row with other numbers"))?;
-                match (kind, &mut told) {
-                    ('P', None) => look.panes.push(pane.into()),
-                    ('P', Some(told)) => match known.places.get(&row_id(&pane)) {
-                        Some(place) => (look.panes[*place], told[*place]) = (pane.into(), true),
-                        None => look.is_incomplete = true,
+                match (kind, &mut listed) {
+                    ('P', None) => listing.panes.push(pane.into()),
+                    ('P', Some(listed)) => match known.places.get(&row_id(&pane)) {
+                        Some(place) => (listing.panes[*place], listed[*place]) = (pane.into(), true),
+                        None => listing.is_incomplete = true,
                     },
-                    _ => look.captures.push(read_capture(pane.into(), tail)),
+                    _ => listing.captures.push(read_capture(pane.into(), tail)),
                 }
             }
             _ => return Err(garbled("a record of an unknown kind")),
@@ -308,8 +308,8 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
 }
 
 /// Lets panes rest of which nothing was told: each that rings, is in a mode or has died would have been.
-fn calm(panes: &mut [Arc<ListedPane>], told: Option<Vec<bool>>) {
-    for (pane, _) in panes.iter_mut().zip(told.into_iter().flatten()).filter(|(_, told)| !told) {
+fn calm(panes: &mut [Arc<ListedPane>], listed: Option<Vec<bool>>) {
+    for (pane, _) in panes.iter_mut().zip(listed.into_iter().flatten()).filter(|(_, listed)| !listed) {
         if pane.facts.bell || pane.facts.in_mode || pane.facts.dead {
             let pane = Arc::make_mut(pane);
             let facts = &mut pane.facts;
@@ -324,7 +324,7 @@ fn places_by_id(listed: &[Arc<ListedPane>]) -> HashMap<PaneId, usize> {
     listed.iter().enumerate().rev().map(|(place, row)| (row.id, place)).collect()
 }
 
-/// A row of each pane, of this look if it has listed any.
+/// A row of each pane, of this poll if it has listed any.
 fn rows_of_panes(listed: &[Arc<ListedPane>], known: &KnownRows) -> HashMap<(PaneId, u32), Arc<ListedPane>> {
     let of_pane = |row: &Arc<ListedPane>| ((row.id, row.pid), Arc::clone(row));
     match listed {
@@ -337,15 +337,15 @@ fn garbled(what: &str) -> Error {
     Error::Garbled(what.to_owned())
 }
 
-fn read_header(look: &mut Listing, numbers: &str) -> Result<(), Error> {
+fn read_header(listing: &mut Listing, numbers: &str) -> Result<(), Error> {
     let mut fields = numbers.splitn(4, ',');
     let mut next = || fields.next().unwrap_or_default();
     let (pid, clock, version, instance) = (next(), next(), next(), next());
     error::check_version(version)?;
-    look.version = harmless(version);
-    look.instance = read_instance(instance);
-    look.server_pid = pid.parse().map_err(|_| garbled("a header without a process id"))?;
-    look.clock = clock.parse().map_err(|_| garbled("a header without a time"))?;
+    listing.version = harmless(version);
+    listing.instance = read_instance(instance);
+    listing.server_pid = pid.parse().map_err(|_| garbled("a header without a process id"))?;
+    listing.clock = clock.parse().map_err(|_| garbled("a header without a time"))?;
     Ok(())
 }
 

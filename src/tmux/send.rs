@@ -100,7 +100,7 @@ impl Server {
         let (word, mark) = (Nonce::new(), Nonce::new());
         let mut script = Script::new();
         for test in guard.row_tests() {
-            let [holds, not] = ["holds", "not"].map(|told| sequence([said(&word, told)]));
+            let [holds, not] = ["holds", "not"].map(|answer| sequence([said(&word, answer)]));
             script.push(guarded_by(key, test, holds, not));
         }
         script.header(&mark, self.id.host.is_some());
@@ -109,10 +109,10 @@ impl Server {
         let output = self.run_script(script).await?;
         let text = String::from_utf8_lossy(&output.stdout);
         let holds: Vec<bool> =
-            text.lines().filter_map(|line| line.strip_prefix(word.as_str())).map(|told| told == "holds").collect();
-        let look = Listing::parse(&text, mark.as_str())?;
-        let captured = look.captures.first().and_then(|captured| Some((&captured.pane, captured.screen.as_ref()?)));
-        Ok(match captured.filter(|(pane, _)| look.shows(pane, key)) {
+            text.lines().filter_map(|line| line.strip_prefix(word.as_str())).map(|answer| answer == "holds").collect();
+        let listing = Listing::parse(&text, mark.as_str())?;
+        let captured = listing.captures.first().and_then(|captured| Some((&captured.pane, captured.screen.as_ref()?)));
+        Ok(match captured.filter(|(pane, _)| listing.shows(pane, key)) {
             Some((pane, screen)) => guard.misread(&holds, &pane.facts, screen),
             None => Misread::default(),
         })

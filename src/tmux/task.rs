@@ -178,7 +178,7 @@ impl Server {
 
     /// Notes that the ends of tasks have been told, so that the next dashboard does not tell them again. One that was run
     /// again in the meantime is another one.
-    pub async fn ends_were_told(&self, ended: &[(TerminalKey, WindowId)]) -> Result<(), Error> {
+    pub async fn ends_were_reported(&self, ended: &[(TerminalKey, WindowId)]) -> Result<(), Error> {
         let mut script = Script::new();
         for (key, window) in ended {
             script.push(guarded_by_pid(key, sequence([set(&["-w"], &window.to_string(), names::TOLD, "1")])));

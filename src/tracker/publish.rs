@@ -365,15 +365,15 @@ impl Tracker {
             };
         }
         // A new turn leaves the last one's end behind. Once seen, only a failure that can still be acted on stays.
-        let told = published.phase != Phase::Active;
+        let is_at_rest = published.phase != Phase::Active;
         match published.last_turn.result {
             TurnResult::KnownFailure
-                if told && (self.unseen || published.diagnostics.availability == Availability::Available) =>
+                if is_at_rest && (self.unseen || published.diagnostics.availability == Availability::Available) =>
             {
                 Attention::Failed
             }
-            TurnResult::Interrupted if told && self.unseen => Attention::Interrupted,
-            TurnResult::Success if told && self.unseen => Attention::Finished,
+            TurnResult::Interrupted if is_at_rest && self.unseen => Attention::Interrupted,
+            TurnResult::Success if is_at_rest && self.unseen => Attention::Finished,
             _ if self.lifecycle.readiness == Readiness::Stalled || self.turn.work_stands_still() => Attention::Stalled,
             _ if matches!(published.diagnostics.availability, Availability::TuiDown | Availability::Unavailable) => {
                 Attention::Gone

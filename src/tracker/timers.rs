@@ -111,7 +111,7 @@ impl Tracker {
         self.running().filter(|timer| timer.name.acts()).map(|timer| timer.until).min()
     }
 
-    /// Until when nothing can change by itself, after a look: where no turn is in flight, nothing is doubted or not known, and no
+    /// Until when nothing can change by itself, after a poll: where no turn is in flight, nothing is doubted or not known, and no
     /// dialog stands there, only timers do anything.
     pub(super) fn rest(&self) -> Option<Timestamp> {
         let is_clear = self.is_reading() && self.doubt_since.is_none() && self.failing.is_none();
@@ -136,27 +136,27 @@ impl Tracker {
     }
 }
 
-/// Looks further apart than this leave a gap, unless earlier looks were as far apart.
+/// Looks further apart than this leave a gap, unless earlier polls were as far apart.
 const GAP: Span = Span::from_secs(3);
 /// After such a gap, nothing is said about what went on before it.
 const LONG_GAP: Span = Span::from_secs(30);
 /// Within this time another process has taken over the looks of one that has ended or was stopped.
 pub const HANDOVER: Span = Span::from_secs(5);
-/// A gap is at least this many times as long as the distance of the looks before it: a slow host is slow at each look.
+/// A gap is at least this many times as long as the distance of the polls before it: a slow host is slow at each poll.
 const UNUSUAL: u64 = 2;
-/// How long after a look what it showed is still taken to hold; less than any window, so that none ends without a look.
+/// How long after a poll what it showed is still taken to hold; less than any window, so that none ends without a poll.
 const HOLDS: Span = Span::from_millis(750);
 
 /// Since when a terminal has been looked at without a gap.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Coverage {
-    /// The first look after the last gap.
+    /// The first poll after the last gap.
     from: Timestamp,
     last: Timestamp,
-    /// How far the last two looks were apart.
+    /// How far the last two polls were apart.
     distance: Span,
     holds: Span,
-    /// Whether no look has come yet.
+    /// Whether no poll has come yet.
     is_first: bool,
     /// Whether the first one shows how all began.
     is_new: bool,
@@ -179,8 +179,8 @@ impl Coverage {
         (self.from, self.last, self.is_first) = (until.min(self.from), until, false);
     }
 
-    /// Records a look.
-    pub(super) fn looked(&mut self, now: Timestamp) {
+    /// Records a poll.
+    pub(super) fn polled(&mut self, now: Timestamp) {
         let distance = now.since(self.last);
         let usual = Span::from_millis(self.distance.as_millis() * UNUSUAL);
         self.after_gap = distance > GAP.max(usual) || (self.is_first && !self.is_new);
@@ -193,16 +193,16 @@ impl Coverage {
     /// Whether a look at this time would leave no gap, and neither did the last one.
     pub(super) fn goes_on(&self, now: Timestamp) -> bool {
         let mut next = *self;
-        next.looked(now);
+        next.polled(now);
         !self.after_gap && !next.after_gap
     }
 
-    /// Whether the last look is the first one after a gap, so that what it finds began unseen.
+    /// Whether the last poll is the first one after a gap, so that what it finds began unseen.
     pub(super) fn is_after_gap(&self) -> bool {
         self.after_gap
     }
 
-    /// Since when nobody had looked before the last look, if that was longer than a handover to another process takes.
+    /// Since when nobody had looked before the last poll, if that was longer than a handover to another process takes.
     pub(super) fn unwatched_since(&self) -> Option<Timestamp> {
         let is_long = self.after_gap && self.distance > HANDOVER;
         is_long.then(|| self.last - self.distance)
@@ -213,7 +213,7 @@ impl Coverage {
         self.after_gap && self.distance > LONG_GAP
     }
 
-    /// Whether what the last look showed is still taken to hold: only then a window may end.
+    /// Whether what the last poll showed is still taken to hold: only then a window may end.
     pub(super) fn holds(&self, now: Timestamp) -> bool {
         now.since(self.last) <= self.holds
     }

@@ -38,11 +38,11 @@ pub(super) struct Sighting<'a> {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct TurnTracker {
     settings: Settings,
-    /// The time that looks cover.
+    /// The time that polls cover.
     pub(super) coverage: Coverage,
     turn: TurnMachine,
     /// The end mark that has already been told, and the prompt that it stands below.
-    told_end: Option<(TurnEnd, Option<u64>)>,
+    known_end: Option<(TurnEnd, Option<u64>)>,
     seen: Option<LastScreen>,
     /// The screen before that one, for an input that is told after its turn was seen.
     seen_before: Option<LastScreen>,
@@ -66,7 +66,7 @@ impl TurnTracker {
             settings: settings.clone(),
             coverage: Coverage::new(settings, now),
             turn: TurnMachine::NONE,
-            told_end: None,
+            known_end: None,
             seen: None,
             seen_before: None,
             work: None,
@@ -80,8 +80,8 @@ impl TurnTracker {
     }
 
     /// The terminal is looked at.
-    pub(super) fn looked(&mut self, now: Timestamp) {
-        self.coverage.looked(now);
+    pub(super) fn polled(&mut self, now: Timestamp) {
+        self.coverage.polled(now);
         if let Some(flight) = self.turn.state.flight_mut().filter(|_| self.coverage.is_after_gap()) {
             flight.is_unwatched = true;
         }
@@ -93,9 +93,9 @@ impl TurnTracker {
 
     /// What the last turn's end rests on, if one has ended: the record that told it, and what the screen was taken for.
     pub(super) fn evidence_of_last(&self) -> impl Iterator<Item = Evidence> {
-        let (last, screen) = (&self.turn.last, self.turn.screen_told);
+        let (last, screen) = (&self.turn.last, self.turn.screen_result);
         let detail = last.detail.as_deref();
-        let told = match (last.told_by, last.result) {
+        let evidence = match (last.told_by, last.result) {
             (Witness::Record, result) => {
                 let words = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
                 Some(aside("record", &format!("the agent's own record says how the last turn ended: {result}{words}")))
@@ -111,7 +111,7 @@ impl TurnTracker {
             let believed = if screen == last.result { "" } else { "; the record is believed" };
             aside("last-turn", &format!("its screen was taken for {screen}{believed}"))
         });
-        told.into_iter().chain(other)
+        evidence.into_iter().chain(other)
     }
 
     /// When the last turn ended, and whether that was seen.
@@ -151,7 +151,7 @@ impl TurnTracker {
         }
     }
 
-    /// Takes in whether the agent waits for the operator, perhaps in the very dialog of the look before.
+    /// Takes in whether the agent waits for the operator, perhaps in the very dialog of the poll before.
     pub(super) fn follow_wait(&mut self, waits: bool, is_same: bool, now: Timestamp) {
         let (gap, long) = (self.coverage.is_after_gap(), self.coverage.is_after_long_gap());
         let Some(flight) = self.turn.state.flight_mut() else { return };
@@ -208,7 +208,7 @@ impl TurnTracker {
             self.note_movement(sighting, redrawn, now);
         }
         if self.coverage.is_after_gap() && !believed && !reading.in_dialog {
-            // What came up since the last look may have ended before this one.
+            // What came up since the last poll may have ended before this one.
             self.turn.state.flight_mut().into_iter().for_each(|flight| flight.is_unwatched = true);
         }
         self.note_submitted_prompt(sighting, redrawn, now);
@@ -340,8 +340,8 @@ impl TurnTracker {
         if self.shows_work() || reading.in_dialog || reading.doubt.is_some() {
             return;
         }
-        let told = reading.end.as_ref().and_then(|end| Some((end, immediate_result(end.mark)?)));
-        if let Some((end, result)) = told {
+        let evidence = reading.end.as_ref().and_then(|end| Some((end, immediate_result(end.mark)?)));
+        if let Some((end, result)) = evidence {
             self.tell_end(end, result, &reading.turn, now);
         } else if reading.phase == Phase::Ready && !self.is_in_flight() {
             self.turn.ended_region.get_or_insert_with(|| reading.turn.clone());
@@ -373,7 +373,7 @@ impl TurnTracker {
         }
         self.turn.ended_region.iter_mut().for_each(redraw);
         self.turn.state.rest_mut().retractable().into_iter().for_each(|success| redraw(&mut success.region));
-        if let Some((_, prompt)) = self.told_end.as_mut().filter(|(_, prompt)| *prompt == seen.prompt) {
+        if let Some((_, prompt)) = self.known_end.as_mut().filter(|(_, prompt)| *prompt == seen.prompt) {
             *prompt = region.prompt;
         }
     }
@@ -409,14 +409,14 @@ impl TurnTracker {
             }),
             last: state.last_turn.clone(),
             saw_end: state.since_exact || !state.attention.is_about_the_past(),
-            screen_told: None,
+            screen_result: None,
             ended_region: None,
             anchor: authority.anchor_armed_at.map(|armed_at| Anchor { armed_at, lost: None }),
         };
         let Some(reading) = reading else { return };
         let at = state.observed_at;
         self.seen = Some(LastScreen::of(reading, at));
-        self.told_end = reading
+        self.known_end = reading
             .end
             .clone()
             .filter(|end| immediate_result(end.mark).is_some())

@@ -1,4 +1,4 @@
-//! What a state that looks the same after a time in which nobody looked may still be said to be: the one that was there
+//! What a state that polls the same after a time in which nobody looked may still be said to be: the one that was there
 //! before (SPEC §10). Agents ask the same thing again, and work on another prompt looks like work on the last one.
 //!
 //! Where nothing was printed meanwhile it is the same. Else something has to prove it: of work the time that its status row
@@ -39,7 +39,7 @@ impl Tracker {
         }
     }
 
-    /// Since when at least the phase was there that the first look finds after nobody had looked: what stands still did so
+    /// Since when at least the phase was there that the first poll finds after nobody had looked: what stands still did so
     /// since the last output, and work tells how long it has gone on.
     pub(super) fn stood_since(&self, reading: &Classification, phase: Phase, now: Timestamp) -> Timestamp {
         match phase {

@@ -192,9 +192,9 @@ impl Composer {
     /// The places of the prompt and of what it goes to. Where one screen has no room, several recipients still have:
     /// nobody should send to terminals that are not named.
     fn places(&self, area: Rect) -> (Rect, Rect) {
-        let (write, look) = layout::writing(area);
-        if !look.is_empty() || self.to.one().is_some() {
-            return (write, look);
+        let (write, shown) = layout::writing(area);
+        if !shown.is_empty() || self.to.one().is_some() {
+            return (write, shown);
         }
         let wanted = u16::try_from(self.to.keys().len() + 1).unwrap_or(u16::MAX);
         let above = if area.height > ROWS { wanted.min(area.height / 2) } else { 0 };
@@ -304,10 +304,10 @@ impl Overlay for Composer {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
-        let (write, look) = self.places(area);
+        let (write, shown) = self.places(area);
         match &self.to {
-            Recipients::One(key) => preview::draw(canvas, buffer, look, find(view, key)),
-            Recipients::Several(keys) => broadcast::draw_preview(canvas, buffer, look, keys, &self.prompt(), view),
+            Recipients::One(key) => preview::draw(canvas, buffer, shown, find(view, key)),
+            Recipients::Several(keys) => broadcast::draw_preview(canvas, buffer, shown, keys, &self.prompt(), view),
         }
         let mut inner = self.draw_title(canvas, buffer, write, view);
         if let Some(key) = self.to.one() {

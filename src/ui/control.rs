@@ -109,7 +109,7 @@ impl Ui {
     /// Tells the operator the outcome of an operation.
     pub fn ended(&mut self, operation: &Operation, outcome: &Outcome, view: &View<'_>) {
         let key = &operation.to.key;
-        let mut message = toast::told(operation, outcome);
+        let mut message = toast::outcome_text(operation, outcome);
         let topic = match &operation.act {
             Act::Prompt { text, when } => {
                 self.follow_draft(key, text, *when, outcome, view);
@@ -186,8 +186,8 @@ impl Ui {
     /// Tells the view that asked what the history has answered.
     pub fn on_answer(&mut self, answer: &Answer, view: &View<'_>) {
         let event = match answer {
-            Answer::Terminal { key, told } => OverlayEvent::History { key, answer: told },
-            Answer::Day { question, told } => OverlayEvent::Day { question, told },
+            Answer::Terminal { key, answer } => OverlayEvent::History { key, answer },
+            Answer::Day { question, answer } => OverlayEvent::Day { question, answer },
         };
         self.on_event(event, view);
     }

@@ -173,16 +173,16 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     let line = Rect { height: 1, ..area };
     buffer.set_style(line, base);
     let mut pen = Pen::new(buffer, line, 0);
-    let looks = style(canvas.theme.style(status));
+    let own = style(canvas.theme.style(status));
     pen.text(if is_selected { "›" } else { "─" }, base.patch(if is_selected { parts.title } else { parts.rule }));
-    pen.text(if table::has_bar(item, flags) { "▌" } else { " " }, looks);
+    pen.text(if table::has_bar(item, flags) { "▌" } else { " " }, own);
     for mark in table::marks(item, flags) {
         pen.text(mark, base.patch(parts.key));
     }
-    pen.text(table::glyph(canvas, item), looks).text(" ", base);
+    pen.text(table::glyph(canvas, item), own).text(" ", base);
     let bold = if status.needs_operator() || is_selected { Modifier::BOLD } else { Modifier::empty() };
     pen.text(item.id(), style(parts.title).add_modifier(bold)).text("  ", base);
-    pen.text(&format!("{} {}", status.word(), times::lasting(item.since(), canvas.now)), looks).text("  ", base);
+    pen.text(&format!("{} {}", status.word(), times::lasting(item.since(), canvas.now)), own).text("  ", base);
     if let Some(waiting) = canvas.queued.get(item.key()) {
         pen.text(&format!("queued {}", waiting.len()), style(canvas.theme.style(Status::Working))).text("  ", base);
     }
@@ -194,9 +194,9 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     if !is_selected {
         pen.text(if what.is_empty() { "" } else { " " }, base).rule("─", parts.rule);
     }
-    let (bar, look) = if is_selected { ("┃", parts.key) } else { ("│", parts.rule) };
+    let (bar, edge) = if is_selected { ("┃", parts.key) } else { ("│", parts.rule) };
     for row in 1..area.height {
-        Pen::new(buffer, area, row).text(bar, look);
+        Pen::new(buffer, area, row).text(bar, edge);
     }
     // A blank column keeps the screen apart from the next tile's bar.
     let inside = Rect { x: area.x + 1, y: area.y + 1, width: area.width - 1, height: area.height - 1 };
@@ -214,13 +214,13 @@ mod tests {
                 for terminals in [1, 2, 3, 4, 5, 9, 10, 30, 200] {
                     let area = Rect::new(0, 0, width, height);
                     let (columns, rows) = shape(area, terminals);
-                    let told = format!("{width}x{height}, {terminals}: {columns}x{rows}");
-                    assert!(columns >= 1 && rows >= 1 && (columns - 1) * rows < terminals, "a column is empty: {told}");
+                    let size = format!("{width}x{height}, {terminals}: {columns}x{rows}");
+                    assert!(columns >= 1 && rows >= 1 && (columns - 1) * rows < terminals, "a column is empty: {size}");
                     let tile = (width / columns as u16, height / rows as u16);
-                    assert!(columns == 1 || tile.0 >= LEAST.0.min(PAIR / 2), "{told}");
-                    assert!(rows == 1 || tile.1 >= LEAST.1, "{told}");
+                    assert!(columns == 1 || tile.0 >= LEAST.0.min(PAIR / 2), "{size}");
+                    assert!(rows == 1 || tile.1 >= LEAST.1, "{size}");
                     let ends = part(width, columns - 1, columns);
-                    assert_eq!(ends.0 + ends.1, width, "{told}");
+                    assert_eq!(ends.0 + ends.1, width, "{size}");
                 }
             }
         }

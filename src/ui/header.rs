@@ -227,10 +227,10 @@ impl<'a> Counts<'a> {
     }
 
     fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool, wait: LongestWait) -> Part {
-        let look = canvas.theme.appearance(status);
+        let appearance = canvas.theme.appearance(status);
         let count = self.of[status.place()];
         if !in_words {
-            return (format!("{}{count}", canvas.glyph(status)), look.style);
+            return (format!("{}{count}", canvas.glyph(status)), appearance.style);
         }
         // The longest wait says more than the count: one that is new can be let go for now.
         let longest = self.longest.filter(|_| status.needs_operator()).map(|(since, name)| {
@@ -246,7 +246,7 @@ impl<'a> Counts<'a> {
             _ => String::new(),
         };
         let word = status.group_word(count);
-        (format!("{count} {word}{asked}{}", longest.unwrap_or_default()), look.style)
+        (format!("{count} {word}{asked}{}", longest.unwrap_or_default()), appearance.style)
     }
 }
 

@@ -186,10 +186,10 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
     lines.push(vec![("marks".to_owned(), parts.title)]);
     let words = Status::GROUPS.iter().map(|status| text::width(status.group_word(2))).max().unwrap_or(0);
     for status in Status::GROUPS {
-        let look = canvas.theme.appearance(status);
+        let appearance = canvas.theme.appearance(status);
         lines.push(vec![
-            (format!("  {}", padded(canvas.glyph(status), MARK)), look.style),
-            (padded(status.group_word(2), words), look.style),
+            (format!("  {}", padded(canvas.glyph(status), MARK)), appearance.style),
+            (padded(status.group_word(2), words), appearance.style),
             (format!("  {}", explanation(status)), parts.quiet),
         ]);
     }
@@ -258,14 +258,20 @@ pub struct ExplanationView {
     is_whole: bool,
     view: Viewport,
     /// Of when the text is.
-    told: Option<Timestamp>,
+    asked_at: Option<Timestamp>,
 }
 
 impl ExplanationView {
     /// Shows a text of several lines about a terminal, or about a server.
     pub fn new(key: Option<TerminalKey>, text: &str) -> Self {
-        let mut view =
-            Self { key, brief: Vec::new(), lines: Vec::new(), is_whole: false, view: Viewport::default(), told: None };
+        let mut view = Self {
+            key,
+            brief: Vec::new(),
+            lines: Vec::new(),
+            is_whole: false,
+            view: Viewport::default(),
+            asked_at: None,
+        };
         view.take(text);
         view
     }
@@ -318,9 +324,9 @@ impl Overlay for ExplanationView {
         let terminal = self.key.as_ref().and_then(|key| find(cx.view, key)).filter(|_| !self.is_whole);
         if let Some(terminal) = terminal {
             let age = |at: Timestamp| at.since(terminal.state.since).as_millis() / 1000;
-            let told = *self.told.get_or_insert(now);
-            if age(told) != age(now) {
-                self.told = Some(now);
+            let asked_at = *self.asked_at.get_or_insert(now);
+            if age(asked_at) != age(now) {
+                self.asked_at = Some(now);
                 cx.ask(Request::Reasons { key: terminal.key.clone() });
             }
         }
@@ -348,8 +354,8 @@ impl Overlay for ExplanationView {
         let cells = usize::from(area.width).saturating_sub(4);
         let rows = self.shown().iter().flat_map(|line| text::hanging(line, cells));
         let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
-        let title = match self.told.filter(|_| self.is_whole) {
-            Some(told) => format!("why, as of {}", times::to_the_second(told, canvas.zone)),
+        let title = match self.asked_at.filter(|_| self.is_whole) {
+            Some(asked_at) => format!("why, as of {}", times::to_the_second(asked_at, canvas.zone)),
             None => "why".to_owned(),
         };
         let inner = frame::popup(canvas, buffer, area, &title, &lines, &mut self.view);

@@ -157,9 +157,9 @@ pub fn writing(area: Rect) -> (Rect, Rect) {
     if area.width >= SIDE_BY_SIDE {
         return halves(area, &Panes::default());
     }
-    let look = if area.height >= 9 { area.height / 2 } else { 0 };
-    let write = Rect { y: area.y + look, height: area.height - look, ..area };
-    (write, Rect { height: look, ..area })
+    let shown = if area.height >= 9 { area.height / 2 } else { 0 };
+    let write = Rect { y: area.y + shown, height: area.height - shown, ..area };
+    (write, Rect { height: shown, ..area })
 }
 
 /// Two panes; where the operator has not chosen, with the wider one, for screens, on the right.

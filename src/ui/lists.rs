@@ -231,7 +231,7 @@ pub fn follow_ups(intents: &[Intent], now: Timestamp) -> Picker {
     let mut intents = intents.to_vec();
     intents.sort_by_key(|intent| (!needs_decision(intent), intent.id));
     let entry = |intent: &Intent| {
-        let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.told());
+        let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.message_text());
         MenuEntry::new(text, format!("{} {}", state_name(intent.state), times::running(now.since(intent.created))))
     };
     let entries = intents.iter().map(entry).collect();
@@ -278,7 +278,7 @@ fn question(intent: &Intent, decision: Decision) -> Confirm {
         }
         (Decision::Dismiss, _) => (format!("dismiss message {} to {}?", intent.id.0, intent.target), "leave it"),
     };
-    let mut lines = vec![intent.told()];
+    let mut lines = vec![intent.message_text()];
     let why = match intent.state {
         IntentState::Unknown => Some("It may have arrived"),
         IntentState::Expired => Some("It was not sent"),

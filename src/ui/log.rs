@@ -84,7 +84,7 @@ enum Event<'a> {
 impl<'a> Event<'a> {
     fn at(&self) -> Timestamp {
         match self {
-            Event::Terminal(told) => told.transition.at,
+            Event::Terminal(change) => change.transition.at,
             Event::Task(event) => event.at,
             Event::Kept(record) => record.at,
         }
@@ -92,7 +92,7 @@ impl<'a> Event<'a> {
 
     fn name(&self) -> &'a str {
         match self {
-            Event::Terminal(told) => &told.id,
+            Event::Terminal(change) => &change.id,
             Event::Task(event) => &event.id,
             Event::Kept(record) => &record.name,
         }
@@ -100,7 +100,7 @@ impl<'a> Event<'a> {
 
     fn key(&self) -> Option<&'a TerminalKey> {
         match self {
-            Event::Terminal(told) => Some(&told.key),
+            Event::Terminal(change) => Some(&change.key),
             Event::Task(event) => Some(&event.key),
             Event::Kept(record) => record.key.as_ref(),
         }
@@ -112,7 +112,7 @@ impl<'a> Event<'a> {
 
     fn sentence(&self) -> Option<Sentence> {
         match self {
-            Event::Terminal(told) => of_transition(&told.transition, told.state.as_deref()),
+            Event::Terminal(change) => of_transition(&change.transition, change.state.as_deref()),
             Event::Task(event) => Some(of_task(&event.happening)),
             Event::Kept(record) => record.body.sentence(&record.name),
         }

@@ -51,11 +51,11 @@ pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &
     let state = widest(&|item| text::width(&item.status().word()));
     for (row, item) in (0..).zip(&members[..shown]) {
         let is_muted = canvas.arrangement.flags.is_muted(*item);
-        let look = if is_muted { parts.quiet } else { canvas.theme.style(item.status()) };
+        let style = if is_muted { parts.quiet } else { canvas.theme.style(item.status()) };
         let lasting = times::lasting(item.since(), canvas.now);
         let mut pen = Pen::new(buffer, area, row);
-        pen.skip(1).text(table::glyph(canvas, *item), look).skip(1).field(item.id(), name, parts.text);
-        pen.skip(2).field(&item.status().word(), state, look).right(&lasting, LASTING, look);
+        pen.skip(1).text(table::glyph(canvas, *item), style).skip(1).field(item.id(), name, parts.text);
+        pen.skip(2).field(&item.status().word(), state, style).right(&lasting, LASTING, style);
         pen.skip(2).text(&item.what(), if is_muted { parts.quiet } else { parts.text });
     }
     if let (true, Ok(last)) = (shown < members.len(), u16::try_from(shown)) {

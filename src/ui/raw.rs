@@ -195,14 +195,14 @@ impl Overlay for Raw {
                 cell.set_style(warning);
             }
         }
-        let (look, last) = (Rect { height: inner.height.saturating_sub(1), ..inner }, inner.height.saturating_sub(1));
+        let (above, last) = (Rect { height: inner.height.saturating_sub(1), ..inner }, inner.height.saturating_sub(1));
         let shown = Item::all(view).into_iter().find(|item| *item.key() == self.key);
-        preview::draw(canvas, buffer, look, shown);
+        preview::draw(canvas, buffer, above, shown);
         if !canvas.covered {
             self.is_shown = true;
             self.pause.is_shown(canvas.now);
             // The first row is the pane's title.
-            let below = Rect { height: look.height.saturating_sub(1), ..look };
+            let below = Rect { height: above.height.saturating_sub(1), ..above };
             if let Some(screen) = terminal.and_then(|terminal| terminal.screen.as_ref()) {
                 self.read(screen, below);
             }

@@ -46,7 +46,7 @@ impl Column {
     }
 
     /// Whether a table of [`TOLD_FROM`] cells has it whatever else there is, because it is told by default.
-    fn is_told(&self) -> bool {
+    fn is_shown(&self) -> bool {
         self.title == LAST || self.title == STABLE
     }
 
@@ -73,7 +73,7 @@ impl Column {
             WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != item.id()),
             HOST => items.iter().any(|item| item.key().server != items[0].key().server),
             // These tell no times.
-            FACTS.. if self.spare != WHERE && !self.is_told() => {
+            FACTS.. if self.spare != WHERE && !self.is_shown() => {
                 items.iter().any(|item| !(self.words)(*item, Timestamp::default()).is_empty())
             }
             _ => true,
@@ -291,14 +291,14 @@ impl ColumnLayout {
         // What all rows say is asked only of columns that may have room.
         let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
         let is_wanted = |it: &Column| {
-            !(it.stays() || is_folded && it.is_told())
+            !(it.stays() || is_folded && it.is_shown())
                 && may_fit(it)
                 && it.says_something(items)
                 && (!is_narrow || it.says_enough(items))
         };
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
             columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
-        optional.sort_by_key(|(it, _)| (width < TOLD_FROM || !it.is_told(), it.spare));
+        optional.sort_by_key(|(it, _)| (width < TOLD_FROM || !it.is_shown(), it.spare));
         for (column, room) in optional {
             let cells = wanted(column) + GAP;
             if left >= cells + column.spare.max(if width < WIDE { NARROW } else { 0 }) {
@@ -433,20 +433,20 @@ fn draw_row(
     let (is_muted, quiet) = (flags.is_muted(item), base.patch(parts.quiet));
     let folds = (layout.folds(LAST), layout.folds(STABLE));
     let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, folds, base, quiet };
-    let look = cell.style(canvas.theme.style(status));
+    let style = cell.style(canvas.theme.style(status));
     let mut pen = begin_line(canvas, buffer, line, is_selected);
     // The bar stands before the glyph and the marks, and none of them takes its cell.
     let said: Vec<&str> = marks(item, flags).collect();
     let blank = layout.marks.saturating_sub(said.len());
     if has_bar(item, flags) {
-        pen.field("▌", blank.max(1), look);
+        pen.field("▌", blank.max(1), style);
     } else {
         pen.field("", blank, base);
     }
     for mark in said {
         pen.text(mark, if mark == MARKED { base.patch(parts.key) } else { quiet });
     }
-    pen.text(glyph(canvas, item), look).text(" ", base);
+    pen.text(glyph(canvas, item), style).text(" ", base);
     for (nth, (column, cells)) in layout.shown().enumerate() {
         pen.field("", if nth == 0 { 0 } else { GAP }, base);
         (column.draw)(&cell, &mut pen, cells, &(column.words)(item, canvas.now));
@@ -506,8 +506,8 @@ fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
     match result.filter(|_| has_room) {
         Some(result) => {
             pen.text(word, style).field("", 1, cell.base);
-            let look = cell.canvas.theme.style(result).remove_modifier(Modifier::BOLD);
-            pen.field(cell.canvas.glyph(result), cells - span_cells - text::width(word) - 1, cell.style(look));
+            let style = cell.canvas.theme.style(result).remove_modifier(Modifier::BOLD);
+            pen.field(cell.canvas.glyph(result), cells - span_cells - text::width(word) - 1, cell.style(style));
         }
         None => {
             pen.field(word, cells - span_cells, style);
@@ -593,8 +593,8 @@ fn what(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     let shown = text::width(words).min(least.max(room.saturating_sub(wanted)));
     let shown = shown.min(room.saturating_sub(text::width(NOTED) + GAP));
     let gap = if shown > 0 { GAP } else { 0 };
-    let (look, left) = (cell.style(cell.canvas.theme.parts.key), room - shown - gap);
+    let (style, left) = (cell.style(cell.canvas.theme.parts.key), room - shown - gap);
     pen.field(words, shown, style).field("", gap, cell.base);
-    pen.field(NOTED, 1.min(left), look).field("", 1.min(left.saturating_sub(1)), look);
-    pen.field(note, left.saturating_sub(2), look);
+    pen.field(NOTED, 1.min(left), style).field("", 1.min(left.saturating_sub(1)), style);
+    pen.field(note, left.saturating_sub(2), style);
 }

@@ -260,13 +260,13 @@ impl Theme {
 
     /// The glyph of a status; for work it is the spinner's at that time, unless nothing may move.
     pub fn glyph(&self, status: Status, ascii: bool, now: Option<Timestamp>) -> &str {
-        let look = self.appearance(status);
+        let appearance = self.appearance(status);
         if let Some(now) = now.filter(|_| status == Status::Working && self.frames(ascii) > 0) {
             let step = now.as_millis() / i64::try_from(SPINNER_STEP.as_millis()).unwrap_or(1);
             let index = usize::try_from(step).unwrap_or(0) % self.frames(ascii);
             return if ascii { &self.spinner.ascii[index].0 } else { &self.spinner.frames[index].0 };
         }
-        if ascii { &look.ascii } else { &look.glyph }
+        if ascii { &appearance.ascii } else { &appearance.glyph }
     }
 }
 

@@ -262,7 +262,7 @@ pub fn outcome_status(outcome: &Outcome) -> Status {
 }
 
 /// The outcome of an operation, in a sentence.
-pub fn told(operation: &Operation, outcome: &Outcome) -> String {
+pub fn outcome_text(operation: &Operation, outcome: &Outcome) -> String {
     let (name, why) = (&operation.to.name, outcome.detail().unwrap_or_default());
     match (&operation.act, outcome) {
         (Act::Prompt { .. }, Outcome::Accepted(Some(how))) => format!("{name}: {how}"),

@@ -84,7 +84,7 @@ pub struct Today {
     by: TotalsOf,
     /// What was asked last, and the last answer with what it is to.
     asked: Option<DayQuestion>,
-    told: Option<(DayQuestion, Result<Vec<DayTotals>, Trouble>)>,
+    answer: Option<(DayQuestion, Result<Vec<DayTotals>, Trouble>)>,
     view: Viewport,
 }
 
@@ -136,13 +136,13 @@ impl Overlay for Today {
         let named = if self.date.is_none() { format!("{day}, today") } else { day.clone() };
         let by = format!("by {}", self.by);
         let is_of_it = |(question, _): &&(DayQuestion, _)| question.date == date && question.by == self.by;
-        let told = self.told.as_ref().filter(is_of_it).map(|(_, told)| told);
-        let rows = told.and_then(|told| told.as_ref().ok()).map(|days| DayRow::all(days)).unwrap_or_default();
+        let answer = self.answer.as_ref().filter(is_of_it).map(|(_, answer)| answer);
+        let rows = answer.and_then(|answer| answer.as_ref().ok()).map(|days| DayRow::all(days)).unwrap_or_default();
         let below = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
         if rows.is_empty() {
             frame::titled(canvas, buffer, area, &[(&named, parts.title), (&by, parts.quiet)]);
             let label = canvas.keymap.key_for(Context::Fleet, Action::Label);
-            let lines = match told {
+            let lines = match answer {
                 None => ["reading what the history has of it …".to_owned(), String::new()],
                 Some(Err(Trouble::Off)) => {
                     ["no history is kept, so nothing is known of a day".to_owned(), String::new()]
@@ -198,8 +198,8 @@ impl Overlay for Today {
         let is_other = |asked: &DayQuestion| asked.date != date || asked.by != self.by;
         // What is under way is waited for, however long it takes.
         let is_due = |asked: &DayQuestion| {
-            let answered = self.told.as_ref().filter(|(question, _)| question == asked);
-            answered.is_some_and(|(_, told)| match told {
+            let answered = self.answer.as_ref().filter(|(question, _)| question == asked);
+            answered.is_some_and(|(_, answer)| match answer {
                 Ok(_) => self.date.is_none() && now.since(asked.now) >= LOOK,
                 Err(trouble) => *trouble != Trouble::Off && now.since(asked.now) >= LOOK,
             })
@@ -214,8 +214,8 @@ impl Overlay for Today {
     }
 
     fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
-        if let OverlayEvent::Day { question, told } = event {
-            self.told = Some((question.clone(), told.clone()));
+        if let OverlayEvent::Day { question, answer } = event {
+            self.answer = Some((question.clone(), answer.clone()));
         }
     }
 }

@@ -212,8 +212,8 @@ impl Served {
                 RequestProgress::Answered { status, body } => return replayed(status, &body),
                 before => return Err(not_again(&before)),
             }
-            let told = act(self.clone(), id, by, body).await.unwrap_or_else(Answered::from);
-            let (status, body) = (told.status, Value::Object(told.fields.clone()).to_string());
+            let answer = act(self.clone(), id, by, body).await.unwrap_or_else(Answered::from);
+            let (status, body) = (answer.status, Value::Object(answer.fields.clone()).to_string());
             let keep = move |path: &_, owner, now| {
                 let mut requests = HttpRequests::open(path, owner, now)?;
                 match status {
@@ -226,7 +226,7 @@ impl Served {
                 // It is done, and asked again it is said that its outcome is not known.
                 tracing::warn!(?denial, "what was answered to an act is not kept");
             }
-            Ok(told.into_response())
+            Ok(answer.into_response())
         });
         done.await.map_err(Denial::broken)?
     }
@@ -315,8 +315,8 @@ fn not_again(before: &RequestProgress) -> Denial {
 
 async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Response, Denial> {
     let act = |served: Served, id, by: Producer, PromptBody { text, when }| async move {
-        let told = |_: &Engine, terminal: &Terminal, _| Ok((Recipient::of(terminal), terminal.prompt_hindrance()));
-        let (to, hindrance) = served.of_terminal(id, told).await?;
+        let answer = |_: &Engine, terminal: &Terminal, _| Ok((Recipient::of(terminal), terminal.prompt_hindrance()));
+        let (to, hindrance) = served.of_terminal(id, answer).await?;
         let may_wait = when == When::Ready;
         if may_wait && hindrance.is_some_and(Hindrance::may_pass) {
             if let Err(unfit) = PasteText::new(&text) {
@@ -349,7 +349,7 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
             Ok((Recipient::of(terminal), Act::Answer { dialog, asked, reply }, prompt))
         };
         let (to, act, prompt) = served.of_terminal(id.clone(), named).await?;
-        let told = match (served.perform(to.clone(), by.clone(), act, ()).await, prompt) {
+        let answer = match (served.perform(to.clone(), by.clone(), act, ()).await, prompt) {
             (Outcome::Accepted(_), Some(text)) => {
                 let prompt = Act::Prompt { text, when: When::Now };
                 let outcome = served.perform(to, by, prompt, PromptBack::awaited()).await;
@@ -357,11 +357,11 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
             }
             (outcome, _) => (Answered::of(&outcome), outcome),
         };
-        Ok(match told {
-            (told, Outcome::Refused(Refusal::NoDialog | Refusal::AnotherDialog)) => {
-                told.with("dialog", served.dialog_after(&id, &name).await)
+        Ok(match answer {
+            (answer, Outcome::Refused(Refusal::NoDialog | Refusal::AnotherDialog)) => {
+                answer.with("dialog", served.dialog_after(&id, &name).await)
             }
-            (told, _) => told,
+            (answer, _) => answer,
         })
     };
     served.once(ask, act).await

@@ -134,8 +134,8 @@ impl Access {
     /// The token of a request, if it is good now.
     fn admit(&self, headers: &HeaderMap) -> Result<Token, Denial> {
         let refuse = |error: &str, hint: &str| Err(Denial::new(StatusCode::UNAUTHORIZED, error, hint));
-        let told = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let Some(text) = told.and_then(|told| told.split_once(' ')) else {
+        let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let Some(text) = header.and_then(|header| header.split_once(' ')) else {
             return refuse("there is no token", "send `Authorization: Bearer TOKEN`; `fleetwatch token add` makes one");
         };
         let token = self.tokens.find(text.1).map_err(Denial::broken)?;

@@ -20,7 +20,7 @@ use crate::poll;
 use crate::state::KeptNote;
 use crate::token::Scope;
 
-/// News that wait for a slow client at most; it misses those that come then, and knows the same by the next look.
+/// News that wait for a slow client at most; it misses those that come then, and knows the same by the next poll.
 const WAITING: usize = 256;
 
 /// Clients on other machines.

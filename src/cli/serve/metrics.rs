@@ -46,7 +46,7 @@ pub(super) struct Metrics {
     inputs: Family<Labels, Counter>,
     up: Family<Labels, Gauge>,
     answer_age: Family<Labels, Seconds>,
-    look: Family<Labels, Seconds>,
+    poll: Family<Labels, Seconds>,
     broken: Family<Labels, Gauge>,
     known: BTreeMap<TerminalKey, LastSeen>,
 }
@@ -75,7 +75,7 @@ impl LastSeen {
         Self { watched: at, in_flight, at, status: Status::of(state), since: state.since(), ended, counted }
     }
 
-    /// Whether the last turn has ended since, and did so while it was watched: one that the first look found at its end, or that ended
+    /// Whether the last turn has ended since, and did so while it was watched: one that the first poll found at its end, or that ended
     /// before it, was over.
     fn has_seen_end(&self, state: &AgentState) -> bool {
         let last = &state.last_turn;
@@ -108,7 +108,7 @@ impl Metrics {
             inputs: Family::default(),
             up: Family::default(),
             answer_age: Family::default(),
-            look: Family::default(),
+            poll: Family::default(),
             broken: Family::default(),
             known: BTreeMap::new(),
         };
@@ -129,10 +129,10 @@ impl Metrics {
         let help = "How long ago a tmux server last answered";
         registry.register_with_unit("server_answer_age", help, seconds(), all.answer_age.clone());
         registry.register_with_unit(
-            "server_look",
+            "server_poll",
             "How long the last poll of a server took",
             seconds(),
-            all.look.clone(),
+            all.poll.clone(),
         );
         let help = "A server's answers that were late, torn or cut off since its host was first asked";
         registry.register("server_broken_answers", help, all.broken.clone());
@@ -216,12 +216,12 @@ impl Metrics {
     }
 
     /// All of it as text, with what is so now.
-    fn told(&self, fleet: &Fleet, now: Timestamp) -> Result<String, std::fmt::Error> {
+    fn text_of(&self, fleet: &Fleet, now: Timestamp) -> Result<String, std::fmt::Error> {
         self.terminals.clear();
         self.tasks.clear();
         self.longest_wait.clear();
         [&self.up, &self.broken].iter().for_each(|numbers| numbers.clear());
-        [&self.answer_age, &self.look].iter().for_each(|numbers| numbers.clear());
+        [&self.answer_age, &self.poll].iter().for_each(|numbers| numbers.clear());
         let view = fleet.view(now);
         for terminal in &view.terminals {
             let status = Status::of(&terminal.state);
@@ -240,7 +240,7 @@ impl Metrics {
             let labels = vec![("server", server.id.to_string())];
             self.up.get_or_create(&labels).set(i64::from(server.health == ServerHealth::Up));
             self.broken.get_or_create(&labels).set(i64::from(server.load.broken));
-            self.look.get_or_create(&labels).set(server.load.took.as_secs());
+            self.poll.get_or_create(&labels).set(server.load.took.as_secs());
             if let Some(answered) = server.answered_at {
                 self.answer_age.get_or_create(&labels).set(now.since(answered).as_secs());
             }
@@ -269,8 +269,8 @@ fn host(key: &TerminalKey) -> (&'static str, String) {
 /// `GET /metrics`.
 pub(super) async fn metrics(State(served): State<Served>) -> Result<Response, Denial> {
     let metrics = Arc::clone(&served.metrics);
-    let told = served.ask(move |engine| super::locked(&metrics).told(engine.fleet(), poll::now()));
-    let text = told.await?.map_err(Denial::broken)?;
+    let text_of = served.ask(move |engine| super::locked(&metrics).text_of(engine.fleet(), poll::now()));
+    let text = text_of.await?.map_err(Denial::broken)?;
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }
 
@@ -287,7 +287,7 @@ mod tests {
         [&metrics.terminals, &metrics.tasks, &metrics.up, &metrics.broken]
             .iter()
             .for_each(|it| drop(it.get_or_create(&none)));
-        [&metrics.longest_wait, &metrics.answer_age, &metrics.look].iter().for_each(|it| drop(it.get_or_create(&none)));
+        [&metrics.longest_wait, &metrics.answer_age, &metrics.poll].iter().for_each(|it| drop(it.get_or_create(&none)));
         [&metrics.waits, &metrics.turns].iter().for_each(|it| drop(it.get_or_create(&none)));
         [&metrics.turns_ended, &metrics.inputs].iter().for_each(|it| drop(it.get_or_create(&none)));
         let mut text = String::new();

@@ -101,9 +101,9 @@ mod tests {
         let mut schemas: Map<String, Value> = made.take_definitions(true);
         schemas.extend(taken.take_definitions(true));
         let beside = |what: &str| json!({ "type": ["string", "null"], "description": what });
-        let told = &mut schemas["State"]["properties"];
-        told["what"] = beside("What it waits for or does, in one line for people.");
-        told["note"] = beside("What the operator notes of it.");
+        let properties = &mut schemas["State"]["properties"];
+        properties["what"] = beside("What it waits for or does, in one line for people.");
+        properties["note"] = beside("What the operator notes of it.");
         let outcome = json!({ "type": "object", "required": ["outcome"], "properties": {
             "outcome": { "enum": ["accepted", "queued"] }, "detail": { "type": ["string", "null"] },
             "intent": { "type": "integer", "description": "The number of the queued prompt in the outbox." },

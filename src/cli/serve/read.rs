@@ -274,12 +274,13 @@ const fn is_not(flag: &bool) -> bool {
 }
 
 async fn transitions(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
-    let told = |_: &Engine, terminal: &Terminal, _| serde_json::to_value(&terminal.transitions).map_err(Denial::broken);
-    served.of_terminal(id, told).await.map(Json)
+    let document =
+        |_: &Engine, terminal: &Terminal, _| serde_json::to_value(&terminal.transitions).map_err(Denial::broken);
+    served.of_terminal(id, document).await.map(Json)
 }
 
 async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
-    let told = |engine: &Engine, meant: Meant<'_>, now| match meant {
+    let document = |engine: &Engine, meant: Meant<'_>, now| match meant {
         Meant::Task(task) => Ok(json!({ "state": task.fields(), "why": task.why(now) })),
         Meant::Terminal(terminal) => {
             let (fleet, profiles) = (engine.fleet(), &engine.settings().profiles);
@@ -288,7 +289,7 @@ async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> Js
             Ok(read.json(fleet, &terminal.key, &fleet.state_of(terminal, now)))
         }
     };
-    served.of(id, told).await.map(Json)
+    served.of(id, document).await.map(Json)
 }
 
 /// Which records are asked for, as `history` takes them.

@@ -163,12 +163,12 @@ fn list(file: &TokenFile, json: bool) -> Done {
     let now = history::now();
     let line = |token: &Token| {
         let ends = if token.is_good(now) { "until" } else { "expired" };
-        let told = match token.subscriptions.len() {
+        let subscribed = match token.subscriptions.len() {
             0 => String::new(),
             1 => "notices to 1 browser".to_owned(),
             more => format!("notices to {more} browsers"),
         };
-        format!("{}  {}  {ends} {}{told}\n", token.name, token.scope, token.expires)
+        format!("{}  {}  {ends} {}{subscribed}\n", token.name, token.scope, token.expires)
     };
     output::print(&tokens.iter().map(line).collect::<String>())
 }

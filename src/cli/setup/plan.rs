@@ -245,8 +245,8 @@ mod tests {
         for odd in ["ui.title = true", "ui = { title = true }", "text = '''\n[ui]\n'''\n", "no table"] {
             assert_eq!(with_notices(odd, Notices::Nothing), None, "{odd}");
         }
-        let told = |text: &str| tells_of_notices(&text.parse().unwrap());
-        assert!(told("[ui]\nbell = true") && told("[[notify]]\non = []") && !told("[ui]\ntitle = true"));
+        let notifies = |text: &str| tells_of_notices(&text.parse().unwrap());
+        assert!(notifies("[ui]\nbell = true") && notifies("[[notify]]\non = []") && !notifies("[ui]\ntitle = true"));
     }
 
     #[test]

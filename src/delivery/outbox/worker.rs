@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::{Claimed, Looked, OutboxOrder, OutboxSettings, WantedMessages, producer};
+use super::{Claimed, FleetSnapshot, OutboxOrder, OutboxSettings, WantedMessages, producer};
 use crate::delivery::DeliveryEvent;
 use crate::follow_up::{self, Fate, FollowUpRule, Posture};
 use crate::history::{self, Intent, IntentId, IntentState, Intents, Owner, Stopped, Trouble};
@@ -45,7 +45,7 @@ pub(super) struct Worker {
     intents: Option<Intents>,
     /// The servers for which this process acts, by their words.
     leads: HashMap<String, Held>,
-    looked: Looked,
+    snapshot: FleetSnapshot,
     /// Since when it is known that the sender of a message has died.
     abandoned: HashMap<IntentId, Timestamp>,
     /// Messages being sent, until their outcome is recorded.
@@ -89,7 +89,7 @@ impl Worker {
             runtime,
             intents: None,
             leads: HashMap::new(),
-            looked: Looked::default(),
+            snapshot: FleetSnapshot::default(),
             abandoned: HashMap::new(),
             sending: HashMap::new(),
             missing: HashMap::new(),
@@ -134,7 +134,7 @@ impl Worker {
             OutboxOrder::Rules(rules) => self.rules = rules,
             OutboxOrder::Lead(server, Some(held)) => drop(self.leads.insert(server, held)),
             OutboxOrder::Lead(server, None) => drop(self.leads.remove(&server)),
-            OutboxOrder::Looked(looked) => self.looked = looked,
+            OutboxOrder::FleetSnapshot(snapshot) => self.snapshot = snapshot,
             OutboxOrder::MaySend { id, text, events, answer } => {
                 let to = self.sending.get(&id).map(|sending| sending.to.server.word());
                 let leads = to.is_some_and(|server| self.leads(&server));
@@ -194,7 +194,7 @@ impl Worker {
     /// Sends messages to agents that are ready.
     fn send(&mut self, now: Timestamp) -> Result<(), Trouble> {
         for intent in self.open(now)?.pending(now)? {
-            let Some(seen) = self.looked.target(&intent).cloned() else { continue };
+            let Some(seen) = self.snapshot.target(&intent).cloned() else { continue };
             let key = seen.recipient.key.clone();
             let is_served = self.sending.values().any(|other| other.to == key);
             let rests = self.respite.get(&key).is_some_and(|until| now < *until);
@@ -259,7 +259,7 @@ impl Worker {
                     self.settings.tell(DeliveryEvent::FollowUp(format!(
                         "{} was told: {}",
                         intent.target,
-                        intent.told()
+                        intent.message_text()
                     )));
                 }
             }
@@ -308,7 +308,7 @@ impl Worker {
         // A message is kept as long as its agent is there, however long that works.
         for intent in intents.pending(now)? {
             let keep = self.rules.iter().find(|rule| rule.to == intent.target).map(|rule| rule.keep);
-            let there = self.looked.target(&intent).is_some_and(|seen| seen.target.posture != Posture::Gone);
+            let there = self.snapshot.target(&intent).is_some_and(|seen| seen.target.posture != Posture::Gone);
             if let Some(keep) = keep.filter(|_| there)
                 && intent.expires.is_some_and(|expires| expires < now + Span::from_millis(keep.as_millis() / 2))
             {
@@ -316,24 +316,24 @@ impl Worker {
             }
         }
         for intent in intents.expire(now)? {
-            let text = format!("{} was not there to be told: {}", intent.target, intent.told());
+            let text = format!("{} was not there to be told: {}", intent.target, intent.message_text());
             self.settings.tell(DeliveryEvent::Trouble(text));
         }
         Ok(())
     }
 
-    /// Gives up prompts whose agents have ended; a first look may not find every agent yet.
+    /// Gives up prompts whose agents have ended; a first poll may not find every agent yet.
     fn give_up(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let pending = self.open(now)?.pending(now)?;
         for prompt in &pending {
             if self.sending.contains_key(&prompt.id) {
                 continue;
             }
-            let Some(key) = prompt.recipient.as_ref().filter(|key| self.looked.answered.contains(&key.server.word()))
+            let Some(key) = prompt.recipient.as_ref().filter(|key| self.snapshot.answered.contains(&key.server.word()))
             else {
                 continue;
             };
-            let has_ended = match self.looked.target(prompt) {
+            let has_ended = match self.snapshot.target(prompt) {
                 Some(seen) => seen.target.posture == Posture::Gone,
                 None => now.since(*self.missing.entry(prompt.id).or_insert(now)) >= IS_FOUND,
             };
@@ -359,9 +359,9 @@ impl Worker {
             let since = *self.abandoned.entry(intent.id).or_insert(now);
             let attempted = intent.attempted_at.unwrap_or(intent.created);
             let recorded = self.open(now)?.outcome_by(&producer(&intent).to_string(), attempted)?;
-            let target = self.looked.target(&intent).map(|seen| &seen.target);
+            let target = self.snapshot.target(&intent).map(|seen| &seen.target);
             // What a process attempted that stands still may yet arrive.
-            let key = self.looked.target(&intent).map(|seen| &seen.recipient.key);
+            let key = self.snapshot.target(&intent).map(|seen| &seen.recipient.key);
             if key.is_some_and(|key| !self.leads(&key.server.word()) || self.settings.sender.is_taken(key)) {
                 self.abandoned.insert(intent.id, now);
                 continue;
@@ -421,8 +421,8 @@ impl Worker {
 }
 
 fn unclear(intent: &Intent, why: &str) -> String {
-    let told = if intent.recipient.is_some() { "got the prompt" } else { "been told" };
-    format!("{} may or may not have {told}, look there ({why}): {}", intent.target, intent.told())
+    let what_it_got = if intent.recipient.is_some() { "got the prompt" } else { "been told" };
+    format!("{} may or may not have {what_it_got}, look there ({why}): {}", intent.target, intent.message_text())
 }
 
 /// The number by which a message is found on its agent's screen; a prompt has none.

@@ -21,18 +21,18 @@ pub(in crate::dialog) fn with_marked(row: &Row, marked: usize) -> String {
 
 fn buttons(line: &DialogLine<'_>) -> Option<Found> {
     let labels = labels(line);
-    let look = |byte: usize| {
+    let style = |byte: usize| {
         let style = line.row.style_at(byte);
         (style.background, style.inverse)
     };
-    let looks: Vec<(Color, bool)> = labels.iter().map(|(byte, _)| look(*byte)).collect();
-    let is_alone = |place: &usize| looks.iter().filter(|other| **other == looks[*place]).count() == 1;
-    let alone: Vec<usize> = (0..looks.len()).filter(is_alone).collect();
+    let styles: Vec<(Color, bool)> = labels.iter().map(|(byte, _)| style(*byte)).collect();
+    let is_alone = |place: &usize| styles.iter().filter(|other| **other == styles[*place]).count() == 1;
+    let alone: Vec<usize> = (0..styles.len()).filter(is_alone).collect();
     // Of two buttons both are alone; the blanks behind them tell which one is not marked.
-    let behind = labels.last().map(|(byte, label)| look(byte + label.len() + 1));
+    let behind = labels.last().map(|(byte, label)| style(byte + label.len() + 1));
     let marked = match alone[..] {
-        [one] if looks.len() > 2 => one,
-        [_, _] if looks.len() == 2 => alone.into_iter().find(|&place| Some(looks[place]) != behind)?,
+        [one] if styles.len() > 2 => one,
+        [_, _] if styles.len() == 2 => alone.into_iter().find(|&place| Some(styles[place]) != behind)?,
         _ => return None,
     };
     let options = labels.iter().enumerate().map(|(place, (_, label))| Choice::plain((place + 1).to_string(), label));

@@ -242,7 +242,7 @@ fn a_prompt_waits_for_its_terminal_beside_messages_and_is_taken_back_whole() {
     let pending = b.pending(at(4)).unwrap();
     assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [first, second, other, message]);
     assert!(pending[0].recipient.as_ref().is_some_and(|key| key.may_be(&to)) && pending[3].recipient.is_none());
-    assert_eq!((pending[0].told(), pending[3].told()), ("first".to_owned(), "e".to_owned()));
+    assert_eq!((pending[0].message_text(), pending[3].message_text()), ("first".to_owned(), "e".to_owned()));
     // It was refused before anything was sent, and still knows its text.
     assert!(b.claim(first, at(5), HOLD).unwrap() && b.attempt(first, "first\nline two", 0, at(5)).unwrap());
     assert!(b.retract(first).unwrap() && b.release(first).unwrap());
@@ -256,10 +256,10 @@ fn a_prompt_waits_for_its_terminal_beside_messages_and_is_taken_back_whole() {
     assert_eq!((again.text.as_deref(), again.recipient), (Some("second"), pending[1].recipient.clone()));
     // What else becomes of prompts stands with the inputs that they are.
     let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
-    let told: Vec<String> = records.iter().filter_map(|it| Some(it.body.sentence(&it.name)?.text)).collect();
+    let messages: Vec<String> = records.iter().filter_map(|it| Some(it.body.sentence(&it.name)?.text)).collect();
     let queued = ["queued for t1: first line two", "queued for t1: second", "queued for t1: another one"];
-    assert_eq!(told[..3], queued);
-    assert_eq!(told[3..], ["took back from t1: first line two"]);
+    assert_eq!(messages[..3], queued);
+    assert_eq!(messages[3..], ["took back from t1: first line two"]);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn an_older_outbox_keeps_what_waits() {
     drop(old);
     let intents = open(&path, "a");
     let waiting = intents.pending(at(0)).unwrap();
-    assert_eq!(waiting.iter().map(Intent::told).collect::<Vec<_>>(), ["build exited"]);
+    assert_eq!(waiting.iter().map(Intent::message_text).collect::<Vec<_>>(), ["build exited"]);
     assert!(waiting[0].recipient.is_none());
 }
 
@@ -354,43 +354,43 @@ impl TerminalStory {
 
 #[test]
 fn each_end_is_told_once_whoever_reads_it() {
-    let mut told = TerminalStory::new();
-    assert_eq!(told.take_in("a", 0), [""; 0]);
-    told.happens(1, TerminalEvent::Works);
-    told.happens(4, TerminalEvent::Ends);
-    assert_eq!(told.take_in("a", 4), [""; 0], "it might be taken back");
-    assert_eq!(told.take_in("a", 5), ["t1 has finished"]);
-    told.happens(8, TerminalEvent::Rests);
-    assert_eq!(told.take_in("b", 10), [""; 0], "another process reads on where the first one stopped");
-    told.happens(11, TerminalEvent::Works);
-    told.happens(14, TerminalEvent::Ends);
-    told.happens(15, TerminalEvent::Works);
-    assert_eq!(told.take_in("b", 20), ["t1 has finished"], "also when the next turn begins at once");
+    let mut messages = TerminalStory::new();
+    assert_eq!(messages.take_in("a", 0), [""; 0]);
+    messages.happens(1, TerminalEvent::Works);
+    messages.happens(4, TerminalEvent::Ends);
+    assert_eq!(messages.take_in("a", 4), [""; 0], "it might be taken back");
+    assert_eq!(messages.take_in("a", 5), ["t1 has finished"]);
+    messages.happens(8, TerminalEvent::Rests);
+    assert_eq!(messages.take_in("b", 10), [""; 0], "another process reads on where the first one stopped");
+    messages.happens(11, TerminalEvent::Works);
+    messages.happens(14, TerminalEvent::Ends);
+    messages.happens(15, TerminalEvent::Works);
+    assert_eq!(messages.take_in("b", 20), ["t1 has finished"], "also when the next turn begins at once");
 }
 
 #[test]
 fn what_was_there_before_anybody_looked_is_no_news() {
-    let mut told = TerminalStory::new();
-    told.happens(1, TerminalEvent::Ends);
-    assert_eq!(told.take_in("a", 5), [""; 0], "nobody wanted to know then");
-    let mut told = TerminalStory::new();
-    told.take_in("a", 0);
-    told.happens(1, TerminalEvent::Ends);
-    assert_eq!(told.take_in("a", 5), [""; 0], "it may have ended long before");
+    let mut messages = TerminalStory::new();
+    messages.happens(1, TerminalEvent::Ends);
+    assert_eq!(messages.take_in("a", 5), [""; 0], "nobody wanted to know then");
+    let mut messages = TerminalStory::new();
+    messages.take_in("a", 0);
+    messages.happens(1, TerminalEvent::Ends);
+    assert_eq!(messages.take_in("a", 5), [""; 0], "it may have ended long before");
 }
 
 #[test]
 fn a_dialog_is_told_once_as_long_as_it_is_the_same_and_stands() {
-    let mut told = TerminalStory::new();
-    told.take_in("a", 0);
-    told.happens(1, TerminalEvent::Works);
-    told.happens(2, TerminalEvent::Asks("rm"));
-    told.happens(4, TerminalEvent::Works);
-    told.happens(5, TerminalEvent::Asks("ls"));
-    told.happens(7, TerminalEvent::Asks("ls"));
-    assert_eq!(told.take_in("a", 9).len(), 2, "each dialog");
-    told.happens(10, TerminalEvent::Asks("cp"));
-    assert_eq!(told.take_in("a", 20).len(), 1, "one that takes the place of another one");
+    let mut messages = TerminalStory::new();
+    messages.take_in("a", 0);
+    messages.happens(1, TerminalEvent::Works);
+    messages.happens(2, TerminalEvent::Asks("rm"));
+    messages.happens(4, TerminalEvent::Works);
+    messages.happens(5, TerminalEvent::Asks("ls"));
+    messages.happens(7, TerminalEvent::Asks("ls"));
+    assert_eq!(messages.take_in("a", 9).len(), 2, "each dialog");
+    messages.happens(10, TerminalEvent::Asks("cp"));
+    assert_eq!(messages.take_in("a", 20).len(), 1, "one that takes the place of another one");
     let mut brief = TerminalStory::new();
     brief.take_in("a", 0);
     brief.happens(1, TerminalEvent::Works);
@@ -403,42 +403,42 @@ fn a_dialog_is_told_once_as_long_as_it_is_the_same_and_stands() {
 
 #[test]
 fn who_is_gone_when_somebody_looks_again_is_told_as_that() {
-    let mut told = TerminalStory::new();
-    told.take_in("a", 0);
-    told.happens(1, TerminalEvent::Works);
-    told.happens(900, TerminalEvent::Note(LEFT_UNWATCHED));
-    assert_eq!(told.take_in("a", 902), ["t1 is gone, its end was not watched"]);
-    told.happens(905, TerminalEvent::Note(LEFT));
-    assert_eq!(told.take_in("a", 999), [""; 0], "that it is watched no longer is nothing that it did");
+    let mut messages = TerminalStory::new();
+    messages.take_in("a", 0);
+    messages.happens(1, TerminalEvent::Works);
+    messages.happens(900, TerminalEvent::Note(LEFT_UNWATCHED));
+    assert_eq!(messages.take_in("a", 902), ["t1 is gone, its end was not watched"]);
+    messages.happens(905, TerminalEvent::Note(LEFT));
+    assert_eq!(messages.take_in("a", 999), [""; 0], "that it is watched no longer is nothing that it did");
 }
 
 #[test]
 fn what_rules_did_not_want_is_not_told_once_they_do() {
-    let mut told = TerminalStory::new();
-    told.take_in("a", 0);
-    told.happens(1, TerminalEvent::Works);
-    let mut intents = Intents::open(&told.path, Owner::named("a"), at(0)).unwrap();
+    let mut messages = TerminalStory::new();
+    messages.take_in("a", 0);
+    messages.happens(1, TerminalEvent::Works);
+    let mut intents = Intents::open(&messages.path, Owner::named("a"), at(0)).unwrap();
     assert_eq!(intents.take_in(&[], at(2)).unwrap(), []);
-    told.happens(3, TerminalEvent::Ends);
-    assert_eq!(told.take_in("a", 9), [""; 0]);
-    told.happens(10, TerminalEvent::Works);
-    told.happens(13, TerminalEvent::Ends);
-    assert_eq!(told.take_in("a", 19), ["t1 has finished"]);
+    messages.happens(3, TerminalEvent::Ends);
+    assert_eq!(messages.take_in("a", 9), [""; 0]);
+    messages.happens(10, TerminalEvent::Works);
+    messages.happens(13, TerminalEvent::Ends);
+    assert_eq!(messages.take_in("a", 19), ["t1 has finished"]);
 }
 
 #[test]
 fn an_agent_is_not_told_what_it_led_to_itself_whoever_told_it() {
-    let mut told = TerminalStory::new();
-    told.take_in("a", 0);
+    let mut messages = TerminalStory::new();
+    messages.take_in("a", 0);
     let mut back = rules();
     (back[0].from, back[0].to) = (Pattern::new("lead").unwrap(), "t1".to_owned());
-    told.happens(1, TerminalEvent::Works);
-    told.happens(4, TerminalEvent::Ends);
-    assert_eq!(told.take_in("a", 6), ["t1 has finished"]);
-    let mut a = Intents::open(&told.path, Owner::named("a"), at(6)).unwrap();
+    messages.happens(1, TerminalEvent::Works);
+    messages.happens(4, TerminalEvent::Ends);
+    assert_eq!(messages.take_in("a", 6), ["t1 has finished"]);
+    let mut a = Intents::open(&messages.path, Owner::named("a"), at(6)).unwrap();
     let message = &a.pending(at(6)).unwrap()[0];
     assert_eq!(message.events[0].chain, ["t1"]);
-    let lead = |told: &mut TerminalStory, seconds: i64, ended: Option<i64>| {
+    let lead = |messages: &mut TerminalStory, seconds: i64, ended: Option<i64>| {
         let mut record = transition(2, seconds, Phase::Ready, "x");
         let mut state = state(at(seconds));
         state.terminal.id = "lead".to_owned();
@@ -446,15 +446,15 @@ fn an_agent_is_not_told_what_it_led_to_itself_whoever_told_it() {
         state.last_turn = LastTurn { result, at: ended.map(at), ..LastTurn::NONE };
         (record.name, record.transition.note) = ("lead".to_owned(), None);
         record.state = Some(PublicState::Agent(Box::new(state)));
-        told.store.write(&[WriterMessage::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
+        messages.store.write(&[WriterMessage::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
     };
-    lead(&mut told, 6, None);
+    lead(&mut messages, 6, None);
     assert!(a.claim(message.id, at(7), Span::from_secs(20)).unwrap());
     assert!(a.attempt(message.id, "text", 1, at(7)).unwrap());
     assert!(a.finish(message.id, IntentState::Sent, None, at(8)).unwrap());
-    lead(&mut told, 9, Some(9));
-    lead(&mut told, 20, Some(20));
-    let mut b = Intents::open(&told.path, Owner::named("b"), at(6)).unwrap();
+    lead(&mut messages, 9, Some(9));
+    lead(&mut messages, 20, Some(20));
+    let mut b = Intents::open(&messages.path, Owner::named("b"), at(6)).unwrap();
     let stopped = b.take_in(&back, at(30)).unwrap();
     let stopped: BTreeSet<_> = stopped.iter().map(|stopped| (&stopped.source[..], &stopped.to[..])).collect();
     assert_eq!(stopped, BTreeSet::from([("lead", "t1")]));

@@ -204,8 +204,8 @@ impl<F: Feed> FollowedFeed<F> {
     }
 
     /// What is new, and how long to wait if it is longer than usual.
-    fn look(&mut self) -> (Vec<F::News>, Option<Duration>) {
-        let pause = self.feeds.look();
+    fn poll(&mut self) -> (Vec<F::News>, Option<Duration>) {
+        let pause = self.feeds.poll();
         (std::iter::from_fn(|| self.news.try_recv().ok()).collect(), pause)
     }
 }
@@ -226,7 +226,7 @@ fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> Trouble {
 fn look_in_vain<F: Feed>(path: &Path, cursor: &mut FollowedFeed<F>) {
     // With a log of its own, as it is otherwise, no writer keeps a reader out for longer than a moment.
     Connection::open(path).unwrap().pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())).unwrap();
-    let (found, pause) = cursor.look();
+    let (found, pause) = cursor.poll();
     assert!(found.is_empty() && pause.is_none(), "a lock is soon gone");
 }
 
@@ -237,7 +237,7 @@ fn submit(path: &Path, owner: &str, uid: &str, pane: u32) {
 }
 
 #[test]
-fn submissions_that_were_locked_at_the_first_look_are_read_at_the_next() {
+fn submissions_that_were_locked_at_the_first_poll_are_read_at_the_next() {
     let (_directory, path) = place();
     let mut cursor =
         FollowedFeed::new(path.clone(), Troubled::new(OthersSubmissions { owner: Owner::named("ours") }, 1, locked));
@@ -245,22 +245,22 @@ fn submissions_that_were_locked_at_the_first_look_are_read_at_the_next() {
     submit(&path, "theirs", "b", 2);
     look_in_vain(&path, &mut cursor);
     let panes = |(found, _): (Vec<Submission>, _)| found.iter().map(|one| one.key.pane.0).collect::<Vec<u32>>();
-    assert_eq!(panes(cursor.look()), [2]);
-    assert!(panes(cursor.look()).is_empty());
+    assert_eq!(panes(cursor.poll()), [2]);
+    assert!(panes(cursor.poll()).is_empty());
     submit(&path, "theirs", "c", 3);
-    assert_eq!(panes(cursor.look()), [3]);
+    assert_eq!(panes(cursor.poll()), [3]);
 }
 
 #[test]
-fn intents_that_were_locked_at_the_first_look_are_read_at_the_next_and_still_old() {
+fn intents_that_were_locked_at_the_first_poll_are_read_at_the_next_and_still_old() {
     let (_directory, path) = place();
     queue_for(&path, "lead");
     let mut cursor = FollowedFeed::new(path.clone(), Troubled::new(IntentChanges, 1, locked));
     look_in_vain(&path, &mut cursor);
-    assert_eq!(intents_told(&mut cursor), [("lead".to_owned(), true)]);
-    assert!(intents_told(&mut cursor).is_empty());
+    assert_eq!(intents_read(&mut cursor), [("lead".to_owned(), true)]);
+    assert!(intents_read(&mut cursor).is_empty());
     queue_for(&path, "docs");
-    assert_eq!(intents_told(&mut cursor), [("docs".to_owned(), false)]);
+    assert_eq!(intents_read(&mut cursor), [("docs".to_owned(), false)]);
 }
 
 #[test]
@@ -268,11 +268,11 @@ fn in_a_file_that_takes_the_place_of_another_everything_is_new() {
     let (_directory, path) = place();
     submit(&path, "theirs", "a", 1);
     let mut cursor = FollowedFeed::new(path.clone(), OthersSubmissions { owner: Owner::named("ours") });
-    assert_eq!(cursor.look().0, []);
+    assert_eq!(cursor.poll().0, []);
     std::fs::rename(&path, path.with_extension("old")).unwrap();
-    assert_eq!(cursor.look(), (Vec::new(), Some(Duration::from_secs(1))));
+    assert_eq!(cursor.poll(), (Vec::new(), Some(Duration::from_secs(1))));
     submit(&path, "theirs", "b", 2);
-    assert_eq!(cursor.look().0.iter().map(|one| one.key.pane.0).collect::<Vec<_>>(), [2]);
+    assert_eq!(cursor.poll().0.iter().map(|one| one.key.pane.0).collect::<Vec<_>>(), [2]);
 }
 
 fn queue_for(path: &Path, target: &str) {
@@ -280,9 +280,9 @@ fn queue_for(path: &Path, target: &str) {
     queue(&mut intents, target, target, Span::from_secs(60));
 }
 
-/// What is told at a look: whom it is for, and whether it is old.
-fn intents_told<F: Feed<News = IntentNews>>(cursor: &mut FollowedFeed<F>) -> Vec<(String, bool)> {
-    cursor.look().0.into_iter().map(|one| (one.intent.target, one.is_old)).collect()
+/// What is told at a poll: whom it is for, and whether it is old.
+fn intents_read<F: Feed<News = IntentNews>>(cursor: &mut FollowedFeed<F>) -> Vec<(String, bool)> {
+    cursor.poll().0.into_iter().map(|one| (one.intent.target, one.is_old)).collect()
 }
 
 #[test]
@@ -290,14 +290,14 @@ fn a_file_that_is_replaced_after_it_could_not_be_read_is_new_all_the_same() {
     let (_directory, path) = place();
     queue_for(&path, "lead");
     let mut cursor = FollowedFeed::new(path.clone(), Troubled::new(IntentChanges, 2, |_, _| Trouble::Damaged));
-    assert_eq!(intents_told(&mut cursor), [("lead".to_owned(), true)]);
+    assert_eq!(intents_read(&mut cursor), [("lead".to_owned(), true)]);
     queue_for(&path, "docs");
-    let (found, pause) = cursor.look();
+    let (found, pause) = cursor.poll();
     assert!(found.is_empty() && pause.is_some(), "it is damaged");
     std::fs::rename(&path, path.with_extension("old")).unwrap();
     queue_for(&path, "other");
     queue_for(&path, "another");
-    assert_eq!(intents_told(&mut cursor), [("other".to_owned(), false), ("another".to_owned(), false)]);
+    assert_eq!(intents_read(&mut cursor), [("other".to_owned(), false), ("another".to_owned(), false)]);
 }
 
 #[test]
@@ -306,10 +306,10 @@ fn what_follows_a_file_that_could_never_be_read_is_new() {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, [7; 10_000]).unwrap();
     let mut cursor = FollowedFeed::new(path.clone(), IntentChanges);
-    assert!(cursor.look().1.is_some(), "it is no database");
+    assert!(cursor.poll().1.is_some(), "it is no database");
     std::fs::rename(&path, path.with_extension("old")).unwrap();
     queue_for(&path, "lead");
-    assert_eq!(intents_told(&mut cursor), [("lead".to_owned(), false)]);
+    assert_eq!(intents_read(&mut cursor), [("lead".to_owned(), false)]);
 }
 
 fn pane(dead: bool) -> PaneState {
@@ -341,8 +341,8 @@ fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskR
     let windows =
         alive.iter().map(|number| window(*number, false)).chain(dead.iter().map(|number| window(*number, true)));
     let session = SessionSnapshot { id: SessionId(0), name: "tasks".to_owned(), windows: windows.collect() };
-    let look = TaskPoll { sessions: vec![session], elsewhere: elsewhere.iter().copied().map(WindowId).collect() };
-    TaskReport { server: ServerId::default(), at: at(seconds), look, sessions: Vec::new() }
+    let poll = TaskPoll { sessions: vec![session], elsewhere: elsewhere.iter().copied().map(WindowId).collect() };
+    TaskReport { server: ServerId::default(), at: at(seconds), poll, sessions: Vec::new() }
 }
 
 #[test]
@@ -364,11 +364,11 @@ fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_told() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut recall = Recall::new(Some(path), Default::default());
     let mut before = |report: &TaskReport| {
-        let told = runtime.block_on(recall.before_tasks(report)).into_iter().map(|input| match input {
+        let answer = runtime.block_on(recall.before_tasks(report)).into_iter().map(|input| match input {
             Input::TaskKilled { window, reason, .. } => (window.0, reason),
             other => panic!("{other:?}"),
         });
-        told.collect::<Vec<_>>()
+        answer.collect::<Vec<_>>()
     };
     assert!(before(&report(101, &[1, 2, 3, 4, 5], &[6], &[])).is_empty(), "all are there");
     // The kill of 2 was another one's, long ago; 5 was moved, and 6 had ended before.
@@ -382,7 +382,7 @@ fn ask(history: &History, ask: QuestionKind) -> HistoryAnswer {
     let (questions, mut answers) = history.questions(Arc::new(ProfileSet::builtin()));
     questions.ask(HistoryQuestion::Terminal { key: terminal(1), ask: Box::new(ask) });
     match answers.blocking_recv().expect("an answer") {
-        Answer::Terminal { told, .. } => *told,
+        Answer::Terminal { answer, .. } => *answer,
         other => panic!("{other:?}"),
     }
 }
@@ -459,8 +459,8 @@ fn without_a_history_the_screen_of_now_is_still_a_transcript() {
     let history = History::off();
     let screen = Arc::new(Screen::from_text("only this", 80));
     let last = StoredScreen { screen, facts: PaneFacts::default(), tool: "something".to_owned(), version: None };
-    let told = ask(&history, QuestionKind::Transcript { until: at(1), record: None, last: Some(last) });
-    assert!(matches!(told, HistoryAnswer::Transcript { lines, .. } if joined(&lines) == "only this"));
+    let answer = ask(&history, QuestionKind::Transcript { until: at(1), record: None, last: Some(last) });
+    assert!(matches!(answer, HistoryAnswer::Transcript { lines, .. } if joined(&lines) == "only this"));
     assert!(matches!(
         ask(&history, QuestionKind::Page { before: None }),
         HistoryAnswer::Failed { trouble: Trouble::Off, .. }
@@ -490,7 +490,7 @@ fn who_asks_again_is_told_only_what_is_new() {
     let mut again = || {
         questions.ask(HistoryQuestion::Terminal { key: terminal(1), ask: Box::new(QuestionKind::Again) });
         match answers.blocking_recv().expect("an answer") {
-            Answer::Terminal { told, .. } => match *told {
+            Answer::Terminal { answer, .. } => match *answer {
                 HistoryAnswer::Page { records, .. } => records.len(),
                 other => panic!("{other:?}"),
             },

@@ -318,8 +318,8 @@ fn a_locked_file_is_waited_for_in_the_background() {
     wait_until("it says so", || history.health().condition == WriterState::Degraded(Trouble::Locked));
     assert_eq!(history.health().trouble(), Some("locked"));
     assert_eq!(history.health().warning().unwrap(), "history is not written: another process has locked it");
-    let told = [history.new_warning(), history.new_warning()];
-    assert_eq!(told, [history.health().warning(), None], "a warning is told once");
+    let reported = [history.new_warning(), history.new_warning()];
+    assert_eq!(reported, [history.health().warning(), None], "a warning is told once");
     drop(blocker);
     wait_until("it is written", || history.health().condition == WriterState::Good);
     assert_eq!((history.health().warning(), history.health().lost), (None, 0));

@@ -91,7 +91,7 @@ enum Life {
     #[default]
     Unseen,
     Alive,
-    /// Dead in the last looks, so many of them, while its exit status was awaited.
+    /// Dead in the last polls, so many of them, while its exit status was awaited.
     Ending(u8),
     Ended,
 }
@@ -297,13 +297,13 @@ impl PaneMemory {
     /// worth a second; a signal's number some versions of tmux never tell.
     fn await_exit_status(&mut self, facts: &mut PaneFacts) {
         let is_task = matches!(self.wanted, CaptureNeed::Task(_));
-        let looks = if is_task { TASK_ENDING } else { 1 };
+        let polls = if is_task { TASK_ENDING } else { 1 };
         self.life = match self.life {
             _ if !facts.dead => Life::Alive,
             _ if facts.exit_status.is_some() => Life::Ended,
             Life::Alive => Life::Ending(1),
             Life::Unseen if is_task && !self.is_old => Life::Ending(1),
-            Life::Ending(count) if count < looks => Life::Ending(count + 1),
+            Life::Ending(count) if count < polls => Life::Ending(count + 1),
             _ => Life::Ended,
         };
         if matches!(self.life, Life::Ending(_)) {

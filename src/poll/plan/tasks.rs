@@ -15,7 +15,7 @@ use crate::task::{self, PaneState, Registration, SessionSnapshot, TaskDisplay, T
 use crate::time::Timestamp;
 use crate::tmux::ListedPane;
 
-/// A declared task session as the last look showed it.
+/// A declared task session as the last poll showed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::poll) struct TaskSession {
     pub id: SessionId,
@@ -178,7 +178,7 @@ impl Gathering {
         });
         let registration = match marks.run_at.map(Timestamp::from_millis) {
             None => Registration::None,
-            Some(at) if marks.told => Registration::Told(at),
+            Some(at) if marks.is_reported => Registration::Reported(at),
             Some(at) => Registration::Started(at),
         };
         let Declared { label, pinned, muted, .. } = pane.declared().cloned().unwrap_or_default();

@@ -12,11 +12,11 @@ struct PlayedServer {
     panes: Vec<(ListedPane, String)>,
     /// What runs in each pane, by its command.
     agents: &'static [&'static str],
-    /// Panes that were captured in the last look, and in how many calls.
+    /// Panes that were captured in the last poll, and in how many calls.
     captured: Vec<u32>,
     calls: usize,
     scans: usize,
-    /// What the last look told of tasks.
+    /// What the last poll told of tasks.
     tasks: task::TaskPoll,
     /// Whether tmux prints no screens.
     is_blind: bool,
@@ -90,7 +90,7 @@ impl PlayedServer {
             .collect()
     }
 
-    fn looked(&self, captures: Vec<CapturedPane>, list: bool) -> Listing {
+    fn polled(&self, captures: Vec<CapturedPane>, list: bool) -> Listing {
         let panes = if list { self.panes.iter().map(|(pane, _)| pane.clone().into()).collect() } else { Vec::new() };
         Listing {
             version: "3.3a".into(),
@@ -103,10 +103,10 @@ impl PlayedServer {
     }
 
     /// One look, as the poller makes it.
-    fn look(&mut self) -> Vec<PaneReport> {
+    fn poll(&mut self) -> Vec<PaneReport> {
         let likely = self.memory.likely();
-        let look = self.looked(self.capture(&likely), true);
-        let suspects = self.memory.listed(&look);
+        let poll = self.polled(self.capture(&likely), true);
+        let suspects = self.memory.listed(&poll);
         self.scans += usize::from(!suspects.is_empty());
         for suspect in suspects {
             let program = match self.agents.contains(&suspect.command.as_str()) {
@@ -115,17 +115,17 @@ impl PlayedServer {
             };
             self.memory.identified(&suspect, program);
         }
-        self.memory.put_off(&look);
-        let due = self.memory.due(&look);
+        self.memory.put_off(&poll);
+        let due = self.memory.due(&poll);
         let more = match due.is_empty() {
             true => Listing::default(),
-            false => self.looked(self.capture(&due), false),
+            false => self.polled(self.capture(&due), false),
         };
         self.calls = 1 + usize::from(!due.is_empty());
         self.captured = likely.iter().chain(&due).map(|pane| pane.0).collect();
-        let told = self.memory.report(look, more, Timestamp::from_millis(self.clock * 1000));
-        (self.tasks, self.replaced) = (told.tasks, told.replaced);
-        told.panes
+        let reports = self.memory.report(poll, more, Timestamp::from_millis(self.clock * 1000));
+        (self.tasks, self.replaced) = (reports.tasks, reports.replaced);
+        reports.panes
     }
 }
 
@@ -138,11 +138,11 @@ fn an_idle_pane_costs_a_row_and_no_capture() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "hello").pane(2, "bash", "$");
     tmux.clock += 10;
-    let reports = tmux.look();
+    let reports = tmux.poll();
     assert_eq!((reports.len(), is_fresh(&reports[0]), tmux.calls), (1, true, 2));
     for _ in 0..10 {
         tmux.clock += 1;
-        let reports = tmux.look();
+        let reports = tmux.poll();
         assert!(matches!(reports[0].capture, Capture::Unchanged));
         assert_eq!((tmux.calls, tmux.scans), (1, 1));
         assert_eq!(tmux.captured, [0; 0]);
@@ -150,7 +150,7 @@ fn an_idle_pane_costs_a_row_and_no_capture() {
 }
 
 #[test]
-fn of_many_new_panes_the_first_look_tells_which_there_are_and_the_next_ones_what_they_show() {
+fn of_many_new_panes_the_first_poll_tells_which_there_are_and_the_next_ones_what_they_show() {
     let mut tmux = PlayedServer::new("");
     let count = 2 * AT_ONCE as u32 + 10;
     for id in 1..=count {
@@ -158,19 +158,19 @@ fn of_many_new_panes_the_first_look_tells_which_there_are_and_the_next_ones_what
     }
     tmux.clock += 5;
     let awaited = |reports: &[PaneReport]| reports.iter().filter(|it| it.capture == Capture::Awaited).count();
-    let reports = tmux.look();
+    let reports = tmux.poll();
     assert_eq!((reports.len(), awaited(&reports), tmux.calls), (count as usize, count as usize, 1));
     tmux.memory.hurry_for([PaneId(count)]);
     for left in [AT_ONCE + 10, 10, 0] {
         assert_eq!(tmux.memory.pause(Duration::ZERO), Duration::ZERO);
-        let reports = tmux.look();
+        let reports = tmux.poll();
         assert_eq!((awaited(&reports), reports.iter().filter(|it| is_fresh(it)).count()), (left, tmux.captured.len()));
         assert_eq!(tmux.captured.contains(&count), left == AT_ONCE + 10, "what is urgent comes first");
     }
     assert!(tmux.memory.pause(Duration::ZERO) > Duration::ZERO);
     // One more is looked at with the others.
     tmux.pane(count + 1, "claude", "hello");
-    let reports = tmux.look();
+    let reports = tmux.poll();
     assert_eq!((awaited(&reports), tmux.captured.as_slice()), (0, &[count + 1][..]));
 }
 
@@ -182,10 +182,10 @@ fn many_panes_that_cannot_be_captured_are_not_asked_for_without_a_pause() {
     }
     tmux.is_blind = true;
     for _ in 0..3 {
-        tmux.look();
+        tmux.poll();
     }
     assert!(tmux.memory.pause(Duration::ZERO) > Duration::ZERO);
-    let reports = tmux.look();
+    let reports = tmux.poll();
     assert!(reports.iter().all(|report| matches!(report.capture, Capture::Failed(_))));
 }
 
@@ -193,17 +193,17 @@ fn many_panes_that_cannot_be_captured_are_not_asked_for_without_a_pause() {
 fn what_is_printed_in_the_second_of_a_capture_is_captured_too() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "one");
-    assert!(is_fresh(&tmux.look()[0]));
+    assert!(is_fresh(&tmux.poll()[0]));
     // The same second: the activity cannot tell that something was printed.
     tmux.prints(1, "two");
-    assert!(is_fresh(&tmux.look()[0]));
+    assert!(is_fresh(&tmux.poll()[0]));
     assert_eq!(tmux.calls, 1);
     tmux.prints(1, "three");
     tmux.clock += 1;
-    assert!(is_fresh(&tmux.look()[0]));
+    assert!(is_fresh(&tmux.poll()[0]));
     // Now the second is over and nothing can have been missed.
-    assert!(!is_fresh(&tmux.look()[0]));
-    tmux.look();
+    assert!(!is_fresh(&tmux.poll()[0]));
+    tmux.poll();
     assert_eq!(tmux.captured, [0; 0]);
 }
 
@@ -211,11 +211,11 @@ fn what_is_printed_in_the_second_of_a_capture_is_captured_too() {
 fn a_pane_that_goes_on_changing_is_captured_along_with_the_listing() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "0");
-    tmux.look();
+    tmux.poll();
     for n in 1..10 {
         tmux.clock += 1;
         tmux.prints(1, &n.to_string());
-        assert!(is_fresh(&tmux.look()[0]));
+        assert!(is_fresh(&tmux.poll()[0]));
         assert_eq!((tmux.calls, tmux.captured.as_slice()), (1, &[1][..]));
     }
 }
@@ -225,7 +225,7 @@ fn a_fact_that_changes_without_output_is_seen() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "hello");
     tmux.clock += 5;
-    tmux.look();
+    tmux.poll();
     for change in [
         |pane: &mut ListedPane| pane.facts.title = "working".into(),
         |pane: &mut ListedPane| pane.facts.cursor = Cursor { column: 3, ..Cursor::default() },
@@ -234,7 +234,7 @@ fn a_fact_that_changes_without_output_is_seen() {
     ] {
         tmux.clock += 1;
         change(tmux.pane_mut(1));
-        tmux.look();
+        tmux.poll();
         assert_eq!(tmux.captured, [1]);
     }
 }
@@ -243,14 +243,14 @@ fn a_fact_that_changes_without_output_is_seen() {
 fn a_pane_in_which_an_agent_ran_stays_watched_until_it_is_gone() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "bash", "$");
-    assert_eq!(tmux.look().len(), 0);
+    assert_eq!(tmux.poll().len(), 0);
     tmux.pane_mut(1).facts.command = "claude".into();
-    assert!(matches!(&tmux.look()[0].program, Program::Agent { tool, .. } if tool == "claude"));
+    assert!(matches!(&tmux.poll()[0].program, Program::Agent { tool, .. } if tool == "claude"));
     tmux.pane_mut(1).facts.command = "bash".into();
-    assert_eq!(tmux.look()[0].program, Program::Other { command: "bash".into() });
+    assert_eq!(tmux.poll()[0].program, Program::Other { command: "bash".into() });
     // The same pane id with another process is another terminal, in which no agent has run yet.
     tmux.pane_mut(1).pid = 7777;
-    assert_eq!(tmux.look().len(), 0);
+    assert_eq!(tmux.poll().len(), 0);
 }
 
 #[test]
@@ -258,14 +258,14 @@ fn an_agent_behind_an_unchanged_command_is_found_when_the_pane_is_active() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "node", "$");
     tmux.clock += 1;
-    tmux.look();
+    tmux.poll();
     tmux.agents = &["node"];
     tmux.clock += IDENTIFY_ACTIVE;
-    assert_eq!(tmux.look().len(), 0);
+    assert_eq!(tmux.poll().len(), 0);
     tmux.prints(1, "$ x");
-    assert_eq!(tmux.look().len(), 1);
+    assert_eq!(tmux.poll().len(), 1);
     let scans = tmux.scans;
-    tmux.look();
+    tmux.poll();
     assert_eq!(tmux.scans, scans);
 }
 
@@ -273,13 +273,13 @@ fn an_agent_behind_an_unchanged_command_is_found_when_the_pane_is_active() {
 fn an_agent_that_has_started_is_looked_at_as_a_whole_every_half_minute() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
-    tmux.look();
+    tmux.poll();
     let mut whole = Vec::new();
     for second in 1..=50 {
         tmux.clock += 1;
         tmux.prints(1, "x");
-        let look = tmux.looked(Vec::new(), true);
-        for suspect in tmux.memory.listed(&look) {
+        let poll = tmux.polled(Vec::new(), true);
+        for suspect in tmux.memory.listed(&poll) {
             if suspect.may_be_same {
                 tmux.memory.confirmed(&suspect);
             } else {
@@ -298,13 +298,13 @@ fn rules_say_what_is_watched() {
         "watch.ignore = [\"s1\"]\n[[terminal]]\nsession = \"s2\"\nname = \"build\"\n[[terminal]]\nsession = \"s3\"\ntool = \"codex\"\n",
     );
     tmux.pane(1, "claude", "x").pane(2, "make", "x").pane(3, "node", "x").pane(4, "bash", "x");
-    let reports = tmux.look();
+    let reports = tmux.poll();
     let names: Vec<_> = reports.iter().map(|report| report.place.session.as_str()).collect();
     assert_eq!(names, ["s2", "s3"]);
     assert_eq!(reports[0].declared.as_ref().unwrap().name.as_deref(), Some("build"));
     // A pane that moves to where a rule names it is watched from then on.
     tmux.pane_mut(4).place.session = "s2".into();
-    assert_eq!(tmux.look().len(), 3);
+    assert_eq!(tmux.poll().len(), 3);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn a_pane_in_two_sessions_is_one_terminal_where_a_rule_names_it() {
     let mut tmux = PlayedServer::new("[[terminal]]\nsession = \"b\"\n");
     tmux.pane(1, "make", "x").pane(1, "make", "x");
     tmux.panes[1].0.place.session = "b".into();
-    let reports = tmux.look();
+    let reports = tmux.poll();
     assert_eq!((reports.len(), reports[0].place.session.as_str()), (1, "b"));
 }
 
@@ -321,16 +321,16 @@ fn the_pane_of_fleetwatch_itself_is_never_a_terminal() {
     let rules = "[[terminal]]\nsession = \"*\"\n";
     let mut tmux = PlayedServer::new(rules);
     tmux.pane(9, "fleetwatch", "x").pane(1, "make", "x");
-    assert_eq!(tmux.look().len(), 1);
+    assert_eq!(tmux.poll().len(), 1);
     // By its processes alone, where the environment tells nothing.
     let mut tmux = PlayedServer::new(rules);
     tmux.server_pid = 901;
     tmux.pane(9, "fleetwatch", "x").pane(1, "make", "x");
-    assert_eq!(tmux.look().len(), 1);
+    assert_eq!(tmux.poll().len(), 1);
     // An agent that runs fleetwatch as a tool is still one.
     let mut tmux = PlayedServer::new("");
     tmux.pane(9, "claude", "x");
-    assert_eq!(tmux.look().len(), 1);
+    assert_eq!(tmux.poll().len(), 1);
 }
 
 #[test]
@@ -338,13 +338,13 @@ fn another_server_on_the_socket_is_learned_afresh() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
     tmux.clock += 5;
-    tmux.look();
+    tmux.poll();
     assert_eq!(tmux.replaced, Replaced::default(), "the first server has replaced none");
     tmux.server_pid = 901;
-    tmux.look();
+    tmux.poll();
     assert_eq!((tmux.captured.as_slice(), tmux.scans), (&[1][..], 2));
     assert_eq!(tmux.replaced.reason(PaneId(1)), GoneReason::ServerReplaced);
-    tmux.look();
+    tmux.poll();
     assert_eq!(tmux.replaced, Replaced::default(), "told once");
 }
 
@@ -353,10 +353,10 @@ fn a_process_that_took_a_pane_over_is_told_from_a_pane_that_was_closed() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
     tmux.pane(2, "claude", "y");
-    tmux.look();
+    tmux.poll();
     tmux.panes[0].0.pid += 1000;
     tmux.panes.pop();
-    tmux.look();
+    tmux.poll();
     let reasons = [1, 2].map(|pane| tmux.replaced.reason(PaneId(pane)));
     assert_eq!(reasons, [GoneReason::ProcessReplaced, GoneReason::Pane]);
 }
@@ -366,13 +366,13 @@ fn a_capture_that_failed_is_said_and_tried_again() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
     tmux.clock += 5;
-    let look = tmux.looked(vec![], true);
-    let suspects = tmux.memory.listed(&look);
+    let poll = tmux.polled(vec![], true);
+    let suspects = tmux.memory.listed(&poll);
     tmux.memory.identified(&suspects[0], Program::Agent { tool: "claude".into(), version: None });
     let empty = CapturedPane { pane: tmux.panes[0].0.clone().into(), screen: None };
-    let reports = tmux.memory.report(look, tmux.looked(vec![empty], false), Timestamp::default()).panes;
+    let reports = tmux.memory.report(poll, tmux.polled(vec![empty], false), Timestamp::default()).panes;
     assert!(matches!(&reports[0].capture, Capture::Failed(problem) if problem.kind == "empty_capture"));
-    assert!(is_fresh(&tmux.look()[0]));
+    assert!(is_fresh(&tmux.poll()[0]));
 }
 
 #[test]
@@ -380,18 +380,18 @@ fn the_tick_follows_what_happens() {
     let mut tmux = PlayedServer::new("");
     let Ticks { usual, shortest, longest } = Ticks::default();
     tmux.pane(1, "claude", "x");
-    tmux.look();
+    tmux.poll();
     assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
     let mut pauses = Vec::new();
     for _ in 0..40 {
         tmux.clock += 1;
-        tmux.look();
+        tmux.poll();
         pauses.push(tmux.memory.pause(Duration::ZERO));
     }
     assert!(pauses.is_sorted() && pauses.contains(&usual));
     assert_eq!(pauses.last(), Some(&longest));
     tmux.prints(1, "y");
-    tmux.look();
+    tmux.poll();
     assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
     // A look that takes long is followed by a long rest.
     assert_eq!(tmux.memory.pause(Duration::from_millis(10)), shortest);
@@ -437,18 +437,18 @@ fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
 }
 
 #[test]
-fn the_exit_status_of_a_pane_that_dies_is_awaited_for_one_look() {
+fn the_exit_status_of_a_pane_that_dies_is_awaited_for_one_poll() {
     let mut tmux = PlayedServer::new("[[terminal]]\nsession = \"*\"\n");
     tmux.pane(1, "make", "x").pane(2, "make", "x");
     tmux.pane_mut(2).facts.dead = true;
     let dead = |reports: &[PaneReport]| reports.iter().map(|report| report.facts.dead).collect::<Vec<_>>();
-    assert_eq!(dead(&tmux.look()), [false, true]);
+    assert_eq!(dead(&tmux.poll()), [false, true]);
     tmux.pane_mut(1).facts.dead = true;
-    assert_eq!(dead(&tmux.look()), [false, true]);
-    assert_eq!(dead(&tmux.look()), [true, true]);
+    assert_eq!(dead(&tmux.poll()), [false, true]);
+    assert_eq!(dead(&tmux.poll()), [true, true]);
 }
 
-/// The windows of tasks in the last look, by their sessions.
+/// The windows of tasks in the last poll, by their sessions.
 fn windows(tmux: &PlayedServer) -> Vec<(&str, Vec<u32>)> {
     let windows = |session: &task::SessionSnapshot| session.windows.iter().map(|window| window.window.0).collect();
     tmux.tasks.sessions.iter().map(|session| (session.name.as_str(), windows(session))).collect()
@@ -459,7 +459,7 @@ fn declared_windows_are_tasks_until_an_agent_runs_in_them() {
     let mut tmux = PlayedServer::new("[[task]]\nsession = \"s[12]\"\n[watch]\nignore = [\"s2\"]");
     tmux.pane(1, "make", "cc -c a.c").pane(2, "make", "").pane(3, "make", "").pane(4, "make", "");
     tmux.pane_mut(4).marks.run_at = Some(7);
-    assert!(tmux.look().is_empty(), "tasks are no agents");
+    assert!(tmux.poll().is_empty(), "tasks are no agents");
     assert_eq!(windows(&tmux), [("s1", vec![1]), ("s4", vec![4])]);
     assert_eq!(tmux.tasks.elsewhere.iter().map(|window| window.0).collect::<Vec<_>>(), [2, 3]);
     let state = tmux.tasks.sessions[0].windows[0].pane.clone().unwrap();
@@ -467,7 +467,7 @@ fn declared_windows_are_tasks_until_an_agent_runs_in_them() {
     assert_eq!(tmux.tasks.sessions[1].windows[0].registration.at(), Some(crate::time::Timestamp::from_millis(7)));
 
     tmux.pane_mut(1).facts.command = "claude".into();
-    assert_eq!(tmux.look().len(), 1);
+    assert_eq!(tmux.poll().len(), 1);
     assert_eq!(windows(&tmux), [("s1", vec![]), ("s4", vec![4])], "the session is there, its window is no task");
     assert!(tmux.tasks.elsewhere.contains(&crate::ids::WindowId(1)));
 }
@@ -479,15 +479,15 @@ fn tasks_in_which_nothing_happens_cost_a_row_of_the_listing() {
         tmux.pane(id, "sleep", "waiting");
     }
     tmux.clock += 5;
-    tmux.look();
+    tmux.poll();
     assert_eq!(tmux.captured.len(), 200);
     for _ in 0..20 {
         tmux.clock += 1;
-        tmux.look();
+        tmux.poll();
         assert_eq!((tmux.captured.len(), tmux.calls), (0, 1));
     }
     tmux.prints(107, "more");
-    tmux.look();
+    tmux.poll();
     assert_eq!(tmux.captured, [107]);
 }
 
@@ -497,7 +497,7 @@ fn the_first_pane_stands_for_its_window_as_long_as_it_is_there() {
     tmux.pane(1, "make", "").pane(2, "tail", "");
     tmux.pane_mut(2).window_id = 1;
     let primary = |tmux: &mut PlayedServer| {
-        tmux.look();
+        tmux.poll();
         tmux.tasks
             .sessions
             .iter()

@@ -134,8 +134,8 @@ impl ProcessesOnHost {
             let mark = Nonce::new().to_string();
             let words: Vec<&str> = [&[mark.as_str()], PS].concat();
             let words: Vec<&OsStr> = words.into_iter().map(OsStr::new).collect();
-            let told = self.ask_shell(PROCESSES, &words).unwrap_or_default();
-            let Ok([directories, processes]) = <[&[u8]; 2]>::try_from(parts(&told, &mark)) else {
+            let answer = self.ask_shell(PROCESSES, &words).unwrap_or_default();
+            let Ok([directories, processes]) = <[&[u8]; 2]>::try_from(parts(&answer, &mark)) else {
                 return AllProcesses::default();
             };
             let (started, directories) = directories.split_at(line_end(directories));
@@ -167,8 +167,8 @@ impl ProcessesOnHost {
         self.ask(&[&before, words].concat(), script)
     }
 
-    fn read_states(&self, told: &[u8]) {
-        let states = told.split(|byte| *byte == b'\n').filter_map(|line| self.read_state(line));
+    fn read_states(&self, answer: &[u8]) {
+        let states = answer.split(|byte| *byte == b'\n').filter_map(|line| self.read_state(line));
         self.states.borrow_mut().extend(states.map(|(state, path)| (path, Some(state))));
     }
 
@@ -200,13 +200,13 @@ impl Files for ProcessesOnHost {
         words.extend(ids.iter().map(|id| id.to_string().into()));
         words.extend(known.iter().map(|path| path.as_os_str().to_owned()));
         let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
-        let Some(told) = self.ask_shell(POLL, &words) else {
+        let Some(answer) = self.ask_shell(POLL, &words) else {
             // Its shell ends it well, whatever was not there.
             self.is_silent.set(true);
             return RecordClock::from(now);
         };
         self.user = None;
-        let Ok([processes, held, states]) = <[&[u8]; 3]>::try_from(parts(&told, &mark.to_string())) else {
+        let Ok([processes, held, states]) = <[&[u8]; 3]>::try_from(parts(&answer, &mark.to_string())) else {
             return RecordClock::from(now);
         };
         let processes = String::from_utf8_lossy(processes);
@@ -254,8 +254,8 @@ impl Files for ProcessesOnHost {
         }
         // An environment has keys and tokens as well; only what is asked for leaves the host.
         let script = r#"tr "\n\000" "\001\n" <"/proc/$1/environ" | sed -n "s/^$2=//p""#;
-        let told = self.ask(&["sh", "-c", script, "sh", &process.to_string(), name].map(OsStr::new), "")?;
-        let value = told.strip_suffix(b"\n").map(|value| OsString::from_vec(value.to_vec()));
+        let answer = self.ask(&["sh", "-c", script, "sh", &process.to_string(), name].map(OsStr::new), "")?;
+        let value = answer.strip_suffix(b"\n").map(|value| OsString::from_vec(value.to_vec()));
         self.variables.borrow_mut().insert(key, value.clone());
         value
     }
@@ -304,15 +304,15 @@ impl Files for ProcessesOnHost {
 
     fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf> {
         let words = [base.as_os_str(), OsStr::new(wanted), OsStr::new(text)];
-        let told = String::from_utf8(self.ask_shell(SAYING, &words)?).ok()?;
-        let path = Path::new(told.trim_end_matches('\n'));
+        let answer = String::from_utf8(self.ask_shell(SAYING, &words)?).ok()?;
+        let path = Path::new(answer.trim_end_matches('\n'));
         fits(path, wanted).then(|| base.join(path))
     }
 
     fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf> {
         let words = [base.as_os_str(), OsStr::new(wanted), OsStr::new(STAT)];
-        let told = self.ask_shell(BELOW, &words).unwrap_or_default();
-        let found = told.split(|byte| *byte == b'\n').filter_map(|line| self.read_state(line));
+        let answer = self.ask_shell(BELOW, &words).unwrap_or_default();
+        let found = answer.split(|byte| *byte == b'\n').filter_map(|line| self.read_state(line));
         let found = found.filter(|(_, path)| fits(path, wanted)).take(ENTRIES);
         let found: Vec<_> = found.map(|(state, path)| (base.join(path), Some(state))).collect();
         self.states.borrow_mut().extend(found.iter().cloned());
@@ -331,10 +331,10 @@ impl Files for ProcessesOnHost {
     fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)> {
         // `tail` counts from one.
         let (from, at_most) = (OsString::from((from + 1).to_string()), OsString::from(at_most.to_string()));
-        let mut told = self.ask_shell(READ, &[path.as_os_str(), &from, &at_most, OsStr::new(STAT)])?;
-        let content = told.split_off(told.iter().position(|byte| *byte == b'\n')? + 1);
-        told.pop();
-        Some((self.read_state(&told)?.0, content))
+        let mut answer = self.ask_shell(READ, &[path.as_os_str(), &from, &at_most, OsStr::new(STAT)])?;
+        let content = answer.split_off(answer.iter().position(|byte| *byte == b'\n')? + 1);
+        answer.pop();
+        Some((self.read_state(&answer)?.0, content))
     }
 
     fn query(&self, path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers {
@@ -345,9 +345,9 @@ impl Files for ProcessesOnHost {
         });
         let program = "import json, sys; asked = json.loads(sys.stdin.readline()); exec(sys.stdin.read())";
         let words = ["python3", "-I", "-c", program].map(OsStr::new);
-        let told = self.ask(&words, &format!("{asked}\n{QUERY}")).unwrap_or_default();
-        let told = String::from_utf8_lossy(&told);
-        let (rows, ended) = told.trim_end().rsplit_once('\n').unwrap_or(("", told.trim_end()));
+        let answer = self.ask(&words, &format!("{asked}\n{QUERY}")).unwrap_or_default();
+        let answer = String::from_utf8_lossy(&answer);
+        let (rows, ended) = answer.trim_end().rsplit_once('\n').unwrap_or(("", answer.trim_end()));
         let ended = match ended {
             "done" => Ok(()),
             "busy" => Err(Unanswered::Busy),
@@ -364,9 +364,9 @@ impl Files for ProcessesOnHost {
 }
 
 /// What was printed before, between and behind marks on lines of their own.
-fn parts<'a>(told: &'a [u8], mark: &str) -> Vec<&'a [u8]> {
+fn parts<'a>(answer: &'a [u8], mark: &str) -> Vec<&'a [u8]> {
     let mark = format!("{mark}\n");
-    let (mut parts, mut rest) = (Vec::new(), told);
+    let (mut parts, mut rest) = (Vec::new(), answer);
     while let Some(at) = rest.windows(mark.len()).position(|part| part == mark.as_bytes()) {
         parts.push(&rest[..at]);
         rest = &rest[at + mark.len()..];
@@ -381,9 +381,9 @@ fn line_end(text: &[u8]) -> usize {
 }
 
 /// Reads a line that is an absolute path.
-fn read_path(mut told: Vec<u8>) -> Option<PathBuf> {
-    let is_line = told.pop() == Some(b'\n') && told.starts_with(b"/");
-    is_line.then(|| PathBuf::from(OsString::from_vec(told)))
+fn read_path(mut answer: Vec<u8>) -> Option<PathBuf> {
+    let is_line = answer.pop() == Some(b'\n') && answer.starts_with(b"/");
+    is_line.then(|| PathBuf::from(OsString::from_vec(answer)))
 }
 
 /// Where a link leads to, in a line of `ls -l`.
@@ -410,10 +410,10 @@ fn read_clock(line: &str) -> Option<Timestamp> {
 }
 
 /// Reads what `ls -l` printed of the folders of open files.
-fn read_held(told: &[u8], processes: &[u32]) -> HashMap<u32, Vec<PathBuf>> {
+fn read_held(answer: &[u8], processes: &[u32]) -> HashMap<u32, Vec<PathBuf>> {
     let mut held: HashMap<u32, Vec<PathBuf>> = HashMap::new();
     let mut process = None;
-    for line in told.split(|byte| *byte == b'\n') {
+    for line in answer.split(|byte| *byte == b'\n') {
         if let Some(folder) = line.strip_prefix(b"/proc/").and_then(|line| line.strip_suffix(b"/fd:")) {
             process =
                 std::str::from_utf8(folder).ok().and_then(|id| id.parse().ok()).filter(|id| processes.contains(id));

@@ -262,8 +262,11 @@ fn a_transcript_is_followed_by_the_session_that_the_status_names() {
         now = now + FIND_AGAIN;
         home.records.read(&agents, now);
     }
-    let told: Vec<_> = home.records.agents.values().map(|state| state.returned.clone().unwrap()).collect();
-    assert!(told.iter().all(|told| told.facts.text(FactName::Model).is_none() && told.turn.is_some()), "{told:?}");
+    let reported: Vec<_> = home.records.agents.values().map(|state| state.returned.clone().unwrap()).collect();
+    assert!(
+        reported.iter().all(|reported| reported.facts.text(FactName::Model).is_none() && reported.turn.is_some()),
+        "{reported:?}"
+    );
 }
 
 #[rstest]
@@ -327,12 +330,12 @@ fn what_a_service_of_the_agent_holds_is_no_proof(#[values(AgentPlace::Here, Agen
         let (_, reading) = home.records.read(&[agent], home.now).pop().unwrap();
         reading.facts.text(FactName::Session).map(str::to_owned)
     };
-    let told = (session(service.id()), session(child.id()));
+    let reported = (session(service.id()), session(child.id()));
     for process in [&mut service, &mut child] {
         process.kill().unwrap();
         process.wait().unwrap();
     }
-    assert_eq!(told, (None, Some("5-e".to_owned())));
+    assert_eq!(reported, (None, Some("5-e".to_owned())));
 }
 
 #[rstest]
@@ -497,9 +500,9 @@ fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state(
     let sample = home.sample("pi-0.74.2.jsonl");
     home.write(&file.replace("_01", "_02"), &sample.replace("/shop\"", "/other\"").replace("mock-1", "another"));
     let reading = home.read().unwrap();
-    let told = known(&reading);
+    let reported = known(&reading);
     for wanted in ["model mock-1 (directory)", "context_used 1242 (directory)", "cost_usd 0.01 (directory)"] {
-        assert!(told.iter().any(|fact| fact == wanted), "{wanted}: {told:?}");
+        assert!(reported.iter().any(|fact| fact == wanted), "{wanted}: {reported:?}");
     }
     assert_eq!((reading.turn, reading.result), (None, None));
 
@@ -528,10 +531,10 @@ fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says(
     home.write(".gemini/tmp/shop-1/.project_root", shop.to_str().unwrap());
     assert!(home.read().unwrap().facts.is_empty());
     home.write(".gemini/tmp/shop-1/chats/session-1.jsonl", &home.sample("gemini-0.61.0.jsonl"));
-    let told = known(&home.read().unwrap());
+    let reported = known(&home.read().unwrap());
     for wanted in ["model gemini-2.5-pro (directory)", "last_prompt plan it (directory)", "tokens_in 3600 (directory)"]
     {
-        assert!(told.iter().any(|fact| fact == wanted), "{wanted}: {told:?}");
+        assert!(reported.iter().any(|fact| fact == wanted), "{wanted}: {reported:?}");
     }
 }
 
@@ -546,7 +549,7 @@ fn a_text_is_read_line_by_line_and_its_last_session_counts(
         > Tokens: 1.2k sent, 14 received. Cost: $0.01 message, $0.03 session.\n\
         > Tokens: 2k sent, 1.1k cache hit, 1,006 received. Cost: $0.02 message, $0.05 session.\n";
     home.append("shop/.aider.chat.history.md", more);
-    let told = known(&home.read().unwrap());
+    let reported = known(&home.read().unwrap());
     let wanted = [
         "model anthropic/opus (directory)",
         "context_used 2000 (directory)",
@@ -555,7 +558,7 @@ fn a_text_is_read_line_by_line_and_its_last_session_counts(
         "cost_usd 0.05 (directory)",
         "last_prompt what is it? (directory)",
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(reported, wanted);
 }
 
 #[rstest]
@@ -567,17 +570,20 @@ fn a_database_is_asked_for_the_session_of_the_directory(
     connection.execute_batch("UPDATE session SET time_updated = 1000000000000").unwrap();
     assert!(home.read().unwrap().facts.is_empty(), "it was last used before the agent began");
     connection.execute_batch("UPDATE session SET time_updated = 2000000000000").unwrap();
-    let told = known(&home.read().unwrap());
+    let reported = known(&home.read().unwrap());
     let wanted = ["model mock-1 (directory)", "last_prompt plan it (directory)", "tokens_in 3600 (directory)"];
     for wanted in wanted {
-        assert!(told.iter().any(|fact| fact == wanted), "{wanted}: {told:?}");
+        assert!(reported.iter().any(|fact| fact == wanted), "{wanted}: {reported:?}");
     }
     assert_eq!(home.read(), None, "nothing has changed");
-    assert!(told.contains(&"plan 1/3 (directory)".to_owned()), "{told:?}");
+    assert!(reported.contains(&"plan 1/3 (directory)".to_owned()), "{reported:?}");
     // Another version's tables lack what one question asks for; the others are answered.
     connection.execute_batch("ALTER TABLE session DROP COLUMN cost; UPDATE session SET title = 'new'").unwrap();
-    let told = known(&home.read().unwrap());
-    assert!(told.contains(&"title new (directory)".to_owned()) && !told.iter().any(|it| it.starts_with("tokens_in")));
+    let reported = known(&home.read().unwrap());
+    assert!(
+        reported.contains(&"title new (directory)".to_owned())
+            && !reported.iter().any(|it| it.starts_with("tokens_in"))
+    );
 }
 
 /// Watching changes nothing: a database that nobody has open is read without the files that SQLite would make beside it.
@@ -618,17 +624,17 @@ fn all_questions_together_have_an_end(#[values(AgentPlace::Here, AgentPlace::Hos
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE one (name)").unwrap();
     let at = Workplace { directory: PathBuf::from("/"), began: Timestamp::default() };
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS many FROM n";
-    let told = |queries: &[&str]| {
+    let reported = |queries: &[&str]| {
         let queries: Vec<String> = queries.iter().map(|query| (*query).to_owned()).collect();
         let answers = home.records.files.query(&path, &queries, &at);
         (answers.rows, answers.ended)
     };
     let one = json!({ "session": "1", "one": [1], "text": "[", "part": 0.5, "blob": null });
     let first = "SELECT '1' AS session, '[1]' AS one, '[' AS text, 0.5 AS part, x'00' AS blob";
-    assert_eq!(told(&[first, "SELECT another FROM version"]), (vec![one.clone()], Ok(())));
+    assert_eq!(reported(&[first, "SELECT another FROM version"]), (vec![one.clone()], Ok(())));
     let asked = (vec![one, json!({ "about": "1", "where": "/" })], Err(Unanswered::TooLong));
     let second = "SELECT :session AS about, :directory AS 'where'";
-    assert_eq!(told(&[first, second, endless, first]), asked, "there is no time left for another");
+    assert_eq!(reported(&[first, second, endless, first]), asked, "there is no time left for another");
 }
 
 /// A prompt in a Claude Code transcript, of a length and written at a second.

@@ -35,7 +35,7 @@ pub struct RecordedTranscript {
     /// When the newest line was written.
     latest: Timestamp,
     /// What was told last, and its extent: of how many lines, where the first of them begins, and whether others were cut off.
-    told: Option<Arc<[Said]>>,
+    cached: Option<Arc<[Said]>>,
     extent: (usize, u64, bool),
 }
 
@@ -101,13 +101,13 @@ impl RecordedTranscript {
     fn tell(&mut self, is_cut: bool, until: Timestamp) -> Arc<[Said]> {
         let count = self.lines.partition_point(|line| line.written <= until);
         let extent = (count, self.lines.front().map_or(0, |line| line.begin), is_cut);
-        if let Some(told) = self.told.as_ref().filter(|_| self.extent == extent) {
-            return Arc::clone(told);
+        if let Some(cached) = self.cached.as_ref().filter(|_| self.extent == extent) {
+            return Arc::clone(cached);
         }
         let gap = is_cut.then(|| Said::new(GAP, Speaker::Agent));
         let said = self.lines.iter().take(count).flat_map(|line| &line.said).cloned();
-        let told: Arc<[Said]> = gap.into_iter().chain(said).collect();
-        (self.told, self.extent) = (Some(Arc::clone(&told)), extent);
-        told
+        let cached: Arc<[Said]> = gap.into_iter().chain(said).collect();
+        (self.cached, self.extent) = (Some(Arc::clone(&cached)), extent);
+        cached
     }
 }

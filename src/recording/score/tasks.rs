@@ -100,7 +100,7 @@ fn answers(recording: &Recording) -> TaskAnswers {
         }
         let mut quiet = true;
         if let Some(frame) = &latest {
-            watch.take(look(frame), Timestamp::default() + Span::from_millis(at));
+            watch.take(poll(frame), Timestamp::default() + Span::from_millis(at));
             if let Some(task) = watch.tasks().next() {
                 note(&mut answers, task, at);
             }
@@ -125,7 +125,7 @@ fn note(answers: &mut TaskAnswers, task: &Task, at: u64) {
     }
 }
 
-fn look(frame: &Frame) -> TaskPoll {
+fn poll(frame: &Frame) -> TaskPoll {
     let facts = &frame.facts;
     let pane = PaneState {
         command: facts.command.clone(),

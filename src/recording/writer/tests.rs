@@ -110,6 +110,6 @@ fn what_an_agent_wrote_is_read_again_and_looked_at_when_it_came() {
     assert_eq!(kinds[..2], [record(&additions[0]), record(&additions[1])]);
     // Of a file that was never there nothing is said, and anybody's marker may begin with the same word.
     assert_eq!(kinds[2..], [record(&addition("", true, &[])), EventKind::Marker("record the end".to_owned())]);
-    let looks: Vec<u64> = Player::new(&read).map(|frame| frame.at.as_millis()).collect();
-    assert_eq!(looks, [40, 50]);
+    let polls: Vec<u64> = Player::new(&read).map(|frame| frame.at.as_millis()).collect();
+    assert_eq!(polls, [40, 50]);
 }

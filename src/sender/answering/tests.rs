@@ -29,11 +29,11 @@ fn run(
 ) -> (String, Outcome) {
     let mut answering = Answering::new(seen, reply, StepLimits::default());
     let (mut now, mut pressed) = (0, Vec::new());
-    let mut step = AnswerStep::Look { after: Span::ZERO };
+    let mut step = AnswerStep::Poll { after: Span::ZERO };
     loop {
         step = match step {
             AnswerStep::End(answered) => return (pressed.join(" "), answered),
-            AnswerStep::Look { after } => {
+            AnswerStep::Poll { after } => {
                 now += after.as_millis() + 5;
                 let (dialog, after) = shows(&pressed, now);
                 answering.saw(&DialogFrame { dialog, after }, Span::from_millis(now))
@@ -58,27 +58,27 @@ fn taken(after: After) -> Outcome {
 
 #[test]
 fn a_number_answers_by_itself() {
-    let told = run(&numbers(0), &Reply::Option(2), |pressed, _| match pressed.len() {
+    let reported = run(&numbers(0), &Reply::Option(2), |pressed, _| match pressed.len() {
         0 => (Some(numbers(0)), After::AnotherDialog),
         _ => (None, After::Working),
     });
-    assert_eq!(told, ("3".to_owned(), taken(After::Working)));
+    assert_eq!(reported, ("3".to_owned(), taken(After::Working)));
 }
 
 #[test]
 fn a_number_that_only_marks_is_followed_by_enter() {
-    let told = run(&numbers(0), &Reply::Option(2), |pressed, _| match pressed.len() {
+    let reported = run(&numbers(0), &Reply::Option(2), |pressed, _| match pressed.len() {
         0 => (Some(numbers(0)), After::AnotherDialog),
         1 => (Some(numbers(2)), After::AnotherDialog),
         _ => (None, After::Ready),
     });
-    assert_eq!(told, ("3 Enter".to_owned(), taken(After::Ready)));
+    assert_eq!(reported, ("3 Enter".to_owned(), taken(After::Ready)));
     // The marked option is taken by Enter alone: Codex's trust dialog does not hear its number.
-    let told = run(&numbers(0), &Reply::Option(0), |pressed, _| match pressed.len() {
+    let reported = run(&numbers(0), &Reply::Option(0), |pressed, _| match pressed.len() {
         0 => (Some(numbers(0)), After::AnotherDialog),
         _ => (None, After::Ready),
     });
-    assert_eq!(told, ("Enter".to_owned(), taken(After::Ready)));
+    assert_eq!(reported, ("Enter".to_owned(), taken(After::Ready)));
 }
 
 #[test]
@@ -99,19 +99,19 @@ fn another_dialog_gets_no_key() {
 #[test]
 fn a_mark_is_moved_step_by_step_from_where_it_stands_now() {
     // The operator saw it on the first option, and somebody has moved it to the second since.
-    let told = run(&rows(0), &Reply::Option(2), |pressed, _| match pressed.len() {
+    let reported = run(&rows(0), &Reply::Option(2), |pressed, _| match pressed.len() {
         0 => (Some(rows(1)), After::AnotherDialog),
         1 => (Some(rows(2)), After::AnotherDialog),
         _ => (None, After::Working),
     });
-    assert_eq!(told, ("Down Enter".to_owned(), taken(After::Working)));
-    let told = run(&rows(2), &Reply::Option(0), |pressed, now| match pressed.len() {
+    assert_eq!(reported, ("Down Enter".to_owned(), taken(After::Working)));
+    let reported = run(&rows(2), &Reply::Option(0), |pressed, now| match pressed.len() {
         // Half drawn for a moment.
         1 if now < 100 => (None, After::Unknown),
         n @ 0..3 => (Some(rows(2 - n)), After::AnotherDialog),
         _ => (Some(dialog("Next one?\n❯ Yes\n  No")), After::AnotherDialog),
     });
-    assert_eq!(told, ("Up Up Enter".to_owned(), taken(After::AnotherDialog)));
+    assert_eq!(reported, ("Up Up Enter".to_owned(), taken(After::AnotherDialog)));
 }
 
 #[test]
@@ -128,33 +128,33 @@ fn enter_is_not_pressed_on_what_was_not_meant() {
 
 #[test]
 fn a_letter_is_followed_by_enter_where_it_waits_for_it() {
-    let told = run(&letters(""), &Reply::Option(1), |pressed, _| match pressed.len() {
+    let reported = run(&letters(""), &Reply::Option(1), |pressed, _| match pressed.len() {
         0 => (Some(letters("")), After::AnotherDialog),
         1 => (Some(letters("n")), After::AnotherDialog),
         _ => (None, After::Ready),
     });
-    assert_eq!(told, ("n Enter".to_owned(), taken(After::Ready)));
-    let told = run(&letters(""), &Reply::Option(1), |pressed, _| match pressed.len() {
+    assert_eq!(reported, ("n Enter".to_owned(), taken(After::Ready)));
+    let reported = run(&letters(""), &Reply::Option(1), |pressed, _| match pressed.len() {
         0 => (Some(letters("")), After::AnotherDialog),
         _ => (None, After::Ready),
     });
-    assert_eq!(told, ("n".to_owned(), taken(After::Ready)));
+    assert_eq!(reported, ("n".to_owned(), taken(After::Ready)));
 }
 
 #[test]
 fn a_dialog_that_comes_back_was_not_answered() {
-    let told = run(&numbers(0), &Reply::Option(0), |pressed, now| match (pressed.len(), now) {
+    let reported = run(&numbers(0), &Reply::Option(0), |pressed, now| match (pressed.len(), now) {
         (1, 50..300) => (None, After::Unknown),
         _ => (Some(numbers(0)), After::AnotherDialog),
     });
-    assert_eq!(told, ("Enter".to_owned(), unverified("the dialog was still there after 5 s")));
+    assert_eq!(reported, ("Enter".to_owned(), unverified("the dialog was still there after 5 s")));
     // A number that chose at once, and the next dialog asks the same with the mark where the number would have moved it.
-    let told = run(&numbers(0), &Reply::Option(2), |pressed, now| match (pressed.len(), now) {
+    let reported = run(&numbers(0), &Reply::Option(2), |pressed, now| match (pressed.len(), now) {
         (0, _) => (Some(numbers(0)), After::AnotherDialog),
         (_, ..300) => (None, After::Unknown),
         _ => (Some(numbers(2)), After::AnotherDialog),
     });
-    assert_eq!(told, ("3".to_owned(), unverified("the dialog was still there after 5 s")));
+    assert_eq!(reported, ("3".to_owned(), unverified("the dialog was still there after 5 s")));
 }
 
 fn boxes(marked: usize, ticks: [bool; 2]) -> Dialog {
@@ -181,18 +181,19 @@ fn ticks_are_set_and_handed_in_with_their_review() {
     for (next, keys, after) in
         [(review, "1 2 Down Down Enter Enter", After::Ready), (other, "1 2 Down Down Enter", After::AnotherDialog)]
     {
-        let told = run(&boxes(0, [true, false]), &reply, |pressed, _| match pressed.len() {
+        let reported = run(&boxes(0, [true, false]), &reply, |pressed, _| match pressed.len() {
             0 => (Some(boxes(0, [true, false])), After::AnotherDialog),
             1 => (Some(boxes(0, [false, false])), After::AnotherDialog),
             n @ 2..5 => (Some(boxes(n - 2, [false, true])), After::AnotherDialog),
             5 => (Some(next.clone()), After::AnotherDialog),
             _ => (None, After::Ready),
         });
-        assert_eq!(told, (keys.to_owned(), taken(after)));
+        assert_eq!(reported, (keys.to_owned(), taken(after)));
     }
     // What is not ticked is not handed in.
-    let told = run(&boxes(0, [false, false]), &reply, |_, _| (Some(boxes(0, [false, false])), After::AnotherDialog));
-    assert_eq!(told, ("2".to_owned(), not_taken("an option cannot be ticked; nothing was submitted")));
+    let reported =
+        run(&boxes(0, [false, false]), &reply, |_, _| (Some(boxes(0, [false, false])), After::AnotherDialog));
+    assert_eq!(reported, ("2".to_owned(), not_taken("an option cannot be ticked; nothing was submitted")));
 }
 
 fn entry(marked: usize, text: &str) -> Dialog {
@@ -204,35 +205,35 @@ fn entry(marked: usize, text: &str) -> Dialog {
 fn a_text_is_typed_in_the_row_of_its_option_and_nowhere_else() {
     let text = PasteText::new("/none; of them").expect("a text");
     let reply = Reply::Text { option: 1, text };
-    let told = run(&entry(0, "Type something."), &reply, |pressed, _| match pressed.len() {
+    let reported = run(&entry(0, "Type something."), &reply, |pressed, _| match pressed.len() {
         0 => (Some(entry(0, "Type something.")), After::AnotherDialog),
         1 => (Some(entry(1, "Type something.")), After::AnotherDialog),
         2 => (Some(entry(1, "/none; of them")), After::AnotherDialog),
         _ => (None, After::Working),
     });
-    assert_eq!(told, ("Down paste Enter".to_owned(), taken(After::Working)));
-    let told = run(&entry(1, "Type something."), &reply, |pressed, _| match pressed.len() {
+    assert_eq!(reported, ("Down paste Enter".to_owned(), taken(After::Working)));
+    let reported = run(&entry(1, "Type something."), &reply, |pressed, _| match pressed.len() {
         0 => (Some(entry(1, "Type something.")), After::AnotherDialog),
         _ => (Some(entry(1, "mine/none; of them")), After::AnotherDialog),
     });
     let why = "the text there is not the one that was typed; Enter was not pressed";
-    assert_eq!(told, ("paste".to_owned(), not_taken(why)));
-    let told = run(
+    assert_eq!(reported, ("paste".to_owned(), not_taken(why)));
+    let reported = run(
         &entry(0, "Type something."),
         &Reply::Text { option: 0, text: PasteText::new("x").expect("a text") },
         |_, _| (Some(entry(0, "Type something.")), After::AnotherDialog),
     );
-    assert_eq!(told, (String::new(), Refusal::NoSuchOption.into()));
+    assert_eq!(reported, (String::new(), Refusal::NoSuchOption.into()));
 }
 
 #[test]
 fn keys_are_pressed_as_they_are() {
     let keys = Reply::Keys(vec!["Escape".parse().expect("a key")]);
-    let told = run(&numbers(0), &keys, |pressed, _| match pressed.len() {
+    let reported = run(&numbers(0), &keys, |pressed, _| match pressed.len() {
         0 => (Some(numbers(0)), After::AnotherDialog),
         _ => (None, After::Unknown),
     });
-    assert_eq!(told, ("Escape".to_owned(), taken(After::Unknown)));
+    assert_eq!(reported, ("Escape".to_owned(), taken(After::Unknown)));
 }
 
 #[test]
@@ -259,11 +260,11 @@ fn a_refusal_that_is_asked_about_once_more_is_brought_to_its_end() {
         [_] => (Some(instead.clone()), After::AnotherDialog),
         _ => (None, After::Ready),
     };
-    let told = run(&seen, &Reply::Option(2), |pressed, _| shows(&seen, &instead, pressed));
-    assert_eq!(told, ("3 Enter".to_owned(), taken(After::Ready)));
+    let reported = run(&seen, &Reply::Option(2), |pressed, _| shows(&seen, &instead, pressed));
+    assert_eq!(reported, ("3 Enter".to_owned(), taken(After::Ready)));
     // A yes never confirms anything, and another dialog is the operator's.
-    let told = run(&seen, &Reply::Option(0), |pressed, _| shows(&seen, &instead, pressed));
-    assert_eq!(told, ("Enter".to_owned(), taken(After::AnotherDialog)));
-    let told = run(&seen, &Reply::Option(2), |pressed, _| shows(&seen, &dialog("Delete all?\n❯ 1. Yes"), pressed));
-    assert_eq!(told, ("3".to_owned(), taken(After::AnotherDialog)));
+    let reported = run(&seen, &Reply::Option(0), |pressed, _| shows(&seen, &instead, pressed));
+    assert_eq!(reported, ("Enter".to_owned(), taken(After::AnotherDialog)));
+    let reported = run(&seen, &Reply::Option(2), |pressed, _| shows(&seen, &dialog("Delete all?\n❯ 1. Yes"), pressed));
+    assert_eq!(reported, ("3".to_owned(), taken(After::AnotherDialog)));
 }

@@ -38,7 +38,7 @@ fn dialog() -> PromptFrame {
 
 const HELLO: Prompt<'_> = Prompt { text: "hello", ends: false };
 
-/// A terminal as a test plays it: it shows something for every look, and time passes between the looks.
+/// A terminal as a test plays it: it shows something for every poll, and time passes between the polls.
 struct PlayedTerminal {
     steps: Steps<'static>,
     now: u64,
@@ -50,13 +50,13 @@ impl PlayedTerminal {
         Self { steps: Steps::new(HELLO, when, StepLimits::default()), now: 0, done: vec![] }
     }
 
-    /// Runs to the end. `shows` is asked at each look with the number of Enters so far, `None` before the paste.
+    /// Runs to the end. `shows` is asked at each poll with the number of Enters so far, `None` before the paste.
     fn run(&mut self, mut shows: impl FnMut(Option<usize>, u64) -> PromptFrame) -> Outcome {
-        let mut step = Step::Look { after: Span::ZERO };
+        let mut step = Step::Poll { after: Span::ZERO };
         for _ in 0..1000 {
             step = match step {
                 Step::End(outcome) => return outcome,
-                Step::Look { after } => {
+                Step::Poll { after } => {
                     self.now += after.as_millis() + 5;
                     let enters = self.done.iter().filter(|done| **done == "enter").count();
                     let pasted = self.done.contains(&"paste").then_some(enters);
@@ -88,12 +88,12 @@ fn forced(shows: impl FnMut(Option<usize>, u64) -> PromptFrame) -> (Outcome, Vec
 
 #[test]
 fn a_prompt_that_is_taken_is_pasted_and_entered_once() {
-    let told = polite(|enters, _| match enters {
+    let reported = polite(|enters, _| match enters {
         None => ready(),
         Some(0) => pasted(),
         Some(_) => working(),
     });
-    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
+    assert_eq!(reported, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
@@ -114,12 +114,12 @@ fn enter_comes_apart_from_the_text() {
 
 #[test]
 fn an_agent_that_took_the_paste_only_gets_one_more_enter() {
-    let told = polite(|enters, _| match enters {
+    let reported = polite(|enters, _| match enters {
         None => ready(),
         Some(0 | 1) => pasted(),
         Some(_) => working(),
     });
-    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter", "enter"]));
+    assert_eq!(reported, (Outcome::Accepted(None), vec!["paste", "enter", "enter"]));
 }
 
 #[test]
@@ -175,29 +175,29 @@ fn what_somebody_begins_after_enter_is_not_submitted_by_another_one() {
             seen(5, |read| (read.phase, read.working, read.surface.editing_input) = (Phase::Active, true, Tri::Yes));
         PromptFrame { composed: Some(Composed::of("mine")), ..working }
     };
-    let told = polite(|enters, _| match enters {
+    let reported = polite(|enters, _| match enters {
         None => ready(),
         Some(0) => PromptFrame { composed: Some(Composed::of("hello")), ..pasted() },
         Some(_) => begun(),
     });
-    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
+    assert_eq!(reported, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
 fn what_changed_before_it_was_delivered_is_looked_at_again() {
     let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     let at = Span::from_millis;
-    let looks = |step: Step| matches!(step, Step::Look { .. });
-    assert!(looks(steps.saw(ready(), at(0))));
+    let polls = |step: Step| matches!(step, Step::Poll { .. });
+    assert!(polls(steps.saw(ready(), at(0))));
     assert_eq!(steps.saw(ready(), at(300)), Step::Paste);
-    assert!(looks(steps.undelivered(at(310))), "nothing was pasted");
+    assert!(polls(steps.undelivered(at(310))), "nothing was pasted");
     assert_eq!(steps.saw(dialog(), at(400)), Step::End(Refusal::Hindrance(Hindrance::Dialog).into()));
     let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
     steps.delivered(at(310));
     assert_eq!(steps.saw(pasted(), at(500)), Step::PressEnter);
-    assert!(looks(steps.undelivered(at(510))), "Enter was not pressed");
+    assert!(polls(steps.undelivered(at(510))), "Enter was not pressed");
     let Step::End(outcome) = steps.saw(dialog(), at(600)) else { panic!("it goes on") };
     assert_eq!(outcome, not_taken("a dialog came up; Enter was not pressed"));
     // A terminal that is never as it was a moment ago is given up.
@@ -215,10 +215,10 @@ fn a_screen_that_does_not_react_says_nothing_and_gets_no_second_enter() {
 }
 
 #[test]
-fn an_answer_that_comes_before_the_next_look_is_a_reaction() {
+fn an_answer_that_comes_before_the_next_poll_is_a_reaction() {
     let answered = || seen(9, |read| (read.prompt, read.turn) = ((Some(7), 1), Arc::from("done")));
-    let told = polite(|enters, _| if matches!(enters, Some(1)) { answered() } else { ready() });
-    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
+    let reported = polite(|enters, _| if matches!(enters, Some(1)) { answered() } else { ready() });
+    assert_eq!(reported, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
@@ -255,20 +255,20 @@ fn a_message_that_a_working_agent_queues_is_taken() {
         screen: 7,
         ..seen(7, |read| (read.phase, read.surface.editing_input) = (Phase::Active, Tri::Yes))
     };
-    let told = forced(|enters, _| match enters {
+    let reported = forced(|enters, _| match enters {
         None => working(),
         Some(0) => typed(),
         Some(_) => queued(),
     });
-    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
+    assert_eq!(reported, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
 fn an_answer_that_is_still_growing_refuses() {
-    let mut looks = 0;
+    let mut polls = 0;
     let (outcome, done) = polite(|_, _| {
-        looks += 1;
-        seen(looks, |read| read.turn = Arc::from("word ".repeat(looks as usize)))
+        polls += 1;
+        seen(polls, |read| read.turn = Arc::from("word ".repeat(polls as usize)))
     });
     assert_eq!((outcome, done), (Refusal::Hindrance(Hindrance::Working).into(), vec![]));
 }
@@ -277,10 +277,10 @@ fn an_answer_that_is_still_growing_refuses() {
 #[test]
 fn the_last_strokes_of_an_interrupted_turn_do_not_refuse() {
     let interrupted = |text: &str| seen(5, |read| read.turn = Arc::from(text));
-    let mut looks = 0;
-    let told = polite(|enters, _| {
-        looks += 1;
-        match (enters, looks) {
+    let mut polls = 0;
+    let reported = polite(|enters, _| {
+        polls += 1;
+        match (enters, polls) {
             (None, 1) => working(),
             (None, 2) => interrupted("half an answer"),
             (None, _) => interrupted("half an answer Interrupted"),
@@ -288,26 +288,26 @@ fn the_last_strokes_of_an_interrupted_turn_do_not_refuse() {
             (Some(_), _) => working(),
         }
     });
-    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
+    assert_eq!(reported, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 /// A row that no rule knows may be the agent's work in another shape.
 #[test]
 fn a_row_that_changes_refuses() {
-    let mut looks = 0;
+    let mut polls = 0;
     let (outcome, done) = polite(|_, _| {
-        looks += 1;
-        seen(looks, |read| read.edge = Arc::from([1, looks]))
+        polls += 1;
+        seen(polls, |read| read.edge = Arc::from([1, polls]))
     });
     assert_eq!((outcome, done), (Refusal::Hindrance(Hindrance::Working).into(), vec![]));
 }
 
 #[test]
 fn an_answer_with_short_pauses_refuses() {
-    let mut looks = 0_u64;
+    let mut polls = 0_u64;
     let (outcome, done) = polite(|_, _| {
-        looks += 1;
-        seen(looks, |read| read.turn = Arc::from("word ".repeat((looks / 2) as usize)))
+        polls += 1;
+        seen(polls, |read| read.turn = Arc::from("word ".repeat((polls / 2) as usize)))
     });
     assert_eq!((outcome, done), (Refusal::Hindrance(Hindrance::Working).into(), vec![]));
 }
@@ -315,12 +315,12 @@ fn an_answer_with_short_pauses_refuses() {
 #[test]
 fn an_agent_that_keeps_what_it_took_until_its_session_is_up_has_taken_it() {
     let kept = || seen(6, |read| (read.surface.editing_input, read.surface.pending_input) = (Tri::Yes, Tri::Yes));
-    let told = forced(|enters, _| match enters {
+    let reported = forced(|enters, _| match enters {
         None => ready(),
         Some(0) => pasted(),
         Some(_) => kept(),
     });
-    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
+    assert_eq!(reported, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
@@ -348,15 +348,15 @@ fn an_agent_that_ends_has_taken_what_asked_it_to() {
         steps.saw(ready(), at(0));
         steps.saw(ready(), at(300));
         steps.delivered(at(310));
-        let told = steps.stopped(shell());
+        let reported = steps.stopped(shell());
         assert!(
-            matches!(&told, Outcome::Unverified { why } if why.contains("dash, which runs there now, may have")),
-            "{told}"
+            matches!(&reported, Outcome::Unverified { why } if why.contains("dash, which runs there now, may have")),
+            "{reported}"
         );
         assert_eq!(steps.saw(pasted(), at(500)), Step::PressEnter);
         steps.delivered(at(510));
-        let (told, dead) = (steps.stopped(shell()), steps.saw(PromptFrame { dead: true, ..pasted() }, at(600)));
-        assert_eq!(told == Outcome::Accepted(None), ends, "{told}");
+        let (reported, dead) = (steps.stopped(shell()), steps.saw(PromptFrame { dead: true, ..pasted() }, at(600)));
+        assert_eq!(reported == Outcome::Accepted(None), ends, "{reported}");
         assert_eq!(dead == Step::End(Outcome::Accepted(None)), ends);
     }
 }

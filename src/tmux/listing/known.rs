@@ -7,7 +7,7 @@ use super::{ListedPane, Listing};
 use crate::ids::{PaneId, ServerInstance};
 use crate::screen::PaneFacts;
 
-/// Which panes a look lists.
+/// Which panes a poll lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tmux) enum Extent {
     /// All panes with all facts.
@@ -33,7 +33,7 @@ pub(super) const FOLLOWS: i64 = 2;
 #[derive(Clone, Debug, Default)]
 pub struct KnownRows {
     pub(super) instance: ServerInstance,
-    /// The server's clock at the last look, at the last one that listed all panes, and at the last one with all facts of them.
+    /// The server's clock at the last poll, at the last one that listed all panes, and at the last one with all facts of them.
     pub(super) clock: i64,
     pub(super) all_at: Option<i64>,
     pub(super) whole_at: Option<i64>,
@@ -71,28 +71,28 @@ impl KnownRows {
         self.places.get(id).map(|place| &self.rows[*place])
     }
 
-    /// Takes in a look.
-    pub(in crate::tmux) fn learn(&mut self, look: &Listing, extent: Extent) {
-        (self.instance, self.clock) = (look.instance.clone(), look.clock);
-        self.rows.clone_from(&look.panes);
+    /// Takes in a poll.
+    pub(in crate::tmux) fn learn(&mut self, listing: &Listing, extent: Extent) {
+        (self.instance, self.clock) = (listing.instance.clone(), listing.clock);
+        self.rows.clone_from(&listing.panes);
         if !matches!(extent, Extent::Telling(_)) {
-            self.all_at = Some(look.clock);
-            self.places = look.panes.iter().enumerate().map(|(place, row)| (row_id(row), place)).collect();
-            self.windows.clone_from(&look.windows);
+            self.all_at = Some(listing.clock);
+            self.places = listing.panes.iter().enumerate().map(|(place, row)| (row_id(row), place)).collect();
+            self.windows.clone_from(&listing.windows);
         }
         if extent == Extent::Whole {
-            self.whole_at = Some(look.clock);
+            self.whole_at = Some(listing.clock);
         }
-        self.learn_captures(look);
+        self.learn_captures(listing);
     }
 
     /// Takes in what was captured. A capture comes after the listing.
-    pub(in crate::tmux) fn learn_captures(&mut self, look: &Listing) {
-        if look.instance != self.instance || look.captures.is_empty() {
+    pub(in crate::tmux) fn learn_captures(&mut self, listing: &Listing) {
+        if listing.instance != self.instance || listing.captures.is_empty() {
             return;
         }
         let captured: HashMap<(PaneId, u32), &ListedPane> =
-            look.captures.iter().map(|capture| ((capture.pane.id, capture.pane.pid), &*capture.pane)).collect();
+            listing.captures.iter().map(|capture| ((capture.pane.id, capture.pane.pid), &*capture.pane)).collect();
         for row in &mut self.rows {
             if let Some(captured) = captured.get(&(row.id, row.pid)).filter(|captured| !captured.is_screen_of(row)) {
                 Arc::make_mut(row).take_screen_facts(captured);

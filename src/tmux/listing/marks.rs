@@ -33,7 +33,7 @@ pub struct Marks {
     /// When `fleetwatch run` started the window's program, in milliseconds since the epoch.
     pub run_at: Option<i64>,
     /// Whether it has been told that this program ended.
-    pub told: bool,
+    pub is_reported: bool,
     /// Whether the session is marked as one of tasks.
     pub task_session: bool,
     /// The processes that want the session's bells counted, as `PID@MACHINE`.
@@ -57,10 +57,10 @@ impl Marks {
         let mut next = || fields.next().unwrap_or_default();
         let bells = next().parse().ok();
         let run_at = next().parse().ok().filter(|at| *at > 0);
-        let (told, task_session) = (!next().is_empty(), next() == "1");
+        let (is_reported, task_session) = (!next().is_empty(), next() == "1");
         // A number in some versions of tmux, a word in others.
         let remains = matches!(next(), "on" | "1");
         let made_to_remain = !next().is_empty();
-        Self { bells, run_at, told, task_session, watchers: owner_words(next()), remains, made_to_remain }
+        Self { bells, run_at, is_reported, task_session, watchers: owner_words(next()), remains, made_to_remain }
     }
 }

@@ -22,15 +22,15 @@ const NUMBERS: &str = "%12,4300,$1,@3,2,0,1,4,1795234800,80,24,5,6,1,0,0,,,,1,90
 #[test]
 fn a_row_is_read_with_whatever_its_texts_hold() {
     let title = "a\tb\nc,\u{1b}]52;x\u{7}\u{202e}d";
-    let look = read(&output(&row(
+    let listing = read(&output(&row(
         'P',
         NUMBERS,
         ["work", "vim", title, "node", "/tmp/a\nb", "5,1700,,1,on,,=12@box,", "env -- make"],
         "\n",
     )))
     .unwrap();
-    assert_eq!((look.version.as_str(), look.server_pid, look.clock), ("3.3a", 4211, 1_795_234_813));
-    let [pane] = &look.panes[..] else { panic!("one pane, not {:?}", look.panes) };
+    assert_eq!((listing.version.as_str(), listing.server_pid, listing.clock), ("3.3a", 4211, 1_795_234_813));
+    let [pane] = &listing.panes[..] else { panic!("one pane, not {:?}", listing.panes) };
     assert_eq!((pane.id, pane.pid, pane.session_id, pane.window_id), (PaneId(12), 4300, 1, 3));
     assert_eq!(pane.place.target(), "work:2.0");
     assert_eq!(pane.facts.title, "abc,]52;xd");
@@ -61,8 +61,9 @@ fn marks_that_fleetwatch_would_not_write_are_none() {
 #[test]
 fn a_capture_keeps_its_first_row_even_when_that_is_blank() {
     // The scrollback's last row comes first.
-    let look = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", ""], "\nabove\n\nsecond\n\n"))).unwrap();
-    let screen = look.captures[0].screen.as_ref().unwrap();
+    let listing =
+        read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", ""], "\nabove\n\nsecond\n\n"))).unwrap();
+    let screen = listing.captures[0].screen.as_ref().unwrap();
     assert_eq!(screen.rows()[0].text(), "");
     assert_eq!(screen.rows()[1].text(), "second");
     assert_eq!(screen.rows().len(), 24);
@@ -72,8 +73,8 @@ fn a_capture_keeps_its_first_row_even_when_that_is_blank() {
 fn what_tmux_says_of_a_dead_pane_is_not_its_output() {
     let shown = |dead: &str, alternate: &str, history: &str, rows: &str| {
         let numbers = format!("%12,43,$1,@3,2,0,1,4,17,80,3,0,2,1,{alternate},{dead},3,,,0,{history},0,0,0");
-        let look = read(&output(&row('C', &numbers, [""; 7], &format!("\n{rows}")))).unwrap();
-        let screen = look.captures[0].screen.clone().unwrap();
+        let listing = read(&output(&row('C', &numbers, [""; 7], &format!("\n{rows}")))).unwrap();
+        let screen = listing.captures[0].screen.clone().unwrap();
         screen.rows().iter().map(|row| row.text().to_owned()).collect::<Vec<_>>().join("|")
     };
     let notice = "Pane is dead (status 3, Sat Nov 21 11:48:14 2026)";
@@ -87,8 +88,8 @@ fn what_tmux_says_of_a_dead_pane_is_not_its_output() {
 
 #[test]
 fn a_capture_that_printed_nothing_has_no_screen() {
-    let look = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", ""], "\n"))).unwrap();
-    assert_eq!(look.captures[0].screen, None);
+    let listing = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", ""], "\n"))).unwrap();
+    assert_eq!(listing.captures[0].screen, None);
 }
 
 #[test]
@@ -190,26 +191,26 @@ fn what_is_not_listed_is_as_it_was() {
     assert!(whole.panes[0].facts.bell && whole.panes[1].facts.in_mode);
     known.learn(&whole, Extent::Whole);
     let telling = Extent::Telling(whole.clock - FOLLOWS);
-    let look = |records: &str| Listing::parse_with(&output(records), NONCE, &known, Some(telling)).unwrap();
+    let listing = |records: &str| Listing::parse_with(&output(records), NONCE, &known, Some(telling)).unwrap();
     let mark = format!("{NONCE}M13{NONCE}\nabove\nrow\n");
-    let again = look(&(windows(2) + &row('P', NUMBERS, texts, "\n") + &mark));
+    let again = listing(&(windows(2) + &row('P', NUMBERS, texts, "\n") + &mark));
     assert_eq!((again.is_incomplete, again.panes.len()), (false, 2));
     assert_eq!(again.panes[0], whole.panes[0], "it is told of");
     let calm = PaneFacts { in_mode: false, ..whole.panes[1].facts.clone() };
     assert_eq!(again.panes[1].facts, calm, "it would have been told of if it still were in a mode");
     assert_eq!(again.captures[0].pane, again.panes[1]);
     // A window more, and a pane that is new.
-    assert!(look(&windows(3)).is_incomplete);
-    assert!(look(&(windows(2) + &row('P', &NUMBERS.replace("%12", "%14"), texts, "\n"))).is_incomplete);
+    assert!(listing(&windows(3)).is_incomplete);
+    assert!(listing(&(windows(2) + &row('P', &NUMBERS.replace("%12", "%14"), texts, "\n"))).is_incomplete);
 }
 
 #[test]
 fn a_screen_behind_a_mark_has_the_facts_of_the_listing_in_the_same_call() {
     let rows = row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", ""], "\n");
     let mark = |pane: u32| format!("{NONCE}M{pane}{NONCE}\nabove\nrow\n");
-    let look = read(&output(&(rows + &mark(12) + &mark(13)))).unwrap();
-    let [capture] = &look.captures[..] else { panic!("a pane that is gone was not listed") };
-    assert_eq!(capture.pane, look.panes[0]);
+    let listing = read(&output(&(rows + &mark(12) + &mark(13)))).unwrap();
+    let [capture] = &listing.captures[..] else { panic!("a pane that is gone was not listed") };
+    assert_eq!(capture.pane, listing.panes[0]);
     assert_eq!(capture.screen.as_ref().unwrap().rows()[0].text(), "row");
     for numbers in ["", "x", "12,1"] {
         assert!(read(&output(&format!("{NONCE}M{numbers}{NONCE}\nrow\n"))).is_err(), "{numbers:?}");

@@ -4,7 +4,7 @@
 //! 3.2a to 3.7c). So a row is tested by its whole text and by where that text first occurs. A row with the same text as one
 //! further up cannot be distinguished from it, and is not tested.
 //!
-//! A condition that does not hold is tried again with what the next look shows. No part of it is given up because it failed:
+//! A condition that does not hold is tried again with what the next poll shows. No part of it is given up because it failed:
 //! who draws the screen could make any part fail, and then draw another screen. Only what is known to tick beside what is
 //! meant is left out, and rows that tmux is proven to read in another way than it prints them.
 
@@ -235,18 +235,18 @@ mod tests {
             let cursor = Cursor { column, row: 0, visible: true };
             PaneFacts { command: "a".to_owned(), cursor, ..PaneFacts::default() }
         };
-        let look = |screen: &str, column| Guard::of(&facts(column), &Screen::from_text(screen, 80), 0..2, 2..3);
+        let guard = |screen: &str, column| Guard::of(&facts(column), &Screen::from_text(screen, 80), 0..2, 2..3);
         let texts = |guard: &Guard| guard.rows.iter().map(|(text, _)| text.clone()).collect::<Vec<_>>();
-        let first = look("Do it?\n> 1. Yes\nat 10:01", 3);
+        let first = guard("Do it?\n> 1. Yes\nat 10:01", 3);
         // The same again is no reason to test less, nor is a row that changes and must not.
-        let again = look("Do it?\n> 1. Yes\nat 10:01", 3);
+        let again = guard("Do it?\n> 1. Yes\nat 10:01", 3);
         assert_eq!(again.clone().steadied(&first), again);
-        let moved = look("Do it?\n  1. Yes\nat 10:02", 4).steadied(&first);
+        let moved = guard("Do it?\n  1. Yes\nat 10:02", 4).steadied(&first);
         assert_eq!(texts(&moved), ["Do it?", "  1. Yes"]);
         assert_eq!((moved.place, moved.alternate), (None, Some(false)));
         // What ticked stays out, and a cursor is given up only where rows are left that are tested.
-        assert_eq!(texts(&look("Do it?\n  1. Yes\nat 10:02", 4).steadied(&moved)), ["Do it?", "  1. Yes"]);
-        let bare = look("\n\nat 10:02", 4).steadied(&look("\n\nat 10:01", 3));
+        assert_eq!(texts(&guard("Do it?\n  1. Yes\nat 10:02", 4).steadied(&moved)), ["Do it?", "  1. Yes"]);
+        let bare = guard("\n\nat 10:02", 4).steadied(&guard("\n\nat 10:01", 3));
         assert_eq!((texts(&bare).len(), bare.place), (0, Some((4, 0))));
     }
 

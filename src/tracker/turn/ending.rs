@@ -10,20 +10,20 @@ use crate::time::{Span, Timestamp};
 impl TurnTracker {
     /// Rule 4: an end mark that has not been told yet is told at once.
     pub(super) fn tell_end(&mut self, end: &TurnEnd, result: TurnResult, region: &TurnRegion, now: Timestamp) {
-        let told = self.told_end.as_ref().is_some_and(|(told, prompt)| {
-            told == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())
+        let known = self.known_end.as_ref().is_some_and(|(known, prompt)| {
+            known == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())
         });
         let flight_moved = self.flight().is_some_and(|flight| {
             (flight.begun_anew || flight.baseline.as_ref().is_none_or(|seen| seen.region != *region))
                 && (flight.seen_at().is_some() || flight.is_anchored())
         });
-        if told && !flight_moved {
+        if known && !flight_moved {
             return;
         }
-        if self.is_in_flight() || !self.record_has_told(result, now) {
+        if self.is_in_flight() || !self.record_knows(result, now) {
             self.conclude(result, Some(end.detail.clone()), now, region);
         }
-        self.told_end = Some((end.clone(), region.prompt));
+        self.known_end = Some((end.clone(), region.prompt));
     }
 
     /// A turn that was stopped before its answer: it is gone, and its prompt stands in the live prompt again.
@@ -118,7 +118,7 @@ impl TurnTracker {
             // one by itself), so such a success is never premature.
             let how = Ending { result: TurnResult::Success, detail: None, told_by: Witness::Screen };
             self.turn.on(TurnEvent::Ends { how, at: now, region: &region, premature: !finished }, now);
-            self.told_end = None;
+            self.known_end = None;
         }
     }
 
@@ -134,14 +134,14 @@ impl TurnTracker {
         }
         let region = seen.region.clone();
         self.conclude(TurnResult::Success, answer.map(str::to_owned), now, &region);
-        self.told_end = None;
+        self.known_end = None;
     }
 
     /// The screen tells that the turn is over: how, and what stands there now is what it ended on.
     pub(super) fn conclude(&mut self, result: TurnResult, detail: Option<String>, at: Timestamp, region: &TurnRegion) {
         let how = Ending { result, detail, told_by: Witness::Screen };
         self.turn.on(TurnEvent::Ends { how, at, region, premature: false }, at);
-        // What the first look finds has ended some time before.
+        // What the first poll finds has ended some time before.
         self.turn.saw_end &= !self.coverage.is_after_gap();
     }
 }

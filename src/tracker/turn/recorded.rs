@@ -27,7 +27,7 @@ pub(super) struct RecordedState {
     /// A result that is still to be published.
     due: Option<RecordedResult>,
     /// The time of the last published result, or since when results are news.
-    told_until: Timestamp,
+    known_until: Timestamp,
     /// Since when the record alone says that the agent asks for something.
     asks_alone_since: Option<Timestamp>,
     /// When a dialog was last on the screen.
@@ -37,7 +37,7 @@ pub(super) struct RecordedState {
 impl RecordedState {
     /// One of which results after a time are news.
     pub(super) fn since(now: Timestamp) -> Self {
-        Self { told_until: now, ..Self::default() }
+        Self { known_until: now, ..Self::default() }
     }
 }
 
@@ -46,7 +46,7 @@ impl TurnTracker {
     pub(in crate::tracker) fn recorded(&mut self, reading: &AgentRecordReading) {
         let recorded = &mut self.recorded;
         recorded.turn.clone_from(&reading.turn);
-        let is_news = |result: &&RecordedResult| result.at > recorded.told_until && result.result != TurnResult::None;
+        let is_news = |result: &&RecordedResult| result.at > recorded.known_until && result.result != TurnResult::None;
         recorded.due = reading.result.as_ref().filter(is_news).cloned();
     }
 
@@ -61,9 +61,9 @@ impl TurnTracker {
     }
 
     /// Whether its record reported a moment ago that the turn ended like this.
-    pub(super) fn record_has_told(&self, result: TurnResult, now: Timestamp) -> bool {
-        let told = self.turn.last.at == Some(self.recorded.told_until) && self.turn.last.result == result;
-        told && now.since(self.recorded.told_until) < LAG
+    pub(super) fn record_knows(&self, result: TurnResult, now: Timestamp) -> bool {
+        let is_known = self.turn.last.at == Some(self.recorded.known_until) && self.turn.last.result == result;
+        is_known && now.since(self.recorded.known_until) < LAG
     }
 
     /// Whether its record says that a turn is in flight, and is believed.
@@ -79,7 +79,7 @@ impl TurnTracker {
 
     /// What the agent asks for, where only its record says so.
     pub(in crate::tracker) fn recorded_request(&self, now: Timestamp) -> Option<(UiContext, &str)> {
-        self.second_look().filter(|timer| timer.is_over(now))?;
+        self.second_poll().filter(|timer| timer.is_over(now))?;
         let turn = self.recorded.turn.as_ref()?;
         Some((turn.context.unwrap_or(UiContext::ApprovalPrompt), &turn.word))
     }
@@ -127,7 +127,7 @@ impl TurnTracker {
         let differ = |since| self.coverage.window(TimerName::RecordDiffers, since, DIFFER);
         let end = self.recorded_as(RecordedPhase::Idle).filter(|_| self.work.is_some());
         let due = self.recorded.due.as_ref().map(|result| differ(result.at));
-        let windows = [lag.and_then(|turn| self.rest_is_news(turn)), self.second_look()];
+        let windows = [lag.and_then(|turn| self.rest_is_news(turn)), self.second_poll()];
         windows.into_iter().chain([end.map(|turn| differ(turn.at)), due]).flatten()
     }
 
@@ -143,7 +143,7 @@ impl TurnTracker {
         Some(self.coverage.window(TimerName::RecordDiffers, seen.since.max(turn.at), window))
     }
 
-    fn second_look(&self) -> Option<Timer> {
+    fn second_poll(&self) -> Option<Timer> {
         let since = self.recorded.asks_alone_since?;
         let dialog = self.recorded.dialog_at.filter(|at| *at + AFTER_DIALOG > since + SECOND_LOOK);
         let (since, window) = dialog.map_or((since, SECOND_LOOK), |at| (at, AFTER_DIALOG));
@@ -188,16 +188,16 @@ impl TurnTracker {
         }
         let (region, at) = (seen.region.clone(), due.at.min(now));
         let RecordedResult { result, detail, .. } = due.clone();
-        (self.recorded.told_until, self.recorded.due) = (due.at, None);
+        (self.recorded.known_until, self.recorded.due) = (due.at, None);
         // A quick turn may have been over when its prompt was first seen.
         let is_its = |flight: &Flight| flight.armed_at <= if flight.is_anchored() { at } else { at + DIFFER };
         let last = &mut self.turn.last;
         match self.turn.state.flight() {
             Some(flight) if !is_its(flight) => {}
-            None if last.at.is_some_and(|told| told + LAG >= at) => {
+            None if last.at.is_some_and(|is_known| is_known + LAG >= at) => {
                 // The screen told it before; what it said of how it ended was less than the agent's own word.
                 let detail = detail.or_else(|| last.detail.take().filter(|_| result == last.result));
-                self.turn.screen_told = Some(last.result).filter(|_| last.told_by == Witness::Screen);
+                self.turn.screen_result = Some(last.result).filter(|_| last.told_by == Witness::Screen);
                 (last.result, last.detail, last.told_by) = (result, detail, Witness::Record);
                 if let Rest::Ended { retractable, .. } = self.turn.state.rest_mut() {
                     *retractable = None;
@@ -207,7 +207,7 @@ impl TurnTracker {
                 let how = Ending { result, detail, told_by: Witness::Record };
                 self.turn.on(TurnEvent::Ends { how, at, region: &region, premature: false }, at);
                 self.turn.saw_end = true;
-                self.told_end = self.seen.as_ref().and_then(LastScreen::told_end);
+                self.known_end = self.seen.as_ref().and_then(LastScreen::known_end);
                 self.set_work_aside();
             }
         }

@@ -40,7 +40,7 @@ impl LastScreen {
     }
 
     /// The end mark on it that is published at once, and the prompt above it.
-    pub(super) fn told_end(&self) -> Option<(TurnEnd, Option<u64>)> {
+    pub(super) fn known_end(&self) -> Option<(TurnEnd, Option<u64>)> {
         let end = self.end.as_ref().filter(|end| immediate_result(end.mark).is_some())?;
         Some((end.clone(), self.region.prompt))
     }

@@ -128,7 +128,7 @@ pub(super) enum TurnEvent<'a> {
     Moves { reading: &'a Classification },
     /// The agent's record says that a turn that began at that time is in flight.
     RecordGoesOn { began: Timestamp, seen: Option<&'a LastScreen> },
-    /// The turn began between two looks: its prompt and its answer are there to see.
+    /// The turn began between two polls: its prompt and its answer are there to see.
     AnswerSeen,
     /// The work is over and has left this surface (rule 3).
     Rests { region: &'a TurnRegion },
@@ -167,7 +167,7 @@ pub(super) struct TurnMachine {
     /// Whether its end was seen, rather than found after a gap.
     pub(super) saw_end: bool,
     /// What its screen was taken for where its record told how it ended.
-    pub(super) screen_told: Option<TurnResult>,
+    pub(super) screen_result: Option<TurnResult>,
     /// What it ended on, or what the first screen at rest showed.
     pub(super) ended_region: Option<TurnRegion>,
     pub(super) anchor: Option<Anchor>,
@@ -179,7 +179,7 @@ impl TurnMachine {
         state: TurnState::AtRest(Rest::Idle),
         last: LastTurn::NONE,
         saw_end: true,
-        screen_told: None,
+        screen_result: None,
         ended_region: None,
         anchor: None,
     };
@@ -188,15 +188,15 @@ impl TurnMachine {
     pub(super) fn on(&mut self, event: TurnEvent<'_>, now: Timestamp) -> Option<&'static str> {
         use TurnState::{AtRest, InFlight};
         let mut note = None;
-        let is_told_late = matches!(event, TurnEvent::Sent { at, .. } if self.has_begun_since(at));
+        let is_reported_late = matches!(event, TurnEvent::Sent { at, .. } if self.has_begun_since(at));
         let state = std::mem::replace(&mut self.state, AtRest(Rest::Idle));
         self.state = match (state, event) {
             (mut state, TurnEvent::Sent { at, since, taken, seen, region }) => {
                 self.anchor = Some(Anchor { armed_at: at, lost: None });
-                note = is_told_late.then_some("its prompt was sent through fleetwatch");
+                note = is_reported_late.then_some("its prompt was sent through fleetwatch");
                 match &mut state {
-                    AtRest(_) if is_told_late => self.last.source = TurnSource::ExplicitInput,
-                    InFlight(flight) if is_told_late => {
+                    AtRest(_) if is_reported_late => self.last.source = TurnSource::ExplicitInput,
+                    InFlight(flight) if is_reported_late => {
                         (flight.source, flight.before) = (TurnSource::ExplicitInput, Rest::Idle);
                         if let Some(Retraction::Done(Retractable { other, .. })) = flight.retraction.take() {
                             // It was a new turn that began, and not the last one that went on.
@@ -249,7 +249,7 @@ impl TurnMachine {
                 let Ending { result, detail, told_by } = how;
                 let (began, waited) = (flight.and_then(Flight::began), flight.and_then(|flight| flight.waited(at)));
                 let last = LastTurn { result, source, began, at: Some(at), waited, detail, told_by };
-                self.screen_told = None;
+                self.screen_result = None;
                 let other = std::mem::replace(&mut self.last, last);
                 self.saw_end = flight.is_none_or(|flight| !flight.is_unwatched);
                 self.ended_region = Some(region.clone());

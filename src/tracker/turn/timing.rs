@@ -31,7 +31,7 @@ impl TurnTracker {
     }
 
     /// Rule 2: a submitted prompt that comes into view with nothing under it arms a turn, like an input that waits for its
-    /// reaction. One that was there at the first look, or that is taken back, arms none.
+    /// reaction. One that was there at the first poll, or that is taken back, arms none.
     pub(super) fn note_submitted_prompt(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
         let reading = sighting.reading;
         let region = &reading.turn;

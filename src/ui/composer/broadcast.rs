@@ -97,7 +97,7 @@ const WHEN_READY: (Status, &str) = (Status::Working, "when ready");
 const NOT: (Status, &str) = (Status::Failed, "not");
 
 impl Gets {
-    const fn told(self) -> (Status, &'static str) {
+    const fn in_words(self) -> (Status, &'static str) {
         match self {
             Gets::Now => NOW,
             Gets::WhenReady(_) => WHEN_READY,
@@ -153,7 +153,7 @@ pub fn draw_preview(
 /// Who would get it now, later and not at all, in a line each.
 fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View<'_>) -> Vec<StyledLine> {
     let line = |(status, word)| {
-        let of_it = |key: &&TerminalKey| gets(view, key, When::Now).told() == (status, word);
+        let of_it = |key: &&TerminalKey| gets(view, key, When::Now).in_words() == (status, word);
         let names: Vec<String> = keys.iter().filter(of_it).map(|key| name(view, key)).collect();
         if names.is_empty() {
             return None;
@@ -171,7 +171,7 @@ fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, when: When, view: &Vie
     let line = |key: &TerminalKey| {
         let name = name(view, key);
         let gets = gets(view, key, when);
-        let ((status, word), why) = (gets.told(), gets.hindrance());
+        let ((status, word), why) = (gets.in_words(), gets.hindrance());
         let taken =
             find(view, key).and_then(|terminal| terminal.input.taken(text)).filter(|_| status != Status::Failed);
         let why = taken.into_iter().chain(why.map(|why| why.to_string())).collect::<Vec<_>>().join(", ");

@@ -26,7 +26,7 @@ const LATER: Span = Span::from_secs(5);
 /// The difference that is read.
 #[derive(Clone, Debug, Default)]
 pub struct DiffView {
-    told: Option<Result<WorkingTreeDiff, GitTrouble>>,
+    result: Option<Result<WorkingTreeDiff, GitTrouble>>,
     asked: Option<AskedDiff>,
     is_under_way: bool,
     pub reader: SearchableText,
@@ -48,21 +48,21 @@ impl DiffView {
             (Some(asked), Some(screen)) => Arc::ptr_eq(asked, screen),
             (asked, screen) => asked.is_none() == screen.is_none(),
         };
-        let has_failed = matches!(self.told, Some(Err(_)));
+        let has_failed = matches!(self.result, Some(Err(_)));
         !self.is_under_way
             && ((asked.git.as_ref() != git && age >= FACTS) || ((!is_same_screen || has_failed) && age >= LATER))
     }
 
     /// Takes in what was read.
-    pub fn set(&mut self, told: Result<WorkingTreeDiff, GitTrouble>) {
+    pub fn set(&mut self, result: Result<WorkingTreeDiff, GitTrouble>) {
         self.is_under_way = false;
-        let lines = told.iter().flat_map(|diff| &diff.lines);
+        let lines = result.iter().flat_map(|diff| &diff.lines);
         self.reader.set_texts(lines.map(|line| line.text.clone()).collect());
-        self.told = Some(told);
+        self.result = Some(result);
     }
 
     fn difference(&self) -> Option<&WorkingTreeDiff> {
-        self.told.as_ref()?.as_ref().ok()
+        self.result.as_ref()?.as_ref().ok()
     }
 
     /// Goes to the next file, or to the one before.
@@ -91,7 +91,7 @@ impl DiffView {
     /// Draws it, or says why there is none.
     pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, is_here: bool) {
         let area = self.reader.draw_typing(canvas, buffer, area);
-        let why = match &self.told {
+        let why = match &self.result {
             None if is_here => "reading …".to_owned(),
             None => "nothing was read while it was there".to_owned(),
             Some(Err(trouble)) => trouble.to_string(),

@@ -205,8 +205,8 @@ fn appearance<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
         Holder::Unknown => (Status::Unknown, "…"),
         Holder::Unwatched => return (if canvas.ascii { " " } else { "╌" }, canvas.theme.parts.rule),
     };
-    let look = canvas.theme.appearance(status);
-    (if canvas.ascii { &look.ascii } else { glyph }, look.style)
+    let appearance = canvas.theme.appearance(status);
+    (if canvas.ascii { &appearance.ascii } else { glyph }, appearance.style)
 }
 
 const fn word(holder: Holder, is_task: bool) -> &'static str {

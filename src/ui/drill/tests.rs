@@ -24,7 +24,7 @@ fn key() -> TerminalKey {
     TerminalKey { server: ServerId::default(), pane: PaneId(7), pid: 4711, instance: Default::default() }
 }
 
-fn look(windows: Vec<TaskSnapshot>) -> TaskPoll {
+fn poll(windows: Vec<TaskSnapshot>) -> TaskPoll {
     let session = SessionSnapshot { id: SessionId(1), name: "jobs".into(), windows };
     TaskPoll { sessions: vec![session], ..TaskPoll::default() }
 }
@@ -56,9 +56,9 @@ fn build(exit_code: Option<i32>, lines: &[&str]) -> TaskSnapshot {
 /// A build that began a minute ago and failed ten seconds ago.
 fn failed() -> (TaskTracker, VecDeque<TaskEvent>) {
     let mut watch = TaskTracker::default();
-    watch.take(look(Vec::new()), ago(90));
-    let mut events = watch.take(look(vec![build(None, &["cc -o shop main.c"])]), ago(60));
-    events.extend(watch.take(look(vec![build(Some(2), &["cc -o shop main.c", "main.c:3: error: no"])]), ago(10)));
+    watch.take(poll(Vec::new()), ago(90));
+    let mut events = watch.take(poll(vec![build(None, &["cc -o shop main.c"])]), ago(60));
+    events.extend(watch.take(poll(vec![build(Some(2), &["cc -o shop main.c", "main.c:3: error: no"])]), ago(10)));
     (watch, events.into())
 }
 

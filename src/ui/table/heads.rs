@@ -38,7 +38,7 @@ impl HeadLayout {
             digits: widest(&|head| head.terminals.to_string()),
             marked: widest(&|head| marked_words(head).unwrap_or_default()),
             counts: [0; Status::GROUPS.len()],
-            numbers: Status::GROUPS.map(|status| widest(&|head| head.told(status).to_string())),
+            numbers: Status::GROUPS.map(|status| widest(&|head| head.count_of(status).to_string())),
             has_words: true,
         };
         for has_words in [true, false] {
@@ -63,7 +63,7 @@ impl HeadLayout {
 
     /// How many of a group there are of a status, as it is drawn.
     fn count(&self, canvas: &Canvas<'_>, head: &Head, status: Status) -> Option<String> {
-        let (number, digits) = (head.told(status), self.numbers[status.place()]);
+        let (number, digits) = (head.count_of(status), self.numbers[status.place()]);
         let word = if self.has_words { format!(" {}", status.group_word(number)) } else { String::new() };
         (number > 0).then(|| format!("{} {number:>digits$}{word}", canvas.glyph(status)))
     }
@@ -90,7 +90,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, layout: &HeadL
     }
     for (status, cells) in Status::GROUPS.into_iter().zip(layout.counts).filter(|(_, cells)| *cells > 0) {
         let count = layout.count(canvas, head, status).unwrap_or_default();
-        let look = canvas.theme.appearance(status);
-        pen.field("", GAP, base).field(&count, cells, base.patch(look.style));
+        let appearance = canvas.theme.appearance(status);
+        pen.field("", GAP, base).field(&count, cells, base.patch(appearance.style));
     }
 }

@@ -152,11 +152,11 @@ fn the_colours_of_the_colour_blind_theme_are_told_apart_by_everybody() {
     assert!(red_and_green(&BLIND[2].1) < red_and_green(&BLIND[0].1) / 2.0, "the simulation takes red from green");
     let theme = Theme::shipped("colour-blind").expect("a shipped theme");
     // The statuses that share a colour mean the same kind of thing, and their glyphs differ.
-    let told = [Status::Approval, Status::Failed, Status::Finished, Status::Working, Status::Ready, Status::Gone];
+    let reported = [Status::Approval, Status::Failed, Status::Finished, Status::Working, Status::Ready, Status::Gone];
     let color = |status| theme.style(status).fg.and_then(rgb_of).expect("a colour of its own");
     for (name, by) in &BLIND {
-        for (nth, &a) in told.iter().enumerate() {
-            for &b in &told[nth + 1..] {
+        for (nth, &a) in reported.iter().enumerate() {
+            for &b in &reported[nth + 1..] {
                 let distance = apart(color(a), color(b), by);
                 assert!(distance >= 20.0, "{name}: {a:?} and {b:?} are {distance:.1} apart");
             }

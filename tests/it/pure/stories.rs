@@ -1,7 +1,7 @@
 //! Stories of the tracking contract, one a file: what happens in a terminal, and what is told of it then.
 //!
 //! A story is a world that changes: a screen, a program, a pane, tmux. It is watched the way that live panes are: at
-//! every step and at every poll the fleet looks at it, and between the looks the fleet's own timers run. Most stories
+//! every step and at every poll the fleet looks at it, and between the polls the fleet's own timers run. Most stories
 //! play with an agent that does not exist (`support/scout.toml`), whose cues are one short row each; some show screens
 //! of real recordings. `stories/README.md` describes the format.
 
@@ -187,11 +187,11 @@ struct World {
     runs: String,
     pane: PaneWord,
     probe: ProbeWord,
-    /// Whether anything was printed since the last look.
+    /// Whether anything was printed since the last poll.
     printed: bool,
     /// When something was printed last.
     printed_at: Timestamp,
-    /// What the agent's log and its status file say, and whether either has changed since the last look.
+    /// What the agent's log and its status file say, and whether either has changed since the last poll.
     records: [AgentRecordReader; 2],
     recorded: bool,
 }
@@ -276,7 +276,7 @@ impl<'a> Telling<'a> {
             self.handle(Input::Seen { key: self.key.clone() });
         }
         if !step.unwatched {
-            self.look();
+            self.poll();
         }
         self.check(step)
     }
@@ -295,7 +295,7 @@ impl<'a> Telling<'a> {
                 return Err(format!("the rule {rule} {is} among the evidence {rules:?}"));
             }
         }
-        let timers: Vec<String> = self.fleet.timers(&self.key).iter().map(told).collect();
+        let timers: Vec<String> = self.fleet.timers(&self.key).iter().map(reported).collect();
         if let Some(wanted) = step.timers.as_ref().filter(|wanted| **wanted != timers) {
             return Err(format!("timers: {timers:#?}\nwanted: {wanted:#?}"));
         }
@@ -377,7 +377,7 @@ impl<'a> Telling<'a> {
                 }
                 (_, poll) => {
                     self.now = poll.unwrap_or(until);
-                    self.look();
+                    self.poll();
                 }
             }
         }
@@ -385,7 +385,7 @@ impl<'a> Telling<'a> {
     }
 
     /// One look at the world.
-    fn look(&mut self) {
+    fn poll(&mut self) {
         let every = seconds(self.story.poll);
         self.next_poll = (every > Span::ZERO)
             .then(|| Span::from_millis((self.now.as_millis() / every.as_millis() + 1) * every.as_millis()));
@@ -565,7 +565,7 @@ fn seconds(s: f64) -> Span {
 }
 
 /// A timer in the story's seconds.
-fn told(timer: &Timer) -> String {
+fn reported(timer: &Timer) -> String {
     let seconds = |at: Timestamp| at.since(BEGINNING).as_secs();
     format!("{} {} to {}", timer.name, seconds(timer.since), seconds(timer.until))
 }

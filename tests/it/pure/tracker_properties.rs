@@ -67,12 +67,12 @@ enum Happening {
     /// The timer that the tracker asked for, while nobody looks.
     Timer,
     /// A look at that time, which finds nothing new.
-    TimelyLook,
+    TimelyPoll,
 }
 
 impl Happening {
     /// Whether somebody looks, and does not fail.
-    fn is_look(&self) -> bool {
+    fn is_poll(&self) -> bool {
         !matches!(self, Happening::Failed | Happening::Submitted { .. } | Happening::Seen | Happening::Timer)
     }
 }
@@ -113,7 +113,7 @@ fn happenings() -> impl Strategy<Value = Vec<(u64, Happening)>> {
             .prop_map(|(picture, resized)| Happening::Screen { picture, resized }),
         3 => Just(Happening::Unchanged),
         2 => Just(Happening::Timer),
-        4 => Just(Happening::TimelyLook),
+        4 => Just(Happening::TimelyPoll),
         1 => prop_oneof![Just(0), 1..5000_u64].prop_map(|ago| Happening::Submitted { ago }),
         1 => Just(Happening::Failed),
         1 => prop_oneof![
@@ -235,7 +235,7 @@ impl Watch {
                 at = self.tracker.next_timeout().unwrap_or(at);
                 self.tracker.handle(Observation::Nothing, at)
             }
-            Happening::TimelyLook => {
+            Happening::TimelyPoll => {
                 at = self.tracker.next_timeout().unwrap_or(at);
                 self.tracker.handle(Observation::Unchanged, at)
             }
@@ -243,7 +243,7 @@ impl Watch {
         self.now = at;
         let state = self.tracker.state(terminal(), at);
         self.check(&state, transition.as_ref())?;
-        if happening.is_look() {
+        if happening.is_poll() {
             self.looked_at = at;
         }
         // A prompt that was submitted in the terminal itself arms a turn as well as one that was sent.
@@ -278,7 +278,7 @@ impl Watch {
         let (goes_on, armed) = (before.waits() && state.waits(), state.lifecycle_authority.completion_monitoring_armed);
         if let Some((waited, was)) = state.turn.waited.zip(before.turn.waited).filter(|_| goes_on && armed) {
             let passed = self.now.since(before.turn.now());
-            // After a gap it may be another turn that waits; what came since the last look does not end the gap. It is
+            // After a gap it may be another turn that waits; what came since the last poll does not end the gap. It is
             // another as well where a success was given back.
             let is_anew = state.lifecycle_authority.anchor_armed_at != before.lifecycle_authority.anchor_armed_at
                 || state.last_turn != before.last_turn
@@ -295,12 +295,12 @@ impl Watch {
             prop_assert_ne!(state.turn.phase, Phase::Active);
         }
         // What differs between two states is in a transition.
-        let told = transition.is_some_and(|t| !t.changed.is_empty());
+        let reported = transition.is_some_and(|t| !t.changed.is_empty());
         let differs = state.surface != before.surface
             || state.turn.phase != before.turn.phase
             || state.diagnostics != before.diagnostics
             || state.last_turn.result != before.last_turn.result;
-        prop_assert_eq!(differs && !told, false, "a change without a transition");
+        prop_assert_eq!(differs && !reported, false, "a change without a transition");
         Ok(())
     }
 
@@ -452,19 +452,19 @@ proptest! {
         prop_assert!(after.turn.since >= before.turn.since && after.turn.elapsed_seconds >= 0.0);
     }
 
-    /// While nobody looks nothing comes of time alone, nor of the first look after it.
+    /// While nobody looks nothing comes of time alone, nor of the first poll after it.
     #[test]
     fn gaps_make_nothing(version in 0..VERSIONS, story in happenings(), gap in 100_000..1_000_000_u64) {
         let mut watch = Watch::new(version);
         for (gap, happening) in &story {
             watch.happens(*gap, happening)?;
         }
-        // What was sent since the last look, the next one judges, whenever it comes.
-        let mut unlooked = story.iter().rev().take_while(|(_, happening)| !happening.is_look());
+        // What was sent since the last poll, the next one judges, whenever it comes.
+        let mut unlooked = story.iter().rev().take_while(|(_, happening)| !happening.is_poll());
         if unlooked.any(|(_, happening)| matches!(happening, Happening::Submitted { .. })) {
             watch.happens(0, &Happening::Unchanged)?;
         }
-        // For a moment what the last look showed still holds.
+        // For a moment what the last poll showed still holds.
         let said = |state: &State| (state.turn.phase, state.surface, state.last_turn.clone(), state.attention);
         let begin = watch.now + Span::from_secs(1);
         let pass_time = |tracker: &mut Tracker, until: Timestamp| {
@@ -488,7 +488,7 @@ proptest! {
 
     /// Looking more often at a screen that does not change tells nothing else.
     #[test]
-    fn idle_looks_change_nothing_but_the_delay(version in 0..VERSIONS, story in happenings()) {
+    fn idle_polls_change_nothing_but_the_delay(version in 0..VERSIONS, story in happenings()) {
         let mut watch = Watch::new(version);
         for (gap, happening) in &story {
             watch.happens(*gap, happening)?;

@@ -1638,15 +1638,17 @@ fn every_theme_at_every_depth_can_be_read() {
                 let options = UiOptions { theme: shipped, depth, ascii, ..UiOptions::default() };
                 for (name, buffer) in frames(&options) {
                     for cell in &buffer.content {
-                        let told = || format!("{theme} {depth:?} {name}: {cell:?}");
+                        let reported = || format!("{theme} {depth:?} {name}: {cell:?}");
                         let written = cell.symbol() != " " && cell.fg != Color::Reset;
-                        assert!(!written || cell.fg != cell.bg, "{}", told());
-                        assert!(!ascii || cell.symbol().is_ascii(), "{}", told());
+                        assert!(!written || cell.fg != cell.bg, "{}", reported());
+                        assert!(!ascii || cell.symbol().is_ascii(), "{}", reported());
                         let is_fine = |color| matches!(color, Color::Rgb(..) | Color::Indexed(16..));
                         match depth {
-                            Depth::None => assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset), "{}", told()),
-                            Depth::Sixteen => assert!(!is_fine(cell.fg) && !is_fine(cell.bg), "{}", told()),
-                            Depth::Indexed => assert!(!matches!(cell.fg, Color::Rgb(..)), "{}", told()),
+                            Depth::None => {
+                                assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset), "{}", reported())
+                            }
+                            Depth::Sixteen => assert!(!is_fine(cell.fg) && !is_fine(cell.bg), "{}", reported()),
+                            Depth::Indexed => assert!(!matches!(cell.fg, Color::Rgb(..)), "{}", reported()),
                             Depth::True => {}
                         }
                     }
@@ -2114,11 +2116,11 @@ fn what_cannot_be_done_from_afar_is_not_offered() {
 #[test]
 fn a_layout_is_called_what_it_is_where_it_is() {
     let fleet = SampleFleet::usual();
-    for (width, told) in [(80, "screen below it (beside it from 100 columns on)"), (100, "tall screen beside it")] {
+    for (width, reported) in [(80, "screen below it (beside it from 100 columns on)"), (100, "tall screen beside it")] {
         let mut ui = dashboard();
         frame(&mut ui, &fleet, width, 24);
         press(&mut ui, &fleet, &chars("v"));
         let shown = text(&mut ui, &fleet, width, 24);
-        assert!(shown.contains(told), "{shown}");
+        assert!(shown.contains(reported), "{shown}");
     }
 }

@@ -41,7 +41,7 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
     let new = || Fleet::new(Settings::default(), Arc::clone(&profiles));
     let server = ServerId::default();
     let key = TerminalKey { server: server.clone(), pane: PaneId(0), pid: 1, instance: Default::default() };
-    let mut looks = 0;
+    let mut polls = 0;
     for name in archive.names().step_by(3) {
         let recording = archive.recording(name).unwrap();
         let header = &recording.header;
@@ -78,14 +78,14 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
                 let outcome = PollResult::Listed(vec![report.clone()]);
                 Input::Server(ServerReport::new(server.clone(), at, outcome))
             };
-            let told = take(&mut fleet, input(), at);
+            let reported = take(&mut fleet, input(), at);
             if let Some(replica) = &mut replica {
-                assert_eq!(take(replica, input(), at), told, "{name} at {index}");
+                assert_eq!(take(replica, input(), at), reported, "{name} at {index}");
                 assert_eq!(replica.state(&key, at), fleet.state(&key, at), "{name} at {index}");
                 assert_eq!(replica.poll_timeout(), fleet.poll_timeout(), "{name} at {index}");
                 let (there, here) = (replica.terminal(&key).unwrap(), fleet.terminal(&key).unwrap());
                 assert_eq!((&there.transitions, &there.dialog), (&here.transitions, &here.dialog), "{name} at {index}");
-                looks += 1;
+                polls += 1;
             }
             if index % 7 == 3 {
                 let json = serde_json::to_string(&fleet.checkpoint(&server)).unwrap();
@@ -96,7 +96,7 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
             }
         }
     }
-    assert!(looks > 1000, "{looks}");
+    assert!(polls > 1000, "{polls}");
 }
 
 /// A fleet that gets nothing but checkpoints, as a process that is stopped again and again, tells each transition with the
@@ -121,7 +121,7 @@ fn what_was_missed_is_told_with_the_state_of_its_time() {
         let recording = archive.recording(name).unwrap();
         let header = &recording.header;
         let (mut fleet, mut late) = (new(), new());
-        let (mut seen, mut told) = (Vec::new(), Vec::new());
+        let (mut seen, mut reported) = (Vec::new(), Vec::new());
         for (index, frame) in Player::new(&recording).enumerate() {
             let at = recording.began() + frame.at;
             let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
@@ -147,11 +147,11 @@ fn what_was_missed_is_told_with_the_state_of_its_time() {
                 let now = late.state(&key, at).unwrap();
                 let news = changes(&mut late);
                 superseded += news.iter().filter(|(_, state)| state.turn.phase != now.turn.phase).count();
-                told.extend(news);
+                reported.extend(news);
             }
         }
-        missed += told.len();
-        assert!(told.iter().all(|it| seen.contains(it)), "{name}");
+        missed += reported.len();
+        assert!(reported.iter().all(|it| seen.contains(it)), "{name}");
     }
     assert!(missed > 100 && superseded > 10, "{missed}, {superseded}");
 }

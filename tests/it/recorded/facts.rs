@@ -49,20 +49,20 @@ fn screens_tell_the_same_facts_in_every_recording_of_a_version() {
         let (tool, version) = folder.rsplit_once('-').unwrap();
         let profile = library.select(tool, Some(version), false).unwrap().profile;
         let recording = archive.recording(name).unwrap();
-        let mut told = false;
+        let mut reported = false;
         for frame in Player::new(&recording).step_by(3) {
             for (fact, value) in profile.read(&frame.screen, &frame.facts).facts {
                 // Prompts are another thing in each recording.
                 if fact == FactName::LastPrompt {
                     continue;
                 }
-                told = true;
+                reported = true;
                 let value = value.to_string();
                 let value = if value.bytes().all(|b| b.is_ascii_digit()) { "*".to_owned() } else { value };
                 found.entry(folder).or_default().insert(format!("{fact}={value}"));
             }
         }
-        (recordings, telling) = (recordings + 1, telling + usize::from(told));
+        (recordings, telling) = (recordings + 1, telling + usize::from(reported));
     }
     assert!(telling * 10 > recordings * 9, "{telling} of {recordings} recordings tell something");
     let wanted: BTreeMap<&str, BTreeSet<String>> =

@@ -55,7 +55,7 @@ fn every_recording_is_read_played_and_labelled() {
 fn every_recorded_dialog_can_be_answered() {
     let archive = archive().expect("the archive can be read");
     let profiles = ProfileSet::builtin();
-    let mut told = String::new();
+    let mut reported = String::new();
     let mut dialogs = 0;
     let mut of_keys_alone = BTreeSet::new();
     for name in archive.names() {
@@ -79,7 +79,7 @@ fn every_recorded_dialog_can_be_answered() {
             let is_unmarked =
                 dialog.manner == Manner::Letters || (name.starts_with("kilo-") && name.ends_with("/question"));
             assert!(dialog.marked.is_some() || is_unmarked, "{name}: {dialog:#?}");
-            told += &format!("{name}: {:?}\n", dialog.manner);
+            reported += &format!("{name}: {:?}\n", dialog.manner);
             for (place, option) in dialog.options.iter().enumerate() {
                 let name =
                     if dialog.marked == Some(place) { format!("({})", option.name) } else { option.name.clone() };
@@ -89,7 +89,8 @@ fn every_recorded_dialog_can_be_answered() {
                     Some(Verdict::No) => "  (no)",
                     None => "",
                 };
-                told += &format!("  {name:>3} {}{detail} → {}{says}\n", option.label, in_words(&dialog.presses(place)));
+                reported +=
+                    &format!("  {name:>3} {}{detail} → {}{says}\n", option.label, in_words(&dialog.presses(place)));
             }
             last = Some(dialog);
         }
@@ -104,7 +105,7 @@ fn every_recorded_dialog_can_be_answered() {
     assert_eq!(of_keys_alone, expected);
     assert!(dialogs > 40, "{dialogs} dialogs were found");
     insta::with_settings!({prepend_module_to_snapshot => false}, {
-        insta::assert_snapshot!("dialogs", told);
+        insta::assert_snapshot!("dialogs", reported);
     });
 }
 

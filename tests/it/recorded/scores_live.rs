@@ -1,4 +1,4 @@
-//! Scores under the conditions of live watching: two looks a second, and versions that nobody has recorded yet.
+//! Scores under the conditions of live watching: two polls a second, and versions that nobody has recorded yet.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn every(ms: u64) -> ReplayOptions {
 
 /// At the default tick the published phase follows soon, and phase and dialogs stay right.
 #[test]
-fn two_looks_a_second_are_enough() {
+fn two_polls_a_second_are_enough() {
     let scored = scored(&every(500));
     let mut delays: Vec<u64> = scored
         .iter()
@@ -62,9 +62,9 @@ fn two_looks_a_second_are_enough() {
 
 /// The milliseconds in which an agent worked, and those of them in which it was called ready.
 fn work_and_ready<'a>(scored: impl IntoIterator<Item = &'a (String, Score)>) -> (u64, u64) {
-    scored.into_iter().flat_map(|(_, score)| &score.phases).fold((0, 0), |(work, ready), ((truth, told), ms)| {
+    scored.into_iter().flat_map(|(_, score)| &score.phases).fold((0, 0), |(work, ready), ((truth, reported), ms)| {
         let works = *truth == "active";
-        (work + if works { *ms } else { 0 }, ready + if works && *told == "ready" { *ms } else { 0 })
+        (work + if works { *ms } else { 0 }, ready + if works && *reported == "ready" { *ms } else { 0 })
     })
 }
 
@@ -109,7 +109,7 @@ fn work_in_an_unknown_shape_is_not_ready() {
 /// is unknown, and no recorded dialog is called ready.
 #[test]
 fn an_unknown_version_makes_no_dialog_ready() {
-    /// A dialog that opens between two looks is called by what was there before, for one look.
+    /// A dialog that opens between two polls is called by what was there before, for one poll.
     const ONE_LOOK_AND_MORE: u64 = 500;
     for version in [VersionSource::Withheld, VersionSource::Given("999.0.0".to_owned())] {
         let mut seen = 0;

@@ -16,11 +16,11 @@ const DRAWN: &[char] = &['│', '┃', '╭', '╰', '●', '⎿', '⏺', '✻',
 fn a_row_says_what_an_agent_asks_does_or_has_done() {
     let archive = Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap();
     let profiles = Arc::new(ProfileSet::builtin());
-    let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut reported: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut working, mut with_prompt) = (0, 0);
     for name in archive.names() {
         let recording = archive.recording(name).expect("a recording can be read");
-        let lines = told.entry(name.split('/').next().unwrap_or(name).to_owned()).or_default();
+        let lines = reported.entry(name.split('/').next().unwrap_or(name).to_owned()).or_default();
         replay(&recording, Arc::clone(&profiles), &ReplayOptions::default(), |_, state| {
             let (status, what) = (Status::of(state), what_of_agent(state, None));
             if status == Status::Working {
@@ -34,11 +34,12 @@ fn a_row_says_what_an_agent_asks_does_or_has_done() {
             }
         });
     }
-    let drawn: Vec<&String> = told.values().flatten().filter(|line| line.contains(DRAWN)).collect();
+    let drawn: Vec<&String> = reported.values().flatten().filter(|line| line.contains(DRAWN)).collect();
     assert!(drawn.is_empty(), "{drawn:#?}");
     assert!(with_prompt * 10 > working * 8, "{with_prompt} of {working} working rows name their prompt");
-    let told: String = told.iter().map(|(agent, lines)| format!("{agent}\n  {}\n", lines.join("\n  "))).collect();
+    let reported: String =
+        reported.iter().map(|(agent, lines)| format!("{agent}\n  {}\n", lines.join("\n  "))).collect();
     insta::with_settings!({prepend_module_to_snapshot => false}, {
-        insta::assert_snapshot!("whats", told);
+        insta::assert_snapshot!("whats", reported);
     });
 }

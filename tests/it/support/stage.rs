@@ -1,4 +1,4 @@
-//! A real agent in a tmux server of its own, a model server that it asks, and fleetwatch that looks on.
+//! A real agent in a tmux server of its own, a model server that it asks, and fleetwatch that polls on.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -212,7 +212,7 @@ impl Stage {
 
     /// Sends a prompt through fleetwatch, and fails the test when it says that the agent did not take it.
     pub fn send(&self, prompt: &str) {
-        // Between two looks an agent may still redraw its last turn; then a plain send would be refused.
+        // Between two polls an agent may still redraw its last turn; then a plain send would be refused.
         let output = self.fleetwatch(&["send", "--when-ready", "--timeout", "20", "main", prompt]);
         let listed = self.listed();
         assert!(

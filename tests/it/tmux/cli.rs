@@ -259,14 +259,14 @@ fn all_faults_of_all_files_are_told_at_once() {
 
     let ran = run(&["--config", config.to_str().unwrap(), "config", "check"]);
     assert_eq!((ran.code, ran.out), (Some(2), format!("{}: right\n", themes.join("right.toml").display())));
-    let told: Vec<&str> = ran.errors.lines().filter(|line| line.starts_with("error: ")).collect();
+    let reported: Vec<&str> = ran.errors.lines().filter(|line| line.starts_with("error: ")).collect();
     let places = [(&config, "2:1:"), (&config, "3:11:"), (&config, "6:10:"), (&keymap, "2:21:"), (&keymap, "3:10:")];
     for (index, (path, place)) in places.iter().enumerate() {
-        assert!(told[index].starts_with(&format!("error: {}:{place} ", path.display())), "{index}: {}", ran.errors);
+        assert!(reported[index].starts_with(&format!("error: {}:{place} ", path.display())), "{index}: {}", ran.errors);
     }
-    assert!(told[5].starts_with(&format!("error: {}:", theme.display())), "{}", ran.errors);
-    assert!(told[6].starts_with(&format!("error: {}:2:", profile.display())), "{}", ran.errors);
-    assert_eq!(ran.errors.lines().filter(|line| line.starts_with("hint: ")).count(), told.len(), "{}", ran.errors);
+    assert!(reported[5].starts_with(&format!("error: {}:", theme.display())), "{}", ran.errors);
+    assert!(reported[6].starts_with(&format!("error: {}:2:", profile.display())), "{}", ran.errors);
+    assert_eq!(ran.errors.lines().filter(|line| line.starts_with("hint: ")).count(), reported.len(), "{}", ran.errors);
     // A directory that cannot be read is no directory without profiles.
     std::fs::remove_dir_all(&profiles).unwrap();
     std::fs::write(&profiles, "").unwrap();
@@ -578,7 +578,7 @@ fn the_demo_is_listed_explained_and_answered() {
     assert!(explained.contains("\nTimers\n  "), "{explained}");
     assert!(!explained.contains("with caution"), "{explained}");
     let explain = |name: &str| serde_json::from_str::<Value>(&demo.run(&["explain", name, "--json"]).out).unwrap();
-    // A screen that stood still before the first look is stable at once and has none; one that works has some.
+    // A screen that stood still before the first poll is stable at once and has none; one that works has some.
     let mut explained = Value::Null;
     wait_until("a timer", || {
         explained = explain("search");
@@ -696,7 +696,7 @@ fn every_command_calls_the_same_state_the_same() {
     let mut shown = String::new();
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
     let is_shown = |shown: &str, name: &str, word: &str| shown.contains(&format!("  {name}  {word}"));
-    // A task that asks is one that runs until a second look shows the same; then an event says that it asks.
+    // A task that asks is one that runs until a second poll shows the same; then an event says that it asks.
     while !states.iter().all(|(name, word, ..)| is_shown(&shown, name, word)) {
         shown += &(lines.next().unwrap().unwrap() + "\n");
     }
@@ -838,13 +838,13 @@ fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
     std::fs::write(&config, both).unwrap();
     let ran = run(&["--config", config.to_str().unwrap(), "doctor"]);
     assert_eq!(ran.code, Some(0), "the other one can be watched: {ran:?}");
-    let told = format!(
+    let reported = format!(
         "note  server         {0} has ended and left its socket behind\n                     → start one with `tmux -L {0} \
          new-session`, or name another with -L NAME or -S PATH\nok    server         {1} answers within ",
         dead.name(),
         up.name()
     );
-    assert!(ran.out.contains(&told) && ran.out.contains(" ms, with 1 pane in tmux "), "{}", ran.out);
+    assert!(ran.out.contains(&reported) && ran.out.contains(" ms, with 1 pane in tmux "), "{}", ran.out);
 }
 
 #[test]
@@ -941,9 +941,9 @@ fn a_log_tells_what_was_done_and_nothing_of_what_was_said() {
     std::fs::write(&config, "[[terminal]]\nsession = \"main\"\nname = \"shell\"\n").unwrap();
     let options = ["-L", tmux.name(), "--config", config.to_str().unwrap(), "--log", log.to_str().unwrap()];
     assert_eq!(run(&[&options[..], &["send", "shell", "a word in confidence"]].concat()).code, Some(1));
-    let told = std::fs::read_to_string(&log).unwrap();
-    assert!(told.contains("looked") && told.contains("sent a prompt"), "{told}");
-    assert!(!told.contains("confidence"), "{told}");
+    let reported = std::fs::read_to_string(&log).unwrap();
+    assert!(reported.contains("looked") && reported.contains("sent a prompt"), "{reported}");
+    assert!(!reported.contains("confidence"), "{reported}");
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&log).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
     let wrong = run(&["--log", "/nonexistent/log", "list"]);

@@ -68,8 +68,8 @@ fn said(output: &Output) -> String {
 }
 
 fn is_refused(output: &Output, code: i32, why: &str) {
-    let told = said(output);
-    assert!(output.status.code() == Some(code) && told.contains(why) && told.contains("hint: "), "{output:?}");
+    let reported = said(output);
+    assert!(output.status.code() == Some(code) && reported.contains(why) && reported.contains("hint: "), "{output:?}");
 }
 
 fn serve(cage: &Cage, scope: &str) -> Server {

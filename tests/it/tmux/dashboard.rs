@@ -618,7 +618,7 @@ fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
     write("keymap.toml", "fleet = [ { on = \"ctrl-y\", run = \"jum\" } ]\n");
     world.press("C-r");
     // Long paths are wrapped.
-    let told = || {
+    let reported = || {
         world
             .screen()
             .lines()
@@ -627,8 +627,8 @@ fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
             .join(" ")
     };
     wait_until("both faults", || {
-        let told = told();
-        told.contains("keymap.toml:1:34: there is no action \"jum\" (") && told.contains("config.toml:2:9: ")
+        let reported = reported();
+        reported.contains("keymap.toml:1:34: there is no action \"jum\" (") && reported.contains("config.toml:2:9: ")
     });
     world.wait("nothing was changed: ");
     std::fs::remove_file(directory.join("keymap.toml")).unwrap();

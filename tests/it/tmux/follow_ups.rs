@@ -112,7 +112,7 @@ impl Aviary {
     }
 
     /// The prompts that `lead` took and that are messages of fleetwatch.
-    fn told(&self) -> Vec<String> {
+    fn reported(&self) -> Vec<String> {
         let transcript = self.transcript("lead");
         transcript.lines().filter(|line| line.contains(&format!("» {TAG}"))).map(str::to_owned).collect()
     }
@@ -206,8 +206,12 @@ fn an_agent_is_told_once_that_another_one_has_finished() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch();
     aviary.tell("birds", "nap 3.5");
-    wait_until("lead to be told", || aviary.told().len() == 1);
-    assert!(aviary.told()[0].contains("not from the user] birds has finished: heard nap 3.5"), "{:?}", aviary.told());
+    wait_until("lead to be told", || aviary.reported().len() == 1);
+    assert!(
+        aviary.reported()[0].contains("not from the user] birds has finished: heard nap 3.5"),
+        "{:?}",
+        aviary.reported()
+    );
     wait_until("a record", || aviary.records().len() == 1);
     let record = &aviary.records()[0];
     assert_eq!(
@@ -215,7 +219,7 @@ fn an_agent_is_told_once_that_another_one_has_finished() {
         (&"follow_up".into(), &"lead".into(), &"sent".into())
     );
     aviary.tell("birds", "nap 3.6");
-    wait_until("lead to be told again", || aviary.told().len() == 2);
+    wait_until("lead to be told again", || aviary.reported().len() == 2);
 }
 
 #[test]
@@ -247,13 +251,13 @@ fn what_happens_while_it_has_a_draft_becomes_one_message() {
         aviary.tell("birds", text);
         wait_until("an event to wait", || aviary.waiting() == count + 1);
     }
-    aviary.throughout(2, || assert_eq!(aviary.told(), [""; 0]));
+    aviary.throughout(2, || assert_eq!(aviary.reported(), [""; 0]));
     assert!(aviary.tmux.screen("lead:").contains("half a thought"), "the draft is left alone");
     aviary.press("lead", "C-u");
-    wait_until("lead to be told", || !aviary.told().is_empty());
+    wait_until("lead to be told", || !aviary.reported().is_empty());
     wait_until("a record", || aviary.records().len() == 1);
-    assert_eq!(aviary.told().len(), 1);
-    assert!(aviary.told()[0].contains("2 events"), "{:?}", aviary.told());
+    assert_eq!(aviary.reported().len(), 1);
+    assert!(aviary.reported()[0].contains("2 events"), "{:?}", aviary.reported());
 }
 
 #[test]
@@ -262,7 +266,7 @@ fn it_waits_for_the_end_of_work_and_of_a_dialog() {
     aviary.tell("lead", "nap 8");
     aviary.watch();
     aviary.tell("birds", "nap 3.5");
-    wait_until("lead to be told", || aviary.told().len() == 1);
+    wait_until("lead to be told", || aviary.reported().len() == 1);
     let transcript = aviary.transcript("lead");
     assert!(transcript.find("● heard nap 8").unwrap() < transcript.find(TAG).unwrap(), "{transcript}");
     aviary.tell("lead", "ask");
@@ -272,7 +276,7 @@ fn it_waits_for_the_end_of_work_and_of_a_dialog() {
     let untouched = || assert!(aviary.tmux.screen("lead:").contains("> 1. Yes"), "nothing answers a dialog");
     aviary.throughout(2, untouched);
     aviary.press("lead", "2");
-    wait_until("lead to be told again", || aviary.told().len() == 2);
+    wait_until("lead to be told again", || aviary.reported().len() == 2);
 }
 
 #[test]
@@ -286,7 +290,7 @@ fn a_message_waits_for_an_agent_that_is_gone_and_survives_a_crash() {
     aviary.tmux.run(&["kill-session", "-t", "lead"]);
     aviary.settle("lead");
     aviary.watch();
-    wait_until("lead to be told", || aviary.told().len() == 1);
+    wait_until("lead to be told", || aviary.reported().len() == 1);
     wait_until("a record", || aviary.records().len() == 1);
 }
 
@@ -295,9 +299,9 @@ fn agents_that_are_told_of_each_other_do_not_go_on_for_ever() {
     let mut aviary = Aviary::new(EACH_OTHER);
     aviary.watch();
     aviary.tell("birds", "nap 3.5");
-    wait_until("lead to be told", || aviary.told().len() == 1);
+    wait_until("lead to be told", || aviary.reported().len() == 1);
     wait_until("the loop to be told", || aviary.warnings().contains("a loop of follow-ups was stopped"));
-    assert_eq!(aviary.told().len(), 1);
+    assert_eq!(aviary.reported().len(), 1);
     assert!(!aviary.transcript("birds").contains(TAG), "birds is not told of what it caused");
 }
 
@@ -385,7 +389,7 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
     );
 }
 
-/// Numbers that look random and are the same for the same seed.
+/// Numbers that poll random and are the same for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -482,9 +486,9 @@ to = \"lead\"
     assert!(started.status.success(), "{started:?}");
     aviary.tmux.wait_for_text(":build-api", "no such port");
     aviary.tmux.run(&["send-keys", "-t", ":build-api", "Enter"]);
-    wait_until("lead to be told", || !aviary.told().is_empty());
+    wait_until("lead to be told", || !aviary.reported().is_empty());
     wait_until("a record", || aviary.records().len() == 1);
-    assert_eq!(aviary.told().len(), 1);
+    assert_eq!(aviary.reported().len(), 1);
     let record = &aviary.records()[0];
     assert_eq!(record["outcome"], "sent", "{record}");
     let text = record["text"].as_str().unwrap();
@@ -497,7 +501,7 @@ fn watch_prints_what_becomes_of_each_message() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch_with(&["--json"]);
     aviary.tell("birds", "nap 3.5");
-    wait_until("lead to be told", || aviary.told().len() == 1);
+    wait_until("lead to be told", || aviary.reported().len() == 1);
     wait_until("both lines", || aviary.follow_up_lines().len() == 2);
     let lines = aviary.follow_up_lines();
     assert_eq!((&lines[0]["outcome"], &lines[1]["outcome"]), (&"queued".into(), &"sent".into()), "{lines:?}");
@@ -522,12 +526,12 @@ fn the_operator_has_an_unclear_message_sent_again_or_dismisses_it() {
     let text = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.status.success() && text.lines().count() == 2, "{text}");
     assert!(text.contains("to lead, unclear whether it arrived (its sender died): birds has finished: one"), "{text}");
-    aviary.throughout(1, || assert_eq!(aviary.told(), [""; 0]));
+    aviary.throughout(1, || assert_eq!(aviary.reported(), [""; 0]));
     let resent = aviary.fleetwatch(&["follow-ups", "resend", &again.0.to_string()]);
     let text = String::from_utf8(resent.stdout).unwrap();
     assert!(text.starts_with(&format!("follow-up {} is sent again, as number", again.0)), "{text}");
-    wait_until("lead to be told", || aviary.told().len() == 1);
-    assert!(aviary.told()[0].contains("birds has finished: one"), "{:?}", aviary.told());
+    wait_until("lead to be told", || aviary.reported().len() == 1);
+    assert!(aviary.reported()[0].contains("birds has finished: one"), "{:?}", aviary.reported());
     assert!(aviary.fleetwatch(&["follow-ups", "dismiss", &enough.0.to_string()]).status.success());
     wait_until("nothing to be open", || aviary.fleetwatch(&["follow-ups", "list", "--json"]).stdout == b"[]\n");
     let late = aviary.fleetwatch(&["follow-ups", "resend", &enough.0.to_string(), "4711"]);
@@ -535,7 +539,7 @@ fn the_operator_has_an_unclear_message_sent_again_or_dismisses_it() {
     assert_eq!(late.status.code(), Some(1), "{errors}");
     assert!(errors.contains("is dismissed; there is nothing to decide"), "{errors}");
     assert!(errors.contains("error: there is no follow-up 4711\nhint: "), "{errors}");
-    assert_eq!(aviary.told().len(), 1);
+    assert_eq!(aviary.reported().len(), 1);
 }
 
 #[test]
@@ -556,10 +560,10 @@ fn what_could_not_be_told_in_time_is_said() {
     wait_until("the operator to be told", || {
         aviary.warnings().contains("warning: nobody was not there to be told: birds has finished: something")
     });
-    let told =
+    let reported =
         || -> Vec<Value> { aviary.follow_up_lines().into_iter().filter(|line| line["terminal"] == "nobody").collect() };
-    wait_until("both lines", || told().len() == 2);
-    let lines = told();
+    wait_until("both lines", || reported().len() == 2);
+    let lines = reported();
     assert_eq!((&lines[0]["outcome"], &lines[1]["outcome"]), (&"queued".into(), &"expired".into()), "{lines:?}");
     let listed: Value = serde_json::from_slice(&aviary.fleetwatch(&["follow-ups", "list", "--json"]).stdout).unwrap();
     let late = listed.as_array().unwrap().iter().find(|message| message["terminal"] == "nobody").unwrap();
@@ -591,7 +595,7 @@ fn what_a_process_had_begun_that_was_killed_is_settled_soon() {
     aviary.watch();
     wait_until("the message to be settled", || aviary.records().len() == earlier + 1);
     assert!(start.elapsed() < Duration::from_secs(18), "its claim would have held for 20 s: {:?}", start.elapsed());
-    assert!(aviary.told().len() <= earlier + 1);
+    assert!(aviary.reported().len() <= earlier + 1);
 }
 
 #[test]
@@ -618,7 +622,7 @@ to = \"lead\"
     let is_task = |terminal: &&StoredTerminal| terminal.name.starts_with("build-");
     wait_until("the tasks to be on record", || seen().iter().filter(is_task).count() == 3);
     // The one that ended before anybody looked was told, because `run` had started it.
-    wait_or_tell("lead to be told", || aviary.told().len() == 1 && aviary.open() == 0, || aviary.all());
+    wait_or_tell("lead to be told", || aviary.reported().len() == 1 && aviary.open() == 0, || aviary.all());
     aviary.crash();
     let window = |name: &str| aviary.tmux.run(&["list-panes", "-t", &format!("tasks:{name}"), "-F", "#{pane_dead}"]);
     std::fs::write(&gate, "").unwrap();
@@ -627,9 +631,9 @@ to = \"lead\"
     aviary.watch();
     wait_or_tell("all three to be told", || aviary.told_events().len() == 3 && aviary.open() == 0, || aviary.all());
     let text = |name: &str| {
-        let told: Vec<Value> = aviary.told_events().into_iter().filter(|event| event["source"] == name).collect();
-        assert_eq!(told.len(), 1, "{name}: {told:?}");
-        told[0]["text"].as_str().unwrap().to_owned()
+        let reported: Vec<Value> = aviary.told_events().into_iter().filter(|event| event["source"] == name).collect();
+        assert_eq!(reported.len(), 1, "{name}: {reported:?}");
+        reported[0]["text"].as_str().unwrap().to_owned()
     };
     assert!(text("build-a").ends_with("exited with code 3"), "{}", text("build-a"));
     assert!(text("build-b").ends_with("disappeared: while nobody watched"), "{}", text("build-b"));
@@ -650,5 +654,5 @@ fn a_loop_is_stopped_although_fleetwatch_dies_in_it() {
     aviary.watch();
     wait_until("the loop to be told", || aviary.warnings().contains("a loop of follow-ups was stopped"));
     aviary.throughout(2, || assert!(!aviary.transcript("birds").contains(TAG), "birds is not told of what it caused"));
-    assert_eq!(aviary.told().len(), 1);
+    assert_eq!(aviary.reported().len(), 1);
 }

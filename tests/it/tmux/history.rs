@@ -159,7 +159,7 @@ impl Cage {
         let profiles = home.path().join("fleetwatch/profiles");
         std::fs::create_dir_all(&profiles).unwrap();
         std::fs::write(profiles.join("parrot.toml"), include_str!("../support/parrot.toml")).unwrap();
-        // Work that a look cannot miss, however busy the machine is.
+        // Work that a poll cannot miss, however busy the machine is.
         let script = home.path().join("parrot.sh");
         std::fs::write(&script, include_str!("../support/parrot.sh").replace("sleep 0.4", "sleep 2")).unwrap();
         let run = format!("set +m; '{}' '{}'; exec cat", program.display(), script.display());
@@ -367,8 +367,9 @@ fn watch_tells_what_another_process_sent_and_what_came_of_it() {
     watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
     cage.run(&["send", "main", "polly"]);
     let line = watch.wait_for("the input", |line| line["kind"] == "input");
-    let told = ["terminal", "input", "text", "sender", "outcome"].map(|field| line[field].as_str().unwrap().to_owned());
-    assert_eq!(told, ["main", "prompt", "polly", "command line", "accepted"]);
+    let reported =
+        ["terminal", "input", "text", "sender", "outcome"].map(|field| line[field].as_str().unwrap().to_owned());
+    assert_eq!(reported, ["main", "prompt", "polly", "command line", "accepted"]);
     assert_eq!(line["state"]["terminal"]["id"], "main");
     // In everything but the state of now it is the line of the history.
     let mut kept = cage.lines(&["history", "--json", "--kind", "input"]).remove(0);

@@ -67,8 +67,8 @@ async fn a_host_is_listed_captured_and_sent_to_like_this_machine() {
         Delivery::Delivered
     );
     host.tmux.wait_for_text("main:", "it's $HOME \\ `id` \"; #{pane_id}");
-    let look = host.server().look(&[host.key().pane]).await.unwrap();
-    assert_eq!(look.captures[0].screen.as_ref().unwrap().rows()[0].text(), "it's $HOME \\ `id` \"; #{pane_id}");
+    let poll = host.server().poll(&[host.key().pane]).await.unwrap();
+    assert_eq!(poll.captures[0].screen.as_ref().unwrap().rows()[0].text(), "it's $HOME \\ `id` \"; #{pane_id}");
     assert_eq!(host.tmux.run(&["list-buffers"]), "");
 }
 
@@ -83,7 +83,7 @@ async fn agents_found(ssh: &str) -> usize {
     host.tmux.wait_for_text("below:", "up");
     let mut settings = poll::Settings::new(&Config::parse("", Path::new("test.toml")).unwrap());
     settings.tmux = host.settings();
-    let report = poll::look(settings, Arc::new(ProfileSet::builtin()), host.id()).await.server;
+    let report = poll::poll(settings, Arc::new(ProfileSet::builtin()), host.id()).await.server;
     let PollResult::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert!(panes.iter().all(|pane| matches!(pane.capture, Capture::Fresh(_))));
     panes.len()
@@ -106,12 +106,12 @@ async fn where_ps_says_no_tmux_still_names_the_command() {
 async fn a_host_that_cannot_be_reached_is_no_missing_server() {
     let unreachable = "echo 'ssh: connect to host box-2 port 22: No route to host' >&2; exit 255";
     let host = Host::new(PrivateTmux::unstarted(), unreachable);
-    let error = host.server().look(&[]).await.unwrap_err();
+    let error = host.server().poll(&[]).await.unwrap_err();
     assert!(
         matches!(&error, Error::Unreachable { host, message, .. } if host == "box-2" && message.contains("No route"))
     );
     let host = Host::willing(PrivateTmux::unstarted());
-    assert!(host.server().look(&[]).await.unwrap_err().is_no_server());
+    assert!(host.server().poll(&[]).await.unwrap_err().is_no_server());
 }
 
 /// An `ssh` with which every host whose name begins with `silent` takes the connection and says nothing.
@@ -127,13 +127,13 @@ async fn hosts_that_say_nothing_keep_no_other_one_from_being_connected_to() {
         .map(|number| {
             let id = ServerId { host: Some(format!("silent-{number}")), ..host.id() };
             let server = Server::new(id, host.settings()).unwrap();
-            tokio::spawn(async move { server.look(&[]).await })
+            tokio::spawn(async move { server.poll(&[]).await })
         })
         .collect();
     tokio::task::yield_now().await;
-    assert_eq!(host.server().look(&[]).await.unwrap().panes.len(), 1);
+    assert_eq!(host.server().poll(&[]).await.unwrap().panes.len(), 1);
     assert!(start.elapsed() < Settings::default().connect_deadline, "{:?}", start.elapsed());
-    assert!(silent.iter().all(|look| !look.is_finished()));
+    assert!(silent.iter().all(|poll| !poll.is_finished()));
     silent.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
@@ -147,14 +147,14 @@ async fn nobody_waits_without_end_for_a_host_that_is_busy() {
     program(&host.directory.path().join("ssh"), &format!("PATH={}:$PATH; {slow}", programs.path().display()));
     let settings = Settings { host_deadline: Duration::from_secs(1), ..host.settings() };
     let server = Server::new(host.id(), settings).unwrap();
-    let looks: Vec<_> = (0..12)
+    let polls: Vec<_> = (0..12)
         .map(|_| {
             let server = server.clone();
-            tokio::spawn(async move { server.look(&[]).await })
+            tokio::spawn(async move { server.poll(&[]).await })
         })
         .collect();
-    for look in looks {
-        assert!(matches!(look.await.unwrap(), Err(Error::TimedOut { .. })));
+    for poll in polls {
+        assert!(matches!(poll.await.unwrap(), Err(Error::TimedOut { .. })));
     }
     // Those that waited for the first four did not wait for as long as those did, and were not asked.
     assert!(std::fs::read_to_string(asked).unwrap().lines().count() <= 4);
@@ -164,7 +164,7 @@ async fn nobody_waits_without_end_for_a_host_that_is_busy() {
 async fn what_a_login_prints_does_not_disturb() {
     let chatty = r#"echo Welcome; while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#;
     let host = Host::new(PrivateTmux::start(&["cat"]), chatty);
-    assert_eq!(host.server().look(&[]).await.unwrap().panes.len(), 1);
+    assert_eq!(host.server().poll(&[]).await.unwrap().panes.len(), 1);
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn a_connection_that_stays_in_the_background_holds_nothing_up() {
         r#"(sleep 20 >/dev/null </dev/null &); while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#;
     let host = Host::new(PrivateTmux::start(&["cat"]), lingering);
     let start = Instant::now();
-    assert_eq!(host.server().look(&[]).await.unwrap().panes.len(), 1);
+    assert_eq!(host.server().poll(&[]).await.unwrap().panes.len(), 1);
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
@@ -193,7 +193,7 @@ async fn any_login_shell_will_do() {
         assert_eq!(delivery.unwrap(), Delivery::Delivered, "{words}");
         host.tmux.wait_for_text("main:", "it's $HOME \\ `id` !! \"; #{pane_id}");
         host.tmux.run(&["send-keys", "-t", "main:", "C-u"]);
-        assert_eq!(host.server().look(&[]).await.unwrap().panes.len(), 1, "{words}");
+        assert_eq!(host.server().poll(&[]).await.unwrap().panes.len(), 1, "{words}");
     }
 }
 
@@ -208,13 +208,13 @@ async fn looks_share_one_connection_and_what_is_sent_does_not_wait_for_a_slow_on
     let host = Host::new(PrivateTmux::start(&["cat"]), &counting);
     let count = || std::fs::read_to_string(&begun).unwrap_or_default().lines().count();
     for _ in 0..20 {
-        host.server().look(&[]).await.unwrap();
+        host.server().poll(&[]).await.unwrap();
     }
     assert_eq!(count(), 1);
     let server = host.server();
-    let looks = tokio::join!(server.look(&[]), server.look(&[]), server.look(&[]), server.look(&[]));
-    for look in [looks.0, looks.1, looks.2, looks.3] {
-        assert_eq!(look.unwrap().panes.len(), 1);
+    let polls = tokio::join!(server.poll(&[]), server.poll(&[]), server.poll(&[]), server.poll(&[]));
+    for poll in [polls.0, polls.1, polls.2, polls.3] {
+        assert_eq!(poll.unwrap().panes.len(), 1);
     }
     assert!((2..=4).contains(&count()), "{}", count());
 }
@@ -227,8 +227,8 @@ async fn half_an_answer_is_none() {
     let host = Host::new(PrivateTmux::start(&["cat"]), torn);
     let mut broken = 0;
     for _ in 0..10 {
-        match host.server().look(&[host.key().pane]).await {
-            Ok(look) => assert_eq!((look.panes.len(), look.captures.len()), (1, 1)),
+        match host.server().poll(&[host.key().pane]).await {
+            Ok(poll) => assert_eq!((poll.panes.len(), poll.captures.len()), (1, 1)),
             Err(error) => {
                 assert!(matches!(error, Error::Unreachable { .. }), "{error}");
                 broken += 1;
@@ -312,15 +312,15 @@ impl Drop for Machines {
 #[tokio::test]
 async fn a_machine_that_a_command_leads_to_is_a_host_like_any_other() {
     let machines = Machines::new();
-    let (told, errors) = machines.fleetwatch(&["list"]);
-    assert!(told.contains("pod-1/on-pod-1") && told.contains("pod-2/on-pod-2"), "{told}{errors}");
-    assert!(!told.contains("pod-1/on-pod-2"), "{told}{errors}");
-    let (told, errors) = machines.fleetwatch(&["doctor"]);
-    assert!(told.contains(&format!("by `{} pod-1`", machines.path("enter"))), "{told}{errors}");
+    let (reported, errors) = machines.fleetwatch(&["list"]);
+    assert!(reported.contains("pod-1/on-pod-1") && reported.contains("pod-2/on-pod-2"), "{reported}{errors}");
+    assert!(!reported.contains("pod-1/on-pod-2"), "{reported}{errors}");
+    let (reported, errors) = machines.fleetwatch(&["doctor"]);
+    assert!(reported.contains(&format!("by `{} pod-1`", machines.path("enter"))), "{reported}{errors}");
 
     let server = machines.server("pod-1");
-    let look = server.look(&[]).await.unwrap();
-    let (pane, instance) = (&look.panes[0], look.instance.clone());
+    let poll = server.poll(&[]).await.unwrap();
+    let (pane, instance) = (&poll.panes[0], poll.instance.clone());
     let key = TerminalKey { server: server.id().clone(), pane: pane.id, pid: pane.pid, instance };
     let text = PasteText::new("it's $HOME \\ `id` \"; #{pane_id}").unwrap();
     assert_eq!(server.paste(&key, &text, &Guard::default()).await.unwrap(), Delivery::Delivered);
@@ -332,7 +332,7 @@ async fn a_machine_that_a_command_leads_to_is_a_host_like_any_other() {
     let client = || machines.run("pod-1", &["tmux", "list-clients", "-F", "#{session_name} #{client_utf8}"]);
     wait_until("the client", || client() == "on-pod-1 1\n");
 
-    let error = machines.server("pod-9").look(&[]).await.unwrap_err();
+    let error = machines.server("pod-9").poll(&[]).await.unwrap_err();
     assert_eq!(error.to_string(), "host pod-9 cannot be reached: no such machine: pod-9");
     assert_eq!(
         error.hint(),

@@ -13,22 +13,22 @@ async fn every_pane_is_listed_with_its_place_and_facts() {
     let other = tmux.new_session("other one", &["sh", "-c", r"printf '\033]2;a title\007hello'; cat"]);
     tmux.wait_for_text("other one:", "hello");
 
-    let look = tmux.server().look(&[other.pane]).await.unwrap();
-    assert_eq!(look.version, tmux.run(&["display-message", "-p", "#{version}"]).trim());
-    assert_eq!(Some(look.server_pid), tmux.server_pid());
-    let names: Vec<_> = look.panes.iter().map(|pane| pane.place.derived_name()).collect();
+    let listing = tmux.server().poll(&[other.pane]).await.unwrap();
+    assert_eq!(listing.version, tmux.run(&["display-message", "-p", "#{version}"]).trim());
+    assert_eq!(Some(listing.server_pid), tmux.server_pid());
+    let names: Vec<_> = listing.panes.iter().map(|pane| pane.place.derived_name()).collect();
     assert_eq!(names, ["main:0", "main:1", "other one"]);
-    let edit = look.panes.iter().find(|pane| pane.id == second.pane).unwrap();
+    let edit = listing.panes.iter().find(|pane| pane.id == second.pane).unwrap();
     assert_eq!((edit.pid, edit.place.window_name.as_str(), edit.facts.command.as_str()), (second.pid, "edit", "cat"));
     assert_eq!((edit.columns, edit.rows), (100, 30));
-    let [capture] = &look.captures[..] else { panic!("one capture") };
+    let [capture] = &listing.captures[..] else { panic!("one capture") };
     assert_eq!((capture.pane.id, capture.pane.facts.title.as_str()), (other.pane, "a title"));
     assert_eq!(capture.screen.as_ref().unwrap().rows()[0].text(), "hello");
     assert_eq!((capture.pane.facts.cursor.column, capture.pane.facts.cursor.row), (5, 0));
 }
 
 #[tokio::test]
-async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_look() {
+async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_poll() {
     let tmux = PrivateTmux::start(&["cat"]);
     tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
     tmux.run(&["set-option", "-g", "monitor-bell", "on"]);
@@ -38,16 +38,16 @@ async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_look() {
     let end = tmux.key_of("main:end").pid;
     let mut known = KnownRows::default();
     let server = tmux.server();
-    let whole = server.look_again(&mut known, &[]).await.unwrap();
+    let whole = server.poll_again(&mut known, &[]).await.unwrap();
     let after = |seconds: i64| {
         let now = || tmux.run(&["display-message", "-p", "%s"]).trim().parse::<i64>().unwrap();
         wait_until("the next seconds", || now() >= whole.clock + seconds);
     };
     // Nothing is printed any more, so that brief rows tell of all panes.
     after(4);
-    server.look_again(&mut known, &[]).await.unwrap();
-    let quiet = server.look_again(&mut known, &[]).await.unwrap();
-    assert_eq!(quiet.panes, server.look(&[]).await.unwrap().panes);
+    server.poll_again(&mut known, &[]).await.unwrap();
+    let quiet = server.poll_again(&mut known, &[]).await.unwrap();
+    assert_eq!(quiet.panes, server.poll(&[]).await.unwrap().panes);
 
     signal("KILL", end);
     tmux.run(&["copy-mode", "-t", "main:mode"]);
@@ -64,34 +64,34 @@ async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_look() {
         ["#{pane_dead}", "#{window_bell_flag}", "#{alternate_on}"].iter().all(|format| count(format) == 1)
     });
     let printed = tmux.key_of("main:printed").pane;
-    let seen = server.look_again(&mut known, &[printed]).await.unwrap();
-    assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
-    assert_eq!(seen.captures, server.look(&[printed]).await.unwrap().captures);
+    let seen = server.poll_again(&mut known, &[printed]).await.unwrap();
+    assert_eq!(seen.panes, server.poll(&[]).await.unwrap().panes);
+    assert_eq!(seen.captures, server.poll(&[printed]).await.unwrap().captures);
     // A bell that was heard, and a mode that was left.
     tmux.run(&["select-window", "-t", "main:bell"]);
     tmux.run(&["copy-mode", "-q", "-t", "main:mode"]);
-    let seen = server.look_again(&mut known, &[]).await.unwrap();
-    assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
+    let seen = server.poll_again(&mut known, &[]).await.unwrap();
+    assert_eq!(seen.panes, server.poll(&[]).await.unwrap().panes);
     assert!(seen.panes.iter().all(|pane| !pane.facts.bell && !pane.facts.in_mode));
     // Another window, and one that is gone.
     tmux.new_window("main", "more", &["cat"]);
-    let seen = server.look_again(&mut known, &[]).await.unwrap();
-    assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
+    let seen = server.poll_again(&mut known, &[]).await.unwrap();
+    assert_eq!(seen.panes, server.poll(&[]).await.unwrap().panes);
     tmux.run(&["kill-window", "-t", "main:more"]);
-    let seen = server.look_again(&mut known, &[]).await.unwrap();
-    assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
+    let seen = server.poll_again(&mut known, &[]).await.unwrap();
+    assert_eq!(seen.panes, server.poll(&[]).await.unwrap().panes);
     // Another size or place is seen when all panes are listed again.
     tmux.run(&["resize-window", "-t", "main:size", "-x", "71", "-y", "17"]);
     tmux.run(&["move-window", "-s", "main:moved", "-t", "main:77"]);
     let begun = Instant::now();
-    while server.look_again(&mut known, &[]).await.unwrap().panes != server.look(&[]).await.unwrap().panes {
+    while server.poll_again(&mut known, &[]).await.unwrap().panes != server.poll(&[]).await.unwrap().panes {
         assert!(begun.elapsed() < Duration::from_secs(30), "the new size and place are not seen");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     // Another name alone is seen when everything is listed again.
     tmux.run(&["rename-session", "-t", "main", "renamed"]);
     let begun = Instant::now();
-    while server.look_again(&mut known, &[]).await.unwrap().panes.iter().any(|pane| pane.place.session == "main") {
+    while server.poll_again(&mut known, &[]).await.unwrap().panes.iter().any(|pane| pane.place.session == "main") {
         assert!(begun.elapsed() < Duration::from_secs(60), "the new name is not seen");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -108,17 +108,20 @@ async fn what_one_call_lists_and_captures_belongs_together() {
     let many = [pane; 200];
     let mut seen = Vec::new();
     for _ in 0..20 {
-        let look = server.look_again(&mut known, &many).await.unwrap();
-        let facts = &look.panes[0].facts;
+        let listing = server.poll_again(&mut known, &many).await.unwrap();
+        let facts = &listing.panes[0].facts;
         let title: i64 = facts.title.parse().unwrap();
-        for capture in &look.captures {
+        for capture in &listing.captures {
             let shown = capture.screen.as_ref().unwrap().rows()[0].text();
             // What is read of the program at once may end behind the title, or within the number: up to the cursor it is new.
             let written = &shown[..usize::from(facts.cursor.column).min(shown.len())];
             let fits = |number: i64| number.to_string().starts_with(written);
             assert!(fits(title) || fits(title - 1), "{shown:?} of {facts:?}");
         }
-        assert!(look.captures.iter().all(|capture| capture == &look.captures[0]), "nothing is read within a call");
+        assert!(
+            listing.captures.iter().all(|capture| capture == &listing.captures[0]),
+            "nothing is read within a call"
+        );
         seen.push(title);
     }
     assert_eq!(seen.iter().collect::<std::collections::BTreeSet<_>>().len(), 20, "it goes on between two calls");
@@ -129,9 +132,9 @@ async fn a_pane_that_is_gone_hides_no_other() {
     let tmux = PrivateTmux::start(&["sh", "-c", "echo here; cat"]);
     tmux.wait_for_text("main:", "here");
     let pane = tmux.key_of("main:").pane;
-    let look = tmux.server().look(&[PaneId(999), pane, PaneId(998)]).await.unwrap();
-    assert_eq!(look.captures.len(), 1);
-    assert_eq!(look.captures[0].screen.as_ref().unwrap().rows()[0].text(), "here");
+    let listing = tmux.server().poll(&[PaneId(999), pane, PaneId(998)]).await.unwrap();
+    assert_eq!(listing.captures.len(), 1);
+    assert_eq!(listing.captures[0].screen.as_ref().unwrap().rows()[0].text(), "here");
 }
 
 #[tokio::test]
@@ -159,8 +162,8 @@ async fn hostile_names_titles_and_directories_stay_in_their_fields() {
     tmux.wait_for_text("main:", "cat runs");
     wait_until("cat in the directory", || runs().starts_with("cat ") && runs().trim_end().ends_with("HOME'\""));
 
-    let look = tmux.server().look(&[]).await.unwrap();
-    let [pane] = &look.panes[..] else { panic!("one pane, not {:?}", look.panes) };
+    let listing = tmux.server().poll(&[]).await.unwrap();
+    let [pane] = &listing.panes[..] else { panic!("one pane, not {:?}", listing.panes) };
     assert_eq!(pane.facts.command, "cat");
     assert!(pane.facts.title.starts_with("x,#{pane_pid};'\" www") && pane.facts.title.len() > 10_000);
     assert!(pane.cwd.as_ref().unwrap().ends_with("0123456789abcdefE;#{pane_id},$HOME'\""), "{:?}", pane.cwd);
@@ -173,8 +176,8 @@ async fn a_screen_full_of_control_sequences_is_read_as_cells() {
         r"printf '\033[31mred\033[0m \033]52;c;eHh4\007\033P1000pdcs\033\\\000\377\342\200\256x\n\033[2;5Hhere'; cat";
     let tmux = PrivateTmux::start(&["sh", "-c", script]);
     tmux.wait_for_text("main:", "here");
-    let look = tmux.server().look(&[tmux.key_of("main:").pane]).await.unwrap();
-    let screen = look.captures[0].screen.clone().unwrap();
+    let listing = tmux.server().poll(&[tmux.key_of("main:").pane]).await.unwrap();
+    let screen = listing.captures[0].screen.clone().unwrap();
     assert!(screen.rows()[0].text().starts_with("red "), "{:?}", screen.rows()[0].text());
     assert!(screen.rows().iter().all(|row| !row.text().chars().any(char::is_control)));
     assert_eq!(screen.rows()[1].text(), "    here");
@@ -183,7 +186,7 @@ async fn a_screen_full_of_control_sequences_is_read_as_cells() {
 #[tokio::test]
 async fn looking_starts_no_server() {
     let tmux = PrivateTmux::unstarted();
-    let error = tmux.server().look(&[]).await.unwrap_err();
+    let error = tmux.server().poll(&[]).await.unwrap_err();
     assert!(error.is_no_server(), "{error}");
     assert_eq!(tmux.server_pid(), None);
     // The socket file of a server that died is no server either.
@@ -191,7 +194,7 @@ async fn looking_starts_no_server() {
     let pid = tmux.server_pid().unwrap();
     signal("KILL", pid);
     wait_until("the server's end", || tmux.server_pid().is_none());
-    let error = tmux.server().look(&[]).await.unwrap_err();
+    let error = tmux.server().poll(&[]).await.unwrap_err();
     assert!(error.is_no_server(), "{error}");
     assert_eq!(tmux.server_pid(), None);
 }
@@ -200,8 +203,8 @@ async fn looking_starts_no_server() {
 async fn a_server_without_sessions_has_no_panes() {
     let tmux = PrivateTmux::start(&["cat"]);
     tmux.run(&["set-option", "-s", "exit-empty", "off", ";", "kill-session", "-t", "main"]);
-    let look = tmux.server().look(&[]).await.unwrap();
-    assert_eq!(look.panes, []);
+    let listing = tmux.server().poll(&[]).await.unwrap();
+    assert_eq!(listing.panes, []);
 }
 
 #[tokio::test]
@@ -212,18 +215,18 @@ async fn a_stopped_server_is_given_up_at_the_deadline() {
     let settings = Settings { deadline: Duration::from_millis(300), ..Settings::default() };
     let server = Server::new(tmux.id(), settings).unwrap();
     let start = Instant::now();
-    let error = server.look(&[]).await.unwrap_err();
+    let error = server.poll(&[]).await.unwrap_err();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5));
     signal("CONT", pid);
-    assert_eq!(tmux.server().look(&[]).await.unwrap().panes.len(), 1);
+    assert_eq!(tmux.server().poll(&[]).await.unwrap().panes.len(), 1);
 }
 
 #[tokio::test]
 async fn a_missing_tmux_is_named() {
     let tmux = PrivateTmux::unstarted();
     let settings = Settings { tmux: "/nonexistent/tmux".into(), ..Settings::default() };
-    let error = Server::new(tmux.id(), settings).unwrap().look(&[]).await.unwrap_err();
+    let error = Server::new(tmux.id(), settings).unwrap().poll(&[]).await.unwrap_err();
     assert!(matches!(&error, Error::Missing { .. }), "{error}");
     assert!(error.hint().contains("install tmux"));
 }
@@ -251,7 +254,7 @@ async fn looking_leaves_no_trace() {
     tmux.wait_for_text("main:0", "ring");
     let before = traces(&tmux);
     for _ in 0..20 {
-        tmux.server().look(&[pane, PaneId(77)]).await.unwrap();
+        tmux.server().poll(&[pane, PaneId(77)]).await.unwrap();
     }
     assert_eq!(traces(&tmux), before);
 }

@@ -59,7 +59,7 @@ impl Cage {
     }
 
     /// How often the processes with this log have run tmux.
-    fn looks(&self, log: &str) -> usize {
+    fn polls(&self, log: &str) -> usize {
         fs::read_to_string(self.log(log)).unwrap_or_default().lines().count()
     }
 
@@ -164,8 +164,8 @@ fn a_client_is_told_what_the_owner_sees_and_asks_tmux_nothing() {
     assert_eq!(list[0]["since"], there["state"]["since"], "an age is the owner's");
     let waited = cage.fleetwatch("list", &["wait", "other", "--for", "approval", "--timeout", "60"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&waited.stdout), "other: approval\n");
-    assert_eq!((cage.looks("client"), cage.looks("list")), (0, 0));
-    assert!(cage.looks("owner") > 2);
+    assert_eq!((cage.polls("client"), cage.polls("list")), (0, 0));
+    assert!(cage.polls("owner") > 2);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_client_goes_on_when_the_owner_is_killed() {
     assert_eq!(kept.iter().filter(|(_, changed)| changed.contains(r#""to":"active""#)).count(), 1, "{kept:#?}");
     let next = cage.watch("next");
     next.wait_for_phase("main", "ready");
-    assert_eq!(cage.looks("next"), 0, "the client is the owner now");
+    assert_eq!(cage.polls("next"), 0, "the client is the owner now");
 }
 
 #[test]
@@ -251,12 +251,12 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     watch.wait_for_phase("main", "active");
     cage.tmux.run(&["kill-session", "-t", "main"]);
     watch.wait_for("main", |line| line["state"]["attention"] == "gone");
-    let is_told = |(code, told): (Option<i32>, String)| {
-        assert_eq!(code, Some(0), "{told}");
-        assert!(told.starts_with("main is gone, with its pane\n"), "{told}");
+    let is_told = |(code, reported): (Option<i32>, String)| {
+        assert_eq!(code, Some(0), "{reported}");
+        assert!(reported.starts_with("main is gone, with its pane\n"), "{reported}");
         assert!(
-            told.contains("last turn      no result: the agent ended before its turn was seen to end, at "),
-            "{told}"
+            reported.contains("last turn      no result: the agent ended before its turn was seen to end, at "),
+            "{reported}"
         );
     };
     is_told(said(&["explain", "main"]));
@@ -265,8 +265,8 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     wait_until("a status", || said(&["status"]).0 == Some(0));
     watch.child.kill().unwrap();
     watch.child.wait().unwrap();
-    let (code, told) = said(&["status"]);
-    assert!(code == Some(1) && told.starts_with("error: nothing is watching\n"), "{told}");
+    let (code, reported) = said(&["status"]);
+    assert!(code == Some(1) && reported.starts_with("error: nothing is watching\n"), "{reported}");
     is_told(said(&["explain", "main"]));
     let json: Value = serde_json::from_str(&said(&["explain", "main", "--json"]).1).unwrap();
     assert_eq!((&json["reading"], &json["state"]["attention"]), (&Value::Null, &"gone".into()));
@@ -288,11 +288,11 @@ fn an_owner_that_is_stopped_yields_and_is_told_what_it_missed() {
     owner.signal("-CONT");
     let here = owner.wait_for("main", asked);
     assert_eq!(here["at"], there["at"], "the new owner saw it");
-    let looked = cage.looks("owner");
+    let polled = cage.polls("owner");
     cage.prompt("other", "ask something else");
     let there = client.wait_for("other", asked);
     assert_eq!(owner.wait_for("other", asked)["at"], there["at"]);
-    assert!(cage.looks("owner") <= looked + 2, "it polls no more");
+    assert!(cage.polls("owner") <= polled + 2, "it polls no more");
     let asks =
         |kept: &[(String, String)]| kept.iter().filter(|(_, changed)| changed.contains("approval_prompt")).count();
     let until = Instant::now() + PATIENCE;
@@ -310,16 +310,16 @@ fn an_owner_that_is_stopped_yields_and_is_told_what_it_missed() {
 #[test]
 fn what_a_stopped_owner_does_not_tell_another_process_tells_once() {
     let cage = Cage::new();
-    let told = cage.home.path().join("told");
+    let reported = cage.home.path().join("told");
     let config = format!(
-        "[[notify]]\nterminal = \"[mj]*\"\non = [\"finished\", \"exited\"]\nby = [\"command\"]\ncommand = [\"tee\", \"-a\", {told:?}]\n\
+        "[[notify]]\nterminal = \"[mj]*\"\non = [\"finished\", \"exited\"]\nby = [\"command\"]\ncommand = [\"tee\", \"-a\", {reported:?}]\n\
          minimum_distance_seconds = 0\n[[follow_up]]\nto = \"other\"\nfrom = \"main\"\non = [\"finished\"]\n"
     );
     fs::write(cage.home.path().join("fleetwatch/config.toml"), config).unwrap();
-    let told = || -> Vec<String> {
-        let told = fs::read_to_string(&told).unwrap_or_default();
+    let reported = || -> Vec<String> {
+        let reported = fs::read_to_string(&reported).unwrap_or_default();
         let event = |line: &str| serde_json::from_str::<Value>(line).unwrap()["event"].as_str().unwrap().to_owned();
-        told.lines().map(event).collect()
+        reported.lines().map(event).collect()
     };
     let messages = || {
         let other = cage.tmux.run(&["capture-pane", "-p", "-J", "-S", "-", "-t", "other:"]);
@@ -328,7 +328,7 @@ fn what_a_stopped_owner_does_not_tell_another_process_tells_once() {
     let wait = |what: &str, holds: &dyn Fn() -> bool| {
         let until = Instant::now() + PATIENCE;
         while !holds() {
-            assert!(Instant::now() < until, "waited in vain for {what}: {:?}, {} messages", told(), messages());
+            assert!(Instant::now() < until, "waited in vain for {what}: {:?}, {} messages", reported(), messages());
             std::thread::sleep(Duration::from_millis(50));
         }
     };
@@ -344,12 +344,12 @@ fn what_a_stopped_owner_does_not_tell_another_process_tells_once() {
     owner.signal("-STOP");
     fs::write(cage.home.path().join("go"), "").unwrap();
     cage.tmux.run(&["send-keys", "-t", "tasks:job", "C-d"]);
-    wait("a notice, a task's end and a message", &|| told().len() >= 2 && messages() >= 1);
+    wait("a notice, a task's end and a message", &|| reported().len() >= 2 && messages() >= 1);
     owner.signal("-CONT");
     // It is told what it missed, and leaves it at that.
     owner.wait_for("main", |line| line["state"]["last_turn"]["result"] == "success");
     cage.prompt("main", "nap 1.5");
-    wait("the second turn", &|| told().len() >= 3 && messages() >= 2);
+    wait("the second turn", &|| reported().len() >= 3 && messages() >= 2);
     // It takes over again when the other one dies, and knows by then what that one has told.
     let begun = jiff::Timestamp::now().to_string();
     cage.prompt("main", "hold");
@@ -359,10 +359,10 @@ fn what_a_stopped_owner_does_not_tell_another_process_tells_once() {
     });
     client.signal("-KILL");
     fs::write(cage.home.path().join("go"), "").unwrap();
-    wait("the third turn", &|| told().len() >= 4 && messages() >= 3);
-    let mut told = told();
-    told.sort();
-    assert_eq!(told, ["exited", "finished", "finished", "finished"]);
+    wait("the third turn", &|| reported().len() >= 4 && messages() >= 3);
+    let mut reported = reported();
+    reported.sort();
+    assert_eq!(reported, ["exited", "finished", "finished", "finished"]);
     assert_eq!(messages(), 3);
 }
 
@@ -387,7 +387,7 @@ fn a_client_that_was_stopped_takes_nothing_over() {
     cage.prompt("other", "ask rm -rf build");
     let asked = |line: &Value| line["state"]["attention"] == "approval";
     assert_eq!(client.wait_for("other", asked)["at"], owner.wait_for("other", asked)["at"]);
-    assert_eq!(cage.looks("client"), 0, "it never polled");
+    assert_eq!(cage.polls("client"), 0, "it never polled");
     let kept = cage.transitions("main");
     let ends = kept.iter().filter(|(_, changed)| changed.contains(r#""to":"success""#)).count();
     assert_eq!(ends, 1, "{kept:#?}");
@@ -401,7 +401,7 @@ fn a_command_waits_for_no_owner_that_is_stopped() {
     owner.signal("-STOP");
     let waited = cage.fleetwatch("wait", &["wait", "main", "--for", "ready", "--timeout", "30"]).output().unwrap();
     assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
-    assert!(cage.looks("wait") > 0, "it looked for itself");
+    assert!(cage.polls("wait") > 0, "it looked for itself");
 }
 
 /// Neither a problem that is explained nor hooks that cannot be taken back keep it.
@@ -439,7 +439,7 @@ fn a_process_with_other_rules_looks_for_itself() {
     fs::write(&config, "[[terminal]]\nsession = \"main\"\nname = \"mine\"\n").unwrap();
     let alone = cage.watch_with("alone", &["--config", config.to_str().unwrap()]);
     alone.wait_for_phase("mine", "ready");
-    assert!(cage.looks("alone") > 0);
+    assert!(cage.polls("alone") > 0);
     // It takes its turn when the other one ends.
     drop(owner);
     let next = cage.watch_with("next", &["--config", config.to_str().unwrap()]);
@@ -463,7 +463,7 @@ fn without_a_socket_a_client_still_becomes_the_owner() {
     }
     let client = cage.watch("client");
     client.wait_for_phase("main", "ready");
-    assert_eq!(cage.looks("client"), 0);
+    assert_eq!(cage.polls("client"), 0);
 }
 
 #[test]
@@ -488,7 +488,7 @@ fn one_that_watches_in_the_background_knows_what_happened_meanwhile() {
     let mut count = 0;
     loop {
         let known = list(&format!("list-{count}"));
-        assert_eq!(cage.looks(&format!("list-{count}")), 0, "the one in the background is asked");
+        assert_eq!(cage.polls(&format!("list-{count}")), 0, "the one in the background is asked");
         if is_finished(&known) {
             break;
         }

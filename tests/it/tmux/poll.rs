@@ -82,7 +82,7 @@ fn shows(panes: &[PaneReport], text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn one_look_captures_every_watched_pane() {
+async fn one_poll_captures_every_watched_pane() {
     let tmux = PrivateTmux::start(&["sh", "-c", "echo one; cat"]);
     tmux.new_window("main", "second", &["sh", "-c", "echo two; cat"]);
     tmux.new_session("other", &["sh", "-c", "echo three; cat"]);
@@ -90,17 +90,17 @@ async fn one_look_captures_every_watched_pane() {
         tmux.wait_for_text(target, text);
     }
     let rules = "[watch]\nignore = [\"other\"]\n[[terminal]]\nsession = \"*\"\n";
-    let report = poll::look(settings(rules), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
+    let report = poll::poll(settings(rules), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
     let PollResult::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!(panes.len(), 2);
     assert!(shows(&panes[..1], "one") && shows(&panes[1..], "two"));
     // Without a rule only agents are watched, and there are none.
-    let report = poll::look(settings(""), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
+    let report = poll::poll(settings(""), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
     assert!(matches!(report.outcome, PollResult::Listed(panes) if panes.is_empty()));
 }
 
 #[tokio::test]
-async fn one_look_at_very_many_panes_is_told_in_parts() {
+async fn one_poll_at_very_many_panes_is_told_in_parts() {
     const PANES: usize = 300;
     let tmux = PrivateTmux::start(&["sh", "-c", "echo number 0; exec cat"]);
     for first in (1..PANES).step_by(50) {

@@ -35,7 +35,7 @@ impl Posted {
         line.and_then(|line| line.split_once(": ")).unwrap_or_else(|| panic!("no {name}: {}", self.head)).1
     }
 
-    fn told(&self) -> Value {
+    fn reported(&self) -> Value {
         serde_json::from_slice(&opened(&self.body)).unwrap()
     }
 }
@@ -108,8 +108,9 @@ fn ask_with(server: &Server, method: &str, headers: &str, body: &str) -> Answer 
 
 fn listed(cage: &Cage) -> Vec<(String, u64)> {
     let tokens: Value = serde_json::from_str(&cage.printed(&["token", "list", "--json"])).unwrap();
-    let told = |token: &Value| (token["name"].as_str().unwrap().to_owned(), token["subscriptions"].as_u64().unwrap());
-    tokens.as_array().unwrap().iter().map(told).collect()
+    let reported =
+        |token: &Value| (token["name"].as_str().unwrap().to_owned(), token["subscriptions"].as_u64().unwrap());
+    tokens.as_array().unwrap().iter().map(reported).collect()
 }
 
 #[test]
@@ -145,13 +146,13 @@ fn a_locked_phone_is_told_who_waits_until_its_token_or_its_subscription_ends() {
     assert_eq!((head["alg"].as_str(), whose), (Some("ES256"), key), "it is signed by whom the browser subscribed to");
     assert_eq!(claims["aud"], format!("https://{}", service.name()));
     assert_eq!(claims["sub"], "https://localhost");
-    let told = first.told();
-    assert_eq!(told["text"], "main asks for approval: Allow <b>this</b>?");
+    let reported = first.reported();
+    assert_eq!(reported["text"], "main asks for approval: Allow <b>this</b>?");
     let state: Value = serde_json::from_str(&cage.printed(&["list", "--json"])).unwrap();
     let terminal = &state[0]["terminal"];
-    assert_eq!(told["row"], json!([terminal["host"], terminal["socket"], terminal["pane"], terminal["pid"]]));
-    assert_eq!(told["topic"], first.header("topic"));
-    assert!(first.header("topic").len() <= 32 && other.told() == told && other.body != first.body);
+    assert_eq!(reported["row"], json!([terminal["host"], terminal["socket"], terminal["pane"], terminal["pid"]]));
+    assert_eq!(reported["topic"], first.header("topic"));
+    assert!(first.header("topic").len() <= 32 && other.reported() == reported && other.body != first.body);
 
     // A revoked token tells nobody; a later notice of a terminal takes the place of the earlier one.
     cage.printed(&["token", "revoke", "tablet"]);
@@ -159,7 +160,7 @@ fn a_locked_phone_is_told_who_waits_until_its_token_or_its_subscription_ends() {
     cage.ask("two");
     let second = service.taken("201 Created");
     assert!(second.head.starts_with("POST /phone"), "{}", second.head);
-    assert_eq!(second.told()["text"], "main asks for approval: Allow two?");
+    assert_eq!(second.reported()["text"], "main asks for approval: Allow two?");
     assert_eq!(second.header("topic"), first.header("topic"));
     assert!(!service.is_asked(), "the tablet is told no more");
 

@@ -165,7 +165,7 @@ fn facts_that_change_are_told_now_and_then() {
         let text = std::fs::read_to_string(&output).unwrap();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     };
-    let told = |field: &str, value: serde_json::Value| {
+    let reported = |field: &str, value: serde_json::Value| {
         let is_it = |line: &serde_json::Value| {
             let changed = line["changed"].as_array().cloned().unwrap_or_default();
             line["kind"] == "facts" && changed.iter().any(|change| change["field"] == field && change["to"] == value)
@@ -178,9 +178,9 @@ fn facts_that_change_are_told_now_and_then() {
     wait_until("what the agent used", || {
         std::io::Write::write_all(&mut record, line(1).as_bytes()).unwrap();
         sum += 1;
-        told("agent.model", "m-1".into())
+        reported("agent.model", "m-1".into())
     });
-    wait_until("all that it used", || told("agent.tokens_in", sum.into()));
+    wait_until("all that it used", || reported("agent.tokens_in", sum.into()));
     watch.kill().unwrap();
     watch.wait().unwrap();
     let facts: Vec<_> = lines().into_iter().filter(|line| line["kind"] == "facts").collect();

@@ -146,17 +146,17 @@ async fn what_was_seen_must_still_be_so() {
     let seen = server.capture(&[reader.key.pane]).await.unwrap();
     let (screen, facts) = (seen.captures[0].screen.clone().unwrap(), seen.captures[0].pane.facts.clone());
     let guard = |facts: &PaneFacts| Guard::of(facts, &screen, 0..screen.rows().len(), usize::MAX..usize::MAX);
-    let told = async |guard: &Guard| {
+    let reported = async |guard: &Guard| {
         let pasted = server.paste(&reader.key, &text("x"), guard).await.unwrap();
         (pasted, server.press(&reader.key, &["y".parse().unwrap()], guard).await.unwrap())
     };
     let refused = Delivery::Refused(Obstacle::Changed);
-    assert_eq!(told(&guard(&facts)).await, (Delivery::Delivered, Delivery::Delivered));
+    assert_eq!(reported(&guard(&facts)).await, (Delivery::Delivered, Delivery::Delivered));
     reader.wait_for(b"xy");
     let other = PaneFacts { command: "ca".to_owned(), ..facts.clone() };
-    assert_eq!(told(&guard(&other)).await, (refused, refused), "another program");
+    assert_eq!(reported(&guard(&other)).await, (refused, refused), "another program");
     let moved = Cursor { column: facts.cursor.column + 1, ..facts.cursor };
-    assert_eq!(told(&guard(&PaneFacts { cursor: moved, ..facts.clone() })).await, (refused, refused), "the cursor");
+    assert_eq!(reported(&guard(&PaneFacts { cursor: moved, ..facts.clone() })).await, (refused, refused), "the cursor");
     let shown = |row: &str| {
         Screen::from_text(
             &screen.rows().iter().map(|row| format!("{}\n", row.text())).collect::<String>().replace("❯ ls", row),
@@ -164,7 +164,7 @@ async fn what_was_seen_must_still_be_so() {
         )
     };
     let other = Guard::of(&facts, &shown("❯ rm"), 0..3, usize::MAX..usize::MAX);
-    assert_eq!(told(&other).await, (refused, refused), "another row");
+    assert_eq!(reported(&other).await, (refused, refused), "another row");
     assert_eq!(reader.buffers(), "");
     assert_eq!(reader.got(), b"xy");
 }

@@ -74,8 +74,8 @@ impl Cage {
         let server = self.tmux.name();
         let pressed: String =
             keys.iter().map(|key| format!("tmux -L {server} send-keys -t main: '{key}'; sleep 0.05\n")).collect();
-        let looks = format!("tmux -L {server} capture-pane -p -t main:; tmux -L {server} list-panes -F '{PROGRAM}'");
-        let act = format!("{pressed}until ({looks}) | grep -qF -- '{shown}'; do sleep 0.02; done\n");
+        let polls = format!("tmux -L {server} capture-pane -p -t main:; tmux -L {server} list-panes -F '{PROGRAM}'");
+        let act = format!("{pressed}until ({polls}) | grep -qF -- '{shown}'; do sleep 0.02; done\n");
         std::fs::write(self.directory.path().join("word"), word).unwrap();
         std::fs::write(self.directory.path().join("act"), act).unwrap();
     }
@@ -104,9 +104,9 @@ impl Cage {
 
     /// The open dialog, as an operator is shown it.
     async fn dialog(&self) -> Dialog {
-        let look = self.tmux.server().capture(&[self.parrot.key.pane]).await.unwrap();
+        let poll = self.tmux.server().capture(&[self.parrot.key.pane]).await.unwrap();
         let profile = self.profiles.select("parrot", None, false).unwrap().profile;
-        let reading = profile.read(look.captures[0].screen.as_ref().unwrap(), &look.captures[0].pane.facts);
+        let reading = profile.read(poll.captures[0].screen.as_ref().unwrap(), &poll.captures[0].pane.facts);
         reading.dialog.unwrap()
     }
 
@@ -372,7 +372,7 @@ async fn keys_in_a_dialog_go_to_that_one_only() {
     let seen = cage.dialog().await;
     let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
     assert_eq!(cage.press(&["1"], Some(&other)).await, Refusal::AnotherDialog.into());
-    // Another one opens between the look and the key.
+    // Another one opens between the poll and the key.
     cage.betray("send-keys", &["2", "menu", "Enter"], "  Gamma");
     let changed = Refusal::Obstacle(Obstacle::Changed);
     assert_eq!(cage.press(&["Enter"], Some(&seen)).await, changed.into());
@@ -403,7 +403,7 @@ async fn control_characters_are_refused() {
     assert!(matches!(cage.force("a\u{1b}[201~\r").await, Outcome::Refused(Refusal::Text(_))));
 }
 
-/// Between the last look and what is sent anything may happen. Here it does, each time.
+/// Between the last poll and what is sent anything may happen. Here it does, each time.
 #[tokio::test]
 async fn a_program_that_takes_the_agents_place_before_the_paste_gets_nothing() {
     let cage = Cage::new();
@@ -474,7 +474,7 @@ async fn a_screen_that_changes_all_the_time_is_sent_to_all_the_same() {
     cage.wait_for("● heard hello");
 }
 
-/// Who draws the screen can make any test fail, and still show at each look what was answered.
+/// Who draws the screen can make any test fail, and still show at each poll what was answered.
 #[tokio::test]
 async fn a_dialog_that_is_another_one_at_each_key_gets_none_however_often_it_is_tried() {
     let cage = Cage::new();

@@ -234,13 +234,13 @@ impl Events {
             assert!(self.lines.read_line(&mut line).unwrap() > 0, "the events ended: {heard:?}");
             // Lines of the chunks that the body is sent in stand between those of the events.
             match line.trim_end().split_once(": ") {
-                Some(("id", told)) => id = Some(told.to_owned()),
-                Some(("event", told)) => name = told.to_owned(),
-                Some(("data", told)) => {
-                    let told: Value = serde_json::from_str(told).unwrap();
+                Some(("id", reported)) => id = Some(reported.to_owned()),
+                Some(("event", reported)) => name = reported.to_owned(),
+                Some(("data", reported)) => {
+                    let reported: Value = serde_json::from_str(reported).unwrap();
                     self.id = id.take().unwrap_or(std::mem::take(&mut self.id));
-                    let is_it = is_it(&name, &told);
-                    heard.push((std::mem::replace(&mut name, "message".to_owned()), told));
+                    let is_it = is_it(&name, &reported);
+                    heard.push((std::mem::replace(&mut name, "message".to_owned()), reported));
                     if is_it {
                         return heard;
                     }
@@ -291,15 +291,15 @@ fn http_says_what_the_command_line_says() {
         "{screen}"
     );
     let explained: Value = serde_json::from_str(&cage.printed(&["explain", "main", "--json"])).unwrap();
-    let told = server.get("/v1/terminals/main/explain").json();
-    assert_eq!(told["reading"], explained["reading"]);
+    let reported = server.get("/v1/terminals/main/explain").json();
+    assert_eq!(reported["reading"], explained["reading"]);
     let transitions = server.get("/v1/terminals/main/transitions").json();
     assert!(transitions.as_array().is_some_and(|all| !all.is_empty()), "{transitions}");
     wait_until("the history is written", || {
-        let told = server.get("/v1/history?target=main&kind=transition").json();
+        let reported = server.get("/v1/history?target=main&kind=transition").json();
         let printed = cage.printed(&["history", "main", "--kind", "transition", "--json"]);
         let printed: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        !printed.is_empty() && told == Value::from(printed)
+        !printed.is_empty() && reported == Value::from(printed)
     });
     assert_eq!(server.get("/v1/history?limit=1").json().as_array().map(Vec::len), Some(1));
     assert!(server.get("/v1/history?kind=nonsense").is_denial(400, "nonsense"));
@@ -332,9 +332,9 @@ fn turns_that_ended_before_anybody_watched_are_not_counted() {
             && state["stability"]["stable_for_seconds"].as_f64().is_some_and(|it| it > 2.0)
     };
     let count = |server: &Server, name: &str| {
-        let told = server.get("/metrics").body;
+        let reported = server.get("/metrics").body;
         let value = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap();
-        told.lines().filter(|line| line.starts_with(name)).map(value).sum::<f64>()
+        reported.lines().filter(|line| line.starts_with(name)).map(value).sum::<f64>()
     };
     wait_until("it has been looked at for a while", || rests(&server));
     assert_eq!(count(&server, "fleetwatch_turns_total"), 0.0, "{}", server.get("/metrics").body);
@@ -349,8 +349,8 @@ fn turns_that_ended_before_anybody_watched_are_not_counted() {
     wait_until("it is seen at work", || server.get("/v1/terminals/main").json()["turn"]["phase"] == "active");
     cage.let_go();
     wait_until("that one is counted", || count(&server, "fleetwatch_turns_total") == 1.0);
-    let told = server.get("/v1/terminals/main/transitions").body;
-    assert_eq!(count(&server, "fleetwatch_turn_seconds_count"), 0.0, "{told}");
+    let reported = server.get("/v1/terminals/main/transitions").body;
+    assert_eq!(count(&server, "fleetwatch_turn_seconds_count"), 0.0, "{reported}");
 }
 
 #[test]
@@ -374,14 +374,14 @@ fn what_is_served_is_written_down_as_openapi_and_counted() {
         "fleetwatch_turn_seconds_count{result=\"success\",agent=\"parrot\",host=\"\"} ",
         "fleetwatch_turns_total{result=\"success\",agent=\"parrot\",host=\"\"} ",
         "fleetwatch_server_up{server=",
-        "fleetwatch_server_look_seconds{server=",
+        "fleetwatch_server_poll_seconds{server=",
         "# EOF\n",
     ];
     cage.tmux.wait_for_text("main:", "● answered");
     cage.tmux.run(&["send-keys", "-t", "main:", "hello", "Enter"]);
     let is_counted = || {
-        let told = numbers().body;
-        counted.iter().all(|line| told.contains(line))
+        let reported = numbers().body;
+        counted.iter().all(|line| reported.contains(line))
     };
     wait_or_tell("all is counted", is_counted, || numbers().body);
     assert!(numbers().head.contains("content-type: application/openmetrics-text; version=1.0.0"), "{}", numbers().head);
@@ -473,10 +473,11 @@ fn events_go_on_where_they_were_cut() {
     let mut events = server.follow(None);
     let begun = events.until(|name, _| name == "current");
     assert_eq!(begun[0].0, "reset");
-    let states: Vec<&Value> = begun.iter().filter(|(name, _)| name == "message").map(|(_, told)| told).collect();
+    let states: Vec<&Value> =
+        begun.iter().filter(|(name, _)| name == "message").map(|(_, reported)| reported).collect();
     assert_eq!((states.len(), &states[0]["kind"], &states[0]["terminal"]), (1, &"state".into(), &"main".into()));
     cage.ask("one");
-    let asks = |_: &str, told: &Value| told["state"]["attention"] == "approval";
+    let asks = |_: &str, reported: &Value| reported["state"]["attention"] == "approval";
     let mut all = events.until(asks);
     let heard = events.id.clone();
     drop(events);
@@ -484,8 +485,8 @@ fn events_go_on_where_they_were_cut() {
     cage.tmux.run(&["send-keys", "-t", "main:", "1"]);
     wait_until("the answer was seen", || server.get("/v1/terminals/main").json()["attention"] != "approval");
     cage.ask("two");
-    let is_two = |_: &str, told: &Value| {
-        told["state"]["assessment"]["operator_excerpt"].as_str().is_some_and(|text| text.contains("Allow two?"))
+    let is_two = |_: &str, reported: &Value| {
+        reported["state"]["assessment"]["operator_excerpt"].as_str().is_some_and(|text| text.contains("Allow two?"))
     };
     let mut events = server.follow(Some(&heard));
     all.extend(events.until(is_two));
@@ -493,13 +494,14 @@ fn events_go_on_where_they_were_cut() {
     let mut whole = server.follow(Some(&heard));
     let again = whole.until(is_two);
     assert!(all.ends_with(&again) && whole.id == events.id);
-    let changes: Vec<&Value> = all.iter().map(|(_, told)| told).filter(|told| told["kind"] == "transition").collect();
+    let changes: Vec<&Value> =
+        all.iter().map(|(_, reported)| reported).filter(|reported| reported["kind"] == "transition").collect();
     let of = |line: &Value| (line["at"].clone(), line["changed"].clone());
     let changes: Vec<_> = changes.into_iter().map(of).collect();
     assert!(changes.len() >= 3, "{all:?}");
     wait_until("the history has each of them once", || {
-        let told = cage.printed(&["history", "main", "--kind", "transition", "--json"]);
-        let kept: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let reported = cage.printed(&["history", "main", "--kind", "transition", "--json"]);
+        let kept: Vec<Value> = reported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         kept.iter().map(of).collect::<Vec<_>>().ends_with(&changes)
     });
     // Numbers of another run, and nonsense, begin again.

@@ -29,13 +29,13 @@ fn answer(server: &Server, key: &str, dialog: &Value, choice: &str) -> Answer {
 
 /// What the history has of inputs: who sent what, and what came of it.
 fn inputs(server: &Server) -> Vec<(String, String, String)> {
-    let told = server.get("/v1/history?target=main&kind=input").json();
+    let reported = server.get("/v1/history?target=main&kind=input").json();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let of = |line: &Value| {
         let what = ["choice", "text"].iter().map(|name| text(&line[*name])).collect::<String>();
         (text(&line["sender"]), what, text(&line["outcome"]))
     };
-    told.as_array().unwrap().iter().map(of).collect()
+    reported.as_array().unwrap().iter().map(of).collect()
 }
 
 fn times(cage: &Cage, text: &str) -> usize {
@@ -82,8 +82,8 @@ fn an_answer_is_for_the_dialog_that_was_read_and_is_given_once() {
     let given = [(who, "1 Yes"), (who, "2 No"), (who, "2 No")];
     wait_until("the history says who answered what", || {
         // The last one may have been refused at the terminal only, which is written down as well.
-        let told = inputs(&server);
-        let taken = told.iter().filter(|(_, _, outcome)| outcome == "accepted");
+        let reported = inputs(&server);
+        let taken = reported.iter().filter(|(_, _, outcome)| outcome == "accepted");
         taken.map(|(who, what, _)| (who.as_str(), what.as_str())).eq(given)
     });
     assert!(cage.printed(&["history", "main"]).contains("token phone at 127.0.0.1"));
@@ -119,8 +119,8 @@ fn a_prompt_is_sent_now_or_when_the_agent_is_ready() {
     cage.tmux.wait_for_text("main:", "● heard later");
     assert_eq!(times(&cage, "» hello"), 1);
     wait_until("the history says who queued it", || {
-        let told = server.get("/v1/history?target=main&kind=action").json();
-        let queued = told.as_array().unwrap().iter().find(|line| line["action"] == "queued");
+        let reported = server.get("/v1/history?target=main&kind=action").json();
+        let queued = reported.as_array().unwrap().iter().find(|line| line["action"] == "queued");
         queued.is_some_and(|line| line["detail"]["by"] == "token phone at 127.0.0.1")
     });
 }

@@ -63,14 +63,14 @@ impl Browser {
         }
         self.to.write_all(format!("{request}\0").as_bytes()).unwrap();
         loop {
-            let mut told = Vec::new();
-            assert!(self.from.read_until(0, &mut told).unwrap() > 0, "the browser ended");
-            let told: Value = serde_json::from_slice(told.strip_suffix(b"\0").unwrap()).unwrap();
-            if told["id"] == self.number {
-                assert!(told["error"].is_null(), "{method}: {told}");
-                return told["result"].clone();
+            let mut reported = Vec::new();
+            assert!(self.from.read_until(0, &mut reported).unwrap() > 0, "the browser ended");
+            let reported: Value = serde_json::from_slice(reported.strip_suffix(b"\0").unwrap()).unwrap();
+            if reported["id"] == self.number {
+                assert!(reported["error"].is_null(), "{method}: {reported}");
+                return reported["result"].clone();
             }
-            self.events.push(told);
+            self.events.push(reported);
         }
     }
 
@@ -88,9 +88,9 @@ impl Browser {
 
     fn says_in(&mut self, session: Option<&str>, script: &str) -> Value {
         let asked = json!({ "expression": script, "returnByValue": true, "awaitPromise": true, "userGesture": true });
-        let told = self.call_in(session, "Runtime.evaluate", asked);
-        assert!(told["exceptionDetails"].is_null(), "{script}: {told}");
-        told["result"]["value"].clone()
+        let reported = self.call_in(session, "Runtime.evaluate", asked);
+        assert!(reported["exceptionDetails"].is_null(), "{script}: {reported}");
+        reported["result"]["value"].clone()
     }
 
     fn wait_for(&mut self, script: &str) {
@@ -100,8 +100,8 @@ impl Browser {
     /// Keeps a picture of what is shown, where the environment says so.
     fn picture(&mut self, name: &str) {
         let Some(directory) = std::env::var_os("FLEETWATCH_PICTURES") else { return };
-        let told = self.call("Page.captureScreenshot", json!({ "format": "png" }));
-        let bytes = BASE64_STANDARD.decode(told["data"].as_str().unwrap()).unwrap();
+        let reported = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        let bytes = BASE64_STANDARD.decode(reported["data"].as_str().unwrap()).unwrap();
         std::fs::write(Path::new(&directory).join(name), bytes).unwrap();
     }
 
@@ -238,8 +238,8 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     // No push service can be reached from here, and that is told.
     browser.says("document.getElementById('ring').click()");
     browser.wait_for("document.getElementById('rung').innerText.startsWith('This device gets no notices: ')");
-    let told = browser.text("rung");
-    println!("{told}");
+    let reported = browser.text("rung");
+    println!("{reported}");
     browser.says(&SUBSCRIBE.replace("POINT", POINT).replace("AUTH", AUTH));
     browser.says("document.getElementById('ring').click()");
     browser.wait_for("document.getElementById('rung').innerText.startsWith('This device gets a notice')");
@@ -254,8 +254,8 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     let message =
         json!({ "text": "main asks: <b>x</b>", "topic": "t", "row": serde_json::from_str::<Value>(&row).unwrap() });
     let registration = browser.events.iter().rev().find_map(|event| {
-        let told = event["params"]["registrations"].as_array()?.first()?;
-        told["registrationId"].as_str().map(str::to_owned)
+        let reported = event["params"]["registrations"].as_array()?.first()?;
+        reported["registrationId"].as_str().map(str::to_owned)
     });
     let deliver = |browser: &mut Browser, data: &str| {
         let message = json!({ "origin": origin, "registrationId": registration, "data": data });

@@ -179,8 +179,8 @@ fn what_tmux_reads_by_a_pattern_is_read_and_what_only_tmux_knows_is_named() {
     assert!(printed().0.contains("+bind-key W display-popup"), "{:?}", printed());
     for odd in ["more.conf", "~/*/keys.conf", "'#{d:current_file}/more.conf'"] {
         home.write(".tmux.conf", &format!("source-file -q {odd}\n"));
-        let (told, why) = printed();
-        assert!(!told.contains("bind-key") && why.contains("its configuration reads "), "{odd}: {told}{why}");
+        let (reported, why) = printed();
+        assert!(!reported.contains("bind-key") && why.contains("its configuration reads "), "{odd}: {reported}{why}");
     }
 }
 

@@ -24,12 +24,12 @@ fn hosts_with_one_address_are_two_machines() {
     }
     // The second time both connections are there.
     for _ in 0..2 {
-        let (told, errors, _) = hosts.run(BOTH, &["list"]);
+        let (reported, errors, _) = hosts.run(BOTH, &["list"]);
         for right in ["prod-db/on-prod-db", "staging-db/on-staging-db"] {
-            assert!(told.contains(right), "{told}{errors}");
+            assert!(reported.contains(right), "{reported}{errors}");
         }
         for wrong in ["prod-db/on-staging-db", "staging-db/on-prod-db"] {
-            assert!(!told.contains(wrong), "{told}{errors}");
+            assert!(!reported.contains(wrong), "{reported}{errors}");
         }
     }
     let (_, errors, fine) = hosts.run(BOTH, &["--host", "staging-db", "run", "job", "--", "sleep", "600"]);
@@ -40,16 +40,17 @@ fn hosts_with_one_address_are_two_machines() {
     // It is known by the name that it was given, and by the hint of `run`.
     let (_, errors, _) = hosts.run(BOTH, &["--host", "staging-db", "run", "job", "--", "sleep", "600"]);
     assert!(errors.contains("`fleetwatch --host staging-db tasks kill job`"), "{errors}");
-    let (told, errors, fine) = hosts.run(BOTH, &["keys", "job", "x"]);
-    assert!(fine, "{told}{errors}");
-    let (told, errors, fine) = hosts.run(BOTH, &["--host", "staging-db", "tasks", "kill", "job"]);
-    assert!(fine && told.contains("killed"), "{told}{errors}");
+    let (reported, errors, fine) = hosts.run(BOTH, &["keys", "job", "x"]);
+    assert!(fine, "{reported}{errors}");
+    let (reported, errors, fine) = hosts.run(BOTH, &["--host", "staging-db", "tasks", "kill", "job"]);
+    assert!(fine && reported.contains("killed"), "{reported}{errors}");
 
-    let (told, errors, _) = hosts.run(BOTH, &["doctor"]);
+    let (reported, errors, _) = hosts.run(BOTH, &["doctor"]);
     for machine in ["prod-db", "staging-db"] {
-        let line = told.lines().find(|line| line.contains(&format!("{machine} answers within"))).unwrap_or_default();
+        let line =
+            reported.lines().find(|line| line.contains(&format!("{machine} answers within"))).unwrap_or_default();
         for fact in [" ms", "1 pane", "in tmux ", "the first call took", "connection "] {
-            assert!(line.contains(fact), "{told}{errors}");
+            assert!(line.contains(fact), "{reported}{errors}");
         }
     }
 }
@@ -64,11 +65,11 @@ fn a_host_behind_another_one_and_one_by_its_ipv6_address_are_reached() {
     hosts.configure("::1", &format!("HostName ::1\n  Port {port}"));
     let config =
         "[[server]]\nhost = \"box\"\n[[server]]\nhosts = [\"::1\", \"[::1]\"]\n[[terminal]]\nsession = \"*\"\n";
-    let (told, errors, fine) = hosts.run(config, &["list"]);
+    let (reported, errors, fine) = hosts.run(config, &["list"]);
     let _ = server.kill().and_then(|()| server.wait());
-    assert!(fine, "{told}{errors}");
+    assert!(fine, "{reported}{errors}");
     for name in ["\nbox/work", "\n::1/work", "\n[::1]/work"] {
-        assert!(told.contains(name), "{name}: {told}{errors}");
+        assert!(reported.contains(name), "{name}: {reported}{errors}");
     }
     assert_eq!(hosts.connections("bastion"), 1);
 }
@@ -84,9 +85,9 @@ fn hosts_of_the_configuration_of_ssh_are_watched_by_a_pattern() {
     std::fs::write(hosts.path(".ssh/config"), "Host db gpu-1\nInclude more\nHost gpu-*\n  User me\n").unwrap();
     std::fs::write(hosts.path(".ssh/more"), "Host gpu-2\n").unwrap();
     let config = "[[server]]\nhosts = [\"gpu-*\"]\n[[terminal]]\nsession = \"*\"\n";
-    let (told, errors, fine) = hosts.run(config, &["list"]);
-    assert!(fine && told.contains("gpu-1/work") && told.contains("gpu-2/work"), "{told}{errors}");
-    assert!(!told.contains("db/work"), "{told}");
+    let (reported, errors, fine) = hosts.run(config, &["list"]);
+    assert!(fine && reported.contains("gpu-1/work") && reported.contains("gpu-2/work"), "{reported}{errors}");
+    assert!(!reported.contains("db/work"), "{reported}");
 }
 
 #[test]
@@ -96,8 +97,8 @@ fn every_host_that_does_not_answer_is_named() {
     hosts.tmux("good", &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
     let config = "[[server]]\nhost = \"good\"\n[[server]]\nhost = \"bad-1\"\n[[server]]\nhost = \"bad-2\"\n\
                   [[terminal]]\nsession = \"*\"\n";
-    let (told, errors, fine) = hosts.run(config, &["list"]);
-    assert!(fine && told.contains("good/work"), "{told}{errors}");
+    let (reported, errors, fine) = hosts.run(config, &["list"]);
+    assert!(fine && reported.contains("good/work"), "{reported}{errors}");
     for silent in ["bad-1", "bad-2"] {
         assert!(errors.contains(&format!("warning: no tmux server is running on {silent}")), "{errors}");
     }
@@ -111,8 +112,8 @@ fn every_host_that_does_not_answer_is_named() {
 fn a_pane_in_which_no_agent_was_found_is_explained_by_its_processes() {
     let hosts = Hosts::behind_one_address(&["box"]);
     hosts.tmux("box", &["-f", "/dev/null", "new-session", "-d", "-s", "work", "sleep 600; true"]);
-    let (told, errors, fine) = hosts.run("[[server]]\nhost = \"box\"\n", &["explain", "work"]);
-    assert!(!fine, "{told}");
+    let (reported, errors, fine) = hosts.run("[[server]]\nhost = \"box\"\n", &["explain", "work"]);
+    assert!(!fine, "{reported}");
     for word in ["pane %0 (work:0.0) runs no known agent", "`sleep 600`", "[[terminal]]", "session = \"work\""] {
         assert!(errors.contains(word), "{errors}");
     }
@@ -130,15 +131,15 @@ async fn what_is_meant_for_one_machine_never_reaches_the_next_one_behind_its_nam
     let settings =
         Settings { ssh: hosts.lone_ssh(), connect_deadline: patience, host_deadline: patience, ..Settings::default() };
     let server = Server::new(id.clone(), settings).unwrap();
-    let before = server.look(&[]).await.unwrap();
+    let before = server.poll(&[]).await.unwrap();
     hosts.redirect("box", "spare");
     hosts.signal("box", "KILL");
-    let broken = server.look(&[]).await;
+    let broken = server.poll(&[]).await;
     let after = match broken {
         Ok(after) => after,
         Err(error) => {
             assert_eq!(error.kind(), "unreachable", "{error}");
-            server.look(&[]).await.unwrap()
+            server.poll(&[]).await.unwrap()
         }
     };
     assert_ne!(before.instance, after.instance);
@@ -166,20 +167,20 @@ fn server_on(hosts: &Hosts, name: &str) -> Server {
 
 #[tokio::test]
 #[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
-async fn one_connection_serves_all_looks_and_is_made_anew_when_it_breaks() {
+async fn one_connection_serves_all_polls_and_is_made_anew_when_it_breaks() {
     let hosts = Hosts::behind_one_address(&["box"]);
     hosts.tmux("box", &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
     let server = server_on(&hosts, "box");
     for _ in 0..20 {
-        assert_eq!(server.look(&[]).await.unwrap().panes.len(), 1);
+        assert_eq!(server.poll(&[]).await.unwrap().panes.len(), 1);
     }
     assert_eq!(hosts.connections("box"), 1);
     hosts.signal("box", "KILL");
     // It may be found out before it is used again.
-    if let Err(error) = server.look(&[]).await {
+    if let Err(error) = server.poll(&[]).await {
         assert!(matches!(error, Error::Unreachable { .. }), "{error}");
     }
-    assert_eq!(server.look(&[]).await.unwrap().panes.len(), 1);
+    assert_eq!(server.poll(&[]).await.unwrap().panes.len(), 1);
     assert_eq!(hosts.connections("box"), 2);
 }
 
@@ -191,15 +192,15 @@ async fn a_host_that_stands_still_misses_its_deadline_and_harms_no_other() {
         hosts.tmux(machine, &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
     }
     let (frozen, fine) = (server_on(&hosts, "frozen"), server_on(&hosts, "box"));
-    assert!(frozen.look(&[]).await.is_ok() && fine.look(&[]).await.is_ok());
+    assert!(frozen.poll(&[]).await.is_ok() && fine.poll(&[]).await.is_ok());
     hosts.signal("frozen", "STOP");
     let settings = Settings { ssh: hosts.lone_ssh(), host_deadline: Duration::from_secs(2), ..Settings::default() };
     let impatient = Server::new(frozen.id().clone(), settings).unwrap();
-    let (late, other) = tokio::join!(impatient.look(&[]), fine.look(&[]));
+    let (late, other) = tokio::join!(impatient.poll(&[]), fine.poll(&[]));
     assert!(matches!(late, Err(Error::TimedOut { .. })), "{late:?}");
     assert_eq!(other.unwrap().panes.len(), 1);
     hosts.signal("frozen", "CONT");
-    assert_eq!(frozen.look(&[]).await.unwrap().panes.len(), 1);
+    assert_eq!(frozen.poll(&[]).await.unwrap().panes.len(), 1);
 }
 
 #[tokio::test]
@@ -210,18 +211,18 @@ async fn what_a_login_prints_at_any_time_is_no_part_of_an_answer() {
     let greeting = r#"printf "Welcome\\n0123456789abcdef out\\n"; echo hm >&2; (sleep 1; echo still here) & eval "$SSH_ORIGINAL_COMMAND""#;
     hosts.log_in_by("box", greeting);
     let server = server_on(&hosts, "box");
-    let pane = server.look(&[]).await.unwrap().panes[0].clone();
+    let pane = server.poll(&[]).await.unwrap().panes[0].clone();
     for _ in 0..30 {
-        let look = server.look(&[pane.id]).await.unwrap();
-        assert_eq!((look.panes, look.captures.len()), (vec![pane.clone()], 1));
+        let poll = server.poll(&[pane.id]).await.unwrap();
+        assert_eq!((poll.panes, poll.captures.len()), (vec![pane.clone()], 1));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     hosts.signal("box", "KILL");
     hosts.log_in_by("box", "echo This account is not available; exit 1");
     // Until the session that was killed is known to be gone, ssh has many words for its end.
     let is_told = |error: &Error| matches!(error, Error::Unreachable { message, .. } if message == "This account is not available");
-    let told = async { while !is_told(&server.look(&[]).await.unwrap_err()) {} };
-    tokio::time::timeout(PATIENCE, told).await.expect("what the login said is told");
+    let reported = async { while !is_told(&server.poll(&[]).await.unwrap_err()) {} };
+    tokio::time::timeout(PATIENCE, reported).await.expect("what the login said is told");
 }
 
 #[test]
@@ -237,10 +238,10 @@ fn a_connection_that_the_operator_opened_is_used_where_ssh_alone_is_refused() {
     let mut by_hand = std::process::Command::new(hosts.ssh());
     by_hand.args(["-o", "ControlMaster=yes", "-o", "PubkeyAuthentication=yes", "-fN", "box"]);
     assert!(by_hand.stderr(std::process::Stdio::null()).status().unwrap().success());
-    let (told, errors, fine) = hosts.run(config, &["list"]);
-    assert!(fine && told.contains("work"), "{told}{errors}");
-    let (told, ..) = hosts.run(config, &["doctor"]);
-    assert!(told.contains("over the connection that you opened"), "{told}");
+    let (reported, errors, fine) = hosts.run(config, &["list"]);
+    assert!(fine && reported.contains("work"), "{reported}{errors}");
+    let (reported, ..) = hosts.run(config, &["doctor"]);
+    assert!(reported.contains("over the connection that you opened"), "{reported}");
 }
 
 #[test]
@@ -272,13 +273,13 @@ fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
     hosts.tmux("box", &["-f", "/dev/null", "new-session", "-d", "-s", "work", &agent]);
     let config = "[[server]]\nhost = \"box\"\n";
     let known = || {
-        let (told, errors, fine) = hosts.run(config, &["list", "--json"]);
-        assert!(fine, "{told}{errors}");
-        told
+        let (reported, errors, fine) = hosts.run(config, &["list", "--json"]);
+        assert!(fine, "{reported}{errors}");
+        reported
     };
-    let told = known();
-    assert!(told.contains("the-right-one") && !told.contains("of-somebody-else"), "{told}");
-    assert!(!told.contains("rollout-1"), "a file of the host is none of this machine: {told}");
+    let reported = known();
+    assert!(reported.contains("the-right-one") && !reported.contains("of-somebody-else"), "{reported}");
+    assert!(!reported.contains("rollout-1"), "a file of the host is none of this machine: {reported}");
     write("1", "the-right-one", true);
     assert!(known().contains("It is done."));
 
@@ -287,8 +288,8 @@ fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
     std::os::unix::fs::symlink("/bin/false", hosts.path("programs/stat")).unwrap();
     hosts.disconnect("box");
     hosts.log_in_by("box", &format!("PATH={}:$PATH; eval \"$SSH_ORIGINAL_COMMAND\"", hosts.path("programs").display()));
-    let told = known();
-    assert!(told.contains("codex") && !told.contains("the-right-one"), "{told}");
+    let reported = known();
+    assert!(reported.contains("codex") && !reported.contains("the-right-one"), "{reported}");
 }
 
 #[test]
@@ -323,11 +324,11 @@ fn what_the_directory_of_an_agent_on_a_host_leads_to_is_told_as_unsure() {
 
     let config = "[[server]]\nhost = \"box\"\n";
     let facts = |name: &str| {
-        let (told, errors, fine) = hosts.run(config, &["list", "--json"]);
-        assert!(fine, "{told}{errors}");
-        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let (reported, errors, fine) = hosts.run(config, &["list", "--json"]);
+        assert!(fine, "{reported}{errors}");
+        let reported: serde_json::Value = serde_json::from_str(&reported).unwrap();
         let of_it = |one: &&serde_json::Value| one["terminal"]["id"].as_str().unwrap().ends_with(name);
-        told.as_array().unwrap().iter().find(of_it).unwrap_or_else(|| panic!("{told}"))["agent"].clone()
+        reported.as_array().unwrap().iter().find(of_it).unwrap_or_else(|| panic!("{reported}"))["agent"].clone()
     };
     for name in ["one", "other"] {
         let facts = facts(name);
@@ -380,11 +381,11 @@ async fn a_repository_on_a_host_is_read_and_nothing_of_it_is_run() {
     let (agent, below) = (format!("exec {} -c 'read x'", claude.display()), shop.join("be low"));
     let begin = ["-f", "/dev/null", "new-session", "-d", "-s", "work", "-c", below.to_str().unwrap(), &agent];
     hosts.tmux("box", &begin);
-    let (told, errors, fine) = hosts.run("[[server]]\nhost = \"box\"\n", &["list", "--json"]);
+    let (reported, errors, fine) = hosts.run("[[server]]\nhost = \"box\"\n", &["list", "--json"]);
     assert!(fine, "{errors}");
     for fact in ["\"fix-total\"", "\"added\": 2", "\"removed\": 1", "\"ahead\": 1", "\"behind\": 0", "\"untracked\": 1"]
     {
-        assert!(told.contains(fact), "{fact}: {told}{errors}");
+        assert!(reported.contains(fact), "{fact}: {reported}{errors}");
     }
     let server = server_on(&hosts, "box");
     let diff = fleetwatch::git::difference_at(&server, below.to_str().unwrap()).await.unwrap();
@@ -408,7 +409,7 @@ async fn a_repository_on_a_host_is_read_and_nothing_of_it_is_run() {
     let nowhere = loop {
         match trouble(&shop).await {
             GitTrouble::Silent(_) => {}
-            told => break told.to_string(),
+            reported => break reported.to_string(),
         }
     };
     assert_eq!(nowhere, "no directory for temporary files can be made on its host");

@@ -157,10 +157,10 @@ impl Watch {
         self.wait_for(events, || self.events(task).into_iter().filter(|event| event != "started").collect());
     }
 
-    fn wait_for(&self, wanted: &[&str], told: impl Fn() -> Vec<String>) {
+    fn wait_for(&self, wanted: &[&str], reported: impl Fn() -> Vec<String>) {
         let start = Instant::now();
-        while told() != wanted {
-            assert!(start.elapsed() < PATIENCE, "{:?}, not {wanted:?}", told());
+        while reported() != wanted {
+            assert!(start.elapsed() < PATIENCE, "{:?}, not {wanted:?}", reported());
             std::thread::sleep(std::time::Duration::from_millis(15));
         }
     }
@@ -235,7 +235,7 @@ fn the_output_of_a_task_that_has_ended_is_shown_from_its_first_row() {
 }
 
 #[test]
-fn bells_are_counted_between_looks() {
+fn bells_are_counted_between_polls() {
     let world = World::new("");
     world.task("first", "exec sleep 100");
     let watch = world.watch_counting("tasks");
@@ -260,21 +260,22 @@ fn bells_are_counted_between_looks() {
 #[tokio::test]
 async fn nothing_is_set_in_a_server_that_took_the_place_of_the_one_that_was_seen() {
     let tmux = PrivateTmux::start(&["cat"]);
-    let look = tmux.server().look(&[]).await.unwrap();
-    let session = SessionId(look.panes[0].session_id);
+    let poll = tmux.server().poll(&[]).await.unwrap();
+    let session = SessionId(poll.panes[0].session_id);
     let counting = |instance| Counting { instance, session, windows: &[], owner: "1@here", gone: &[] };
     let other = ServerInstance::new("1.2");
     tmux.server().count_bells(&counting(&other)).await.unwrap();
     assert!(tmux.server().traces().await.unwrap().is_empty());
-    tmux.server().count_bells(&counting(&look.instance)).await.unwrap();
+    tmux.server().count_bells(&counting(&poll.instance)).await.unwrap();
     assert!(tmux.server().traces().await.unwrap()[&session].hook);
-    let (key, window) = (tmux.key_of("main:"), WindowId(look.panes[0].window_id));
-    let told = || tmux.run(&["show-options", "-w", "-t", "main:"]).lines().filter(|line| line.contains("told")).count();
+    let (key, window) = (tmux.key_of("main:"), WindowId(poll.panes[0].window_id));
+    let reported =
+        || tmux.run(&["show-options", "-w", "-t", "main:"]).lines().filter(|line| line.contains("told")).count();
     let other = TerminalKey { pid: key.pid + 1, ..key.clone() };
-    tmux.server().ends_were_told(&[(other, window)]).await.unwrap();
-    assert_eq!(told(), 0);
-    tmux.server().ends_were_told(&[(key, window)]).await.unwrap();
-    assert_eq!(told(), 1);
+    tmux.server().ends_were_reported(&[(other, window)]).await.unwrap();
+    assert_eq!(reported(), 0);
+    tmux.server().ends_were_reported(&[(key, window)]).await.unwrap();
+    assert_eq!(reported(), 1);
 }
 
 #[test]
@@ -373,7 +374,7 @@ fn prompts_are_told_once_while_they_stay() {
 }
 
 #[test]
-fn a_window_that_is_replaced_within_a_look_is_another_task() {
+fn a_window_that_is_replaced_within_a_poll_is_another_task() {
     let world = World::new("[watch]\ntick_ms = 2000\nfastest_tick_ms = 2000\nslowest_tick_ms = 2000\n");
     world.task("first", "exec sleep 100");
     world.task("build", "exec sleep 100");
@@ -515,13 +516,13 @@ fn of_several_runs_at_once_each_name_is_started_once() {
         };
         let children: Vec<Child> = names.iter().map(run).collect();
         let outputs = children.into_iter().map(|child| child.wait_with_output().unwrap());
-        let told = |output: Output| match output.status.code() {
+        let reported = |output: Output| match output.status.code() {
             Some(0) => "started".to_owned(),
             _ => String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned(),
         };
-        let mut told: Vec<String> = outputs.map(told).collect();
-        told.sort();
-        told
+        let mut reported: Vec<String> = outputs.map(reported).collect();
+        reported.sort();
+        reported
     };
     // Neither the server nor the session is there yet.
     let refused = "error: task build (@0) is still running in tasks";
@@ -529,13 +530,13 @@ fn of_several_runs_at_once_each_name_is_started_once() {
     assert_eq!(at_once(&["one", "two", "three", "four"]), ["started"; 4]);
     let windows = || world.tmux.run(&["list-windows", "-t", "tasks", "-F", "#{window_name}"]).lines().count();
     assert_eq!(windows(), 5);
-    let told = at_once(&["more"; 4]);
-    assert_eq!((told.iter().filter(|line| *line == "started").count(), windows()), (1, 6), "{told:?}");
+    let reported = at_once(&["more"; 4]);
+    assert_eq!((reported.iter().filter(|line| *line == "started").count(), windows()), (1, 6), "{reported:?}");
     // The same of one that has ended, whose window is used again.
     world.run(&["run", "again", "--", "true"]);
     world.run(&["wait", "again", "--for", "exited", "--timeout", "60"]);
-    let told = at_once(&["again"; 4]);
-    assert_eq!((told.iter().filter(|line| *line == "started").count(), windows()), (1, 7), "{told:?}");
+    let reported = at_once(&["again"; 4]);
+    assert_eq!((reported.iter().filter(|line| *line == "started").count(), windows()), (1, 7), "{reported:?}");
 }
 
 #[test]
@@ -568,25 +569,25 @@ fn words_reach_the_program_as_they_are() {
         "#",
         "",
     ];
-    let told = world.home.path().join("told");
-    let script = format!("printf '%s\\0' \"$@\" > {0}.new && mv {0}.new {0}", told.display());
+    let reported = world.home.path().join("told");
+    let script = format!("printf '%s\\0' \"$@\" > {0}.new && mv {0}.new {0}", reported.display());
     let mut command = vec!["run", "words", "--", "sh", "-c", &script, "sh"];
     command.extend(words);
     world.run(&command);
-    wait_until("the words", || told.exists());
-    let found = std::fs::read_to_string(&told).unwrap();
+    wait_until("the words", || reported.exists());
+    let found = std::fs::read_to_string(&reported).unwrap();
     assert_eq!(found.split_terminator('\0').collect::<Vec<_>>(), words);
 
     // A single word is a program's name, and no command line for a shell.
     let odd = world.home.path().join("a b;$x #{q} '=");
-    std::fs::write(&odd, format!("#!/bin/sh\npwd > {}.pwd\n", told.display())).unwrap();
+    std::fs::write(&odd, format!("#!/bin/sh\npwd > {}.pwd\n", reported.display())).unwrap();
     let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
     std::fs::set_permissions(&odd, mode).unwrap();
     let place = world.home.path().join("in # here");
     std::fs::create_dir(&place).unwrap();
     world.run(&["run", "odd", "--cwd", place.to_str().unwrap(), "--", odd.to_str().unwrap()]);
     assert_eq!(world.run(&["wait", "odd", "--for", "exited", "--timeout", "60"]), "odd: exited 0\n");
-    let found = std::fs::read_to_string(format!("{}.pwd", told.display())).unwrap();
+    let found = std::fs::read_to_string(format!("{}.pwd", reported.display())).unwrap();
     assert_eq!(found.trim_end(), place.canonicalize().unwrap().to_str().unwrap());
 }
 
@@ -804,15 +805,15 @@ fn every_bell_of_a_session_that_run_makes_is_told() {
     assert!(hooks.contains("alert-bell[3] display-message x"), "{hooks}");
     let bells = || {
         let lines = watch.lines.lock().unwrap();
-        let told = lines.iter().filter(|line| line["kind"] == "task_event" && line["event"] == "notify");
-        told.map(|line| line["bells"].as_u64().unwrap()).sum::<u64>()
+        let reported = lines.iter().filter(|line| line["kind"] == "task_event" && line["event"] == "notify");
+        reported.map(|line| line["bells"].as_u64().unwrap()).sum::<u64>()
     };
     wait_until("five bells", || bells() == 5);
     assert_eq!(watch.events("ring").first().map(String::as_str), Some("started"));
 }
 
 #[test]
-fn a_task_that_ended_before_the_first_look_is_as_old_as_tmux_says() {
+fn a_task_that_ended_before_the_first_poll_is_as_old_as_tmux_says() {
     let world = World::new("[[task]]\nsession = \"jobs\"\n");
     world.tmux.run(&["new-session", "-d", "-s", "jobs", "-n", "asleep", "sleep 1000"]);
     world.tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
@@ -823,7 +824,7 @@ fn a_task_that_ended_before_the_first_look_is_as_old_as_tmux_says() {
     let at = said.trim().strip_prefix("3 ").and_then(|at| at.parse::<i64>().ok());
     let listed = || -> Vec<Value> { serde_json::from_str(&world.run(&["list", "--json"])).unwrap() };
     let field = |task: &str, name: &str| listed().into_iter().find(|it| it["id"] == task).unwrap()[name].clone();
-    // It is there to be seen that it is older than the first look.
+    // It is there to be seen that it is older than the first poll.
     wait_until("two seconds", || at.is_none_or(|at| jiff::Timestamp::now().as_second() >= at + 2));
     assert_eq!(field("asleep", "since_exact"), false);
     assert_eq!(field("over", "since_exact"), at.is_some());
@@ -853,19 +854,19 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
         assert!(ids().contains(&name), "{name}");
     }
     world.run(&["run", "first", "--session", "more", "--", "sleep", "100"]);
-    let told = world.run(&["run", "second", "--session", "more", "--", "sleep", "100"]);
-    assert!(told.starts_with("second runs in more: "), "{told}");
-    let told = world.run(&["run", "quick0", "--session", "more", "--", "sleep", "100"]);
-    assert!(told.starts_with("more:quick0 runs in more: "), "{told}");
+    let reported = world.run(&["run", "second", "--session", "more", "--", "sleep", "100"]);
+    assert!(reported.starts_with("second runs in more: "), "{reported}");
+    let reported = world.run(&["run", "quick0", "--session", "more", "--", "sleep", "100"]);
+    assert!(reported.starts_with("more:quick0 runs in more: "), "{reported}");
     assert!(ids().contains(&"more:quick0".to_owned()));
-    let told: Value =
+    let reported: Value =
         serde_json::from_str(&world.run(&["run", "quick1", "--session", "more", "--json", "--", "sleep", "9"]))
             .unwrap();
     assert_eq!(
-        (&told["name"], &told["id"], &told["status"]),
+        (&reported["name"], &reported["id"], &reported["status"]),
         (&"quick1".into(), &"more:quick1".into(), &"running".into())
     );
-    let told = world.run(&["run", "nosuch", "--", "/nonexistent/x"]);
-    assert!(told.starts_with("nosuch exited 127 at once in tasks: "), "{told}");
+    let reported = world.run(&["run", "nosuch", "--", "/nonexistent/x"]);
+    assert!(reported.starts_with("nosuch exited 127 at once in tasks: "), "{reported}");
     drop(watch);
 }

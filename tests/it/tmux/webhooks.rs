@@ -54,10 +54,13 @@ fn what_happens_is_posted_signed_and_again_when_nobody_took_it() {
     mac.update(format!("{}.{again}", header(&second, "fleetwatch-timestamp")).as_bytes());
     let signed: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(header(&second, "fleetwatch-signature"), format!("sha256={signed}"));
-    let told: Value = serde_json::from_str(&again).unwrap();
-    assert_eq!(told["text"], "main asks for approval: Allow <b>*this*</b>?");
-    assert_eq!(told["events"][0]["state"]["attention"], "approval");
+    let reported: Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(reported["text"], "main asks for approval: Allow <b>*this*</b>?");
+    assert_eq!(reported["events"][0]["state"]["attention"], "approval");
     let (head, message) = taken(&ntfy, "200 OK");
-    assert_eq!((header(&head, "title"), message.as_str()), ("fleetwatch: approval", told["text"].as_str().unwrap()));
+    assert_eq!(
+        (header(&head, "title"), message.as_str()),
+        ("fleetwatch: approval", reported["text"].as_str().unwrap())
+    );
     assert!(!head.contains("fleetwatch-signature") && !head.contains("authorization"), "{head}");
 }

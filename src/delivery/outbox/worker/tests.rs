@@ -28,7 +28,7 @@ struct World {
     _runtime: Runtime,
     worker: Worker,
     other: Intents,
-    told: UnboundedReceiver<DeliveryEvent>,
+    reported: UnboundedReceiver<DeliveryEvent>,
     id: IntentId,
 }
 
@@ -38,7 +38,7 @@ impl World {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.db");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (tell, told) = unbounded_channel();
+        let (tell, reported) = unbounded_channel();
         let sender = Sender::new(Arc::new(ProfileSet::builtin()), tmux::Settings::default(), History::off(), None);
         let history = History::start(&history::Settings { path: Some(path.clone()), ..history::Settings::default() });
         let settings = OutboxSettings { history, sender, events: tell };
@@ -49,7 +49,7 @@ impl World {
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let recipient = Recipient::new(key, "lead".to_owned());
         let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
-        worker.looked.targets.push(Seen { target, renamed_from: None, recipient: recipient.clone() });
+        worker.snapshot.targets.push(Seen { target, renamed_from: None, recipient: recipient.clone() });
         let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
         let (to, key, keep) = ("lead".to_owned(), "event".to_owned(), Span::from_secs(3600));
         let body = MessageEvent { text: "it is done".to_owned(), ..MessageEvent::default() };
@@ -59,15 +59,15 @@ impl World {
         assert!(intents.claim(id, at(0), HOLD).unwrap() && intents.attempt(id, "text", 1, at(0)).unwrap());
         let intent = intents.get(id).unwrap().unwrap();
         worker.sending.insert(id, Sending { intent, to: recipient.key });
-        Self { _directory: directory, _runtime: runtime, worker, other, told, id }
+        Self { _directory: directory, _runtime: runtime, worker, other, reported, id }
     }
 
     fn state(&self) -> IntentState {
         self.other.get(self.id).unwrap().unwrap().state
     }
 
-    fn was_told(&mut self) -> bool {
-        self.told.try_recv().is_ok_and(|told| matches!(told, DeliveryEvent::FollowUp(_)))
+    fn was_reported(&mut self) -> bool {
+        self.reported.try_recv().is_ok_and(|reported| matches!(reported, DeliveryEvent::FollowUp(_)))
     }
 }
 
@@ -82,13 +82,13 @@ fn a_message_on_its_way_is_nobody_elses_however_long_that_takes() {
     world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
     world.worker.work(at(300)).unwrap();
     assert_eq!(world.state(), IntentState::Sent);
-    assert!(world.was_told() && world.worker.sending.is_empty());
+    assert!(world.was_reported() && world.worker.sending.is_empty());
 }
 
 #[test]
 fn who_stood_still_does_not_take_its_own_message_for_abandoned() {
     let mut world = World::sending();
-    // Neither at the first look nor once it has looked for long.
+    // Neither at the first poll nor once it has looked for long.
     for seconds in [100, 101, 110, 200] {
         world.worker.settle(at(seconds)).unwrap();
         assert_eq!(world.state(), IntentState::Attempted);
@@ -116,9 +116,9 @@ fn an_outcome_that_cannot_be_written_is_kept_until_it_can() {
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
     world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
     assert_eq!(world.worker.work(at(1)), Err(Trouble::Locked));
-    assert!(!world.was_told());
+    assert!(!world.was_reported());
     locker.execute_batch("ROLLBACK").unwrap();
     world.worker.work(at(2)).unwrap();
     assert_eq!(world.state(), IntentState::Sent);
-    assert!(world.was_told());
+    assert!(world.was_reported());
 }

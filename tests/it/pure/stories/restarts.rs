@@ -17,7 +17,7 @@ const TICK: u64 = 500;
 /// What was known for sure has come back within this time: what settles, settles again.
 const SOON: u64 = 2000;
 
-/// What is said at each look at a recording, when another process takes over before the look with a number.
+/// What is said at each look at a recording, when another process takes over before the poll with a number.
 fn said(name: &str, restart: Option<u64>) -> Vec<State> {
     let recording = archive().recording(name).expect("a recording can be read");
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() };
@@ -26,15 +26,15 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
     let (mut watching, mut kept) = (fleet(None), Kept::default());
     let profiles = ProfileSet::builtin();
     let mut said = Vec::new();
-    for look in 0..=recording.duration().as_millis() / TICK {
-        let now = BEGINNING + Span::from_millis(look * TICK);
-        while let Some(frame) = frames.next_if(|frame| frame.at <= Span::from_millis(look * TICK)) {
+    for poll in 0..=recording.duration().as_millis() / TICK {
+        let now = BEGINNING + Span::from_millis(poll * TICK);
+        while let Some(frame) = frames.next_if(|frame| frame.at <= Span::from_millis(poll * TICK)) {
             let printed = frame.printed || latest.as_ref().is_some_and(|latest| latest.printed);
             latest = Some(Frame { printed, ..frame });
         }
         let Some(frame) = &mut latest else { continue };
         let mut inputs = Vec::new();
-        if restart == Some(look) {
+        if restart == Some(poll) {
             watching = fleet(None);
             frame.printed = true;
             let known = kept.known().map(|known| Input::Known { key: key.clone(), known: Box::new(known) });
@@ -86,18 +86,18 @@ fn the_second_half_of_a_recording_reads_the_same() {
         let ages = |s: &State| (s.turn.since, s.since, s.since_exact, s.last_turn.at);
         let differs = pairs.clone().filter(|(_, (one, other))| core(one) != core(other));
         let differs: Vec<String> = differs
-            .map(|(look, (one, other))| format!("{name} at {look}: {:?}, restarted: {:?}", core(one), core(other)))
+            .map(|(poll, (one, other))| format!("{name} at {poll}: {:?}, restarted: {:?}", core(one), core(other)))
             .collect();
         let aged = pairs.filter(|(_, (one, other))| ages(one) != ages(other));
         let aged: Vec<String> = aged
-            .map(|(look, (one, other))| format!("{name} at {look}: {:?}, restarted: {:?}", ages(one), ages(other)))
+            .map(|(poll, (one, other))| format!("{name} at {poll}: {:?}, restarted: {:?}", ages(one), ages(other)))
             .collect();
         (whole.len() - half, differs, aged)
     });
-    let looks: usize = differing.iter().map(|(looks, ..)| looks).sum();
+    let polls: usize = differing.iter().map(|(polls, ..)| polls).sum();
     let wrong: Vec<&String> = differing.iter().flat_map(|(_, wrong, _)| wrong).collect();
     let aged: Vec<&String> = differing.iter().flat_map(|(_, _, aged)| aged).collect();
-    println!("{} recordings, {looks} looks, {} differ, {} in an age", names.len(), wrong.len(), aged.len());
+    println!("{} recordings, {polls} looks, {} differ, {} in an age", names.len(), wrong.len(), aged.len());
     let firsts = |of: &[(usize, Vec<String>, Vec<String>)], ages: bool| -> Vec<String> {
         of.iter().filter_map(|(_, wrong, aged)| if ages { aged.first() } else { wrong.first() }).cloned().collect()
     };

@@ -20,16 +20,16 @@ fn story(#[files("tests/stories/tasks/*.toml")] path: PathBuf) {
     let mut watch = TaskTracker::default();
     let mut windows: Vec<Window> = Vec::new();
     let mut sessions: Vec<String> = Vec::new();
-    for step in story.looks {
+    for step in story.polls {
         windows = step.windows.unwrap_or(windows);
         sessions = step.sessions.unwrap_or(sessions);
         for (window, reason) in &step.killed {
             watch.killed(WindowId(window.parse().expect("a window's number")), reason.clone());
         }
         let now = Timestamp::from_millis((step.at * 1000.0).round() as i64);
-        let events = watch.take(look(&windows, &sessions, &step.elsewhere), now);
-        let told: Vec<String> = events.iter().map(|event| event.text().replacen("task ", "", 1)).collect();
-        assert_eq!(told, step.told, "{} at {}: what is told", path.display(), step.at);
+        let events = watch.take(poll(&windows, &sessions, &step.elsewhere), now);
+        let reported: Vec<String> = events.iter().map(|event| event.text().replacen("task ", "", 1)).collect();
+        assert_eq!(reported, step.reported, "{} at {}: what is told", path.display(), step.at);
         if let Some(level) = step.level {
             let batch = Batch { server: ServerId::default(), events };
             assert_eq!(batch.level().word(), level, "{} at {}: the level", path.display(), step.at);
@@ -51,7 +51,7 @@ fn story(#[files("tests/stories/tasks/*.toml")] path: PathBuf) {
 struct Story {
     title: String,
     rule: String,
-    looks: Vec<Step>,
+    polls: Vec<Step>,
 }
 
 /// One look, and what is told after it.
@@ -60,18 +60,18 @@ struct Story {
 struct Step {
     /// Seconds since the story's beginning.
     at: f64,
-    /// All task windows; those of the look before when it is not given.
+    /// All task windows; those of the poll before when it is not given.
     windows: Option<Vec<Window>>,
     /// Task sessions that are there beside those of the windows.
     sessions: Option<Vec<String>>,
     /// Windows of the server that are no tasks.
     #[serde(default)]
     elsewhere: BTreeSet<u32>,
-    /// Windows that the operator kills before the look, with what is said of it.
+    /// Windows that the operator kills before the poll, with what is said of it.
     #[serde(default)]
     killed: BTreeMap<String, String>,
     #[serde(default)]
-    told: Vec<String>,
+    reported: Vec<String>,
     level: Option<String>,
     #[serde(default)]
     status: BTreeMap<String, String>,
@@ -117,7 +117,7 @@ fn bash() -> String {
     "bash".to_owned()
 }
 
-fn look(windows: &[Window], sessions: &[String], elsewhere: &BTreeSet<u32>) -> TaskPoll {
+fn poll(windows: &[Window], sessions: &[String], elsewhere: &BTreeSet<u32>) -> TaskPoll {
     let mut by_session: BTreeMap<&str, Vec<TaskSnapshot>> = BTreeMap::new();
     for name in sessions {
         by_session.entry(name).or_default();
@@ -125,7 +125,7 @@ fn look(windows: &[Window], sessions: &[String], elsewhere: &BTreeSet<u32>) -> T
     for window in windows {
         by_session.entry(&window.session).or_default().push(window.snapshot());
     }
-    // A session's number is the sum of its letters, so that one name has the same number in every look; behind `=` stands
+    // A session's number is the sum of its letters, so that one name has the same number in every poll; behind `=` stands
     // the name that a session with the number of another one has now.
     let number = |name: &str| name.split('=').next_back().unwrap_or_default().bytes().map(u32::from).sum();
     let snapshot = |(name, windows): (&str, _)| SessionSnapshot {
@@ -162,7 +162,7 @@ impl Window {
         let registration = match self.started_by.as_deref() {
             None => Registration::None,
             Some("run") => Registration::Started(Timestamp::from_millis(0)),
-            Some("told") => Registration::Told(Timestamp::from_millis(0)),
+            Some("told") => Registration::Reported(Timestamp::from_millis(0)),
             Some(other) => panic!("{other} starts no task"),
         };
         let pane_id = PaneId(self.pane.unwrap_or(self.id));

@@ -83,7 +83,7 @@ fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
     assert_eq!(press(&mut ui, &fleet, &chars("y")), []);
     assert!(text(&mut ui, &fleet, 80, 24).contains("read on"));
     // A profile that does not say which is which, two options that say the same, and letters that are the dialog's own.
-    for (dialog, told) in [
+    for (dialog, reported) in [
         ("Drop it?\n❯ 1. Go on\n  2. Stop", "no option is a yes or a no; 1 to 2 choose"),
         ("Drop it?\n❯ 1. Yes\n  2. Yes", "not known which option is yes, this once; 1 to 2 choose"),
         ("Drop it? (Y)es/(N)o [Yes]: ", "sends: y, and Enter where it waits for it"),
@@ -95,7 +95,7 @@ fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
         frame(&mut ui, &fleet, 120, 40);
         assert_eq!(press(&mut ui, &fleet, &chars("y")), [], "{dialog}");
         let shown = text(&mut ui, &fleet, 120, 40);
-        assert!(shown.contains(told), "{shown}");
+        assert!(shown.contains(reported), "{shown}");
     }
     ask(&mut fleet, 0, "Drop it?\n❯ 1. Go on\n  2. Stop");
     let mut ui = dashboard();
@@ -888,7 +888,7 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
     let build = names(&mut dashboard(), &fleet).iter().position(|name| name == "lint").expect("a task");
     let row = |name: &str| names(&mut dashboard(), &fleet).iter().position(|it| it == name).expect("a row");
     let (docs, legacy) = (row("docs"), row("legacy"));
-    for (at, key, told) in [
+    for (at, key, reported) in [
         (0, 'w', "there is no line to say why"),
         (docs, 'w', "docs is not asking anything"),
         (legacy, 'i', "legacy takes no prompt: its agent has ended"),
@@ -902,24 +902,24 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
         press(&mut ui, &fleet, &vec![KeyCode::Down; at]);
         press(&mut ui, &fleet, &[KeyCode::Char(key)]);
         let before = text(&mut ui, &fleet, 120, 40);
-        assert!(before.contains(told) && before.contains("nothing was sent, and what you"), "{told}: {before}");
+        assert!(before.contains(reported) && before.contains("nothing was sent, and what you"), "{reported}: {before}");
         type_slowly(&mut ui, &mut fleet, commands);
         let shown = text(&mut ui, &fleet, 120, 40);
         for opened in ["prompt to", "every key goes to", "marked", "pinned", "/fact"] {
-            assert!(!shown.contains(opened), "{told}: {opened}: {shown}");
+            assert!(!shown.contains(opened), "{reported}: {opened}: {shown}");
         }
         assert!(shown.contains("nothing was sent, and what you"), "it is told as long as it is so: {shown}");
         ui.handle(&Event::Paste("go on\n".to_owned()), &fleet.view());
-        assert!(!text(&mut ui, &fleet, 120, 40).contains("to paste a prompt"), "{told}");
+        assert!(!text(&mut ui, &fleet, 120, 40).contains("to paste a prompt"), "{reported}");
         // Esc ends it, and so does a pause.
         press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char('?')]);
-        assert!(text(&mut ui, &fleet, 120, 40).contains("for what is selected now") || at == 0, "{told}");
+        assert!(text(&mut ui, &fleet, 120, 40).contains("for what is selected now") || at == 0, "{reported}");
         press(&mut ui, &fleet, &[KeyCode::Esc]);
         press(&mut ui, &fleet, &[KeyCode::Esc]);
         press(&mut ui, &fleet, &[KeyCode::Char(key)]);
         fleet.now = fleet.now + Span::from_millis(1_100);
         press(&mut ui, &fleet, &[KeyCode::Char('?')]);
-        assert!(!text(&mut ui, &fleet, 120, 40).contains("enter open"), "{told}");
+        assert!(!text(&mut ui, &fleet, 120, 40).contains("enter open"), "{reported}");
     }
 }
 

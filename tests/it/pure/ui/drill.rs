@@ -117,9 +117,9 @@ fn line() -> Line {
     }
 }
 
-fn tell(ui: &mut Ui, fleet: &SampleFleet, told: HistoryAnswer) {
-    let (key, told) = (fleet.terminals[0].key.clone(), Box::new(told));
-    ui.on_answer(&Answer::Terminal { key, told }, &fleet.view());
+fn tell(ui: &mut Ui, fleet: &SampleFleet, answer: HistoryAnswer) {
+    let (key, answer) = (fleet.terminals[0].key.clone(), Box::new(answer));
+    ui.on_answer(&Answer::Terminal { key, answer }, &fleet.view());
 }
 
 fn page(ui: &mut Ui, fleet: &SampleFleet, earlier: bool) {
@@ -171,8 +171,8 @@ pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &Trouble)
     press(ui, fleet, &chars("d"));
     for request in ui.update(&fleet.view()) {
         if let Request::Ask(HistoryQuestion::Terminal { key, ask }) = request {
-            let told = Box::new(HistoryAnswer::Failed { ask: *ask, trouble: trouble.clone() });
-            ui.on_answer(&Answer::Terminal { key, told }, &fleet.view());
+            let answer = Box::new(HistoryAnswer::Failed { ask: *ask, trouble: trouble.clone() });
+            ui.on_answer(&Answer::Terminal { key, answer }, &fleet.view());
         }
     }
 }
@@ -208,8 +208,8 @@ fn the_past_is_asked_for_once_and_further_back_as_one_goes_there() {
     page(&mut ui, &fleet, true);
     tell(&mut ui, &fleet, HistoryAnswer::Line(line()));
     assert_eq!(asked(&mut ui, &fleet), [QuestionKind::Page { before: Some(RecordId(1)) }], "the end is near");
-    let told = HistoryAnswer::Page { before: Some(RecordId(1)), records: Vec::new(), earlier: false };
-    tell(&mut ui, &fleet, told);
+    let answer = HistoryAnswer::Page { before: Some(RecordId(1)), records: Vec::new(), earlier: false };
+    tell(&mut ui, &fleet, answer);
     assert_eq!(asked(&mut ui, &fleet), []);
     press(&mut ui, &fleet, &[KeyCode::End]);
     assert_eq!(asked(&mut ui, &fleet), [QuestionKind::Screen(ScreenId(1))]);

@@ -21,21 +21,21 @@ fn asked(ui: &mut Ui, fleet: &SampleFleet) -> Vec<DayQuestion> {
 }
 
 /// Opens the view, and answers what it asks.
-pub fn open(ui: &mut Ui, fleet: &SampleFleet, told: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, Trouble>) {
+pub fn open(ui: &mut Ui, fleet: &SampleFleet, answer: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, Trouble>) {
     press(ui, fleet, &chars("D"));
-    answer(ui, fleet, told);
+    answer_with(ui, fleet, answer);
 }
 
 /// The same by label, where nothing has one.
 pub fn open_by_label(ui: &mut Ui, fleet: &SampleFleet) {
     press(ui, fleet, &chars("Dbb"));
-    answer(ui, fleet, nobody);
+    answer_with(ui, fleet, nobody);
 }
 
-fn answer(ui: &mut Ui, fleet: &SampleFleet, told: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, Trouble>) {
+fn answer_with(ui: &mut Ui, fleet: &SampleFleet, answer: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, Trouble>) {
     for question in asked(ui, fleet) {
-        let told = told(&question);
-        ui.on_answer(&Answer::Day { question, told }, &fleet.view());
+        let answer = answer(&question);
+        ui.on_answer(&Answer::Day { question, answer }, &fleet.view());
     }
 }
 
@@ -104,19 +104,19 @@ fn a_day_is_asked_for_once_and_again_while_it_goes_on() {
     assert_eq!(asked(&mut ui, &fleet), [], "it is under way");
     fleet.now = NOW + Span::from_secs(60);
     assert_eq!(asked(&mut ui, &fleet), [], "it is still under way");
-    ui.on_answer(&Answer::Day { question: question.clone(), told: usual(question) }, &fleet.view());
+    ui.on_answer(&Answer::Day { question: question.clone(), answer: usual(question) }, &fleet.view());
     let again = asked(&mut ui, &fleet);
     assert_eq!(again.iter().map(|question| question.now).collect::<Vec<_>>(), [fleet.now]);
     assert!(text(&mut ui, &fleet, 100, 30).contains("shop-api"), "the last answer is shown meanwhile");
     // A day that is over does not change.
     press(&mut ui, &fleet, &[KeyCode::Left]);
-    answer(&mut ui, &fleet, usual);
+    answer_with(&mut ui, &fleet, usual);
     fleet.now = NOW + Span::from_secs(600);
     assert_eq!(asked(&mut ui, &fleet), []);
     // Without a history nobody has to ask twice; one that is locked is asked again.
     for (trouble, asks) in [(Trouble::Off, 0), (Trouble::Locked, 1)] {
         press(&mut ui, &fleet, &[KeyCode::Left]);
-        answer(&mut ui, &fleet, |_| Err(trouble.clone()));
+        answer_with(&mut ui, &fleet, |_| Err(trouble.clone()));
         fleet.now = fleet.now + Span::from_secs(60);
         assert_eq!(asked(&mut ui, &fleet).len(), asks, "{trouble}");
     }
@@ -140,7 +140,7 @@ fn one_goes_through_the_days_and_stops_at_today() {
     fleet.now = NOW + Span::from_secs(2 * 3600);
     assert_eq!(asked(&mut ui, &fleet).remove(0).date.to_string(), "2023-11-15");
     // An answer that comes late is for what was asked.
-    ui.on_answer(&Answer::Day { told: usual(&question), question }, &fleet.view());
+    ui.on_answer(&Answer::Day { answer: usual(&question), question }, &fleet.view());
     assert!(text(&mut ui, &fleet, 100, 30).contains("reading"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(text(&mut ui, &fleet, 100, 30).contains("NAME"));

@@ -85,7 +85,7 @@ impl Responses {
     fn finish_item(&mut self) -> Vec<Value> {
         let Some((kind, text)) = self.open.take() else { return Vec::new() };
         let (index, id) = (self.done.len(), self.item_id());
-        let (told, item) = match kind {
+        let (reported, item) = match kind {
             Piece::Text => (
                 json!({"type": "response.output_text.done", "item_id": id, "output_index": index, "content_index": 0,
                     "text": text}),
@@ -99,7 +99,7 @@ impl Responses {
             ),
         };
         self.done.push(item.clone());
-        vec![told, json!({"type": "response.output_item.done", "output_index": index, "item": item})]
+        vec![reported, json!({"type": "response.output_item.done", "output_index": index, "item": item})]
     }
 }
 

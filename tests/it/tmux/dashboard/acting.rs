@@ -95,8 +95,8 @@ fn a_refusal_that_is_asked_about_once_more_takes_one_answer() {
     let world = World::with_parrot();
     world.tell_parrot("instead");
     world.watched.wait_for_text("birds:", "Allow this?");
-    let (code, told) = world.fleetwatch(&["answer", "birds", "no"]);
-    assert_eq!(code, Some(0), "{told}");
+    let (code, reported) = world.fleetwatch(&["answer", "birds", "no"]);
+    assert_eq!(code, Some(0), "{reported}");
     world.watched.wait_for_text("birds:", "● done");
 }
 
@@ -384,17 +384,17 @@ fn a_text_for_an_option_that_gives_the_prompt_back_is_the_next_prompt() {
     };
     world.tell_parrot("differ");
     world.watched.wait_for_text("birds:", "2. No, and say");
-    let (code, told) = answer(&["1", "--text", "otherwise"]);
-    assert!(code == Some(2) && told.contains("option `1` takes no text"), "{told}");
-    let (code, told) = answer(&["2", "--text", "do it 'otherwise'"]);
-    assert!(code == Some(0) && told.contains("  > do it 'otherwise'\n"), "{told}");
+    let (code, reported) = answer(&["1", "--text", "otherwise"]);
+    assert!(code == Some(2) && reported.contains("option `1` takes no text"), "{reported}");
+    let (code, reported) = answer(&["2", "--text", "do it 'otherwise'"]);
+    assert!(code == Some(0) && reported.contains("  > do it 'otherwise'\n"), "{reported}");
     world.watched.wait_for_text("birds:", "● heard do it 'otherwise'");
     assert!(world.watched.screen("birds:").contains("● answered 2"));
     // An option that is a line to type in, and no line.
     world.tell_parrot("type");
     world.watched.wait_for_text("birds:", "2. Type something.");
-    let (code, told) = answer(&["2"]);
-    assert!(code == Some(2) && told.contains("this option takes a text: --text"), "{told}");
+    let (code, reported) = answer(&["2"]);
+    assert!(code == Some(2) && reported.contains("this option takes a text: --text"), "{reported}");
     assert!(!world.watched.screen("birds:").contains("typed"), "nothing was pressed");
 }
 

@@ -287,9 +287,9 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     // tmux knows nothing of it, and everybody else does.
     let sessions = world.watched.run(&["list-sessions", "-F", "#{session_name}"]);
     assert_eq!(sessions.split_whitespace().collect::<Vec<_>>(), ["birds", "nest", "tasks"]);
-    let told = |words: &[&str]| world.fleetwatch(words).1;
+    let reported = |words: &[&str]| world.fleetwatch(words).1;
     let said = || {
-        let all: serde_json::Value = serde_json::from_str(&told(&["list", "--json"])).unwrap();
+        let all: serde_json::Value = serde_json::from_str(&reported(&["list", "--json"])).unwrap();
         let of =
             |it: &serde_json::Value| Some(format!("{} {}", it["terminal"]["id"].as_str()?, it["terminal"]["label"]));
         all.as_array().unwrap().iter().filter_map(of).collect::<Vec<_>>()
@@ -306,7 +306,7 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     assert_eq!(world.fleetwatch(&["note", "mill", "--name", "grinder", "flour"]).0, Some(0));
     world.wait_for_rows("name", &["aviary", "birds", "grinder"]);
     world.wait("# flour");
-    let noted = told(&["note"]);
+    let noted = reported(&["note"]);
     assert!(noted.contains("aviary   nest      loud") && noted.contains("grinder  mill             flour"), "{noted}");
     world.type_text("/label:loud");
     world.press("Enter");
@@ -319,7 +319,7 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     world.expect_restored();
     world.open();
     world.wait("aviary");
-    let history = told(&["history", "nest"]);
+    let history = reported(&["history", "nest"]);
     assert!(history.contains("aviary"), "the history finds it by both names: {history}");
     world.watched.run(&["send-keys", "-t", "nest:", "exit", "Enter"]);
     wait_until("the next agent under the terminal's own name", || world.rows().contains(&"nest".to_owned()));

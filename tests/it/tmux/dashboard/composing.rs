@@ -166,13 +166,13 @@ fn an_agent_is_interrupted_by_its_own_key_and_at_once_where_that_is_configured()
     // The key of this profile sends a draft. Until the draft has been seen there is nothing to interrupt, which is told,
     // and each key has one answer: a second one that comes too early would go into the question of the first.
     let draft = || world.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
-    let interrupt = |told: &str| {
+    let interrupt = |reported: &str| {
         let needless = "nothing to interrupt";
-        wait_until(told, || {
+        wait_until(reported, || {
             world.wait_without(needless);
             world.press("x");
-            wait_until("an answer", || [told, needless].iter().any(|text| world.screen().contains(text)));
-            world.screen().contains(told)
+            wait_until("an answer", || [reported, needless].iter().any(|text| world.screen().contains(text)));
+            world.screen().contains(reported)
         });
     };
     draft();

@@ -115,8 +115,8 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
     wait_until("what was seen is known to be what is kept", || {
         both.iter().all(|dashboard| {
             let screen = dashboard.screen("main:");
-            let told = |what: &str| screen.lines().filter(|line| line.contains(what)).count();
-            told("asks for approval") == 1 && told("action muted") == 1
+            let reported = |what: &str| screen.lines().filter(|line| line.contains(what)).count();
+            reported("asks for approval") == 1 && reported("action muted") == 1
         })
     });
     let history = Command::new(program)

@@ -31,7 +31,7 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     world.open();
     world.wait("1 ready");
     world.wait("unclear messages");
-    let told = || world.watched.screen("birds:").matches("» [fleetwatch notification").count();
+    let reported = || world.watched.screen("birds:").matches("» [fleetwatch notification").count();
     // A list, a choice and a question, each of which can be left.
     let choose_first = || {
         world.press("F");
@@ -46,13 +46,13 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     world.wait("It may have arrived: its sender died.");
     world.press("Escape");
     world.wait_without("again?");
-    assert_eq!(told(), 0, "a question alone sends nothing");
+    assert_eq!(reported(), 0, "a question alone sends nothing");
     choose_first();
     world.press("Enter");
     world.wait("again?");
     world.press("y");
     world.wait(&format!("message {} is sent again, as number", again.0));
-    wait_until("the parrot to be told", || told() == 1);
+    wait_until("the parrot to be told", || reported() == 1);
     assert!(world.watched.screen("birds:").contains("crows has finished: one"));
     choose_first();
     world.press("Down");
@@ -65,7 +65,7 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     world.wait("told birds");
     world.press("F");
     world.wait("needs a decision");
-    assert_eq!(told(), 1);
+    assert_eq!(reported(), 1);
     world.press("q");
     world.expect_restored();
 }

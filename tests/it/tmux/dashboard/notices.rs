@@ -157,9 +157,10 @@ fn a_command_gets_each_event_as_json() {
     world.type_to_parrot("ask");
     wait_until("another event", || world.events().len() == 2);
     let events = world.events();
-    let told = |event: &Value| (event["event"].clone(), event["terminal"].clone(), event["state"]["attention"].clone());
-    assert_eq!(told(&events[0]), ("finished".into(), "birds".into(), "finished".into()));
-    assert_eq!(told(&events[1]), ("approval".into(), "birds".into(), "approval".into()));
+    let reported =
+        |event: &Value| (event["event"].clone(), event["terminal"].clone(), event["state"]["attention"].clone());
+    assert_eq!(reported(&events[0]), ("finished".into(), "birds".into(), "finished".into()));
+    assert_eq!(reported(&events[1]), ("approval".into(), "birds".into(), "approval".into()));
     assert_eq!(events[0]["kind"], "attention");
     assert_eq!(events[1]["text"], "birds asks for approval: Allow this?");
     assert!(events[0]["at"].as_str().is_some_and(|at| at.ends_with('Z')));
@@ -318,7 +319,7 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
             world.watched.screen("birds:").contains(&format!("heard nap 3.{count}"))
         });
         wait_until("an event", || world.events().len() >= count);
-        // Whoever else would tell it does so within a look and the time that a thing must stand.
+        // Whoever else would tell it does so within a poll and the time that a thing must stand.
         std::thread::sleep(std::time::Duration::from_secs(3));
         assert_eq!(world.events().len(), count, "each event is handed over once: {:?}", world.events());
     };
