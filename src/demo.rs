@@ -90,7 +90,7 @@ pub const SCENES: &[Scene] = &[
     scene("pricing", "claude", "2.1.330/write-approved", 5_900, 4_700, Some((7_800, 13_100)), MINUTE)
         .refused("2.1.330/write-denied", 13_200, b'3')
         .on("vat"),
-    scene("billing", "codex", "0.169.0/question-tool", 8_600, 7_800, Some((11_000, 11_000)), MINUTE),
+    scene("billing", "codex", "0.169.0/question-tool", 8_600, 7_800, Some((11_000, 16_180)), MINUTE),
     scene("infra", "claude", "2.1.329/api-error-500-gives-up", 12_500, 10_400, None, 20 * MINUTE),
     scene("docs", "gemini", "0.61.0/simple-success", 6_700, 6_700, None, 5 * MINUTE),
     scene("search", "claude", "2.1.330/explain-finished", 20_000, 4_500, None, 20_000)
@@ -152,6 +152,16 @@ mod scenes_tests {
             let resized = recording.events.iter().any(|event| matches!(event.kind, EventKind::Resize(_)));
             assert!(!resized, "{}: a pane of the demo keeps its size", scene.session);
             assert_eq!(Scene::of(scene.session), Some(scene));
+            if let Some(wait) = scene.waits {
+                // Who answers sees what comes of it at once, and not after the pause that the recording made.
+                let is_key = |kind: &EventKind| matches!(kind, EventKind::Input(_));
+                let key = recording.events.iter().find(|event| event.at >= wait.from && is_key(&event.kind));
+                let answered = key.map_or(wait.until, |key| key.at);
+                let is_reaction = |kind: &EventKind| matches!(kind, EventKind::Output(_));
+                let reaction = recording.events.iter().find(|event| event.at > answered && is_reaction(&event.kind));
+                let reacts = reaction.is_some_and(|event| event.at < wait.until + Span::from_secs(1));
+                assert!(reacts, "{}: {:?}", scene.session, reaction.map(|event| event.at));
+            }
             if let Some(RefusedEnding { recording: name, at, .. }) = scene.refused {
                 let refused = scene.named(name).unwrap();
                 assert!(at < refused.duration() && refused.header.size == recording.header.size, "{name}");
