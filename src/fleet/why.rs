@@ -223,11 +223,14 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
         let _ = writeln!(text, "  {name:<14} {}", harmless(value));
     };
     line("since", &since(state.since(), now));
-    for evidence in &state.evidence {
+    // How the last turn ended is no reason for what goes on now.
+    let goes_on = state.turn.phase == Phase::Active || state.assessment.awaits_operator();
+    let of_now = || state.evidence.iter().filter(|evidence| !(goes_on && evidence.rule == "last-turn"));
+    for evidence in of_now() {
         let row = evidence.line.map(|row| format!(", row {row}")).unwrap_or_default();
         line("because", &format!("rule {}{row}: {}", evidence.rule, evidence.text.trim()));
     }
-    if state.evidence.is_empty() {
+    if of_now().next().is_none() {
         line("because", "no rule finds anything on its screen that says more");
     }
     if let Some(why) = why.filter(|_| !state.has_ended()) {
