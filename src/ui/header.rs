@@ -454,10 +454,7 @@ fn explanation(view: &View<'_>) -> Explanation {
         _ if matches!(server.health, ServerHealth::NoServer(_)) => (
             format!("No tmux server is running on {}", server.id),
             lines(&[
-                &format!(
-                    "Start one with `{} new -s work`, and an agent in it: it appears here.",
-                    server.id.socket.command()
-                ),
+                &format!("`{} new -s work` starts one; agents in it appear here.", server.id.socket.command()),
                 "Name another server with -L NAME or -S PATH, as in tmux.",
                 "`fleetwatch demo` shows a fleet without any agent.",
             ]),
