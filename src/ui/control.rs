@@ -338,6 +338,7 @@ impl Ui {
         if self.memory.type_ahead.holds(view.now) && self.is_typed_ahead(key, action, view) {
             return Vec::new();
         }
+        self.memory.toasts.retire_read(view.now);
         match action {
             Some(action) => self.perform(action, view),
             None if let Some(action) = self.options.keymap.withheld(self.context(), key) => {

@@ -20,6 +20,8 @@ const WIDEST: u16 = 100;
 const LINES: usize = 4;
 /// How long good news stays.
 const SHORT: Span = Span::from_secs(6);
+/// How long it takes to read a message.
+const READ: Span = Span::from_secs(1);
 /// How long trouble stays.
 const LONG: Span = Span::from_secs(20);
 
@@ -103,6 +105,12 @@ impl Toasts {
     /// Takes away what is no longer true of a topic.
     pub fn retire(&mut self, topic: &Topic) {
         self.shown.retain(|toast| toast.topic.as_ref() != Some(topic));
+    }
+
+    /// Takes away what was said of an earlier key, once it could be read: keys do something again.
+    pub fn retire_read(&mut self, now: Timestamp) {
+        let is_read = |toast: &Toast| now.since(toast.until - stay(toast.status)) >= READ;
+        self.shown.retain(|toast| toast.topic != Some(Topic::Key) || !is_read(toast));
     }
 
     /// Takes all messages away.
@@ -296,6 +304,18 @@ mod tests {
 
     fn texts(toasts: &Toasts) -> Vec<&str> {
         toasts.shown.iter().map(|toast| toast.text.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_said_of_a_key_goes_with_the_next_one_that_comes_later() {
+        let mut toasts = Toasts::default();
+        let now = Timestamp::default() + Span::from_secs(100);
+        toasts.push(Some(Topic::Key), Status::Unknown, "Q does nothing here".to_owned(), now);
+        toasts.push(Some(Topic::Layout), Status::Ready, "the table alone".to_owned(), now);
+        toasts.retire_read(now + Span::from_millis(900));
+        assert_eq!(texts(&toasts), ["Q does nothing here", "the table alone"]);
+        toasts.retire_read(now + Span::from_millis(1_000));
+        assert_eq!(texts(&toasts), ["the table alone"]);
     }
 
     #[test]
