@@ -462,7 +462,13 @@ impl Overlay for DialogBox {
             return if self.is_deaf(cx.view.now) { Flow::Stay } else { Flow::Close };
         }
         match action {
-            Action::Close if self.typing.is_some() && !matches!(self.stage, Stage::Closed(_)) => self.typing = None,
+            Action::Close if self.typing.is_some() && !matches!(self.stage, Stage::Closed(_)) => {
+                self.typing = None;
+                if self.refuses() {
+                    // The next Enter must not refuse: the operator has just stepped back from that.
+                    self.question.unchoose();
+                }
+            }
             Action::Close => {
                 self.send_reason(cx);
                 return Flow::Close;

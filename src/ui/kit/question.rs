@@ -286,6 +286,11 @@ impl Question {
         }
     }
 
+    /// Leaves nothing chosen.
+    pub fn unchoose(&mut self) {
+        self.chosen = None;
+    }
+
     /// Reads on as long as there is something to be read in that direction; then chooses, from `start` on.
     pub fn step(&mut self, by: isize, asked: &QuestionText, start: usize) {
         let (unread, hidden) = (self.unread(asked), self.reading.hidden());

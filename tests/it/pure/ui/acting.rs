@@ -106,6 +106,22 @@ fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
 }
 
 #[test]
+fn who_steps_back_from_a_reason_refuses_nothing() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("w"));
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("keep it"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("sends: 2"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("sends:") && shown.contains("Drop it?"), "{shown}");
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen");
+}
+
+#[test]
 fn a_no_takes_its_reason_along_as_the_next_prompt() {
     let mut fleet = SampleFleet::usual();
     ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
