@@ -137,7 +137,7 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
         }
         _ => {}
     }
-    output::print(&text_of_answer(name, &dialog, &reply, args.text.as_deref()))?;
+    output::print(&preview(name, &dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
     let sender = sender(&watched).await;
     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
@@ -216,12 +216,12 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
 }
 
 /// What is answered, whole, and with what.
-fn text_of_answer(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
-    let mut text_of_answer = format!("{name} asks (dialog {}):\n", dialog.id());
+fn preview(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
+    let mut preview = format!("{name} asks (dialog {}):\n", dialog.id());
     let mut say = |indent: &str, line: &str| {
         let line = format!("{indent}{}", harmless(line));
-        text_of_answer.push_str(line.trim_end());
-        text_of_answer.push('\n');
+        preview.push_str(line.trim_end());
+        preview.push('\n');
     };
     dialog.above.iter().chain(&dialog.text).for_each(|line| say("  ", line));
     for cut in &dialog.cuts {
@@ -246,7 +246,7 @@ fn text_of_answer(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>
         }
     }
     text.iter().flat_map(|text| text.lines()).for_each(|line| say("  > ", line));
-    text_of_answer
+    preview
 }
 
 /// Why a choice is none, with the choices that there are.

@@ -68,8 +68,8 @@ fn add_up_some(connection: &mut Connection, codec: &mut Codec, terminal: i64, no
     // Who still watches has watched up to now, or has long stopped to.
     let mut seen = watched(&transaction, terminal, begin - SEAM, now)?;
     seen.retain(|(started, _)| *started < end + SEAM);
-    let points_of = points(&transaction, codec, terminal, Some(begin), end + SETTLED)?;
-    let (line, ended) = (timeline(&points_of, &seen, begin, end), turns(&points_of));
+    let found = points(&transaction, codec, terminal, Some(begin), end + SETTLED)?;
+    let (line, ended) = (timeline(&found, &seen, begin, end), turns(&found));
     for day in day_of(from)..=day_of(to - 1) {
         let hours = day * DAY..(day + 1) * DAY;
         // What of the day is not added up now stays.

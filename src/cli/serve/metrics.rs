@@ -269,8 +269,8 @@ fn host(key: &TerminalKey) -> (&'static str, String) {
 /// `GET /metrics`.
 pub(super) async fn metrics(State(served): State<Served>) -> Result<Response, Denial> {
     let metrics = Arc::clone(&served.metrics);
-    let text_of = served.ask(move |engine| super::locked(&metrics).text_of(engine.fleet(), poll::now()));
-    let text = text_of.await?.map_err(Denial::broken)?;
+    let asked = served.ask(move |engine| super::locked(&metrics).text_of(engine.fleet(), poll::now()));
+    let text = asked.await?.map_err(Denial::broken)?;
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }
 
