@@ -29,7 +29,7 @@ fn story(#[files("tests/stories/tasks/*.toml")] path: PathBuf) {
         let now = Timestamp::from_millis((step.at * 1000.0).round() as i64);
         let events = watch.take(poll(&windows, &sessions, &step.elsewhere), now);
         let reported: Vec<String> = events.iter().map(|event| event.text().replacen("task ", "", 1)).collect();
-        assert_eq!(reported, step.reported, "{} at {}: what is told", path.display(), step.at);
+        assert_eq!(reported, step.events, "{} at {}: what is reported", path.display(), step.at);
         if let Some(level) = step.level {
             let batch = Batch { server: ServerId::default(), events };
             assert_eq!(batch.level().word(), level, "{} at {}: the level", path.display(), step.at);
@@ -71,7 +71,7 @@ struct Step {
     #[serde(default)]
     killed: BTreeMap<String, String>,
     #[serde(default)]
-    reported: Vec<String>,
+    events: Vec<String>,
     level: Option<String>,
     #[serde(default)]
     status: BTreeMap<String, String>,
