@@ -624,7 +624,7 @@ fn the_demo_is_listed_explained_and_answered() {
     assert!(answered.out.contains("answered with:\n  1 Yes\naccepted"), "{answered:?}");
     let late = demo.run(&["wait", "shop-api", "--for", "gone", "--timeout", "0.2"]);
     assert_eq!(late.code, Some(1));
-    assert!(late.errors.starts_with("error: shop-api is ") && late.errors.contains("after 0.2 s"), "{late:?}");
+    assert!(late.errors.starts_with("error: timed out after 0.2 s: shop-api is "), "{late:?}");
 }
 
 #[test]
@@ -942,7 +942,7 @@ fn a_log_tells_what_was_done_and_nothing_of_what_was_said() {
     let options = ["-L", tmux.name(), "--config", config.to_str().unwrap(), "--log", log.to_str().unwrap()];
     assert_eq!(run(&[&options[..], &["send", "shell", "a word in confidence"]].concat()).code, Some(1));
     let reported = std::fs::read_to_string(&log).unwrap();
-    assert!(reported.contains("looked") && reported.contains("sent a prompt"), "{reported}");
+    assert!(reported.contains("polled") && reported.contains("sent a prompt"), "{reported}");
     assert!(!reported.contains("confidence"), "{reported}");
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&log).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
