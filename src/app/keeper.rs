@@ -136,7 +136,8 @@ impl ChoiceStore {
         // What cannot be read is read again when it has changed.
         self.read.1 = stamp;
         if let Ok(theirs) = read(file) {
-            ui.merge_choices(&self.read.0, &theirs);
+            // What was handed over to be written last may be what the file says now.
+            ui.merge_choices(self.keeper.kept.as_ref().unwrap_or(&self.read.0), &theirs);
             self.read.0 = theirs;
         }
     }
@@ -253,6 +254,11 @@ mod tests {
         assert_eq!(first.choices(), muted(&[2, 3], "all"));
         write(&file, &muted(&[1], "all"), &muted(&[1, 3], "all")).unwrap();
         assert_eq!(read(&file).unwrap(), muted(&[2, 3], "all"), "also what was written meanwhile");
+        // What is let go right after it was written is not brought back by the file.
+        one.keeper.kept = Some(muted(&[2, 3, 4], "all"));
+        write(&file, &muted(&[2, 3], "all"), &muted(&[2, 3, 4], "all")).unwrap();
+        one.follow(&mut first);
+        assert_eq!(first.choices(), muted(&[2, 3], "all"));
     }
 
     #[tokio::test]
