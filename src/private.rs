@@ -1,7 +1,7 @@
 //! Private files: only this user can read and replace what fleetwatch keeps, and after a crash each file is whole or
 //! absent.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -289,6 +289,28 @@ fn is_in_place(file: &File, path: &Path) -> bool {
     let there = fs::metadata(path).map(|data| (data.dev(), data.ino()));
     let own = file.metadata().map(|data| (data.dev(), data.ino()));
     matches!((there, own), (Ok(there), Ok(own)) if there == own)
+}
+
+/// When a file was last changed, and its length: another one means that it has to be read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileStamp {
+    /// Seconds since 1970, by the clock of the file's machine.
+    pub seconds: i64,
+    pub nanoseconds: i64,
+    /// In bytes.
+    pub length: u64,
+}
+
+impl FileStamp {
+    /// The stamp of the file at a path; `None` if there is none.
+    pub fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().map(|data| Self::of(&data))
+    }
+
+    /// The stamp in a file's metadata.
+    pub fn of(data: &Metadata) -> Self {
+        Self { seconds: data.mtime(), nanoseconds: data.mtime_nsec(), length: data.len() }
+    }
 }
 
 /// The inode of the file at a path; `None` if there is none.

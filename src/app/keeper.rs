@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -12,7 +12,7 @@ use super::App;
 use crate::config::Config;
 use crate::history::Settings;
 use crate::poll;
-use crate::private;
+use crate::private::{self, FileStamp};
 use crate::ui::{Choices, Ui};
 
 /// How long a change waits to be written, so that not every key writes a file.
@@ -97,15 +97,7 @@ pub(super) struct ChoiceStore {
     file: Option<PathBuf>,
     keeper: Keeper<Choices>,
     /// What the file said when it was read last, and its stamp then.
-    read: (Choices, Option<Stamp>),
-}
-
-/// When a file was written, and its length.
-type Stamp = (SystemTime, u64);
-
-fn stamp(file: &Path) -> Option<Stamp> {
-    let found = std::fs::metadata(file).ok()?;
-    Some((found.modified().ok()?, found.len()))
+    read: (Choices, Option<FileStamp>),
 }
 
 impl ChoiceStore {
@@ -114,7 +106,7 @@ impl ChoiceStore {
         let file = settings.location().map(|history| history.with_file_name(FILE_NAME));
         let mut known = (Choices::default(), None);
         if let Some(path) = &file {
-            let stamp = stamp(path);
+            let stamp = FileStamp::at(path);
             match read(path) {
                 Ok(choices) => {
                     ui.restore(choices.clone());
@@ -129,7 +121,7 @@ impl ChoiceStore {
     /// Takes over what another dashboard has pinned and muted, if the file has changed.
     fn follow(&mut self, ui: &mut Ui) {
         let Some(file) = &self.file else { return };
-        let stamp = stamp(file);
+        let stamp = FileStamp::at(file);
         if stamp == self.read.1 {
             return;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -13,6 +13,7 @@ use super::{App, appearance};
 use crate::config::{Config, ConfigError};
 use crate::fleet::ServerId;
 use crate::poll;
+use crate::private::FileStamp;
 use crate::profile::ProfileSet;
 use crate::status::Status;
 use crate::ui::{Topic, UiOptions};
@@ -59,8 +60,8 @@ impl fmt::Debug for LoadSource {
     }
 }
 
-/// When each file was changed and how long it is; `None` when there is none.
-type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+/// The stamp of each file; `None` if there is no such file.
+type Stamps = BTreeMap<PathBuf, Option<FileStamp>>;
 
 /// The files as they were when they were last read.
 pub(super) struct FileWatch {
@@ -118,11 +119,10 @@ fn stamps(source: &LoadSource, host_files: &[PathBuf], theme: &str) -> Stamps {
     let appearances = beside.iter().flat_map(|directory| own.iter().map(|name| directory.join(name)));
     let profiles = beside.iter().flat_map(|directory| std::fs::read_dir(directory.join(PROFILES)).ok());
     let profiles = profiles.flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let stamp = |path: &Path| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.modified().ok()?, metadata.len()))
+    let stamped = |path: PathBuf| {
+        let stamp = FileStamp::at(&path);
+        (path, stamp)
     };
-    let stamped = |path: PathBuf| (path.clone(), stamp(&path));
     source.candidates.iter().chain(host_files).cloned().chain(appearances).chain(profiles).map(stamped).collect()
 }
 

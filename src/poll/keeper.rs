@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use super::Settings;
 use super::plan::{OtherSession, TaskSession};
 use crate::config::Adopted;
 use crate::ids::{ServerId, ServerInstance, SessionId, WindowId};
+use crate::private::FileStamp;
 use crate::process;
 use crate::tmux::{Counting, Error, Server};
 
@@ -110,8 +111,8 @@ pub async fn release(settings: &Settings, server: &ServerId) -> Result<(), Error
 #[derive(Debug)]
 pub(super) struct Chosen {
     path: Option<PathBuf>,
-    /// When the file that was read was written, and its length; the outer `None` when it was never looked at.
-    read: Option<Option<(SystemTime, u64)>>,
+    /// The stamp of the file that was read, if there was one; the outer `None` until it is first read.
+    read: Option<Option<FileStamp>>,
 }
 
 impl Chosen {
@@ -123,7 +124,7 @@ impl Chosen {
     /// changes nothing; `doctor` tells of it.
     pub(super) fn read_again(&mut self, server: &ServerId) -> Option<BTreeSet<String>> {
         let path = self.path.as_ref()?;
-        let stamp = std::fs::metadata(path).ok().and_then(|found| Some((found.modified().ok()?, found.len())));
+        let stamp = FileStamp::at(path);
         if self.read.replace(stamp) == Some(stamp) {
             return None;
         }

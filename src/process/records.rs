@@ -22,6 +22,7 @@ use crate::agent_record::{
 };
 use crate::hash::fnv;
 use crate::ids::TerminalKey;
+use crate::private::FileStamp;
 use crate::profile::ProfileSet;
 use crate::state::{Fact, FactName, FactValue};
 use crate::time::{Span, Timestamp};
@@ -255,11 +256,11 @@ struct RecordFile {
     found_at: Option<Timestamp>,
     /// The session whose file it is.
     session: Option<String>,
-    /// The file by its device and number, and its size and change at the last poll.
+    /// The device and inode of the file, and its stamp at the last poll.
     identity: Option<(u64, u64)>,
-    seen: (u64, i64, i64),
-    /// The same of what is not in the database yet.
-    journal: (u64, i64, i64),
+    stamp: FileStamp,
+    /// The stamp of the file with what is not in the database yet.
+    journal: FileStamp,
     /// A hash of all that, of the files of a folder.
     gathered: Option<u64>,
     offset: u64,
@@ -378,13 +379,13 @@ impl RecordFile {
     }
 
     /// Whether the file is as it was; notes how it is now.
-    fn is_unchanged(&mut self, FileState { identity, seen }: FileState) -> bool {
+    fn is_unchanged(&mut self, FileState { identity, stamp }: FileState) -> bool {
         if self.identity.replace(identity) != Some(identity) {
             self.begin_at(0);
-            self.seen = seen;
+            self.stamp = stamp;
             return false;
         }
-        std::mem::replace(&mut self.seen, seen) == seen
+        std::mem::replace(&mut self.stamp, stamp) == stamp
     }
 
     /// Reads a part of the file, unless another one has taken its place since.
@@ -421,10 +422,10 @@ impl RecordFile {
     fn read_gathered(&mut self, of: &Followed<'_>) {
         let Followed { source, files, clock, .. } = *of;
         let found = self.path.as_deref().map(|folder| find::gathered(files, folder, source)).unwrap_or_default();
-        let mut seen: Vec<_> = found.iter().filter_map(|path| Some((path, files.state(path)?.seen))).collect();
-        seen.sort();
-        let seen = fnv(format!("{seen:?}").as_bytes());
-        if self.gathered.replace(seen) == Some(seen) {
+        let mut stamps: Vec<_> = found.iter().filter_map(|path| Some((path, files.state(path)?.stamp))).collect();
+        stamps.sort();
+        let stamps = fnv(format!("{stamps:?}").as_bytes());
+        if self.gathered.replace(stamps) == Some(stamps) {
             return;
         }
         let value = |path: &PathBuf| serde_json::from_str::<Value>(&find::content(files, path)?).ok();
@@ -437,8 +438,8 @@ impl RecordFile {
         let Followed { source, files, clock, .. } = *of;
         let workplace = self.workplace.clone()?;
         let journal = database::journal(path).and_then(|journal| files.state(&journal));
-        let seen = (Some(state.identity), state.seen, journal.map_or((0, 0, 0), |journal| journal.seen));
-        if (self.identity, self.seen, self.journal) == seen {
+        let found = (Some(state.identity), state.stamp, journal.map(|journal| journal.stamp).unwrap_or_default());
+        if (self.identity, self.stamp, self.journal) == found {
             return Some(());
         }
         let answers = files.query(path, &source.queries, &workplace);
@@ -448,11 +449,11 @@ impl RecordFile {
             Err(Unanswered::TooLong) if self.reader.reading().is_none() => (),
             // It may be answered in time when it has changed once more.
             Err(Unanswered::TooLong) => {
-                (self.identity, self.seen, self.journal) = seen;
+                (self.identity, self.stamp, self.journal) = found;
                 return Some(());
             }
         }
-        (self.identity, self.seen, self.journal) = seen;
+        (self.identity, self.stamp, self.journal) = found;
         self.begin_at(0);
         answers.rows.iter().for_each(|row| self.read_value(source, row, clock));
         Some(())
@@ -484,7 +485,7 @@ impl RecordFile {
     fn read_added(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
         let Followed { source, files, clock, .. } = *of;
         let unchanged = self.is_unchanged(state);
-        let size = self.seen.0;
+        let size = self.stamp.length;
         if size < self.offset {
             // It was begun anew under the same number.
             self.begin_at(0);

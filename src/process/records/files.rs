@@ -15,7 +15,7 @@ use super::database::DatabaseAnswers;
 use super::find::{Workplace, part_fits};
 use super::{AT_ONCE, ENTRIES, RecordedAgent, database, find};
 use crate::agent_record::RecordClock;
-use crate::private;
+use crate::private::{self, FileStamp};
 use crate::process::{proc, version};
 use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
@@ -23,11 +23,11 @@ use crate::time::{Span, Timestamp};
 /// How long variables of a process are remembered. It has others once it has become another program.
 const VARIABLES_KEPT: Span = Span::from_secs(10);
 
-/// Which file it is, by its device and number, and its size with its last change.
+/// Which file it is, by its device and inode, and its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileState {
     pub identity: (u64, u64),
-    pub seen: (u64, i64, i64),
+    pub stamp: FileStamp,
 }
 
 /// A machine with /proc. What it cannot tell, for whatever reason, is not there.
@@ -218,12 +218,12 @@ impl Files for Here {
 impl FileState {
     /// When it was last changed, by the clock there.
     pub(super) fn changed(self) -> Timestamp {
-        let (_, seconds, nanoseconds) = self.seen;
+        let FileStamp { seconds, nanoseconds, .. } = self.stamp;
         Timestamp::from_millis(seconds.saturating_mul(1000).saturating_add(nanoseconds / 1_000_000))
     }
 
     pub(super) fn of(data: &Metadata) -> Self {
-        Self { identity: (data.dev(), data.ino()), seen: (data.size(), data.mtime(), data.mtime_nsec()) }
+        Self { identity: (data.dev(), data.ino()), stamp: FileStamp::of(data) }
     }
 }
 

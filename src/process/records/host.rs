@@ -17,6 +17,7 @@ use super::files::{FileState, Files};
 use super::find::{Workplace, fits};
 use super::{ENTRIES, RecordedAgent, database};
 use crate::agent_record::RecordClock;
+use crate::private::FileStamp;
 use crate::process::{PS, lines_of_ps, proc};
 use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
@@ -178,13 +179,14 @@ impl ProcessesOnHost {
         let mut next = || std::str::from_utf8(fields.next()?).ok();
         let (user, mode) = (next()?.parse().ok()?, u32::from_str_radix(next()?, 16).ok()?);
         let identity = (next()?.parse().ok()?, next()?.parse().ok()?);
-        let (size, seconds) = (next()?.parse().ok()?, next()?.parse().ok()?);
+        let (length, seconds) = (next()?.parse().ok()?, next()?.parse().ok()?);
         // `2026-11-23 08:00:00.123456789 +0000`
         let (_date, time, _zone) = (next()?, next()?, next()?);
-        let fraction = time.split_once('.').and_then(|(_, fraction)| fraction.parse().ok()).unwrap_or(0);
+        let nanoseconds = time.split_once('.').and_then(|(_, fraction)| fraction.parse().ok()).unwrap_or(0);
         let path = PathBuf::from(OsStr::from_bytes(fields.next()?));
         let is_own = Some(user) == self.user && mode & KINDS == REGULAR;
-        is_own.then_some((FileState { identity, seen: (size, seconds, fraction) }, path))
+        let stamp = FileStamp { seconds, nanoseconds, length };
+        is_own.then_some((FileState { identity, stamp }, path))
     }
 }
 
