@@ -382,6 +382,14 @@ pub struct Stale {
     pub asked: Option<Box<Assessment>>,
 }
 
+impl Stale {
+    /// What was seen at a time, with its assessment if that is of a dialog that waited for the operator.
+    pub fn new(at: Timestamp, surface: Surface, phase: Phase, assessment: &Assessment) -> Self {
+        let asked = assessment.awaits_operator().then(|| Box::new(assessment.clone()));
+        Self { at, surface, phase, asked }
+    }
+}
+
 /// The public state of an agent terminal (SPEC §2). Every key is always there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -332,12 +332,8 @@ impl Tracker {
         let (phase, attention) = (self.ages.phase, self.attention());
         let since = self.ages.word(attention);
         let unreadable = published.diagnostics.availability != Availability::Available || self.failing.is_some();
-        let stale = self.last_reading.as_ref().filter(|_| unreadable).map(|(reading, at)| Stale {
-            at: *at,
-            surface: reading.surface,
-            phase: reading.phase,
-            asked: Some(&reading.assessment).filter(|it| it.awaits_operator()).cloned().map(Box::new),
-        });
+        let last = self.last_reading.as_ref().filter(|_| unreadable);
+        let stale = last.map(|(last, at)| Stale::new(*at, last.surface, last.phase, &last.assessment));
         State {
             terminal,
             diagnostics: published.diagnostics.clone(),

@@ -169,9 +169,7 @@ impl Entry {
         let mut message = "not looked at yet".to_owned();
         if let Some(TerminalHistory { state: known, watched_until: at, .. }) = self.known.as_deref() {
             let was_read = known.diagnostics.availability == Availability::Available;
-            let asked = || Some(&known.assessment).filter(|it| it.awaits_operator()).cloned().map(Box::new);
-            let (surface, phase) = (known.surface, known.turn.phase);
-            state.stale = was_read.then(|| Stale { at: *at, surface, phase, asked: asked() });
+            state.stale = was_read.then(|| Stale::new(*at, known.surface, known.turn.phase, &known.assessment));
             state.last_turn.clone_from(&known.last_turn);
             state.agent.clone_from(&known.agent);
             (state.since, state.since_exact) = (*at, false);
