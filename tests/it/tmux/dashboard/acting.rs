@@ -11,6 +11,14 @@ impl World {
         self.watched.run(&["send-keys", "-t", "birds:", prompt, "Enter"]);
     }
 
+    /// Has the parrot open a dialog, opens it in the dashboard, and waits until that is shown which the dialog shows then.
+    pub(super) fn open_dialog(&self, prompt: &str, shown: &str) {
+        self.tell_parrot(prompt);
+        self.wait("1 needs you");
+        self.press("Enter");
+        self.wait(shown);
+    }
+
     /// Ends the work of a parrot that was told to `hold`.
     pub(super) fn let_go(&self) {
         std::fs::write(self.directory.path().join("go"), "").unwrap();
@@ -67,10 +75,7 @@ impl World {
 fn a_dialog_is_answered_in_place() {
     let world = World::with_parrot();
     world.open();
-    world.tell_parrot("ask");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: Enter");
+    world.open_dialog("ask", "sends: Enter");
     world.press("Down");
     world.wait("sends: 2");
     assert!(world.watched.screen("birds:").contains("> 1. Yes"), "choosing sends nothing");
@@ -104,10 +109,7 @@ fn a_refusal_that_is_asked_about_once_more_takes_one_answer() {
 fn letters_typed_on_behind_an_answer_run_nothing() {
     let world = World::with_parrot();
     world.open();
-    world.tell_parrot("ask");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: Enter");
+    world.open_dialog("ask", "sends: Enter");
     world.press("Enter");
     // Somebody types on for longer than the answer takes: `m` would mute the row, `q` leave the dashboard.
     let mut taken = None;
@@ -134,10 +136,7 @@ fn letters_typed_on_behind_an_answer_run_nothing() {
 fn what_nobody_sees_is_spelled_out_where_it_is_approved() {
     let world = World::with_parrot();
     world.open();
-    world.tell_parrot("ask rm a\u{202E}txt.b\u{200B}");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: Enter");
+    world.open_dialog("ask rm a\u{202E}txt.b\u{200B}", "sends: Enter");
     world.wait("│ Allow rm a<U+202E>txt.b<U+200B>?");
     world.press("Escape");
     world.wait_without("close; nothing was sent");
@@ -204,10 +203,7 @@ fn nobody_answers_blind_at_any_size() {
 fn a_dialog_that_slides_under_the_finger_gets_no_key() {
     let world = World::with_parrot();
     world.open();
-    world.tell_parrot("ask make test");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("enter answer");
+    world.open_dialog("ask make test", "enter answer");
     // The answer is given there, and the next dialog comes at once.
     world.watched.run(&["send-keys", "-t", "birds:", "2", "ask rm -rf build", "Enter"]);
     world.wait("the dialog changed; nothing was sent");
@@ -230,20 +226,14 @@ fn a_dialog_that_slides_under_the_finger_gets_no_key() {
 fn marks_are_moved_and_letters_typed_in_place() {
     let world = World::with_parrot();
     world.open();
-    world.tell_parrot("menu");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: Enter");
+    world.open_dialog("menu", "sends: Enter");
     world.press("3");
     world.wait("sends: Down Down Enter");
     world.press("Enter");
     world.watched.wait_for_text("birds:", "● chose Gamma");
     world.wait("birds: taken");
     world.wait("1 ready");
-    world.tell_parrot("letter");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: y, and Enter where it waits for it");
+    world.open_dialog("letter", "sends: y, and Enter where it waits for it");
     world.press("n");
     world.wait("sends: n, and Enter where it waits for it");
     world.press("Enter");
@@ -255,10 +245,7 @@ fn marks_are_moved_and_letters_typed_in_place() {
 fn options_are_ticked_and_texts_typed_in_place() {
     let world = World::with_parrot();
     world.open();
-    world.tell_parrot("tick");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("nothing is ticked: space ticks");
+    world.open_dialog("tick", "nothing is ticked: space ticks");
     world.press("2");
     world.wait("› 2  [ ] Beta");
     world.press("Space");
@@ -269,10 +256,7 @@ fn options_are_ticked_and_texts_typed_in_place() {
     world.watched.wait_for_text("birds:", "● handed in Beta");
     world.wait("birds: taken");
     world.wait("1 ready");
-    world.tell_parrot("type");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: Enter");
+    world.open_dialog("type", "sends: Enter");
     world.press("2");
     world.wait("enter type it");
     world.press("Enter");
@@ -302,10 +286,7 @@ fn options_are_ticked_and_texts_typed_in_place() {
 fn one_key_answers_yes_once_or_no_and_a_reason_follows_as_a_prompt() {
     let world = World::with_parrot();
     world.open();
-    world.tell_parrot("ask make test");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: Enter");
+    world.open_dialog("ask make test", "sends: Enter");
     world.press("y");
     world.watched.wait_for_text("birds:", "● answered 1");
     world.wait("birds: taken");
@@ -440,10 +421,7 @@ fn a_reason_without_a_line_for_it_is_no_row_of_commands() {
 fn a_dialog_that_has_changed_is_not_answered() {
     let world = World::with_parrot();
     world.open();
-    world.tell_parrot("ask");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: Enter");
+    world.open_dialog("ask", "sends: Enter");
     // Somebody answers there, and another dialog comes up before the dashboard can have looked again.
     world.watched.run(&["send-keys", "-t", "birds:", "2", "m", "e", "n", "u", "Enter"]);
     world.watched.wait_for_text("birds:", "  Gamma");
@@ -791,10 +769,7 @@ fn every_key_goes_to_the_terminal_until_the_chord_that_leaves() {
     world.wait_without("every key goes to birds");
     // From a dialog it is the way to answer what fleetwatch cannot.
     world.wait("1 ready");
-    world.tell_parrot("menu");
-    world.wait("1 needs you");
-    world.press("Enter");
-    world.wait("sends: Enter");
+    world.open_dialog("menu", "sends: Enter");
     world.press("r");
     world.wait("every key goes to birds");
     world.press("Down");

@@ -37,11 +37,6 @@ impl World {
         bytes.matches('\x07').count().saturating_sub(bytes.matches("\x1b]0;").count())
     }
 
-    /// What somebody types into the parrot's own pane.
-    fn type_to_parrot(&self, text: &str) {
-        self.watched.run(&["send-keys", "-t", "birds:", text, "Enter"]);
-    }
-
     /// The events that a command was handed, which `tee` wrote to a file.
     fn events(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.directory.path().join("events")).unwrap_or_default();
@@ -71,7 +66,7 @@ fn a_dialog_rings_and_shows_a_notice_of_the_terminal_once() {
     world.open();
     world.wait("1 ready");
     world.keep_bytes();
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     let notice = "birds asks for approval: Allow this?";
     wait_until("a notice", || world.bytes().contains("\x1b]777;"));
     wait_until("a bell", || world.bells() > 0);
@@ -79,9 +74,9 @@ fn a_dialog_rings_and_shows_a_notice_of_the_terminal_once() {
     assert!(bytes.contains(&format!("\x1b]9;fleetwatch: {notice}\x1b\\")), "{bytes:?}");
     assert!(bytes.contains(&format!("\x1b]777;notify;fleetwatch;{notice}\x1b\\")), "{bytes:?}");
     // The same dialog is still there when the next one is told.
-    world.type_to_parrot("2");
+    world.tell_parrot("2");
     world.wait("answered 2");
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     wait_until("another notice", || world.bytes().matches("\x1b]777;").count() == 2);
     wait_until("another bell", || world.bells() == 2);
     assert_eq!(world.bytes().matches("\x1b]9;").count(), 2);
@@ -101,7 +96,7 @@ fn without_a_rule_the_bell_rings_and_the_title_says_how_many_wait() {
     let title = || world.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_title}"]).trim().to_owned();
     wait_until("a title", || title() == "fleetwatch");
     world.keep_bytes();
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     wait_until("a bell", || world.bells() == 1);
     wait_until("a count in the title", || title() == "(1) fleetwatch");
     world.press("q");
@@ -138,7 +133,7 @@ fn inside_of_tmux_a_notice_is_wrapped() {
     world.open_with("TMUX=/nowhere/default,1,0");
     world.wait("1 ready");
     world.keep_bytes();
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     wait_until("a bell", || world.bells() > 0);
     let bytes = world.bytes();
     assert!(bytes.contains("\x1bPtmux;\x1b\x1b]9;fleetwatch: birds asks for approval"), "{bytes:?}");
@@ -152,9 +147,9 @@ fn a_command_gets_each_event_as_json() {
     let world = World::configured(BY_COMMAND);
     world.open();
     world.wait("1 ready");
-    world.type_to_parrot("nap 3.5");
+    world.tell_parrot("nap 3.5");
     wait_until("an event", || world.events().len() == 1);
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     wait_until("another event", || world.events().len() == 2);
     let events = world.events();
     let reported =
@@ -173,7 +168,7 @@ command_environment = ["NTFY_TOKEN"]"#;
     let world = World::configured(&BY_COMMAND.replace("[\"tee\", \"-a\", \"{}/events\"]", script));
     world.open_with("ANTHROPIC_API_KEY=secret NTFY_TOKEN=wanted");
     world.wait("1 ready");
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     let file = world.directory.path().join("environment");
     wait_until("the command", || file.exists());
     let environment = std::fs::read_to_string(file).unwrap();
@@ -186,7 +181,7 @@ fn a_command_that_cannot_run_is_told() {
     let world = World::configured(&BY_COMMAND.replace("\"tee\"", "\"{}/no-such-program\""));
     world.open();
     world.wait("1 ready");
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     world.wait("cannot be started");
 }
 
@@ -200,9 +195,9 @@ fn a_key_mutes_all_notices() {
     world.press("M");
     world.wait("all notices are muted");
     world.wait("notices off   data");
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     world.wait("1 needs you");
-    world.type_to_parrot("2");
+    world.tell_parrot("2");
     world.wait("1 finished");
     world.press("M");
     world.wait("notices are on again");
@@ -251,7 +246,7 @@ fn the_status_line_tells_what_the_dashboard_shows_and_when_nobody_watches() {
     );
     world.open();
     wait_until("a ready parrot", || status(&world, "plain").0 == "1 ready\n");
-    world.type_to_parrot("ask");
+    world.tell_parrot("ask");
     wait_until("a parrot that asks", || status(&world, "plain").0.ends_with("needs you\n"));
     let (line, _) = status(&world, "tmux");
     // tmux itself shows the name as it is: nothing of it is taken for a format.
@@ -314,7 +309,7 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
     let world = World::configured(&format!("{BY_COMMAND}{BY_TWO_COMMANDS}"));
     let (first, second) = (Watcher::beside(&world), Watcher::beside(&world));
     let finished = |count: usize| {
-        world.type_to_parrot(&format!("nap 3.{count}"));
+        world.tell_parrot(&format!("nap 3.{count}"));
         wait_until("the parrot to have been heard", || {
             world.watched.screen("birds:").contains(&format!("heard nap 3.{count}"))
         });
@@ -330,7 +325,7 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
     world.wait("1 finished");
     // The operator looks at the parrot; the dashboard knows that, and `watch` would tell nevertheless.
     world.press("Home");
-    world.type_to_parrot("nap 3.9");
+    world.tell_parrot("nap 3.9");
     world.wait("heard nap 3.9");
     std::thread::sleep(std::time::Duration::from_secs(3));
     assert_eq!(world.events().len(), 2, "the dashboard comes before watch: {:?}", world.events());
