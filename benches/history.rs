@@ -40,7 +40,7 @@ fn main() {
     divan::main();
 }
 
-/// Every transition of every recording, looked at whenever something was printed.
+/// Every transition of every recording, polled whenever something was printed.
 fn transitions() -> &'static [TransitionRecord] {
     static ALL: OnceLock<Vec<TransitionRecord>> = OnceLock::new();
     ALL.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! What one look at a terminal costs: building a screen, reading it with a profile, a step of the tracker.
+//! What one poll of a terminal costs: building a screen, reading it with a profile, a step of the tracker.
 //!
 //! `cargo bench --bench reading`; figures and their commands stand in README.md beside this file.
 

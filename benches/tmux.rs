@@ -1,4 +1,4 @@
-//! What a look at a tmux server costs: reading its output, and the whole of it against a real server.
+//! What a poll of a tmux server costs: reading its output, and the whole of it against a real server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A bench that cannot be set up has nothing to say.
 
@@ -31,7 +31,7 @@ fn output(panes: usize, captures: usize) -> String {
     format!("{MARK}H4211,1795234813,3.3a{MARK}\n{listing}{captured}{MARK}E{MARK}\n")
 }
 
-/// Reading the output of one look.
+/// Reading the output of one poll.
 #[divan::bench(args = [(100, 0), (500, 0), (500, 50)])]
 fn read_output(bencher: Bencher<'_, '_>, (panes, captures): (usize, usize)) {
     let text = output(panes, captures);
@@ -50,9 +50,9 @@ fn server(panes: usize) -> PrivateTmux {
     tmux
 }
 
-/// A whole look at a real server: process, answer, reading.
+/// A whole poll of a real server: process, answer, reading.
 #[divan::bench(args = [(8, 0), (8, 8), (100, 0), (100, 10), (100, 100), (500, 0), (500, 50)], sample_count = 20, sample_size = 1)]
-fn look(bencher: Bencher<'_, '_>, (panes, captures): (usize, usize)) {
+fn poll(bencher: Bencher<'_, '_>, (panes, captures): (usize, usize)) {
     let tmux = server(panes);
     let handle = tmux.server();
     let captures: Vec<PaneId> = (0..captures).map(|n| PaneId(u32::try_from(n).unwrap())).collect();

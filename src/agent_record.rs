@@ -163,7 +163,7 @@ pub struct AgentRecordRule {
     conditions: Conditions,
     /// It begins a session anew, in a file that has several: what was read before is of another one.
     restarts: bool,
-    /// It is looked for at the head of a file of which else only the end is read: it holds for all of it.
+    /// It is searched for at the head of a file of which otherwise only the end is read: it holds for all of it.
     head: bool,
     /// A prompt was submitted: a result before it is that of an earlier turn.
     begins: bool,
@@ -458,7 +458,7 @@ impl AgentRecordReading {
 #[serde(default)]
 pub struct AgentRecordReader {
     reading: AgentRecordReading,
-    /// Sums over all lines, with what the last line added and the hash of what it is told from others by.
+    /// Sums over all lines, with what the last line added and the hash of what identifies it.
     sums: BTreeMap<FactName, (FactValue, FactValue, Option<u64>)>,
     /// Whether lines were left out, so that sums would be too small.
     is_partial: bool,

@@ -203,7 +203,7 @@ impl App {
         while !self.wants_to_end {
             self.wait().await?;
             self.follow().await?;
-            // A frame does not wait for what is told elsewhere.
+            // A frame does not wait for what is shown elsewhere.
             if self.lent.is_none() && self.due.is_some_and(|due| due <= Instant::now()) {
                 self.draw()?;
             }
@@ -322,7 +322,7 @@ impl App {
             self.ui.notify_about(Topic::History, Status::Error, format!("{warning}{remedy}"), now);
         }
         self.ui.set_history_trouble(self.history.health().trouble());
-        // What nobody sees is not looked at, and no message goes before it was seen.
+        // What nobody sees does not count as seen, and no message goes before it was.
         if self.lent.is_none() {
             for request in self.ui.update(&self.engine.fleet().view(now)) {
                 self.carry_out(request).await?;
@@ -333,7 +333,7 @@ impl App {
         Ok(())
     }
 
-    /// Shows what the engine wants told.
+    /// Shows what the engine reports.
     fn show_updates(&mut self) {
         while let Some(update) = self.engine.poll_update() {
             match update {
@@ -374,7 +374,7 @@ impl App {
     }
 
     /// Gives the terminal back and lets the prompts that are on their way arrive, for no longer than a sender takes. What
-    /// did not arrive is told where the operator is now.
+    /// did not arrive is reported where the operator is now.
     async fn finish(&mut self) {
         self.call_in().await;
         self.let_go();

@@ -158,7 +158,7 @@ async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
     record::run(args, &server, &terminal.key, &target::program(terminal), profiles).await
 }
 
-/// Runs a command that looks at tmux servers; the others start no runtime.
+/// Runs a command that polls tmux servers; the others start no runtime.
 fn wait_for<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.context("the runtime cannot be started")?.block_on(command)

@@ -53,17 +53,17 @@ pub struct Config {
     /// Prompts to begin with.
     pub templates: Vec<Template>,
     pub ui: UiConfig,
-    /// What is told outside of the dashboard.
+    /// What is reported outside of the dashboard.
     pub notify: Vec<NotifyRule>,
-    /// Which agents are told what happens in other terminals.
+    /// Which agents hear of what happens in other terminals.
     pub follow_up: Vec<FollowUpRule>,
     /// The push services that notices may go through.
     pub push_services: PushServices,
 }
 
 impl Config {
-    /// The rules by which something is told outside of the dashboard: without any, the terminal's bell rings. Browsers that asked
-    /// to be told of waits are told of them, unless a rule says of what.
+    /// The rules by which something is reported outside of the dashboard: without any, the terminal's bell rings.
+    /// Browsers that asked for notices of waits get them, unless a rule says of what.
     pub fn notices(&self) -> Vec<NotifyRule> {
         let mut rules = match self.notify.is_empty() && self.ui.bell {
             true => vec![NotifyRule::of_waits(Means::Bell)],
@@ -107,7 +107,7 @@ impl RecordsConfig {
     }
 }
 
-/// How the servers are looked at.
+/// How the servers are polled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchConfig {
     pub ticks: Ticks,
@@ -120,7 +120,7 @@ pub struct WatchConfig {
     pub git: bool,
 }
 
-/// The lengths of time between two looks at a server.
+/// The lengths of time between two polls of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
     pub usual: Duration,
@@ -290,7 +290,7 @@ impl Position {
     }
 }
 
-// Where a configuration is looked for.
+// Where a configuration may be.
 
 /// The file's name in the configuration directory.
 const FILE_NAME: &str = "config.toml";
@@ -353,7 +353,7 @@ impl SearchPath {
     }
 
     /// The search path for a `--config`, an environment and the platform's own configuration directory. A file that
-    /// was asked for is the only one that is looked at: silently taking another would hide a mistyped name.
+    /// was asked for is the only one that is read: silently taking another would hide a mistyped name.
     pub fn new(
         command_line: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,

@@ -154,7 +154,7 @@ impl Engine {
             deliveries,
         };
         let mut engine = Self::with(settings, servers, Some(acting))?;
-        // Nothing is told under a name that is not the operator's.
+        // Nothing is reported under a name that is not the operator's.
         let afar = engine.settings.remote.as_ref().map(|remote| remote.notes.clone());
         engine.know(afar.unwrap_or_else(|| history::notes_in(history.path())));
         Ok((engine, sender))
@@ -639,7 +639,7 @@ mod tests {
         panic!("it does not leave");
     }
 
-    /// With a clock of its own that ran ahead of the owner's reports, a client told other times than the owner.
+    /// With a clock of its own that ran ahead of the owner's reports, a client reported other times than the owner.
     #[test]
     fn the_timers_of_a_client_wait_for_what_its_owner_saw() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -648,7 +648,7 @@ mod tests {
         let late = Span::from_millis(20);
         assert_eq!(leaves(Role::Client, late), (due, "late report"));
         assert_eq!(leaves(Role::Owner, late), (due, "timeout"));
-        // It was stopped, and what the owner told meanwhile is still to be read.
+        // It was stopped, and the owner's reports of that time are still to be read.
         assert_eq!(leaves(Role::Client, Span::from_secs(5)), (due, "late report"));
     }
 }

@@ -37,9 +37,9 @@ use tasks::{Taken, TaskChanges, Tasks};
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
-    /// One look at one server.
+    /// One poll of one server.
     Server(ServerReport),
-    /// What one look at one server showed of its tasks.
+    /// What one poll of one server showed of its tasks.
     Tasks(TaskReport),
     /// The operator kills a task, here or in another process of fleetwatch; `reason` says so to people.
     TaskKilled { server: ServerId, window: WindowId, reason: String },
@@ -47,7 +47,7 @@ pub enum Input {
     Known { key: TerminalKey, known: Box<TerminalHistory> },
     /// Another process's knowledge of a server, which replaces this one's.
     Checkpoint { server: ServerId, checkpoint: Box<Checkpoint> },
-    /// The tasks of a server as the history knows them, before the first look at it.
+    /// The tasks of a server as the history knows them, before the first poll of it.
     KnownTasks { server: ServerId, tasks: Vec<task::TaskHistory> },
     /// A prompt went into a terminal through fleetwatch at this time, here or in another process of it.
     Submitted { key: TerminalKey, at: Timestamp, text: String },
@@ -89,7 +89,7 @@ pub enum Effect {
     TaskChanged(TaskTransition),
     /// A task is watched no longer, whatever became of it.
     TaskLeft(TaskTransition),
-    /// What happened to tasks between two looks at a server (SPEC §9); never empty.
+    /// What happened to tasks between two polls of a server (SPEC §9); never empty.
     Tasks(Batch),
 }
 
@@ -363,7 +363,7 @@ impl Fleet {
             self.pane(pane, !is_first);
         }
         self.miss(server);
-        // Most looks change no name, and of a thousand terminals all would be named anew.
+        // Most polls change no name, and of a thousand terminals all would be named anew.
         if !self.is_named {
             self.name_apart();
         }
@@ -447,7 +447,7 @@ impl Fleet {
     }
 
     fn probe_failed(&mut self, server: &ServerId, problem: &Problem) {
-        // What nobody has looked at yet is told as that, and what is gone is not asked for.
+        // What was not polled yet says so, and what is gone is not asked for.
         let is_asked = |entry: &Entry| !entry.is_unread() && entry.gone_since().is_none();
         let read = self.of_server(server).filter(|(_, entry)| is_asked(entry));
         let keys: Vec<TerminalKey> = read.map(|(key, _)| key.clone()).collect();
@@ -548,7 +548,7 @@ impl Fleet {
         }
     }
 
-    /// Ids are unique: a name that two terminals would have is told apart by server, then by pane. One whose pane is gone
+    /// Ids are unique: a name that two terminals would have is made unique by server, then by pane. One whose pane is gone
     /// takes its name from nobody who is there, and a name that the operator gave is its terminal's.
     fn name_apart(&mut self) {
         let mut wanted: BTreeMap<String, Vec<TerminalKey>> = BTreeMap::new();

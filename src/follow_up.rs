@@ -21,8 +21,8 @@ use crate::time::{Span, Timestamp};
 const OUTPUT_LINES: usize = 3;
 /// The longest line of a message, in characters.
 const LONGEST: usize = 200;
-/// Events that a message tells in full; more of them are counted.
-const TOLD: usize = 20;
+/// Events that a message lists in full; more of them are counted.
+const IN_FULL: usize = 20;
 /// Messages from one terminal to one agent within [`COUNTED`] at most: an agent that starts a task again whenever it is
 /// told of its end is a loop, too, that no chain shows.
 const MOST: u64 = 20;
@@ -131,7 +131,7 @@ impl FollowUpEvent {
         happened.map(|(occasion, at)| Self::new(key, name, occasion, at, &statement(state, None, occasion))).collect()
     }
 
-    /// An agent was gone when somebody looked again.
+    /// An agent was gone at the next poll.
     pub fn of_lost(key: &TerminalKey, source: &str, at: Timestamp) -> Self {
         Self::new(key, source, Occasion::Gone, at, &format!("{source} is gone, its end was not watched"))
     }
@@ -204,11 +204,11 @@ pub fn message(number: i64, events: &[MessageEvent]) -> String {
         [event] => format!("{tag} {}", in_full(event, "")),
         events => {
             let mut text = format!("{tag} {} events:", events.len());
-            for event in events.iter().take(TOLD) {
+            for event in events.iter().take(IN_FULL) {
                 text.push_str(&format!("\n- {}", in_full(event, "  ")));
             }
-            if events.len() > TOLD {
-                text.push_str(&format!("\n- and {} more", events.len() - TOLD));
+            if events.len() > IN_FULL {
+                text.push_str(&format!("\n- and {} more", events.len() - IN_FULL));
             }
             text
         }
@@ -245,7 +245,7 @@ const PATIENCE: Span = Span::from_secs(30);
 pub enum Posture {
     /// It would begin a turn.
     Ready,
-    /// It works, asks something, has a draft, or cannot be told.
+    /// It works, asks something, has a draft, or is in an unknown state.
     Busy,
     /// Its terminal is there, but no agent runs in it.
     Gone,

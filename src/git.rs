@@ -70,8 +70,8 @@ const QUIET: [(&str, &str); 6] = [
 const ALONE: [(&str, &str); 3] =
     [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_ATTR_NOSYSTEM", "1")];
 
-/// Resolves the names of a repository. It ends with an error where there is no commit or no upstream, and has told the rest by
-/// then.
+/// Resolves the names of a repository. It ends with an error where there is no commit or no upstream, and has reported
+/// the rest by then.
 const RESOLVE: [&str; 7] = [
     "rev-parse",
     "--show-toplevel",

@@ -131,8 +131,8 @@ pub fn now() -> Timestamp {
 /// How far the clock is ahead that this process goes by.
 static AHEAD: AtomicI64 = AtomicI64::new(0);
 
-/// Goes by the clock of another machine, which is so many milliseconds ahead of this one's: what is told from there has times of
-/// that clock, and timers are to fit them. To be called before anything is watched.
+/// Goes by the clock of another machine, which is so many milliseconds ahead of this one's: what is reported from there
+/// has times of that clock, and timers are to fit them. To be called before anything is watched.
 pub fn go_by_clock_ahead(millis: i64) {
     AHEAD.store(millis, Ordering::Relaxed);
 }
@@ -227,7 +227,7 @@ impl History {
     }
 
     /// What is wrong with the history, each time that it is something else than at the last call; all callers together
-    /// are told once.
+    /// are reported once.
     pub fn new_warning(&self) -> Option<String> {
         let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
         // That more and more is lost is the same trouble.

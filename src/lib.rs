@@ -25,7 +25,7 @@
 //! | 0 | [`task`] | windows that run no agent: what each poll of them says happened |
 //! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
 //! | 0 | [`notify`] | which notices go out, when and how |
-//! | 0 | [`follow_up`] | what agents are told about other terminals, when, and whether it arrived |
+//! | 0 | [`follow_up`] | what agents hear about other terminals, when, and whether it arrived |
 //! | 1 | [`private`] | files private to this user, whole or absent |
 //! | 1 | [`http`] | HTTP requests, encrypted or not |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
@@ -73,7 +73,7 @@
 //!   their programs end, as long as a process watches. Sending uses one buffer and deletes it.
 //! - One slow, dead or hostile pane, server or host degrades its own rows, never the others.
 //! - Agents are data: adding one or following its next release touches `config/profiles` and `recordings`, not `src`.
-//! - What cannot be told is `unknown`. It is never rounded to ready, and a result is never made up.
+//! - What is not known is `unknown`. It is never rounded to ready, and a result is never made up.
 
 pub mod address;
 pub mod agent_record;

@@ -330,7 +330,7 @@ pub enum Refusal {
     /// The machine on which the terminal is has said no.
     #[error("{why}")]
     Remote { why: String, hint: String, may_pass: bool },
-    /// Anything else, such as a terminal that cannot be looked at.
+    /// Anything else, such as a terminal that cannot be captured.
     #[error("{0}")]
     Other(String),
 }

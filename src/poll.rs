@@ -334,7 +334,7 @@ impl ServerPoller {
             }
             Err(error) => {
                 let error = self.without_socket(error);
-                tracing::warn!(server = %self.server.id(), took = ?self.took, %error, "a look failed");
+                tracing::warn!(server = %self.server.id(), took = ?self.took, %error, "a poll failed");
                 self.memory.failed(&error);
                 let (outcome, tasks) = match error.is_no_server() {
                     true => (PollResult::NoServer(error.problem()), Some(Default::default())),
@@ -379,7 +379,7 @@ impl ServerPoller {
         Ok((poll, due))
     }
 
-    /// What is there, and the panes whose processes are to be looked at.
+    /// What is there, and the panes whose processes are to be listed.
     async fn ask(&mut self) -> Result<(Listing, Vec<Suspect>), Error> {
         self.took = Duration::ZERO;
         if let Some(sessions) = self.chosen.read_again(self.server.id()) {
@@ -440,7 +440,7 @@ impl ServerPoller {
         if suspects.is_empty() {
             return;
         }
-        // Only who has looked at everything says that an agent is gone.
+        // Only a poll of everything can say that an agent is gone.
         let has_agent = |suspect: &&Suspect| self.agents.get(&suspect.pid).is_some_and(|agent| !agent.ids.is_empty());
         let thoroughness = if suspects.iter().any(has_agent) { Thoroughness::All } else { Thoroughness::Quick };
         let roots = suspects.iter().map(|suspect| suspect.pid).collect();

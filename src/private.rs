@@ -216,7 +216,7 @@ pub fn read_secret(path: &Path) -> io::Result<Vec<u8>> {
 /// Refuses a file of which the mode lets others do what it must not, beside what [`check_file`] refuses.
 ///
 /// # Errors
-/// As said, or it cannot be looked at; one that is missing as well.
+/// As said, or its metadata cannot be read; one that is missing as well.
 pub fn check_secret(path: &Path, forbidden: u32) -> io::Result<()> {
     check_file(path)?;
     let data = fs::metadata(path)?;

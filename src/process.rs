@@ -25,7 +25,7 @@ use crate::tmux::{Error, Server};
 /// their children.
 pub type PaneProcesses = BTreeMap<u32, Vec<ProcessInfo>>;
 
-/// Processes that are looked at under one pane. A pane that runs more of them is a build or a bomb, not an agent that
+/// Processes that are listed under one pane. A pane that runs more of them is a build or a bomb, not an agent that
 /// hides behind the first ones.
 const PER_PANE: usize = 256;
 
@@ -35,7 +35,7 @@ const WALKED: usize = 32;
 /// How surely processes are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thoroughness {
-    /// One may be missing that was started or whose sibling ended while it was looked.
+    /// One may be missing that was started, or whose sibling ended, during the listing.
     Quick,
     /// All that are there.
     All,
@@ -43,7 +43,7 @@ pub enum Thoroughness {
 
 /// The processes under each of the given ones, on the server's machine.
 ///
-/// A process that has ended meanwhile is left out. Fails when processes cannot be looked at at all.
+/// A process that has ended meanwhile is left out. Fails when processes cannot be listed at all.
 pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness) -> Result<PaneProcesses, Error> {
     if server.id().host.is_none() && Path::new(proc::ROOT).join("self/stat").exists() {
         // Reading hundreds of small files must not hold up the thread that other servers are waited for on.
@@ -112,7 +112,7 @@ fn line_of_ps(line: &str) -> Option<(ProcessInfo, u32)> {
         field[..end].parse::<i64>().ok()
     };
     let (pid, parent, group, terminal_group) = (number()?, number()?, number()?, number()?);
-    // Where words end is not told; agents are found by their first ones, which seldom hold blanks.
+    // Where words end is not known; agents are found by their first ones, which seldom hold blanks.
     let arguments: Vec<String> = rest.split_whitespace().map(harmless).collect();
     let program = arguments.first().map(String::as_str).unwrap_or_default();
     let name = program.trim_start_matches('-').rsplit('/').next().unwrap_or_default().to_owned();

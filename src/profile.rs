@@ -37,7 +37,7 @@ pub enum Program {
     },
     /// No known agent: a shell, a build, a server. The name is the foreground command's.
     Other { command: String },
-    /// The processes could not be looked at.
+    /// The processes could not be listed.
     Unknown(crate::state::Problem),
 }
 

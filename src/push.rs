@@ -12,11 +12,11 @@ use serde::Deserialize;
 #[cfg(feature = "serve")]
 pub use seal::{LONGEST_TEXT, PushKey, Subscription};
 
-/// The file in the state directory that says by which tokens browsers are told; all builds of a user share it.
+/// The file in the state directory that says by which tokens browsers are notified; all builds of a user share it.
 pub const TOKENS: &str = "tokens.json";
 /// The longest address of a subscription, in bytes.
 const LONGEST_ADDRESS: usize = 1024;
-/// Why somebody cannot be told by Web Push.
+/// Why somebody cannot be notified by Web Push.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushFault {
     #[error("the address is not a complete `https` address of up to {LONGEST_ADDRESS} characters")]
@@ -40,7 +40,8 @@ pub enum Reach {
     Anywhere,
 }
 
-/// Where subscriptions may lead: a browser says where it is told, and nobody makes fleetwatch post to other places by that.
+/// Where subscriptions may lead: a browser says where its notices go, and nobody makes fleetwatch post to other places by
+/// that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushServices {
     /// Those that the operator named: `host`, or `host:port`.

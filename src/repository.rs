@@ -100,7 +100,7 @@ pub fn read_names(printed: &[u8]) -> Vec<String> {
     whole.map(|name| spelled(&String::from_utf8_lossy(name)).into_owned()).collect()
 }
 
-/// Why nothing can be told of a directory.
+/// Why nothing is known of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GitTrouble {
     /// No repository is around it.
@@ -235,7 +235,7 @@ impl WorkingTreeDiff {
     }
 }
 
-/// `a/NAME b/NAME` as the one name that it is, as no renames are looked for.
+/// `a/NAME b/NAME` as the one name that it is, as git is asked for no renames.
 fn one_name(names: &str) -> &str {
     let (first, second) = names.split_at(names.len() / 2);
     match (first.strip_prefix("a/"), second.strip_prefix(" b/")) {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_is_told_in_a_few_words() {
+    fn a_repository_is_described_in_a_few_words() {
         let mut facts = GitFacts { branch: Some("main".to_owned()), untracked: Some(0), ..GitFacts::default() };
         assert_eq!((facts.is_dirty(), facts.words().as_str()), (None, "main"), "the changes were not read");
         facts.count_changes(b"");

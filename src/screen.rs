@@ -227,7 +227,7 @@ pub fn spelled(text: &str) -> Cow<'_, str> {
 fn is_unseen(before: Option<char>, c: char, next: Option<char>) -> bool {
     /// Encloses a digit, which makes it an emoji.
     const KEYCAP: char = '\u{20E3}';
-    // A variant of a character that is no ASCII has a look of its own.
+    // A variant of a character that is not ASCII looks different.
     let varies = matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
     let in_vain = varies && !before.is_some_and(is_shaped) && next != Some(KEYCAP);
     !is_harmless(c) || is_blank(c) || is_joiner_apart(before, c, next) || in_vain
@@ -357,7 +357,7 @@ pub struct PaneFacts {
     pub dead: bool,
     /// The exit status of a dead pane, when tmux knows it.
     pub exit_status: Option<i32>,
-    /// Whether a bell rang since the window was last looked at.
+    /// Whether a bell rang since somebody last looked at the window.
     pub bell: bool,
     /// Rows in the scrollback.
     pub history_size: u32,

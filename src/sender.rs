@@ -196,7 +196,7 @@ impl Sender {
         outcome
     }
 
-    /// Sends a text as a prompt: checks, pastes, presses Enter, and looks whether the agent took it. Begins right before
+    /// Sends a text as a prompt: checks, pastes, presses Enter, and checks whether the agent took it. Begins right before
     /// Enter, so that a tracker knows of the turn before the screen does.
     async fn send(
         &self,
@@ -265,7 +265,7 @@ impl Sender {
                 answering::AnswerStep::End(outcome) => return Ok(outcome),
                 answering::AnswerStep::Poll { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
-                    pane.look_at_dialog().await.map(|poll| answering.saw(&poll, elapsed()))
+                    pane.read_dialog().await.map(|poll| answering.saw(&poll, elapsed()))
                 }
                 answering::AnswerStep::Paste(text) => {
                     begin();
@@ -323,7 +323,7 @@ impl Sender {
         begin: &mut impl FnMut(),
     ) -> Result<Outcome, Refusal> {
         let (_turn, mut pane) = self.take_turn(to).await?;
-        match pane.look_at_dialog().await?.dialog {
+        match pane.read_dialog().await?.dialog {
             None => Err(Refusal::NoDialog),
             Some(dialog) if !dialog.is_same(seen) => Err(Refusal::AnotherDialog),
             Some(_) => {
@@ -339,7 +339,7 @@ impl Sender {
         if facts.dead {
             return Err(Refusal::Obstacle(Obstacle::Dead));
         }
-        // What tmux calls it by the name of the agent is not looked into.
+        // The name that tmux gives the agent does not matter.
         if let (false, Some(tool), Program::Agent { tool: found, .. }) =
             (to.configured, &to.tool, self.profiles().identify(&facts.command, &[], None))
             && found == *tool
@@ -367,7 +367,7 @@ impl Sender {
         }
     }
 
-    /// Looks at a terminal in which the agent must still run. Agents change their names, and start programs.
+    /// Captures a terminal in which the agent must still run. Agents change their names, and start programs.
     async fn poll(&self, pane: &mut TargetPane, to: &Recipient) -> Result<PromptFrame, Refusal> {
         let (seen, facts) = pane.poll().await?;
         if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
@@ -428,7 +428,7 @@ impl TargetPane {
         Ok((PromptFrame::new(&screen.unwrap_or_default(), &pane.facts, reading.as_ref()), pane.facts.clone()))
     }
 
-    async fn look_at_dialog(&mut self) -> Result<DialogFrame, Refusal> {
+    async fn read_dialog(&mut self) -> Result<DialogFrame, Refusal> {
         let captured = self.capture().await?;
         let reading = self.read(&captured)?;
         let after = match reading.as_ref().map(|reading| (reading.dialog.is_some(), reading.phase)) {

@@ -98,7 +98,7 @@ words! {
     TurnSource { ExplicitInput = "explicit_input", SurfaceInference = "surface_inference", None = "none" }
 }
 words! {
-    /// Who told how the last turn ended: the screen, the agent's own record, or the end of the agent's process.
+    /// What says how the last turn ended: the screen, the agent's own record, or the end of the agent's process.
     #[derive(Default)]
     Witness { Screen = "screen", Record = "record", Process = "process", #[default] None = "none" }
 }
@@ -177,7 +177,7 @@ words! {
     }
 }
 
-/// A failure to look at a terminal or to read what it shows.
+/// A failure to capture a terminal or to read what it shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Problem {
@@ -210,7 +210,7 @@ pub struct TerminalFacts {
     pub profile: Option<String>,
     pub title: String,
     pub cwd: Option<String>,
-    /// The git repository around that directory; `None` where there is none or nothing is told of it.
+    /// The git repository around that directory; `None` where there is none or nothing is known of it.
     #[serde(default)]
     pub git: Option<Arc<GitFacts>>,
     /// The label that the operator or the configuration gives.
@@ -418,7 +418,7 @@ pub struct State {
     /// What is known of the agent beside its state (SPEC §14).
     #[serde(default)]
     pub agent: AgentFacts,
-    /// When the state was last confirmed by looking.
+    /// When a poll last confirmed the state.
     pub observed_at: Timestamp,
 }
 
@@ -442,7 +442,7 @@ impl State {
         self.diagnostics.availability == Availability::Available && self.assessment.awaits_operator()
     }
 
-    /// The last known state of an agent that was there no more at a time, when somebody looked again.
+    /// The last known state of an agent that was gone at the first poll after nobody had watched.
     pub fn gone_unwatched(self, at: Timestamp) -> Self {
         let diagnostics = Diagnostics {
             availability: Availability::Unavailable,
@@ -564,7 +564,7 @@ pub const RECORD_HOLDS: &str = "the agent's own record holds the turn open";
 
 /// The note of the last transition of a terminal that leaves the fleet.
 pub const LEFT: &str = "left the fleet";
-/// The same of one that was gone when somebody looked again.
+/// The same of one that was gone at the next poll.
 pub const LEFT_UNWATCHED: &str = "left the fleet while nobody watched";
 
 /// The note of a transition that gives a success back, which was taken back for another turn.

@@ -86,7 +86,7 @@ const ROWS_FOR_FACTS: usize = 8;
 const CALLS: usize = 2;
 
 /// What a server is asked in one call.
-struct LookRequest<'a> {
+struct ServerRequest<'a> {
     /// Which panes are listed.
     list: Option<Extent>,
     captures: &'a [PaneId],
@@ -180,15 +180,15 @@ impl Server {
     ///
     /// A pane that is gone is in neither list; that is no error.
     pub async fn poll(&self, captures: &[PaneId]) -> Result<Listing, Error> {
-        self.ask(LookRequest { list: Some(Extent::Whole), captures, known: None }).await
+        self.ask(ServerRequest { list: Some(Extent::Whole), captures, known: None }).await
     }
 
-    /// The same of a server that was looked at before, with less work for it: of panes in which nothing was printed since then
+    /// The same of a server that was polled before, with less work for it: of panes in which nothing was printed since then
     /// it is asked what may change without that, and now and then everything.
     pub async fn poll_again(&self, known: &mut KnownRows, captures: &[PaneId]) -> Result<Listing, Error> {
         let extent = known.extent();
         if extent != Extent::Whole {
-            let poll = self.ask(LookRequest { list: Some(extent), captures, known: Some(known) }).await?;
+            let poll = self.ask(ServerRequest { list: Some(extent), captures, known: Some(known) }).await?;
             if !poll.is_incomplete {
                 known.learn(&poll, extent);
                 return Ok(poll);
@@ -201,7 +201,7 @@ impl Server {
 
     /// Captures panes without listing the others.
     pub async fn capture(&self, panes: &[PaneId]) -> Result<Listing, Error> {
-        self.ask(LookRequest { list: None, captures: panes, known: None }).await
+        self.ask(ServerRequest { list: None, captures: panes, known: None }).await
     }
 
     /// The same of panes that were just listed, so many in a call: while the server works on one, the answer to the one before
@@ -235,20 +235,20 @@ impl Server {
     async fn capture_of(&self, rows: &KnownRows, panes: &[PaneId], mut turn: run::InTurn) -> Result<Listing, Error> {
         if panes.len() * ROWS_FOR_FACTS >= rows.len() {
             let list = Some(rows.extent());
-            let poll = self.ask_in_turn(LookRequest { list, captures: panes, known: Some(rows) }, turn).await?;
+            let poll = self.ask_in_turn(ServerRequest { list, captures: panes, known: Some(rows) }, turn).await?;
             if !poll.is_incomplete {
                 return Ok(poll);
             }
             turn = run::InTurn::default();
         }
-        self.ask_in_turn(LookRequest { list: None, captures: panes, known: Some(rows) }, turn).await
+        self.ask_in_turn(ServerRequest { list: None, captures: panes, known: Some(rows) }, turn).await
     }
 
-    async fn ask(&self, asked: LookRequest<'_>) -> Result<Listing, Error> {
+    async fn ask(&self, asked: ServerRequest<'_>) -> Result<Listing, Error> {
         self.ask_in_turn(asked, run::InTurn::default()).await
     }
 
-    async fn ask_in_turn(&self, asked: LookRequest<'_>, turn: run::InTurn) -> Result<Listing, Error> {
+    async fn ask_in_turn(&self, asked: ServerRequest<'_>, turn: run::InTurn) -> Result<Listing, Error> {
         let mismatch = match self.ask_once(&asked, turn).await {
             Err(error @ Error::Mismatch { .. }) => error,
             answer => return answer,
@@ -270,7 +270,7 @@ impl Server {
         Some(harmless(version.trim().trim_start_matches("tmux "))).filter(|version| !version.is_empty())
     }
 
-    async fn ask_once(&self, asked: &LookRequest<'_>, turn: run::InTurn) -> Result<Listing, Error> {
+    async fn ask_once(&self, asked: &ServerRequest<'_>, turn: run::InTurn) -> Result<Listing, Error> {
         let nonce = Nonce::new();
         let mut script = Script::new();
         script.header(&nonce, self.id.host.is_some());

@@ -43,7 +43,7 @@ use crate::state::{
 };
 use crate::time::{Span, Timestamp};
 
-/// The result of one look at the terminal.
+/// The result of one poll of the terminal.
 #[derive(Clone, Debug)]
 pub enum Observation<'a> {
     /// A known agent runs and its screen was read with a profile. `temporal` is what the profile says of time.
@@ -169,7 +169,7 @@ pub struct Tracker {
     printed_until: Option<Timestamp>,
     /// Until when the ages were followed that are remembered, as long as no poll has confirmed them.
     followed_until: Option<Timestamp>,
-    /// Until when looks that find nothing new change nothing; `None` where each one may.
+    /// Until when polls that find nothing new change nothing; `None` where each one may.
     #[serde(skip)]
     rests_until: Option<Timestamp>,
 }
@@ -319,7 +319,7 @@ impl Tracker {
         self.published.summary(self.operator_status())
     }
 
-    /// When the terminal was last looked at with success.
+    /// When the terminal was last polled with success.
     pub fn observed_at(&self) -> Timestamp {
         self.observed_at
     }
@@ -543,7 +543,7 @@ impl Tracker {
     ) -> Option<Transition> {
         self.lifecycle.update(&next, &self.turn, &self.settings, now);
         next.assessment.anomalies = self.anomalies();
-        // Most looks find what they found before, and hashing is most of what such a poll would cost.
+        // Most polls find what they found before, and hashing is most of what such a poll would cost.
         let signature = if next == self.published { self.signature } else { next.signature() };
         // A recovery resets stability whatever it changes (SPEC §7).
         if !notes.is_empty() || signature != self.signature {

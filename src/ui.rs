@@ -123,7 +123,7 @@ impl Default for UiOptions {
     }
 }
 
-/// What the operator has chosen of the look while the dashboard ran, which the next one begins with. One more choice is
+/// The layout that the operator has chosen while the dashboard ran, which the next one begins with. One more choice is
 /// one more field, with a default for files that have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -352,7 +352,7 @@ impl Ui {
         self.muted
     }
 
-    /// Shows in the header what is wrong with the history, in a word or two, until it is told otherwise.
+    /// Shows in the header what is wrong with the history, in a word or two, until something else is set.
     pub fn set_history_trouble(&mut self, trouble: Option<&'static str>) {
         self.history_trouble = trouble;
     }

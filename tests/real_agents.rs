@@ -170,7 +170,7 @@ fn a_broken_connection(agent: Agent) {
 fn an_agent_that_goes(agent: Agent) {
     let stage = Stage::with(agent);
     stage.keys(match agent {
-        // It wants to be told twice, within a second.
+        // It wants the key twice, within a second.
         Agent::ClaudeCode => &["C-d", "C-d"],
         Agent::Codex => &["C-c"],
     });
@@ -537,7 +537,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// All that must be told of an agent, one after the other, by whoever reads its record and by whoever does not: a pause in
+/// All that must be said of an agent, one after the other, by whoever reads its record and by whoever does not: a pause in
 /// an answer, dialogs, an interruption, an end that is seen no more, and a process that is killed.
 fn right_by_both_witnesses(agent: Agent, version: &str) {
     let stage = Stage::with_both_witnesses(agent, version);
@@ -625,10 +625,10 @@ fn right_by_both_witnesses(agent: Agent, version: &str) {
         let is_missed = |spell: &&Spell| spell.field == Field::Blocked && spell.truth != "none";
         assert_eq!(score.spells.iter().find(is_missed), None, "a dialog is missed; {said}");
         // Nothing on its screen tells a pause in an answer of this one from the answer's end.
-        let is_told = witness == "with its record" || (agent, version) != (Agent::Codex, agent.versions().old);
+        let is_checked = witness == "with its record" || (agent, version) != (Agent::Codex, agent.versions().old);
         for field in [Field::Phase, Field::LastResult] {
             let is_right = tally(field).percent() >= Some(99.9);
-            assert!(is_right || !is_told, "{said}\n{:#?}", score.spells);
+            assert!(is_right || !is_checked, "{said}\n{:#?}", score.spells);
         }
     }
 }

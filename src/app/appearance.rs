@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use crate::config::{self, ConfigError};
 use crate::ui::{Depth, Keymap, Theme, Topic, UiOptions};
 
-/// The dashboard's options. The operator's own `keymap.toml` and `themes/NAME.toml` are looked for in `directories`.
+/// The dashboard's options. The operator's own `keymap.toml` and `themes/NAME.toml` are read from `directories`.
 ///
 /// # Errors
 /// One of them cannot be read or is wrong, or there is no theme of the wanted name.

@@ -254,12 +254,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_could_not_be_written_is_told_once_and_written_again() {
+    async fn what_could_not_be_written_is_reported_once_and_written_again() {
         let mut keeper = Keeper::new(0);
         let (writes, seen) = std::sync::mpsc::channel();
         let mut at = Instant::now();
         let mut troubles = Vec::new();
-        // Seen; failed; told and waited; failed again; waited; written.
+        // Seen; failed; reported and waited; failed again; waited; written.
         for fails in [true, true, true, true, true, false, false] {
             let writes = writes.clone();
             let write = move |value: &i32| {

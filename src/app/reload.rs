@@ -18,7 +18,7 @@ use crate::profile::ProfileSet;
 use crate::status::Status;
 use crate::ui::{Topic, UiOptions};
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The directory of the operator's own profiles, beside the configuration.
@@ -71,7 +71,7 @@ pub(super) struct FileWatch {
     read: Stamps,
     /// The profiles in force. Wrong ones are reported again whenever anything is read again.
     profiles: Stamps,
-    /// What the files were in the last look, if that was another than what was read: they are read when they stand
+    /// The files at the last check, if they were not as they were read: they are read when they stand
     /// still, and not while an editor writes them.
     changing: Option<Stamps>,
     next: Instant,
@@ -217,7 +217,7 @@ impl App {
             ("[tracker]", config.tracker != self.config.tracker),
             ("[history]", config.history != self.config.history),
         ];
-        // What does not hold yet stays what it was, so that it is told again.
+        // What does not hold yet stays what it was, so that it is reported again.
         let (tracker, history) = (self.config.tracker.clone(), self.config.history.clone());
         self.config = Config { tracker, history, ..config };
         Ok(later.into_iter().filter(|(_, changed)| *changed).map(|(table, _)| table).collect())

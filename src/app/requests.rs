@@ -281,7 +281,7 @@ impl App {
         });
     }
 
-    /// A session is treated as tasks from now on, or no longer; the pollers read the choice with their next look.
+    /// A session is treated as tasks from now on, or no longer; the pollers read the choice with their next poll.
     fn adopted(&mut self, server: ServerId, session: String, adopt: bool) {
         let run = self
             .engine

@@ -52,7 +52,7 @@ pub(super) struct Tty {
 }
 
 impl Tty {
-    /// Takes the terminal: raw mode, alternate screen, pasted texts told apart from keys.
+    /// Takes the terminal: raw mode, alternate screen, pasted texts apart from keys.
     pub(super) fn take(mouse: bool) -> io::Result<Self> {
         give_back_on_panic();
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));

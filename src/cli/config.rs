@@ -65,7 +65,7 @@ fn paths(options: &GlobalOptions) -> Done {
     let used = Loaded::find(&search);
     let mut text = String::new();
     for candidate in search.candidates() {
-        // What cannot be told to be there is not the same as what is not.
+        // A file that may be there is not the same as one that is not.
         let state = match (&used, candidate.path.try_exists().unwrap_or(true)) {
             (_, false) => "not there",
             (Ok(loaded), true) if loaded.path.as_ref() == Some(&candidate.path) => "used",
@@ -197,7 +197,7 @@ fn first(kind: FileKind, path: &Path, text: &str) -> Option<Fault> {
 // All faults of a TOML text, found with a reader that stops at the first one: what is at fault is taken out, and the rest
 // is read again.
 
-/// So many faults of one text are told at most; who has more begins the file anew.
+/// So many faults of one text are reported at most; who has more begins the file anew.
 const MOST: usize = 100;
 
 /// What a reader says is wrong.

@@ -88,7 +88,7 @@ fn read_profiles(options: &GlobalOptions) -> impl Fn() -> ProfilesResult + Send 
     move || options.profiles().map_err(|failure| (failure.to_string(), failure.remedy().unwrap_or_default().to_owned()))
 }
 
-/// Where a configuration is looked for; what else is the operator's own lies beside it.
+/// Where a configuration may be; what else is the operator's own lies beside it.
 pub(super) fn candidates(options: &GlobalOptions) -> Vec<PathBuf> {
     options.search_path().candidates().iter().map(|candidate| candidate.path.clone()).collect()
 }

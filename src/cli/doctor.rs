@@ -39,7 +39,7 @@ enum Grade {
     Bad,
 }
 
-/// One thing that was looked at.
+/// One thing that was checked.
 struct Finding {
     grade: Grade,
     subject: &'static str,
@@ -194,7 +194,7 @@ fn history(loaded: &Loaded) -> Finding {
     }
 }
 
-/// Whether the directory of what is kept is there. One that is not yet is not made for a look at how things are.
+/// Whether the directory of what is kept is there. A check does not make one.
 fn has_state_directory() -> bool {
     history::lock_directory().is_none_or(|locks| locks.parent().is_some_and(Path::exists))
 }
@@ -286,7 +286,7 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     };
     let agents = view.terminals.iter().filter(|one| !one.state.has_ended());
     let agents: Vec<&Terminal> = agents.copied().collect();
-    // Agents of a kind of which the same is to be said are told together.
+    // Agents of a kind of which the same is to be said share a line.
     let mut text: BTreeMap<(&str, String), Vec<&Terminal>> = BTreeMap::new();
     for agent in &agents {
         text.entry((&agent.state.terminal.tool, record(agent, watched))).or_default().push(agent);
@@ -377,7 +377,7 @@ fn server_finding(server: &ServerId, answer: &Result<ServerAnswer, tmux::Error>,
 }
 
 impl ServerAnswer {
-    /// What was found out of the server. A clock that goes otherwise is told for people: no state rests on it.
+    /// What was found out of the server. A clock that differs is reported for people: no state rests on it.
     fn text(&self) -> String {
         let ServerAnswer { panes, version, first, next, ahead, connection } = self;
         let mut text = format!("within {}, with {} in tmux {version}", millis(*next), count(*panes, "pane"));

@@ -81,7 +81,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     };
     let terminal = match meant {
         Meant::Terminal(terminal) => terminal,
-        // What only looks like a question is one when another look shows it as well.
+        // What only looks like a question is one if another poll shows it as well.
         Meant::Task(_) => return explain_task(args, &watched.survey_with_prompts().await?),
     };
     let state = survey.fleet.state_of(terminal, survey.now);
@@ -211,7 +211,7 @@ fn list(processes: &[ProcessInfo]) -> String {
     names.join(", ")
 }
 
-/// A task has no rules and no regions; why it stands as it does is told by what runs in it and what it prints.
+/// A task has no rules and no regions; why it stands as it does follows from what runs in it and what it prints.
 fn explain_task(args: &Args, survey: &Survey) -> Done {
     let Meant::Task(task) = survey.meant(&args.target, Purpose::Reading)? else {
         return Err(Failure::refused(format!("{} is no longer a task", args.target)).hint("try again").into());

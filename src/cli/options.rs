@@ -45,7 +45,7 @@ pub struct GlobalOptions {
 }
 
 impl GlobalOptions {
-    /// Where the configuration is looked for.
+    /// Where the configuration may be.
     pub fn search_path(&self) -> SearchPath {
         SearchPath::of_process(self.config.as_deref())
     }
@@ -110,7 +110,7 @@ impl GlobalOptions {
     }
 
     /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`
-    /// talks to. Each stands there once, by one name however it was told of.
+    /// talks to. Each stands there once, by one name however it was given.
     pub fn servers(&self, config: &Config) -> Vec<ServerId> {
         let mut servers = Vec::new();
         for server in self.chosen_servers(config).into_iter().map(named) {

@@ -87,7 +87,7 @@ pub async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Looks at the pane until it is gone or somebody ends it; says which.
+/// Polls the pane until it is gone or somebody ends it; says which.
 async fn record(
     args: &Args,
     server: &Server,

@@ -192,7 +192,7 @@ fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, 
     }
 }
 
-/// A name that tmux takes as it is, and that can be told from its targets and from options.
+/// A name that tmux takes as it is, and that is neither a target nor an option.
 pub(super) fn check_name(what: &str, name: &str, but: &str) -> Result<(), Failure> {
     let fits = |c: char| c.is_alphanumeric() || ("._+/@-".contains(c) && !but.contains(c));
     let begins = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');

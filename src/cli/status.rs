@@ -38,7 +38,7 @@ pub enum Format {
     Json,
 }
 
-/// A group's glyph and its colour in tmux; `None` for what is not told in one line.
+/// A group's glyph and its colour in tmux; `None` for what one line leaves out.
 const fn mark(group: Status) -> Option<(char, &'static str)> {
     Some(match group.group() {
         Status::Failed => ('✗', "fg=red,bold"),
@@ -109,7 +109,7 @@ fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSumm
     }
 }
 
-/// Looks at every server once.
+/// Polls every server once.
 async fn poll(options: &GlobalOptions, now: Timestamp) -> anyhow::Result<Vec<ServerSummary>> {
     let watched = Watched::new(options)?;
     let survey = watched.survey_with_prompts().await?;

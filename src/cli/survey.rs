@@ -129,7 +129,7 @@ impl Watched {
         Ok(engine)
     }
 
-    /// Looks at every server once, at all of them at the same time; warns of those that do not answer.
+    /// Polls every server once, all of them at the same time; warns of those that do not answer.
     ///
     /// # Errors
     /// None of them answers.
@@ -137,7 +137,7 @@ impl Watched {
         self.report(self.survey_quietly(Freshness::Now).await?).await
     }
 
-    /// The same, and where a task may stand at a prompt for as long as it takes to know: it is one only when another look
+    /// The same, and where a task may stand at a prompt for as long as it takes to know: it is one only if another poll
     /// shows it as well (SPEC §9).
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Watched {
             .hint("`fleetwatch doctor` asks them again and shows how long each takes"))
     }
 
-    /// Asks the owner of every server, or looks where there is none, at all of them at the same time.
+    /// Asks the owner of every server, or polls where there is none, all of them at the same time.
     pub(super) async fn survey_quietly(&self, freshness: Freshness) -> Result<Survey, Failure> {
         let fleet = engine::survey(&self.settings, &self.servers, freshness, self.notes()).await;
         let fleet = fleet.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
@@ -262,7 +262,7 @@ pub(super) fn unfit(error: tmux::Error) -> Failure {
     Failure::usage(&error).hint(error.hint())
 }
 
-/// The fleet as one look at all servers shows it.
+/// The fleet as one poll of all servers shows it.
 pub(super) struct Survey {
     pub fleet: Fleet,
     pub now: Timestamp,

@@ -93,7 +93,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
             acting.kill(&ended).await
         }
-        // It needs no look at the tasks that there are.
+        // It needs no poll of the tasks that there are.
         TasksCommand::Adopt { .. } => Ok(ExitCode::SUCCESS),
         TasksCommand::KillAll { session, yes } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();

@@ -82,7 +82,7 @@ impl WaitCondition {
         let is = |status| Status::of(state) == status;
         let ended = |result| available && state.turn.phase == Phase::Ready && state.last_turn.result == result;
         match self {
-            // A turn whose end is looked at once more has not ended.
+            // A turn whose end is polled once more has not ended.
             WaitCondition::Ready => terminal.takes_a_prompt() && Status::doing(state) != Status::Working,
             WaitCondition::Working => available && state.turn.phase == Phase::Active,
             WaitCondition::Idle => available && state.assessment.business_state == BusinessState::Idle,
@@ -313,7 +313,7 @@ enum WaitTarget {
 }
 
 /// What a target means now or in a moment: of a task that has just ended, tmux may owe the exit status, and until then
-/// nothing is told of it.
+/// nothing is reported of it.
 async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Result<WaitTarget, Failure> {
     const SOON: Duration = Duration::from_millis(1500);
     let deadline = tokio::time::Instant::now() + SOON;

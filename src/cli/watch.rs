@@ -149,7 +149,7 @@ pub(super) const NOBODY: Suppression<'_> =
 fn ring(bytes: &[u8]) {
     let mut terminal = io::stderr();
     if !bytes.is_empty() && terminal.is_terminal() {
-        // Whoever closed the terminal cannot be told.
+        // Whoever closed the terminal reads nothing.
         let _ = terminal.write_all(bytes);
     }
 }
@@ -217,7 +217,7 @@ impl Printer {
     /// The lines for what happened, with the line feed behind each.
     pub(super) fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
         let mut lines = String::new();
-        // The first line of a terminal holds all that its first poll told, transitions included.
+        // The first line of a terminal holds all that its first poll reported, transitions included.
         let mut new = BTreeSet::new();
         for update in updates {
             let effect = match update {
@@ -353,7 +353,7 @@ impl Printer {
     /// The line for a follow-up that is queued, takes another event in, or has come to an end.
     fn follow_up_line(&self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
         let at = poll::now();
-        // That it is on its way says nothing yet, and what becomes of a prompt is told of the input that it is.
+        // That it is on its way says nothing yet, and what becomes of a prompt is reported with its input.
         if intent.state == IntentState::Attempted || intent.recipient.is_some() {
             return Ok(String::new());
         }

@@ -227,7 +227,7 @@ pub(super) struct NotifyTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FollowUpTable {
-    /// What it is told; the same words as in [[notify]].
+    /// What is reported to it; the same words as in [[notify]].
     pub on: BTreeSet<Occasion>,
     /// Glob pattern of the names of the terminals to report on.
     pub from: Option<Pattern>,

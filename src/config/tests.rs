@@ -31,7 +31,7 @@ fn the_shipped_file_says_what_the_program_does_without_one() {
 }
 
 #[test]
-fn the_bell_rings_unless_it_is_off_or_a_rule_says_what_is_told() {
+fn the_bell_rings_unless_it_is_off_or_a_rule_says_what_is_reported() {
     let means =
         |text: &str| -> Vec<Means> { parse(text).unwrap().notices().into_iter().flat_map(|rule| rule.by).collect() };
     let rule = |by: &str| format!("[[notify]]\non = [\"failed\"]\nby = [\"{by}\"]\n");

@@ -28,7 +28,7 @@ impl Poster {
     }
 }
 
-/// Tells no browser, and says so where one wants to be told: its token is the user's, who may have built both.
+/// Notifies no browser, and says so where one wants to be notified: its token is the user's, who may have built both.
 #[derive(Clone, Debug)]
 pub(super) struct Pusher(Troubles);
 
@@ -51,7 +51,7 @@ impl Pusher {
     }
 }
 
-/// Whether a browser wants to be told, by a token that is good.
+/// Whether a browser wants notices, by a token that is good.
 fn has_subscription(tokens: &Path, now: Timestamp) -> bool {
     #[derive(Deserialize)]
     struct SubscribedToken {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_known_whether_a_browser_wants_to_be_told() {
+    fn it_is_known_whether_a_browser_wants_notices() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(TOKENS);
         let (now, later) = (Timestamp::from_millis(1_000), Timestamp::from_millis(2_000));

@@ -170,7 +170,7 @@ pub(super) async fn run(rule: &NotifyRule, input: String) -> Result<(), String> 
     let stdin = child.stdin.take();
     let work = async {
         if let Some(mut stdin) = stdin {
-            // A program that does not read what it is told has its reasons.
+            // A program may have its reasons not to read its input.
             let _ = stdin.write_all(input.as_bytes()).await;
         }
         child.wait().await

@@ -146,7 +146,7 @@ impl Outbox {
         self.order(OutboxOrder::Lead(server.word(), held));
     }
 
-    /// Looks at the agents for which something waits.
+    /// Captures the agents for which something waits.
     pub(super) fn follow(&mut self, view: &View<'_>) {
         let wanted = self.wanted.get();
         let is_wanted = |terminal: &&&Terminal| {

@@ -87,7 +87,7 @@ impl Pusher {
         self.services = services;
     }
 
-    /// Begins to tell all that want to be told.
+    /// Begins to notify all that want to be notified.
     pub(super) fn push(&self, delivery: &Dispatch) {
         // Taken here, in the order of the notices: what is begun below is begun in any.
         let (this, messages, number) = (self.clone(), PushMessage::of(delivery), self.newest.number());
@@ -231,7 +231,7 @@ impl PushOrder {
         let body = self.to.sealed(self.message.body.to_string().as_bytes()).map_err(|fault| fault.to_string())?;
         match post::post_until_taken(&self.endpoint, || self.headers(), &body).await {
             Ok(()) => Ok(PushOutcome::Yes),
-            // The browser does not want to be told any more.
+            // The browser does not want notices any more.
             Err(NotTaken { status: Some(StatusCode::NOT_FOUND | StatusCode::GONE), .. }) => {
                 let (tokens, to) = (Arc::clone(&self.tokens), self.to.endpoint.clone());
                 let ended = tokio::task::spawn_blocking(move || tokens.unsubscribe(&to)).await;
@@ -324,13 +324,13 @@ mod tests {
     }
 
     #[test]
-    fn each_terminal_has_a_topic_and_many_are_told_at_once() {
+    fn each_terminal_has_a_topic_and_many_are_notified_at_once() {
         let agent = |pid: u32| row(&json!({ "terminal": { "host": null, "socket": "s", "pane": "%1", "pid": pid } }));
         let task = row(&json!({ "host": null, "socket": "s", "pane": "%1", "pid": 7, "command": "make" }));
         assert_eq!((agent(7).to_string().as_str(), &task), (r#"[null,"s","%1",7]"#, &agent(7)));
         let notices = PushMessage::of_rows([(agent(1), "a"), (agent(2), "b"), (agent(1), "c")].into_iter(), "all");
         let texts: Vec<&Value> = notices.iter().map(|message| &message.body["text"]).collect();
-        assert_eq!(texts, ["c", "b"], "what was told of it before is old");
+        assert_eq!(texts, ["c", "b"], "what was sent about it before is old");
         assert!(notices[0].topic != notices[1].topic && notices.iter().all(|message| message.topic.len() == TOPIC));
         let many = PushMessage::of_rows((1..=4).map(|pid| (agent(pid), "a")), "all");
         assert_eq!(many.len(), 1);

@@ -16,7 +16,7 @@ use crate::time::Span;
 /// How soon the agent of a scene reacts to an answer.
 const REACTION: Duration = Duration::from_millis(300);
 
-/// What a player is told on its command line.
+/// What a player's command line says.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Play {
     /// The session whose scene is played.

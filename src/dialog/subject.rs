@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_approval_is_told_by_what_it_is_about() {
+    fn an_approval_is_named_by_what_it_is_about() {
         let subject_text =
             |excerpt: &str| subject(excerpt, Some("Yes")).map(ApprovalSubject::in_words).unwrap_or_default();
         let bash = "Bash command\n\n  rm -rf build/cache\n  Clear it\n\nDo you want to proceed?\n❯ 1. Yes";

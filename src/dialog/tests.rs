@@ -188,7 +188,7 @@ fn a_dialog_tells_all_that_it_says_in_logical_lines() {
 }
 
 #[test]
-fn what_is_left_out_is_told() {
+fn what_is_left_out_is_reported() {
     let cuts = |row: &str| dialog(&format!("Run it?\n {row}\n ❯ 1. Yes\n   2. No")).cuts;
     for row in [
         "… +12 lines",

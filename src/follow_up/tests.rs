@@ -76,7 +76,7 @@ struct Died {
     /// Whether its prompt is not found on the screen.
     #[serde(default)]
     unread: bool,
-    /// For how many seconds it was looked at.
+    /// For how many seconds it was polled.
     #[serde(default = "long")]
     waited: u64,
     /// Whether something has scrolled away.

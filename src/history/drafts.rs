@@ -128,7 +128,7 @@ fn add(drafts: &mut Vec<Draft>, draft: Draft) {
 /// The drafts in a file; none if there is no file.
 ///
 /// # Errors
-/// It holds something else, or more than is read, or what it holds cannot be told.
+/// It holds something else, or more than is read, or what it holds is not known.
 fn read(file: &Path) -> io::Result<Vec<Draft>> {
     let length = match fs::metadata(file) {
         Ok(found) => found.len(),

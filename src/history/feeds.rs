@@ -152,7 +152,7 @@ impl Feeds {
         Self { file: FollowedFile::new(path), listeners: Vec::new() }
     }
 
-    /// Looks until nobody listens and nobody can be `added` any more. Whoever is added is told at once from where on.
+    /// Reads until nobody listens and nobody can be `added` any more. Whoever is added learns at once where it begins.
     fn run(mut self, added: &Receiver<Box<dyn FeedListener>>) {
         let mut pause = Duration::ZERO;
         loop {
@@ -206,10 +206,10 @@ impl Feeds {
 
 /// A feed that somebody receives.
 pub(super) trait FeedListener: Send {
-    /// Tells what is new in a file of this version. A look that fails changes nothing, so that the next one tells the same.
+    /// Returns what is new in a file of this version. A read that fails changes nothing, and the next one gives the same.
     fn poll(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble>;
 
-    /// Looks again, whatever the version: another connection counts otherwise.
+    /// Reads again, whatever the version: another connection counts otherwise.
     fn poll_again(&mut self);
 
     /// Another file has taken the place of the one before, and begins to count anew.

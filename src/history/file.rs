@@ -408,7 +408,7 @@ pub(super) fn version(connection: &Connection) -> Result<i64, Trouble> {
 /// When the first check comes after the start, and how far apart the others are.
 pub(super) const FIRST_CLEANING: Duration = Duration::from_secs(20);
 pub(super) const CLEANING_INTERVAL: Duration = Duration::from_secs(60);
-/// How long records may stay beyond their age until they are looked for again.
+/// How often records that are too old are deleted.
 const AGE_CHECK: Span = Span::from_secs(3600);
 /// Records that are removed in one transaction: few enough that other processes are not kept waiting.
 const CHUNK: i64 = 500;

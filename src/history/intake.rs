@@ -26,7 +26,7 @@ pub struct Stopped {
     pub why: String,
 }
 
-/// Queues what rules want told, as [`Intents::take_in`](super::Intents::take_in) says.
+/// Queues what rules ask to report, as [`Intents::take_in`](super::Intents::take_in) says.
 ///
 /// # Errors
 /// The file cannot be read or written; what was not queued is queued by the next call.
@@ -113,7 +113,7 @@ impl Intake<'_> {
         }
         let Some(state) = record.body.agent() else { return Ok(Vec::new()) };
         let mut events = FollowUpEvent::of_agent(&key, state);
-        // An end is told of by the transition that it makes. Later ones have it, too, and two processes that see the same
+        // An end is reported by the transition that it makes. Later ones have it, too, and two processes that see the same
         // end one after the other have two times for it.
         let is_undone = note.as_deref().is_some_and(|note| note.contains(RETRACTION_UNDONE));
         events.retain(|event| !event.is_result() || event.at == record.at || is_undone);
@@ -121,7 +121,7 @@ impl Intake<'_> {
             return Ok(events);
         }
         match self.record(&of_same("r.id < ?1"), id, Timestamp::default())? {
-            // What somebody finds who looks for the first time is no news.
+            // What a first poll finds is no news.
             None => events.retain(|event| !event.is_result() && state.since_exact),
             Some(before) => {
                 let needs = |state: &State| (state.attention, state.assessment.dialog.clone());

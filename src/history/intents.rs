@@ -280,7 +280,7 @@ impl Intents {
         Ok(texts)
     }
 
-    /// Queues what rules want told of what was written since the last call, by this process or another one; of what was
+    /// Queues what rules ask to report of what was written since the last call, by this process or another one; of what was
     /// written before the first call nothing. Without rules the next call with some is the first one.
     ///
     /// # Errors

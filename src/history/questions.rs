@@ -238,7 +238,7 @@ impl QuestionThread {
     ) -> Result<HistoryAnswer, Trouble> {
         let mut transcript = Transcript::default();
         match self.stored_dialogs(key, until, &mut transcript) {
-            // What is on the screen can be told without a history.
+            // What is on the screen is known without a history.
             Err(_) if last.is_some() => {}
             stored => stored?,
         }

@@ -151,7 +151,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         (Status::Unknown, _) | (_, Status::Unknown) => return None,
         (before, Status::Working) if before.needs_operator() => Sentence::of(after, "working again", ""),
         (_, Status::Working) => began(state),
-        // How it ended is told once that is settled.
+        // How it ended is said once that is settled.
         (Status::Working, Status::Ready) if state.is_some_and(is_in_flight) => return None,
         (_, after) => Sentence::of(after, &after.word(), ""),
     })
@@ -217,10 +217,10 @@ pub fn of_task(happening: &Happening) -> Sentence {
 /// What was sent into a terminal, and its outcome.
 fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
     if input.sender.starts_with("follow-up") {
-        // The message itself is told.
+        // The message itself has a sentence.
         return None;
     }
-    // Who queued it is told by the action before; it may be whoever had a token.
+    // Who queued it is said by the action before; it may be whoever had a token.
     let actor = if input.sender.starts_with("queue ") { Actor::Fleetwatch } else { Actor::You };
     let outcome = input.outcome.as_deref();
     let answer = match &input.sent {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_for_the_operator_is_no_work_and_is_told_where_it_matters() {
+    fn the_wait_for_the_operator_is_no_work_and_is_named_where_it_matters() {
         let took = |seconds: u64, waited: Option<u64>| {
             let (began, at) = (Some(Timestamp::default()), Some(Timestamp::default() + Span::from_secs(seconds)));
             after(&LastTurn { began, at, waited: waited.map(Span::from_secs), ..LastTurn::NONE })
@@ -362,22 +362,22 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_to_a_person_is_not_told() {
+    fn what_says_nothing_to_a_person_has_no_sentence() {
         let prompt = UiContext::NormalPrompt;
         for internal in ["editing_input", "background_work", "accepting_input", "ui_context", "input_mode"] {
             assert_eq!(said(Phase::Ready, prompt, &[(internal, "no", "yes")], None), "-", "{internal}");
         }
         let found = [("availability", "unknown", "available"), ("phase", "unknown", "active")];
-        assert_eq!(said(Phase::Active, prompt, &found, None), "-", "a first look");
+        assert_eq!(said(Phase::Active, prompt, &found, None), "-", "a first poll");
         let found = [("availability", "unknown", "available"), ("result", "none", "known_failure")];
-        assert_eq!(said(Phase::Ready, prompt, &found, None), "-", "a first look at a failure");
+        assert_eq!(said(Phase::Ready, prompt, &found, None), "-", "a first poll of a failure");
         let menu = [("phase", "ready", "unknown"), ("ui_context", "normal_prompt", "selection_menu")];
         assert_eq!(said(Phase::Unknown, UiContext::SelectionMenu, &menu, None), "-");
         assert_eq!(said(Phase::Ready, prompt, &[], Some("left the fleet")), "-");
     }
 
     #[test]
-    fn an_agent_that_goes_or_cannot_be_read_is_told() {
+    fn an_agent_that_goes_or_cannot_be_read_has_a_sentence() {
         let went = |to: Availability| {
             let from = Change { field: "availability".into(), from: json!("available"), to: json!(to) };
             let summary = summary(to, Phase::Unknown, TurnResult::None, UiContext::Unknown);
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_operator_did_is_told_with_its_outcome() {
+    fn what_the_operator_did_is_given_with_its_outcome() {
         let input = |sender: &str, sent: Sent, outcome: Option<&str>, detail: Option<&str>| {
             let (outcome, detail) = (outcome.map(str::to_owned), detail.map(str::to_owned));
             let input = StoredInput { sender: sender.to_owned(), sent, outcome, detail, ended_at: None };
@@ -438,7 +438,7 @@ mod tests {
         assert_eq!(said(prompt(), Some("refused"), why), "you could not prompt docs: it is working");
         assert_eq!(said(answer(), Some("not_taken"), why), "you answered docs, not taken: 1 Yes; it is working");
         assert_eq!(said(prompt(), None, None), "you prompted docs, outcome not known");
-        assert_eq!(input("follow-up 3", prompt(), accepted, None), None, "the message is told");
+        assert_eq!(input("follow-up 3", prompt(), accepted, None), None, "the message has a sentence");
         let action = |action: OperatorAction| Body::Action(action).sentence("docs").map(|sentence| sentence.text);
         let queued = OperatorAction::Queued { text: "go on".to_owned(), by: None };
         assert_eq!(action(queued).as_deref(), Some("queued for docs: go on"));

@@ -247,7 +247,7 @@ pub(super) fn task_fields() -> TaskFields {
 
 /// What each kind of record was before it was read as a type, and what a later version may write.
 #[test]
-fn documents_of_every_version_are_read_and_told() {
+fn documents_of_every_version_are_read_and_reported() {
     let (_directory, path) = place();
     oldest_file(&path);
     let mut agent = json!(state(at(1)));

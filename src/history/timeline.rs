@@ -19,7 +19,7 @@ pub(super) const SEAM: Span = BEAT;
 
 impl Holder {
     /// Who has the turn in a state: the agent that works, the operator that it waits for, the operator for whom it is
-    /// ready; `gone` when no agent is there, `unknown` when nothing can be told.
+    /// ready; `gone` when no agent is there, `unknown` when nothing is known.
     pub const fn of(summary: &Summary) -> Self {
         match (summary.availability, summary.status, summary.phase) {
             (Availability::Unavailable | Availability::TuiDown, ..) => Holder::Gone,
@@ -74,9 +74,9 @@ impl TimelineSpan {
 /// The time line of one terminal from `from` to `to`, without gaps, neighbours always of different holders.
 ///
 /// `points` are its transitions by time, beginning with the last one before `from` where there is one; `watched` are the
-/// times in which somebody looked. Nothing is claimed of the others: an agent that was at work when the watching ended
+/// times in which somebody watched. Nothing is claimed of the others: an agent that was at work when the watching ended
 /// need not have worked all night. A watch that begins without a transition goes on from what was known (SPEC §10): the
-/// first look of one that knows nothing always makes one.
+/// first poll by one that knows nothing always makes one.
 pub fn timeline(
     points: &[Point],
     watched: &[(Timestamp, Timestamp)],

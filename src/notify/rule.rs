@@ -12,7 +12,7 @@ use crate::task::Happening;
 use crate::time::{Span, Timestamp};
 
 words! {
-    /// What can be told: the kinds of attention (SPEC §2) and the events of tasks (SPEC §9).
+    /// What can be announced: the kinds of attention (SPEC §2) and the events of tasks (SPEC §9).
     Occasion {
         Approval = "approval", Question = "question", Trust = "trust", Setup = "setup", Failed = "failed",
         Interrupted = "interrupted", Finished = "finished", Stalled = "stalled", Gone = "gone", Started = "started",

@@ -42,7 +42,7 @@ fn key(pane: u32) -> TerminalKey {
 }
 
 impl NotifyScene {
-    /// Terminals `a`, `b` and `c`, which are ready and were looked at once.
+    /// Terminals `a`, `b` and `c`, which are ready and were polled once.
     fn new(rules: Vec<NotifyRule>) -> Self {
         let mut scene = Self::unseen(rules);
         scene.pass(1.0);
@@ -99,7 +99,7 @@ impl NotifyScene {
         state.assessment.operator_excerpt = None;
     }
 
-    /// Lets time pass in tenths of a second, and gives what was told in it.
+    /// Lets time pass in tenths of a second, and gives what was announced in it.
     fn pass(&mut self, seconds: f64) -> Vec<String> {
         let end = self.now + Span::from_millis((seconds * 1000.0) as u64);
         let mut reported = Vec::new();
@@ -176,7 +176,7 @@ fn what_a_first_poll_finds_bit_by_bit_is_no_news() {
 }
 
 #[test]
-fn what_stands_for_a_moment_is_told_once() {
+fn what_stands_for_a_moment_is_announced_once() {
     let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");
     assert_eq!(scene.pass(0.9), [""; 0]);
@@ -185,7 +185,7 @@ fn what_stands_for_a_moment_is_told_once() {
 }
 
 #[test]
-fn an_approval_is_told_by_what_it_is_asked_for() {
+fn an_approval_is_named_by_what_it_is_asked_for() {
     let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.dialog(1, "Bash command\n\n  rm -rf build/\u{1b}[2Jcache\n  Clear it\n\nDo you want to proceed?\n❯ 1. Yes");
     let state = scene.state(1);
@@ -195,7 +195,7 @@ fn an_approval_is_told_by_what_it_is_asked_for() {
 }
 
 #[test]
-fn what_flashes_by_is_not_told() {
+fn what_flashes_by_is_not_announced() {
     let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.dialog(1, "Run make?");
     scene.pass(0.5);
@@ -227,7 +227,7 @@ fn the_same_dialog_is_the_same_however_its_mark_moves_and_whatever_covers_it() {
 }
 
 #[test]
-fn each_end_of_a_turn_is_told() {
+fn each_end_of_a_turn_is_announced() {
     let mut scene = NotifyScene::new(vec![all_by_bell()]);
     for _ in 0..2 {
         scene.finished(2);
@@ -249,7 +249,7 @@ fn what_was_there_from_the_start_is_no_news_but_a_new_terminal_is() {
 }
 
 #[test]
-fn nothing_is_told_of_what_is_muted_or_in_view() {
+fn nothing_is_announced_of_what_is_muted_or_in_view() {
     let mut scene = NotifyScene::new(vec![all_by_bell()]);
     scene.muted.insert(key(1));
     scene.looks_at = Some(key(2));
@@ -257,7 +257,7 @@ fn nothing_is_told_of_what_is_muted_or_in_view() {
     assert_eq!(scene.pass(5.0), ["c asks for approval: Run make?"]);
     scene.muted.clear();
     scene.looks_at = None;
-    assert_eq!(scene.pass(60.0), [""; 0], "what nobody wanted to know is not told later");
+    assert_eq!(scene.pass(60.0), [""; 0], "what nobody wanted to know is not announced later");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_rule_keeps_its_distance_and_tells_the_rest_together() {
     assert_eq!(
         scene.pass(10.0),
         ["c asks for approval: Stop it?; a has finished: All done"],
-        "what went in the meantime is not told"
+        "what went in the meantime is not announced"
     );
     assert_eq!(scene.notifier.poll_timeout(), None);
 }
@@ -341,7 +341,7 @@ fn who_takes_over_tells_what_the_leader_has_not() {
     assert_eq!(leader.pass(2.0), ["a has finished: All done"]);
     assert_eq!(other.pass(2.0), [""; 0]);
     let handled = leader.notifier.take_handled();
-    assert_eq!(handled.len(), 2, "what its operator sees need not be told either");
+    assert_eq!(handled.len(), 2, "what its operator sees need not be announced either");
     handled.into_iter().for_each(|notice| other.notifier.handled(notice, other.now));
     // The leader may be a little faster.
     leader.finished(3);

@@ -74,7 +74,7 @@ pub(super) async fn ask<S: AsyncRead + AsyncWrite + Send + 'static>(
             _ => return Err(io::Error::other(OTHER_VERSION)),
         };
         let server = &hello.server;
-        // What the owner has not looked at yet is no answer.
+        // What the owner has not polled yet is no answer.
         let has_polled = checkpoint.has_polled();
         let mut inputs = vec![Input::Checkpoint { server: server.clone(), checkpoint }];
         if fresh || !has_polled {

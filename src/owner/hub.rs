@@ -79,7 +79,7 @@ impl WatchTask {
                         drop(tokio::spawn(say(writer, line(refused))));
                         continue;
                     }
-                    // One that is told nothing in time comes again.
+                    // One that hears nothing in time connects again.
                     let known = tokio::time::timeout(GREETING, self.checkpoint()).await;
                     let Ok(Some(checkpoint)) = known else { continue };
                     let first = line(&OwnerMessage::Checkpoint {
@@ -89,7 +89,7 @@ impl WatchTask {
                     });
                     if yields {
                         if refused.is_none() {
-                            // It is told what is known, and takes the lease when the connection ends.
+                            // It gets what is known, and takes the lease when the connection ends.
                             let _ = tokio::time::timeout(GREETING, say(writer, first)).await;
                         }
                         self.yields_until = Some(Instant::now() + GIVE_WAY);
@@ -168,7 +168,7 @@ impl Clients {
         match first.map(|first| client.lines.try_send(first)) {
             Ok(Ok(())) => {
                 self.all.push(client);
-                // The next report is told as a whole.
+                // The next report is sent as a whole.
                 self.tasks = None;
             }
             other => tracing::warn!(?other, "a client could not be told what is known"),
@@ -178,7 +178,7 @@ impl Clients {
     /// Passes on an input of a poll that began at `began`.
     fn polled(&mut self, input: &Input, began: Instant) {
         if self.all.is_empty() {
-            // Nothing is compared for nobody: the first client is told the next poll as a whole.
+            // Nothing is compared for nobody: the first client gets the next poll as a whole.
             self.panes = LastPanes::default();
             self.waiting.clear();
             return;
@@ -231,7 +231,7 @@ async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
     let (reader, writer) = halves(stream);
     let mut lines = Lines::new(reader);
     if let Ok(Ok(Some(hello))) = tokio::time::timeout(GREETING, lines.next()).await {
-        // Without an owner nobody is told.
+        // Without an owner nobody hears of it.
         let _ = joining.send((hello, lines, writer)).await;
     }
 }

@@ -23,8 +23,8 @@ use crate::time::Timestamp;
 /// The route, and the name of what is spoken there.
 const ROUTE: &str = "/v1/client";
 pub const SPOKEN: &str = "fleetwatch";
-/// How long a single look at what is far away may take.
-const ONE_LOOK: Duration = Duration::from_secs(20);
+/// How long a single answer from another machine may take.
+const ONE_ANSWER: Duration = Duration::from_secs(20);
 /// How soon a connection that was lost is tried again, and how late at most.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
 /// How long somebody who has connected may take to say who it is, and the owner to be there.
@@ -33,13 +33,13 @@ const OWNER: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_millis(50);
 /// The longest line of a client, in bytes.
 const LONGEST: u64 = 64 << 10;
-/// How often one client may have a server looked at.
+/// How often one client may have a server polled.
 const POLL_DISTANCE: Duration = Duration::from_millis(250);
-/// How often it is asked whether a client may still be told.
+/// How often it is checked whether a client may still follow.
 const STILL_ADMITTED: Duration = Duration::from_secs(5);
 
-/// What a client on another machine has to know before it is told of servers: by which rules screens are read there, so that it
-/// comes to the same states.
+/// What a client on another machine has to know before it learns of servers: by which rules screens are read there, so
+/// that it comes to the same states.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Welcome {
     protocol: u32,
@@ -54,7 +54,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// What is told by this process.
+    /// What this process reports.
     pub fn new(
         settings: &Settings,
         servers: Vec<ServerId>,
@@ -81,7 +81,7 @@ impl Remote {
     /// Nobody answers there, or another version, or the token is not good for it.
     pub async fn open(endpoint: Endpoint) -> Result<(Self, Welcome, i64), HttpError> {
         let began = Instant::now();
-        let answer = endpoint.ask(Method::GET, ROUTE, &[], Vec::new(), ONE_LOOK).await?;
+        let answer = endpoint.ask(Method::GET, ROUTE, &[], Vec::new(), ONE_ANSWER).await?;
         let way = i64::try_from(began.elapsed().as_millis() / 2).unwrap_or_default();
         if answer.status != StatusCode::OK {
             return Err(endpoint.refused(&answer));
@@ -111,7 +111,7 @@ impl Remote {
         let connecting = async { self.connect().await.map_err(io::Error::other) };
         // Numbers of processes are smaller.
         let by = poll::now().as_millis() as u32 | 1 << 31;
-        let asked = ask(connecting, (hello, by), fresh, Some(ONE_LOOK)).await;
+        let asked = ask(connecting, (hello, by), fresh, Some(ONE_ANSWER)).await;
         asked.unwrap_or_else(|why| vec![silent(&hello.server, &why.to_string())])
     }
 }
@@ -130,7 +130,7 @@ fn silent(server: &ServerId, why: &str) -> Input {
 }
 
 impl WatchTask {
-    /// Follows the owner of a server on another machine, and again whenever the connection is lost, until nobody wants to be told
+    /// Follows the owner of a server on another machine, and again whenever the connection is lost, until nobody follows it
     /// here.
     pub(super) async fn run_remote(mut self, remote: Remote) {
         let mut pause = AGAIN.0;
@@ -180,7 +180,7 @@ pub fn news(input: Input) -> Option<RelayedInput> {
 
 /// Who asks from another machine, and for what they are good.
 pub trait Admission: Sync {
-    /// Whether they may still be told.
+    /// Whether they may still follow.
     fn is_admitted(&self) -> bool;
 
     /// Whether they may say what an operator does.
@@ -221,7 +221,7 @@ impl Relay {
         };
         let mut ask_again = tokio::time::interval(STILL_ADMITTED);
         let mut polled: Option<Instant> = None;
-        // News make sense once all that is known has been told.
+        // News makes sense only after all that is known.
         let mut has_news = false;
         loop {
             tokio::select! {

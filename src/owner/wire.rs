@@ -288,7 +288,7 @@ mod tests {
             let report = ServerReport { server: server.clone(), at, load, replaced: replaced.clone(), outcome };
             let message = line(&owner.delta(&report)).unwrap();
             let OwnerMessage::Report { at, load, outcome } = serde_json::from_slice(&message).unwrap() else {
-                panic!("no look")
+                panic!("no poll")
             };
             let Delta::Listed { changed, gone, .. } = &outcome else { panic!("no list") };
             counts.push((changed.len(), gone.len()));

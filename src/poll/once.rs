@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 use crate::tmux::{Captures, Error, Listing};
 
 /// The most further polls, each after [`A_MOMENT`], that wait for the exit status of a task.
-const LOOKS_AGAIN: u32 = 5;
+const FURTHER_POLLS: u32 = 5;
 /// Screens in a part. Each part is a call, for which tmux goes through all of its panes.
 const PART: usize = 256;
 
@@ -23,7 +23,7 @@ pub async fn poll(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
         Ok(mut poller) => {
             poller.is_only_poll = true;
             let polled = poller.poll().await;
-            poller.look_for_ends(polled).await
+            poller.poll_for_exit_statuses(polled).await
         }
         Err(error) => unfit(server, &error),
     }
@@ -52,7 +52,7 @@ pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
                 Err(error) => Err(error),
             };
             let polled = poller.complete(listed).await;
-            poller.look_for_ends(polled).await
+            poller.poll_for_exit_statuses(polled).await
         }
         Err(error) => unfit(server, &error),
     };
@@ -72,8 +72,8 @@ fn unfit(server: ServerId, error: &Error) -> ServerPoll {
 
 impl ServerPoller {
     /// Polls again until the exit status of tasks that have just ended is known.
-    async fn look_for_ends(&mut self, mut polled: ServerPoll) -> ServerPoll {
-        for _ in 0..LOOKS_AGAIN {
+    async fn poll_for_exit_statuses(&mut self, mut polled: ServerPoll) -> ServerPoll {
+        for _ in 0..FURTHER_POLLS {
             if !self.awaits_exit_status {
                 break;
             }
@@ -114,7 +114,7 @@ impl ServerPoller {
         // Repositories are read while tmux captures.
         self.read_git(&mut listed.panes).await;
         let listed = self.conclude(Ok(listed)).await;
-        // One look is of one time: what is read last is no proof that what was read first has not changed since.
+        // A poll stands for one moment: what is read last does not prove that what was read first is still so.
         let at = listed.server.at;
         for input in listed.inputs() {
             if to.send(input).await.is_err() {
@@ -130,7 +130,7 @@ impl ServerPoller {
                     PollResult::Read { panes: self.read_part(&poll, &part, more, at).await, is_last: left == 0 }
                 }
                 Err(error) => {
-                    tracing::warn!(server = %self.server.id(), %error, "a part of a look failed");
+                    tracing::warn!(server = %self.server.id(), %error, "a part of a poll failed");
                     PollResult::Failed(error.problem())
                 }
             };

@@ -106,7 +106,7 @@ impl ServerMemory {
         likely.map(|((id, _), _)| *id).collect()
     }
 
-    /// Takes in a listing; returns the panes whose processes must be looked at to know what to do with them.
+    /// Takes in a listing; returns the panes whose processes must be listed before it is known what to do with them.
     pub(super) fn listed(&mut self, poll: &Listing) -> Vec<Suspect> {
         if poll.server_pid != self.server_pid || poll.instance != self.instance {
             // Another server: its pane ids and even its process ids may be those of the last one.
@@ -358,10 +358,10 @@ impl Own {
     }
 }
 
-// How often a server is looked at.
+// How often a server is polled.
 
 /// Polls without a change until the tick grows from the shortest to the usual, and from there to the longest.
-const QUIET_LOOKS: (u32, u32) = (8, 12);
+const QUIET_POLLS: (u32, u32) = (8, 12);
 
 /// The longest pause after failures, in ticks of the longest kind: a host costs a connection each time.
 const BACK_OFF_HERE: u32 = 2;
@@ -418,8 +418,8 @@ impl Pace {
     /// How long to wait for the next poll after one that took this long.
     fn pause(&self, took: Duration) -> Duration {
         // A server with many panes, or on a busy machine, is not to be kept busy by being watched; but where something changes
-        // here, it is told of within two usual ticks.
-        let is_changing = self.host.is_none() && self.quiet < QUIET_LOOKS.0 && took < self.ticks.usual;
+        // here, it is reported within two usual ticks.
+        let is_changing = self.host.is_none() && self.quiet < QUIET_POLLS.0 && took < self.ticks.usual;
         let longest = if is_changing { self.ticks.usual } else { self.ticks.longest };
         self.wanted_pause().max((took * REST).min(longest))
     }
@@ -434,8 +434,8 @@ impl Pace {
             return pause + pause.mul_f64(self.spread());
         }
         match self.quiet {
-            quiet if quiet < QUIET_LOOKS.0 => self.ticks.shortest,
-            quiet if quiet < QUIET_LOOKS.0 + QUIET_LOOKS.1 => self.ticks.usual,
+            quiet if quiet < QUIET_POLLS.0 => self.ticks.shortest,
+            quiet if quiet < QUIET_POLLS.0 + QUIET_POLLS.1 => self.ticks.usual,
             _ => self.ticks.longest,
         }
     }

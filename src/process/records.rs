@@ -42,7 +42,7 @@ const TAIL: u64 = 256 << 10;
 const HEAD: u64 = 64 << 10;
 /// Bytes of a line that is read; agents write some of 100 kB.
 const LINE: usize = 4 << 20;
-/// Entries of one folder that are looked through for a file.
+/// Entries of one folder that are searched for a file.
 const ENTRIES: usize = 10_000;
 /// How often it is asked whether another file has taken the place of one, and whether one has come to be, of an agent whose
 /// screen changes and of one that stands still.
@@ -52,7 +52,7 @@ const FIND_AGAIN_STILL: Span = Span::from_secs(30);
 const FIND_DEAR: Span = Span::from_secs(10);
 /// How long records may follow the screen: an agent counts as changing for so long after its screen has changed.
 const FOLLOWS: Span = Span::from_secs(10);
-/// How often the files of an agent that stands still are looked at.
+/// How often the files of an agent that stands still are checked.
 const READ_STILL: Span = Span::from_secs(2);
 /// How long the records of a host count that does not answer; a poll that it does not answer either makes all of it unreachable.
 const SILENCE: Span = Span::from_secs(60);
@@ -327,7 +327,7 @@ impl RecordFile {
         }
     }
 
-    /// The files whose change is looked for.
+    /// The files that are checked for changes.
     fn paths(&self) -> Vec<PathBuf> {
         let journal = self.path.as_deref().filter(|_| self.is_shared).and_then(database::journal);
         self.path.iter().cloned().chain(journal).collect()

@@ -69,7 +69,7 @@ impl TurnRegion {
         if self.text.len() > earlier.text.len() && self.text.starts_with(&*earlier.text) {
             return !earlier.text.is_empty() || self.prompt == earlier.prompt;
         }
-        // The top of a long turn scrolls away, so its end is looked for instead of its beginning.
+        // The top of a long turn scrolls away, so its end is searched for instead of its beginning.
         const TAIL: usize = 48;
         let tail_start = earlier.text.char_indices().rev().nth(TAIL - 1).map(|(i, _)| i);
         tail_start.is_some_and(|start| {

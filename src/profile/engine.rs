@@ -31,7 +31,7 @@ pub enum Miss {
 }
 
 impl Profile {
-    /// Reads one screen. It never fails; what cannot be told is unknown.
+    /// Reads one screen. It never fails; what the screen does not show is unknown.
     pub fn read(&self, screen: &Screen, facts: &PaneFacts) -> Classification {
         ScreenView::new(self, screen, facts).read()
     }

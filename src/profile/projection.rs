@@ -210,7 +210,7 @@ pub struct TailRegex {
 }
 
 impl TailRegex {
-    /// Looks for `pattern` in the last `characters` characters.
+    /// Searches for `pattern` in the last `characters` characters.
     pub fn new(pattern: &str, characters: usize) -> Result<Self, regex::Error> {
         Ok(Self { pattern: Regex::new(pattern)?, characters })
     }

@@ -312,7 +312,7 @@ words! {
 }
 
 words! {
-    /// Which part of the screen a rule looks at.
+    /// Which part of the screen a rule reads.
     #[derive(Default)]
     Region {
         /// The whole screen.
@@ -361,7 +361,7 @@ pub(super) struct RuleData {
     pub composer: Option<ComposerTest>,
     /// The kind of row that the live prompt's first row must be.
     pub prompt: Option<String>,
-    /// For dialogs: the first row of the text that is shown to the operator; it is looked for upwards from the match.
+    /// For dialogs: the first row of the text that is shown to the operator; it is searched for upwards from the match.
     pub excerpt: Option<String>,
     /// For dialogs: which of `rows` is the question. The first by default.
     pub question: Option<String>,

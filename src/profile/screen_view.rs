@@ -114,7 +114,7 @@ impl<'a> ScreenView<'a> {
         self.screen.row(y).is_none_or(Row::is_blank)
     }
 
-    /// Looks for the live prompt from the bottom up.
+    /// Finds the live prompt from the bottom up.
     fn find_prompt(&self, composer: &ComposerRules) -> Option<LivePrompt> {
         let mut below = 0;
         for y in (0..self.screen.rows().len()).rev() {
@@ -221,7 +221,7 @@ impl<'a> ScreenView<'a> {
     }
 }
 
-/// A prompt of more rows than this is not looked for.
+/// A prompt of more rows than this is not found.
 const MAX_DRAFT_ROWS: usize = 40;
 
 fn kinds_of(profile: &Profile, row: &Row) -> Kinds {

@@ -227,13 +227,13 @@ impl ProfileSet {
     /// Which program a pane runs, from tmux's `pane_current_command` and the processes under the pane's pid.
     ///
     /// `pinned` is the tool that the configuration gives for the pane: then the processes only tell whether it runs.
-    /// The version is left open; who looked at the processes knows more about it.
+    /// The version is left open; whoever listed the processes knows more about it.
     pub fn identify(&self, current_command: &str, processes: &[ProcessInfo], pinned: Option<&str>) -> Program {
         let runs = |known: &&KnownTool| {
             let data = &known.tool.data;
             let own = processes.iter().filter(|process| process.foreground).any(|process| known.runs_as(process));
             let by_command = data.processes.iter().any(|name| name == current_command);
-            // Under an interpreter only the script tells; with no processes to look at, a pinned tool is believed.
+            // Under an interpreter only the script tells; without processes, a pinned tool is believed.
             let by_interpreter = pinned.is_some()
                 && processes.is_empty()
                 && data.interpreters.iter().any(|name| name == current_command);

@@ -28,7 +28,7 @@ pub const LONGEST_TEXT: usize = 3900;
 /// How long a push service may believe a signature; a day at most is allowed.
 const SIGNED_FOR: Span = Span::from_secs(12 * 3600);
 
-/// Where a browser is told something: what it said itself when somebody asked it to be told.
+/// Where a browser gets notices: what it said itself when somebody asked for them.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
     /// Whoever knows it may post there.
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Subscription {
 }
 
 impl Subscription {
-    /// One that can be told something by the services that are known.
+    /// One that the known services can reach.
     ///
     /// # Errors
     /// It cannot: its address leads elsewhere, or its keys are none.

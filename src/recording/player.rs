@@ -59,7 +59,7 @@ impl<'a> Player<'a> {
             }
             EventKind::Process(name) => self.command = Some(name),
             EventKind::Exit(status) => self.exit = Some(*status),
-            // Somebody who watches is told of it.
+            // Whoever watches sees it.
             EventKind::Record(_) => {}
             EventKind::Input(_) | EventKind::Truth(_) | EventKind::Marker(_) => return false,
         }

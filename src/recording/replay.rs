@@ -43,11 +43,11 @@ pub enum VersionSource {
     #[default]
     FromHeader,
     Given(String),
-    /// As if nothing told it.
+    /// As if nothing said it.
     Withheld,
 }
 
-/// When the terminal is looked at.
+/// When the terminal is polled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
     /// At every frame of the recording.
@@ -57,7 +57,7 @@ pub enum Sampling {
     Every(Span),
 }
 
-/// Replays a recording and calls `published` with the time since its start and the public state after every look at the
+/// Replays a recording and calls `published` with the time since its start and the public state after every poll of the
 /// terminal and after every timer, whether or not the state changed.
 pub fn replay(
     recording: &Recording,
@@ -167,7 +167,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Lets the fleet's timers run until `until`, exclusively, while nobody looks.
+    /// Lets the fleet's timers run until `until`, exclusively, while nobody polls.
     fn wait(&mut self, until: Timestamp, published: &mut impl FnMut(Span, &State)) {
         while let Some(due) = self.fleet.poll_timeout().filter(|due| *due < until) {
             // A timer that is due at once must not stop the time.
@@ -179,7 +179,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Lets time pass until `until`, exclusively. A recording knows that nothing was printed, so it is as if somebody had
-    /// looked all the time: at each of the fleet's timers, and often enough that no gap is left between two polls. While no
+    /// polled all the time: at each of the fleet's timers, and often enough that no gap is left between two polls. While no
     /// timer runs, each distance is twice the one before, which is none: a year of silence takes a few polls.
     fn pass_time(&mut self, until: Timestamp, published: &mut impl FnMut(Span, &State)) {
         const OFTEN: Span = Span::from_secs(1);

@@ -1,4 +1,4 @@
-//! The order in which a dialog is answered: look whether it is still the one that the operator saw, press, look what the
+//! The order in which a dialog is answered: check that it is still the one that the operator saw, press, see what the
 //! key did, perhaps press on, and see it go.
 //!
 //! Pure: it is told what was seen and pressed and how long it has been, and says what to do next. A mark is moved by one
@@ -35,7 +35,7 @@ fn accepted(after: After) -> Outcome {
     Outcome::Accepted(shown.map(str::to_owned))
 }
 
-/// The relevant part of one look at the terminal.
+/// The relevant part of one capture of the terminal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DialogFrame {
     pub dialog: Option<Dialog>,
@@ -123,7 +123,7 @@ impl<'a> Answering<'a> {
         }
     }
 
-    /// Handles a look at the terminal, `now` after the beginning.
+    /// Handles a capture of the terminal, `now` after the beginning.
     pub(super) fn saw(&mut self, poll: &DialogFrame, now: Span) -> AnswerStep {
         if now.as_millis() >= self.limits.reaction.as_millis().saturating_mul(LONGEST) {
             if self.stage == AnswerStage::First {
@@ -178,7 +178,7 @@ impl<'a> Answering<'a> {
         self.poll()
     }
 
-    /// Notes that nothing was pressed because the terminal had changed; it is looked at again.
+    /// Notes that nothing was pressed because the terminal had changed; it is captured again.
     pub(super) fn undelivered(&mut self) -> AnswerStep {
         self.stage = self.previous.clone();
         if matches!(self.stage, AnswerStage::Gone { .. }) {

@@ -49,7 +49,7 @@ impl Default for StepLimits {
     }
 }
 
-/// The relevant part of one look at the terminal.
+/// The relevant part of one capture of the terminal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PromptFrame {
     /// A hash of the screen and the cursor.
@@ -238,13 +238,13 @@ impl<'a> Steps<'a> {
         Self { prompt, when, limits, stage: PromptStage::Calming(Calming::default()) }
     }
 
-    /// Handles a look at the terminal, `now` after the beginning.
+    /// Handles a capture of the terminal, `now` after the beginning.
     pub(super) fn saw(&mut self, seen: PromptFrame, now: Span) -> Step {
         match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
             PromptStage::Calming(calming) => self.calming(calming, seen, now),
             PromptStage::Pasted { before, at, last } => self.pasted(before, at, last, seen, now),
             PromptStage::Entered { entry, at } => self.entered(entry, at, &seen, now),
-            // No look was asked for; what is to be delivered is still to be delivered.
+            // No capture was asked for; what is to be delivered is still to be delivered.
             stage @ (PromptStage::ToPaste { .. } | PromptStage::ToEnter { .. }) => {
                 let step = if matches!(stage, PromptStage::ToPaste { .. }) { Step::Paste } else { Step::PressEnter };
                 self.stage = stage;
@@ -263,8 +263,8 @@ impl<'a> Steps<'a> {
         Step::Poll { after: self.limits.poll }
     }
 
-    /// Takes in that nothing was delivered, as the terminal was not as it was seen any more: it is looked at again. That it
-    /// never stands still is told like anything else that was in the way.
+    /// Takes in that nothing was delivered, as the terminal had changed: it is captured again. That it
+    /// never stands still is reported like any other obstacle.
     pub(super) fn undelivered(&mut self, now: Span) -> Step {
         let changed = || Refusal::Obstacle(crate::tmux::Obstacle::Changed);
         let is_over = |since: Span, limit: Span| now.as_millis().saturating_sub(since.as_millis()) >= limit.as_millis();

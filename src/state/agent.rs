@@ -289,8 +289,8 @@ impl AgentFacts {
         }
     }
 
-    /// Takes over what a screen shows that this, which records told, does not know or is less sure of, and the mode: records
-    /// tell it with the next prompt only.
+    /// Takes over what a screen shows that this, which records reported, does not know or is less sure of, and the mode:
+    /// records tell it with the next prompt only.
     pub fn fill(&mut self, shown: &AgentFacts) {
         for (name, fact) in &shown.0 {
             if *name == FactName::PermissionMode && is_empty(fact) {

@@ -21,7 +21,7 @@ pub struct LastTurn {
     pub waited: Option<Span>,
     /// The failure or interruption line.
     pub detail: Option<String>,
-    /// Who told it, and was believed (SPEC §14).
+    /// What says so, and was believed (SPEC §14).
     #[serde(default)]
     pub told_by: Witness,
 }

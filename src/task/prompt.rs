@@ -60,7 +60,7 @@ const LOG_WORDS: &[&str] = &["trace", "debug", "info", "notice", "warn", "warnin
 /// Columns between a question and the cursor behind it.
 const GAP: usize = 2;
 
-/// Rows above a bare sigil in which its question is looked for.
+/// Rows above a bare sigil in which its question is searched for.
 const MENU_ROWS: usize = 12;
 
 impl TaskPrompt {
@@ -235,14 +235,14 @@ const ASKING: Span = Span::from_secs(1);
 /// monitors, do so more often.
 const FULL_SCREEN: Span = Span::from_secs(2);
 
-/// How long a task whose screen stands still may yet be told to do something else.
+/// How long a task whose screen stands still may yet be given something else to do.
 pub const SETTLED: Span = FULL_SCREEN;
 
-/// What is remembered of a pane from look to look.
+/// What is remembered of a pane from poll to poll.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct PromptDetector {
     preview: Option<Preview>,
-    /// What ran then, and the question that those two show: it is looked for only in what is new.
+    /// What ran then, and the question that those two show: only new rows are searched for it.
     command: String,
     asked: Option<TaskPrompt>,
     /// Since when the preview is the same.
@@ -253,12 +253,12 @@ pub(super) struct PromptDetector {
     prompt: Option<TaskPrompt>,
     /// A prompt behind which the cursor was and is no more: it was answered, though its row is still the last one.
     answered: Option<String>,
-    /// The prompt that stood before this process looked, as long as it may be the same one.
+    /// The prompt that stood before this process polled, as long as it may be the same one.
     known: Option<String>,
 }
 
 impl PromptDetector {
-    /// Of a task that stood at a prompt before this process looked.
+    /// Of a task that stood at a prompt before this process polled.
     pub(super) fn known(prompt: Option<String>) -> Self {
         Self { known: prompt, ..Self::default() }
     }

@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 /// Lines of output that a preview holds (SPEC §9).
 const PREVIEW_LINES: usize = 20;
 
-/// One look at the task windows of a server.
+/// One poll of the task windows of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskPoll {
     /// The declared task sessions that exist, and sessions with single task windows.
@@ -48,7 +48,7 @@ pub struct TaskSnapshot {
     /// When the program of a dead pane ended, to the second, where tmux tells it.
     #[serde(default)]
     pub ended_at: Option<Timestamp>,
-    /// Whether a bell rang since the window was last looked at in tmux.
+    /// Whether a bell rang since somebody last looked at the window in tmux.
     pub bell: bool,
     /// What the bell counter says; `None` where none is installed.
     pub bells: Option<u64>,
@@ -71,9 +71,9 @@ pub struct TaskDisplay {
 pub enum Registration {
     #[default]
     None,
-    /// At this time; that its program ended has not been told by this kind of watcher.
+    /// At this time; this kind of watcher has not reported the program's end yet.
     Started(Timestamp),
-    /// At this time; its end has been told already.
+    /// At this time; its end has been reported already.
     Reported(Timestamp),
 }
 
@@ -201,7 +201,7 @@ pub struct TaskFields {
     pub bells: u64,
     pub prompt: Option<String>,
     pub preview: Vec<String>,
-    /// Why nobody can look at it now, which makes its status unknown.
+    /// Why it cannot be polled now, which makes its status unknown.
     #[serde(default)]
     pub probe_error: Option<Problem>,
 }

@@ -13,11 +13,11 @@ use crate::status::Status;
 use crate::time::Timestamp;
 use crate::tracker::Settings;
 
-/// The tasks of one server over time. The first look at a session is its baseline and makes no events, but for what
-/// `fleetwatch run` started and nobody has told of.
+/// The tasks of one server over time. The first poll of a session is its baseline and makes no events, but for what
+/// `fleetwatch run` started and nobody has reported.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct TaskTracker {
-    /// Whether the server was looked at before: a window of `run` in a session that was not there then is news.
+    /// Whether the server was polled before: a window of `run` in a session that was not there then is news.
     has_polled: bool,
     /// The sessions whose baseline is known.
     sessions: BTreeSet<SessionId>,
@@ -62,10 +62,10 @@ pub struct Task {
     /// What the operator says of it.
     #[serde(default)]
     pub note: Note,
-    /// Why nobody can look at it now, and how it stood before; its status is unknown meanwhile.
+    /// Why it cannot be polled now, and how it stood before; its status is unknown meanwhile.
     #[serde(default)]
     unreachable: Option<Unreachable>,
-    /// Whether it was known before the first poll, and this process has not looked at it yet.
+    /// Whether it was known before the first poll, and this process has not polled it yet.
     unwatched: bool,
     /// Whether it still shows what the first poll found there.
     #[serde(default)]
@@ -78,7 +78,7 @@ pub struct Task {
     standing: PromptDetector,
 }
 
-/// Why nobody can look at a task, and how it stood when somebody could.
+/// Why a task cannot be polled, and how it stood when it could.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Unreachable {
     problem: Problem,
@@ -186,7 +186,7 @@ impl TaskTracker {
         let gone: Vec<WindowId> = self.tasks.keys().filter(|window| !there.contains(window)).copied().collect();
         for window in gone {
             let Some(task) = self.tasks.remove(&window) else { continue };
-            // A dead window that goes has told its end, and one that was moved lives on.
+            // The end of a dead window that goes has been reported, and one that was moved lives on.
             if task.status != TaskStatus::Exited && !elsewhere.contains(&window) {
                 let unwatched = || task.unwatched.then(|| "while nobody watched".to_owned());
                 let reason = self.killed.remove(&window).or_else(unwatched);
@@ -221,7 +221,7 @@ impl Task {
             name,
             index,
             session: fields.session,
-            // Those of sessions are looked up with the first poll.
+            // Those of sessions come with the first poll.
             session_id: SessionId(0),
             status: fields.status,
             since: fields.since,
@@ -282,15 +282,15 @@ impl Task {
             standing: PromptDetector::default(),
         };
         let prompt = task.take_pane(window.pane, window.ended_at, now, is_baseline);
-        debug_assert!(prompt.is_none(), "a prompt is told in the second look");
+        debug_assert!(prompt.is_none(), "a prompt is reported by the second poll");
         if task.status == TaskStatus::Running {
             (task.since, task.since_exact) = (task.started_at, !is_baseline || registration.at().is_some());
         }
         task.started_at = task.started_at.min(task.since);
-        let untold = matches!(registration, Registration::Started(_));
+        let unreported = matches!(registration, Registration::Started(_));
         let dead = task.is_dead();
         match (is_baseline, dead) {
-            (true, true) if untold => task.ended(task.bells, now, events),
+            (true, true) if unreported => task.ended(task.bells, now, events),
             (true, _) => {}
             (false, true) => task.ended(task.bells, now, events),
             (false, false) => {
@@ -301,7 +301,7 @@ impl Task {
         task
     }
 
-    /// Takes in the next look at the same window.
+    /// Takes in the next poll of the same window.
     fn poll(
         &mut self,
         window: TaskSnapshot,
@@ -320,7 +320,7 @@ impl Task {
         let in_place = window.key.pane == self.key.pane;
         let was_dead = self.is_dead();
         if again && !was_dead {
-            // The program was replaced between two polls; how it ended cannot be told any more.
+            // The program was replaced between two polls; how the old one ended is not known.
             events.push(self.event(now, Happening::Exited { code: None, bells: 0 }));
         }
         if !std::mem::take(&mut self.unwatched) && window.registration.at() != self.registration.at() {
@@ -356,7 +356,7 @@ impl Task {
         self.standing.prompt()
     }
 
-    /// Whether it may stand at a prompt, which only another look tells.
+    /// Whether it may stand at a prompt, which only another poll can tell.
     pub fn may_ask(&self) -> bool {
         self.standing.may_ask()
     }
@@ -390,7 +390,7 @@ impl Task {
         }
     }
 
-    /// Why nobody can look at it now; `None` where the last poll was one.
+    /// Why it cannot be polled now; `None` if the last poll succeeded.
     pub fn problem(&self) -> Option<&Problem> {
         self.unreachable.as_ref().map(|unreachable| &unreachable.problem)
     }
@@ -437,7 +437,7 @@ impl Task {
         }
     }
 
-    /// Nobody can look at it. What was seen last stays, and is not said to be so still.
+    /// It cannot be polled. What was seen last stays, and is not said to be so still.
     fn lost(&mut self, problem: &Problem, now: Timestamp) {
         match &mut self.unreachable {
             Some(unreachable) => unreachable.problem = problem.clone(),
@@ -628,8 +628,8 @@ mod tests {
         };
         let windows = |code: Option<i32>| {
             vec![
-                ended(window(1, "told", Some(3), 0), 40),
-                unregistered(window(2, "not told", Some(3), 0)),
+                ended(window(1, "reported", Some(3), 0), 40),
+                unregistered(window(2, "not reported", Some(3), 0)),
                 unregistered(window(3, "runs", code, 0)),
                 unregistered(window(4, "Proceed? [y/N] ", None, 0)),
                 window(5, "started by run", None, 0),
@@ -648,7 +648,7 @@ mod tests {
         assert!(why(1).contains("exited 3 for 1m10"), "{}", why(1));
         assert!(why(2).contains("exited 3 for more than 10s"), "{}", why(2));
         poll(&mut watch, windows(Some(0)), 120);
-        assert_eq!(began(&watch)[2], (120, true), "somebody was looking");
+        assert_eq!(began(&watch)[2], (120, true), "somebody was watching");
         let away = vec![ended(window(5, "started by run", Some(1), 0), 130)];
         for seconds in [125, 140] {
             let problem = Problem { kind: "x".to_owned(), message: "x".to_owned() };

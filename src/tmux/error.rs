@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn how_the_very_server_is_started_is_told() {
+    fn how_the_very_server_is_started_is_said() {
         use crate::fleet::Socket;
         let hint = |host: Option<&str>, socket| {
             let id = ServerId { host: host.map(Into::into), socket };

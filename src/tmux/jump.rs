@@ -179,7 +179,7 @@ impl Server {
     }
 
     /// The terminal to tell a host's tmux of, where it does not know ours and would not begin; `None` where it does, or
-    /// where that cannot be told.
+    /// where that is not known.
     async fn known_terminal(&self, term: Option<String>) -> Option<&'static str> {
         let term =
             term.filter(|term| !term.is_empty() && term.chars().all(words::is_plain) && !term.starts_with('-'))?;

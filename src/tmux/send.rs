@@ -205,7 +205,7 @@ fn test_of(instance: &ServerInstance, on_host: bool) -> Option<String> {
     Some(format!("#{{==:{},{}}}", instance_format(on_host), instance.word()?))
 }
 
-/// A command that is run only in the server that was looked at.
+/// A command that is run only in the server that was polled.
 pub(super) fn in_instance<'a>(instance: &ServerInstance, on_host: bool, command: TmuxCommand<'a>) -> TmuxCommand<'a> {
     match test_of(instance, on_host) {
         Some(test) => IfShell::new().not_execute().shell_command(test).command(sequence([command])).build(),

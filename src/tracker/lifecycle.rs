@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 pub(super) struct Lifecycle {
     pub(super) readiness: Readiness,
     pub(super) completion: Completion,
-    /// Since when nothing can be told; it runs through all polls until something is known again.
+    /// Since when nothing is known; it runs through all polls until something is known again.
     unknown_since: Option<Timestamp>,
     completion_unknown_since: Option<Timestamp>,
     /// Whether the present readiness came right after a stall.
@@ -32,7 +32,7 @@ impl Lifecycle {
         }
     }
 
-    /// Goes on from what a state told.
+    /// Goes on from a state.
     pub(super) fn remember(&mut self, state: &State) {
         let (operator, since) = (&state.operator, state.turn.since);
         (self.readiness, self.completion) = (operator.readiness, operator.completion);
@@ -41,7 +41,7 @@ impl Lifecycle {
             matches!(operator.completion, Completion::Unknown | Completion::Stalled).then_some(since);
     }
 
-    /// Whether it can be told both of the terminal and of its turn.
+    /// Whether it is known both of the terminal and of its turn.
     pub(super) fn is_known(&self) -> bool {
         self.unknown_since.is_none() && self.completion_unknown_since.is_none()
     }
@@ -64,7 +64,7 @@ impl Lifecycle {
         let known = readiness_of(published);
         self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
         let coverage = turn.coverage;
-        // What has stalled stays so as long as nothing is known, whether it was looked at all the time or not.
+        // What has stalled stays so as long as nothing is known, whether it was polled all the time or not.
         let stalls = |since: Option<Timestamp>, stalled: bool| {
             let timer =
                 since.map(|since| coverage.window(TimerName::UnknownToStalled, since, settings.unknown_to_stalled));
@@ -99,7 +99,7 @@ impl Lifecycle {
         }
     }
 
-    /// Since when nothing can be told, until that is a stall.
+    /// Since when nothing is known, until that is a stall.
     pub(super) fn timers(&self, settings: &Settings, coverage: Coverage) -> impl Iterator<Item = Timer> {
         let stalls = |since: Option<Timestamp>, name| Some(coverage.window(name, since?, settings.unknown_to_stalled));
         let readiness = stalls(self.unknown_since, TimerName::UnknownToStalled);

@@ -158,7 +158,7 @@ impl Published {
         }
     }
 
-    /// What a state told.
+    /// What a state says.
     pub(super) fn known(state: &State) -> Self {
         Self {
             diagnostics: state.diagnostics.clone(),

@@ -36,7 +36,7 @@ words! {
         RecordAsks = "record_asks",
         /// The screen makes no sense, as a half-drawn one does.
         HalfDrawn = "half_drawn",
-        /// Looking at the terminal fails (SPEC §3).
+        /// Polling the terminal fails (SPEC §3).
         FailedProbes = "failed_probes",
         /// The published state has not changed (SPEC §8).
         Stability = "stability",
@@ -136,18 +136,18 @@ impl Tracker {
     }
 }
 
-/// Looks further apart than this leave a gap, unless earlier polls were as far apart.
+/// Polls further apart than this leave a gap, unless earlier polls were as far apart.
 const GAP: Span = Span::from_secs(3);
 /// After such a gap, nothing is said about what went on before it.
 const LONG_GAP: Span = Span::from_secs(30);
-/// Within this time another process has taken over the looks of one that has ended or was stopped.
+/// Within this time another process takes over the polls of one that has ended or was stopped.
 pub const HANDOVER: Span = Span::from_secs(5);
 /// A gap is at least this many times as long as the distance of the polls before it: a slow host is slow at each poll.
 const UNUSUAL: u64 = 2;
 /// How long after a poll what it showed is still taken to hold; less than any window, so that none ends without a poll.
 const HOLDS: Span = Span::from_millis(750);
 
-/// Since when a terminal has been looked at without a gap.
+/// Since when a terminal has been polled without a gap.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Coverage {
     /// The first poll after the last gap.
@@ -174,7 +174,7 @@ impl Coverage {
         self.is_new = true;
     }
 
-    /// Somebody else looked until then.
+    /// Another process polled until then.
     pub(super) fn continues(&mut self, until: Timestamp) {
         (self.from, self.last, self.is_first) = (until.min(self.from), until, false);
     }
@@ -190,7 +190,7 @@ impl Coverage {
         (self.last, self.distance, self.is_first) = (now, distance, false);
     }
 
-    /// Whether a look at this time would leave no gap, and neither did the last one.
+    /// Whether a poll at this time would leave no gap, and neither did the last one.
     pub(super) fn goes_on(&self, now: Timestamp) -> bool {
         let mut next = *self;
         next.polled(now);
@@ -202,7 +202,7 @@ impl Coverage {
         self.after_gap
     }
 
-    /// Since when nobody had looked before the last poll, if that was longer than a handover to another process takes.
+    /// Since when nobody had polled before the last poll, if that was longer than a handover to another process takes.
     pub(super) fn unwatched_since(&self) -> Option<Timestamp> {
         let is_long = self.after_gap && self.distance > HANDOVER;
         is_long.then(|| self.last - self.distance)
@@ -218,7 +218,7 @@ impl Coverage {
         now.since(self.last) <= self.holds
     }
 
-    /// A window as far as looks have covered it.
+    /// A window as far as polls have covered it.
     pub(super) fn window(&self, name: TimerName, since: Timestamp, window: Span) -> Timer {
         Timer::new(name, self.begun(since), window)
     }

@@ -41,10 +41,10 @@ pub(super) struct TurnTracker {
     /// The time that polls cover.
     pub(super) coverage: Coverage,
     turn: TurnMachine,
-    /// The end mark that has already been told, and the prompt that it stands below.
+    /// The end mark that has already been reported, and the prompt that it stands below.
     known_end: Option<(TurnEnd, Option<u64>)>,
     seen: Option<LastScreen>,
-    /// The screen before that one, for an input that is told after its turn was seen.
+    /// The screen before that one, for an input that is reported after its turn was seen.
     seen_before: Option<LastScreen>,
     work: Option<ShownWork>,
     /// When something last moved on a screen of a version that nobody has recorded, and how long that counts.
@@ -79,7 +79,7 @@ impl TurnTracker {
         }
     }
 
-    /// The terminal is looked at.
+    /// The terminal is polled.
     pub(super) fn polled(&mut self, now: Timestamp) {
         self.coverage.polled(now);
         if let Some(flight) = self.turn.state.flight_mut().filter(|_| self.coverage.is_after_gap()) {
@@ -91,7 +91,7 @@ impl TurnTracker {
         &self.turn.last
     }
 
-    /// What the last turn's end rests on, if one has ended: the record that told it, and what the screen was taken for.
+    /// What the last turn's end rests on, if one has ended: the record that reported it, and what the screen was taken for.
     pub(super) fn evidence_of_last(&self) -> impl Iterator<Item = Evidence> {
         let (last, screen) = (&self.turn.last, self.turn.screen_result);
         let detail = last.detail.as_deref();
@@ -123,7 +123,7 @@ impl TurnTracker {
         self.flight().is_some()
     }
 
-    /// Whether the turn in flight may have ended when nobody looked.
+    /// Whether the turn in flight may have ended while nobody watched.
     pub(super) fn is_unwatched(&self) -> bool {
         self.flight().is_some_and(|flight| flight.is_unwatched)
     }
@@ -212,7 +212,7 @@ impl TurnTracker {
             self.turn.state.flight_mut().into_iter().for_each(|flight| flight.is_unwatched = true);
         }
         self.note_submitted_prompt(sighting, redrawn, now);
-        self.look_at(reading, now);
+        self.note_screen(reading, now);
         if sighting.temporal.prompt_returns {
             self.tell_returned_prompt(reading, now);
         }
@@ -227,7 +227,7 @@ impl TurnTracker {
         self.follow_record(now);
         self.give_up_on_silence(now, notes);
         self.recover(now, notes);
-        // What a window has told stays told when a gap follows.
+        // What a window has shown stays so when a gap follows.
         self.moved = self.moved.filter(|_| self.unrecorded_rest().is_some_and(|timer| !timer.is_over(now)));
         let stands_still = self.standstill().is_some_and(|timer| timer.is_over(now));
         if let Some(work) = self.work.as_mut().filter(|_| stands_still) {
@@ -320,8 +320,8 @@ impl TurnTracker {
             && self.turn.state.rest_mut().retractable().is_some_and(|success| same_turn(&success.region, region))
     }
 
-    /// Remembers the screen, and tells an end mark at once (rule 4).
-    fn look_at(&mut self, reading: &Classification, now: Timestamp) {
+    /// Remembers the screen, and reports an end mark at once (rule 4).
+    fn note_screen(&mut self, reading: &Classification, now: Timestamp) {
         let since = match &self.seen {
             Some(seen) if seen.phase == reading.phase && seen.region == reading.turn && seen.end == reading.end => {
                 seen.since
@@ -386,7 +386,7 @@ impl TurnTracker {
         now: Timestamp,
         notes: &mut Vec<&'static str>,
     ) {
-        // A reaction that is due already was never waited for: nobody looked, or the sender's clock is another one.
+        // A reaction that is due already was never waited for: nobody watched, or the sender has another clock.
         let since = if now.since(at) < self.settings.no_reaction { at } else { now };
         let region = self.seen.as_ref().map(|seen| &seen.region);
         let is_older = |seen: &&LastScreen| seen.since <= at;
@@ -394,7 +394,7 @@ impl TurnTracker {
         notes.extend(self.turn.on(TurnEvent::Sent { at, since, taken, seen, region }, now));
     }
 
-    /// Goes on from what a state told and from the screen that it was read from; somebody looked until `until`.
+    /// Goes on from a state and from the screen that it was read from; somebody watched until `until`.
     pub(in crate::tracker) fn remember(&mut self, state: &State, reading: Option<&Classification>, until: Timestamp) {
         let authority = &state.lifecycle_authority;
         let is_armed = authority.completion_monitoring_armed;

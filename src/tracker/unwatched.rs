@@ -1,4 +1,4 @@
-//! What a state that polls the same after a time in which nobody looked may still be said to be: the one that was there
+//! What a state that polls the same after a time in which nobody watched may still be said to be: the one that was there
 //! before (SPEC §10). Agents ask the same thing again, and work on another prompt looks like work on the last one.
 //!
 //! Where nothing was printed meanwhile it is the same. Else something has to prove it: of work the time that its status row
@@ -17,7 +17,7 @@ use crate::time::{Span, Timestamp};
 const COUNTS: Span = Span::from_secs(2);
 
 impl Tracker {
-    /// What was said before nobody looked keeps its ages only where it is proven to be the same; `reading` is what stands
+    /// What was said before nobody watched keeps its ages only where it is proven to be the same; `reading` is what stands
     /// there now, if it is another one than the last.
     pub(super) fn doubt_ages(&mut self, reading: Option<&Classification>, now: Timestamp) {
         let remembered = self.followed_until.take().filter(|until| now.since(*until) > HANDOVER);
@@ -39,7 +39,7 @@ impl Tracker {
         }
     }
 
-    /// Since when at least the phase was there that the first poll finds after nobody had looked: what stands still did so
+    /// Since when at least the phase was there that the first poll finds after nobody had watched: what stands still did so
     /// since the last output, and work tells how long it has gone on.
     pub(super) fn stood_since(&self, reading: &Classification, phase: Phase, now: Timestamp) -> Timestamp {
         match phase {

@@ -189,7 +189,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// How many of a status it tells. A folded head counts everything, an open one only what should be looked at: the rest
+    /// How many of a status it shows. A folded head counts everything, an open one only what should be looked at: the rest
     /// stands below it.
     pub fn count_of(&self, status: Status) -> usize {
         if self.folded { self.counts[status.place()] } else { self.worth_a_look[status.place()] }

@@ -59,7 +59,8 @@ impl Ui {
         }
     }
 
-    /// Follows the fleet and the time: messages go, what was looked at is seen. The cursor follows with the next frame.
+    /// Follows the fleet and the time: messages go, and what the operator looked at counts as seen. The cursor follows
+    /// with the next frame.
     pub fn update(&mut self, view: &View<'_>) -> Vec<Request> {
         self.memory.toasts.expire(view.now);
         let drafted: Vec<TerminalKey> = self.memory.drafted().cloned().collect();

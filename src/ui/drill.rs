@@ -255,7 +255,7 @@ impl Drill {
         if matches!(self.side, Side::Diff) { &mut self.diff.reader } else { &mut self.transcript.reader }
     }
 
-    /// Searches in the text, and shows it where something is looked at.
+    /// Searches in the text, and shows the part with the hit.
     fn search(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let is_step = matches!(action, Action::NextMatch | Action::PreviousMatch);
         if action == Action::Search || (is_step && self.searched().has_search()) {

@@ -91,7 +91,7 @@ fn states(word: &str) -> Vec<&'static str> {
 pub struct Filter {
     text: String,
     terms: Vec<Term>,
-    /// The row under the cursor, which stays when it is looked at and thereby something else.
+    /// The row under the cursor, which stays when looking at it changes its state.
     kept: Option<TerminalKey>,
 }
 
@@ -249,7 +249,7 @@ impl Filter {
         self.kept.as_ref()
     }
 
-    /// Lets the row under the cursor through as long as it is there, as looking at it may make another state of it.
+    /// Lets the row under the cursor through as long as it is there, as looking at it may change its state.
     pub fn keep(&mut self, key: Option<TerminalKey>) {
         self.kept = key.filter(|_| !self.is_empty());
     }
@@ -276,7 +276,7 @@ impl Filter {
 pub enum Unclear {
     /// There is no such state.
     State(String),
-    /// There is no such field; the word is looked for as it stands.
+    /// There is no such field; the word itself is searched for.
     Field(String),
     /// This is no number, and the field asks for one.
     Number(&'static str, String),
@@ -419,7 +419,7 @@ impl What {
         })
     }
 
-    /// The field and the value of one that terminals have or have not, and of which it can be told what they have.
+    /// The field and the value of one that terminals have or have not, and whose value can be determined.
     fn value(&self) -> Option<(&'static str, &str)> {
         Some(match self {
             Self::Agent(word) => ("agent", word),

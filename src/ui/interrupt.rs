@@ -103,7 +103,7 @@ impl Interrupt {
         }
     }
 
-    /// Why there is nothing to stop in a terminal; `None` when there is, when that cannot be told, or when a key would
+    /// Why there is nothing to stop in a terminal; `None` when there is, when that is not known, or when a key would
     /// take away a draft.
     pub fn needless(terminal: &Terminal) -> Option<String> {
         let state = &terminal.state;

@@ -226,7 +226,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether its screen stands still. One look cannot tell that it moves, so that nothing is said then.
+    /// Whether its screen stands still; `None` after a single poll, which cannot tell.
     pub fn stable(self) -> &'static str {
         self.terminal().filter(|terminal| terminal.state.stability.stable).map_or("", |_| "stable")
     }
@@ -282,7 +282,7 @@ impl<'a> Item<'a> {
         used.map_or_else(String::new, |(fact, used)| format!("{}{} used", unsure(fact.source), text::rounded(used)))
     }
 
-    /// Why it cannot be looked at, in words.
+    /// Why it cannot be polled, in words.
     pub fn trouble(self) -> Option<String> {
         match self {
             Item::Terminal(terminal) => trouble(&terminal.state),

@@ -123,7 +123,7 @@ pub fn task_sessions(view: &View<'_>) -> Picker {
 }
 
 /// The servers, those first that do not answer, then the slowest; the one that is taken is what is shown of all, or it
-/// is told why it does not answer.
+/// sees why it does not answer.
 pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
     let mut servers: Vec<&ServerView> = view.servers.clone();
     servers.sort_by_key(|server| (server.health == ServerHealth::Up, Reverse(server.load.took)));

@@ -47,7 +47,7 @@ impl Log {
             !(happened && record.key.as_ref().is_some_and(|key| seen.contains(&(record.at, key.pane))))
         };
         events.extend(self.kept.iter().filter(is_new).map(Event::Kept));
-        // Of one millisecond what was told last comes first.
+        // Within one millisecond, what was reported last comes first.
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at()));
         let mut last: Option<(Option<&'a TerminalKey>, Sentence)> = None;

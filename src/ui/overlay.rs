@@ -93,7 +93,7 @@ pub enum OverlayEvent<'a> {
     Edited { text: &'a str },
     /// The history has answered what was asked about a terminal.
     History { key: &'a TerminalKey, answer: &'a HistoryAnswer },
-    /// The history has told what was done on a day.
+    /// The history has answered what was done on a day.
     Day { question: &'a DayQuestion, answer: &'a Result<Vec<DayTotals>, Trouble> },
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },

@@ -15,7 +15,7 @@ use crate::screen::{self, Row, Screen};
 use crate::status::Status;
 use crate::time::Span;
 
-/// A screen that was found again within this time is current; a look comes seldom later than the one before.
+/// A screen that was found again within this time is current; one poll seldom takes much longer than the one before.
 const CURRENT: Span = Span::from_secs(2);
 /// A blank and how long a state has lasted.
 const LASTING: usize = 6;

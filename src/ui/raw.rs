@@ -30,7 +30,7 @@ pub struct Raw {
     key: TerminalKey,
     /// Whether the operator has seen that every key goes there.
     is_shown: bool,
-    /// The dialog that the last look showed there.
+    /// The dialog that the last poll showed there.
     dialog: Option<Arc<Dialog>>,
     /// The dialog that was read whole, here or before this was opened.
     read: Option<Arc<Dialog>>,

@@ -31,7 +31,7 @@ pub struct Theme {
     pub parts: Parts,
 }
 
-/// A look for each of [`Status::GROUPS`].
+/// A style for each of [`Status::GROUPS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Appearances {

@@ -23,7 +23,7 @@ use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
 /// How often the history is asked for a day that is not over, or that could not be read.
-const LOOK: Span = Span::from_secs(5);
+const REFRESH: Span = Span::from_secs(5);
 const HOUR: Span = Span::from_secs(3600);
 /// The lines of one bar at most.
 const TALLEST: usize = 4;
@@ -200,8 +200,8 @@ impl Overlay for Today {
         let is_due = |asked: &DayQuestion| {
             let answered = self.answer.as_ref().filter(|(question, _)| question == asked);
             answered.is_some_and(|(_, answer)| match answer {
-                Ok(_) => self.date.is_none() && now.since(asked.now) >= LOOK,
-                Err(trouble) => *trouble != Trouble::Off && now.since(asked.now) >= LOOK,
+                Ok(_) => self.date.is_none() && now.since(asked.now) >= REFRESH,
+                Err(trouble) => *trouble != Trouble::Off && now.since(asked.now) >= REFRESH,
             })
         };
         if self.asked.as_ref().is_none_or(|asked| is_other(asked) || is_due(asked)) {

@@ -41,7 +41,7 @@ const LONGEST_KEY: usize = 128;
 pub(super) const MOST: u32 = 32;
 /// How long to wait for the text of a dialog that replaces the one that was answered.
 const ANOTHER_DIALOG: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const POLL_PAUSE: Duration = Duration::from_millis(50);
 /// The header that makes a request one act, however often it is sent, and the one that marks a repeated answer.
 const KEY: &str = "idempotency-key";
 const REPEATED: &str = "idempotent-replayed";
@@ -251,7 +251,7 @@ impl Served {
     async fn perform(&self, to: Recipient, by: Producer, act: Act, gate: impl Gate) -> Outcome {
         let server = to.key.server.clone();
         let outcome = self.sender.perform(Operation { at: poll::now(), producer: by, to, act }, gate).await;
-        // What it changed is to be seen at once; at the end nobody looks any more.
+        // What it changed is to be seen at once; at the end nobody watches any more.
         let _ends = self.ask(move |engine| engine.wake(&server)).await;
         outcome
     }
@@ -276,7 +276,7 @@ impl Served {
             let shown = |_: &Engine, terminal: &Terminal, _| Ok(json!(DialogShown::of(terminal)));
             match self.of_terminal(id.to_owned(), shown).await {
                 Ok(dialog) if dialog["id"] != before || Instant::now() >= until => return dialog,
-                Ok(_) => tokio::time::sleep(LOOK_AGAIN).await,
+                Ok(_) => tokio::time::sleep(POLL_PAUSE).await,
                 Err(_) => return Value::Null,
             }
         }

@@ -24,9 +24,9 @@ use crate::history;
 const KEPT_BYTES: usize = 16 << 20;
 /// Bytes that are handed over at once.
 const CHUNK: usize = 64 << 10;
-/// How often it is asked whether somebody may still hear, who is told then that this is all if it is.
+/// How often it is asked whether somebody may still hear, who then learns that this is all, if it is.
 const HEART_BEAT: Duration = Duration::from_secs(15);
-/// How many are told all that there is at the same time: it may be megabytes for each.
+/// How many are sent all that there is at the same time: it may be megabytes for each.
 const BEGINNERS: usize = 8;
 /// The header in which a browser tells what it heard last.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -97,7 +97,7 @@ impl EventLog {
         Some((text, at))
     }
 
-    /// A number as those who follow are told it.
+    /// A number as those who follow receive it.
     fn name(&self, number: u64) -> String {
         format!("{}-{number}", self.run)
     }
@@ -211,7 +211,7 @@ mod tests {
         log.push("{\"n\":1}\n{\"n\":2}\n");
         let (text, at) = log.behind(1).unwrap();
         assert_eq!((text, at), (format!("id: {}-2\ndata: {{\"n\":2}}\n\n", log.run), 2));
-        assert_eq!(log.behind(3), None, "that has not been told yet");
+        assert_eq!(log.behind(3), None, "that has not been sent yet");
         let long = "x".repeat(1 << 20);
         (0..40).for_each(|_| log.push(&long));
         assert_eq!(log.behind(2), None);

@@ -51,7 +51,7 @@ pub(super) struct Metrics {
     known: BTreeMap<TerminalKey, LastSeen>,
 }
 
-/// How a terminal stood when it was last told of.
+/// How a terminal stood when it was last counted.
 #[derive(Clone, Copy)]
 struct LastSeen {
     /// Since when it is watched here.
@@ -181,7 +181,7 @@ impl Metrics {
                 drop(self.turns.get_or_create(&of("result", result.word())));
             }
         }
-        // What it was found with has been told by then.
+        // What it was found with has been counted by then.
         if at <= before.at {
             return;
         }

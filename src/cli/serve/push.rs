@@ -25,7 +25,7 @@ pub(super) struct PushOffer {
     subscriptions: usize,
 }
 
-/// What a browser is told by: its `PushSubscription` in JSON.
+/// What a browser is notified by: its `PushSubscription` in JSON.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct SubscribeBody {
@@ -86,7 +86,7 @@ pub(super) async fn subscribe(
                 "turn notices off in one of them, or make another token",
             ));
         }
-        // A browser is told once, by the token that it has now.
+        // A browser is notified once, by the token that it has now.
         tokens.iter_mut().for_each(|token| token.subscriptions.retain(|it| !is_it(it)));
         tokens[own].subscriptions.push(subscription);
         Ok(())

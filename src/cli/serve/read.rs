@@ -21,7 +21,7 @@ use crate::screen::{Color, Screen, Style};
 use crate::sender::Addressed;
 use crate::time::Timestamp;
 
-/// Records that are told at once, if nothing says how many, and at most.
+/// Records in one answer, if nothing says how many, and at most.
 const USUAL_RECORDS: u32 = 100;
 const MOST_RECORDS: u32 = 1000;
 
@@ -193,7 +193,7 @@ impl DialogShown {
 
 async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<ScreenShown>, Denial> {
     let shown = |_: &Engine, terminal: &Terminal, _| {
-        // The last one of a terminal that cannot be read any more is as old as its last good look.
+        // The last one of a terminal that cannot be read any more is as old as its last good poll.
         let at = terminal.state.stale.as_ref().map_or(terminal.state.observed_at, |stale| stale.at);
         Ok((terminal.screen.clone(), at))
     };

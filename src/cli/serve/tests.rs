@@ -302,7 +302,7 @@ async fn malformed_requests_are_refused() {
 }
 
 /// A million of them: `FLEETWATCH_FUZZ=1000000 cargo test --features serve --release --lib a_million_malformed -- --ignored --nocapture`. The seed is
-/// that of the clock, and told when something fails.
+/// that of the clock, and printed when something fails.
 #[tokio::test]
 #[ignore = "takes minutes"]
 async fn a_million_malformed_requests_are_refused() {

@@ -108,7 +108,7 @@ fn bound(words: &[String]) -> Option<String> {
     }
 }
 
-/// How the operator is told that somebody waits.
+/// How the operator learns that somebody waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notices {
     Bell,
@@ -120,7 +120,7 @@ pub enum Notices {
 const RULE: &str = "# The terminal's bell and a notification when an agent or task begins to wait\n[[notify]]\n\
                     on = [\"approval\", \"question\", \"trust\", \"setup\", \"input\"]\nby = [\"bell\", \"osc9\"]\n";
 
-/// Whether a configuration already says how the operator is told.
+/// Whether a configuration already says how the operator is notified.
 pub fn tells_of_notices(table: &Table) -> bool {
     let has_bell = table.get("ui").and_then(Value::as_table).is_some_and(|ui| ui.contains_key("bell"));
     has_bell || table.contains_key("notify")

@@ -2,7 +2,7 @@
 //!
 //! A message is sent by the process that has claimed it, which prolongs its claim for as long as it sends: however slow
 //! a server is, nobody else takes the message for abandoned. Only a process that stands still or dies lets its claim run
-//! out. What it attempted is looked into then ([`Worker::settle`]) by the leader of the server and, unless its agent shows that
+//! out. What it attempted is settled then ([`Worker::settle`]) by the leader of the server and, unless its agent shows that
 //! nothing came, never sent again; a process that is stopped while it sends keeps its turn at the terminal, and is waited
 //! for.
 
@@ -117,7 +117,7 @@ impl Worker {
             if self.sending.is_empty() && !self.leaving.is_empty() {
                 let leaving = std::mem::take(&mut self.leaving);
                 // First of all it lets go of the history, which ends with the last one that holds it: the watches of this
-                // process must end, and what was told last be written, before the process does.
+                // process must end, and what was reported last be written, before the process does.
                 drop(self);
                 // Who gave up waiting has gone.
                 for done in leaving {

@@ -36,7 +36,7 @@ fn texts(intent: &Intent) -> Vec<&str> {
 }
 
 #[test]
-fn events_for_one_target_become_one_message_and_each_is_told_once() {
+fn events_for_one_target_become_one_message_and_each_is_reported_once() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
     let id = queued(&mut a, "build exited");
@@ -107,7 +107,7 @@ fn an_event_that_joins_in_the_last_moment_is_not_left_out() {
 }
 
 #[test]
-fn what_a_dead_process_attempted_is_looked_into_and_never_sent_by_itself() {
+fn what_a_dead_process_attempted_is_settled_and_never_sent_by_itself() {
     let (_directory, path) = place();
     let mut dead = open(&path, "a");
     let id = queued(&mut dead, "e");
@@ -153,7 +153,7 @@ fn time_runs_out_and_operators_change_their_minds() {
     assert!(a.claim(late, at(9), HOLD).unwrap());
     assert!(!a.attempt(late, "x", 1, at(10)).unwrap());
     assert_eq!(b.expire(at(10)).unwrap().len(), 1);
-    assert_eq!(a.expire(at(10)).unwrap(), [], "it was told once");
+    assert_eq!(a.expire(at(10)).unwrap(), [], "it was reported once");
     let id = queued(&mut a, "other");
     assert_ne!(id, late);
     assert!(b.dismiss(id, at(11)).unwrap() == Decided::Dismissed);
@@ -353,7 +353,7 @@ impl TerminalStory {
 }
 
 #[test]
-fn each_end_is_told_once_whoever_reads_it() {
+fn each_end_is_reported_once_whoever_reads_it() {
     let mut messages = TerminalStory::new();
     assert_eq!(messages.take_in("a", 0), [""; 0]);
     messages.happens(1, TerminalEvent::Works);
@@ -369,7 +369,7 @@ fn each_end_is_told_once_whoever_reads_it() {
 }
 
 #[test]
-fn what_was_there_before_anybody_looked_is_no_news() {
+fn what_was_there_before_the_first_poll_is_no_news() {
     let mut messages = TerminalStory::new();
     messages.happens(1, TerminalEvent::Ends);
     assert_eq!(messages.take_in("a", 5), [""; 0], "nobody wanted to know then");
@@ -380,7 +380,7 @@ fn what_was_there_before_anybody_looked_is_no_news() {
 }
 
 #[test]
-fn a_dialog_is_told_once_as_long_as_it_is_the_same_and_stands() {
+fn a_dialog_is_reported_once_as_long_as_it_is_the_same_and_stands() {
     let mut messages = TerminalStory::new();
     messages.take_in("a", 0);
     messages.happens(1, TerminalEvent::Works);
@@ -402,7 +402,7 @@ fn a_dialog_is_told_once_as_long_as_it_is_the_same_and_stands() {
 }
 
 #[test]
-fn who_is_gone_when_somebody_looks_again_is_told_as_that() {
+fn an_agent_that_is_gone_at_the_next_poll_is_reported_as_gone() {
     let mut messages = TerminalStory::new();
     messages.take_in("a", 0);
     messages.happens(1, TerminalEvent::Works);
@@ -413,7 +413,7 @@ fn who_is_gone_when_somebody_looks_again_is_told_as_that() {
 }
 
 #[test]
-fn what_rules_did_not_want_is_not_told_once_they_do() {
+fn what_rules_did_not_want_is_not_reported_once_they_do() {
     let mut messages = TerminalStory::new();
     messages.take_in("a", 0);
     messages.happens(1, TerminalEvent::Works);

@@ -108,7 +108,7 @@ fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itsel
         }
     };
     let (first, second) = (next(), next());
-    // The looks are 150 ms apart; the rest is for a busy machine.
+    // The reads are 150 ms apart; the rest is for a busy machine.
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_eq!((first.key.clone(), first.sent.what()), (terminal(2), What::Prompt));
     assert_eq!((second.key.clone(), second.sent.what()), (terminal(3), What::Answer));
@@ -222,8 +222,8 @@ fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> Trouble {
     Trouble::Locked
 }
 
-/// Looks at a file that is locked, and in which only the locker writes: versions stay what they were.
-fn look_in_vain<F: Feed>(path: &Path, cursor: &mut FollowedFeed<F>) {
+/// Reads a file that is locked, and in which only the locker writes: versions stay what they were.
+fn read_in_vain<F: Feed>(path: &Path, cursor: &mut FollowedFeed<F>) {
     // With a log of its own, as it is otherwise, no writer keeps a reader out for longer than a moment.
     Connection::open(path).unwrap().pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())).unwrap();
     let (found, pause) = cursor.poll();
@@ -243,7 +243,7 @@ fn submissions_that_were_locked_at_the_first_poll_are_read_at_the_next() {
         FollowedFeed::new(path.clone(), Troubled::new(OthersSubmissions { owner: Owner::named("ours") }, 1, locked));
     submit(&path, "ours", "a", 1);
     submit(&path, "theirs", "b", 2);
-    look_in_vain(&path, &mut cursor);
+    read_in_vain(&path, &mut cursor);
     let panes = |(found, _): (Vec<Submission>, _)| found.iter().map(|one| one.key.pane.0).collect::<Vec<u32>>();
     assert_eq!(panes(cursor.poll()), [2]);
     assert!(panes(cursor.poll()).is_empty());
@@ -256,7 +256,7 @@ fn intents_that_were_locked_at_the_first_poll_are_read_at_the_next_and_still_old
     let (_directory, path) = place();
     queue_for(&path, "lead");
     let mut cursor = FollowedFeed::new(path.clone(), Troubled::new(IntentChanges, 1, locked));
-    look_in_vain(&path, &mut cursor);
+    read_in_vain(&path, &mut cursor);
     assert_eq!(intents_read(&mut cursor), [("lead".to_owned(), true)]);
     assert!(intents_read(&mut cursor).is_empty());
     queue_for(&path, "docs");
@@ -280,7 +280,7 @@ fn queue_for(path: &Path, target: &str) {
     queue(&mut intents, target, target, Span::from_secs(60));
 }
 
-/// What is told at a poll: whom it is for, and whether it is old.
+/// What a poll reports: whom it is for, and whether it is old.
 fn intents_read<F: Feed<News = IntentNews>>(cursor: &mut FollowedFeed<F>) -> Vec<(String, bool)> {
     cursor.poll().0.into_iter().map(|one| (one.intent.target, one.is_old)).collect()
 }
@@ -324,7 +324,7 @@ fn pane(dead: bool) -> PaneState {
     }
 }
 
-/// A look at windows of which some have ended; each window has the pane of its number.
+/// A poll of windows of which some have ended; each window has the pane of its number.
 fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskReport {
     let window = |number: u32, dead: bool| TaskSnapshot {
         window: WindowId(number),
@@ -346,7 +346,7 @@ fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskR
 }
 
 #[test]
-fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_told() {
+fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_reported() {
     let (_directory, path) = place();
     let kill = |pane: u32, seconds: i64| {
         let record = Record::kill(terminal(pane), format!("t{pane}"), at(seconds), &format!("killed {pane}"));
@@ -373,7 +373,7 @@ fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_told() {
     assert!(before(&report(101, &[1, 2, 3, 4, 5], &[6], &[])).is_empty(), "all are there");
     // The kill of 2 was another one's, long ago; 5 was moved, and 6 had ended before.
     assert_eq!(before(&report(102, &[3], &[], &[5])), [(1, "killed 1".to_owned())]);
-    assert_eq!(before(&report(103, &[], &[], &[5])), [(3, "killed 3".to_owned())], "each is told once");
+    assert_eq!(before(&report(103, &[], &[], &[5])), [(3, "killed 3".to_owned())], "each is reported once");
     assert!(before(&report(104, &[], &[], &[])).is_empty());
 }
 
@@ -418,7 +418,7 @@ fn pages_lead_back_to_the_beginning() {
 }
 
 #[test]
-fn screens_and_the_time_line_are_told() {
+fn screens_and_the_time_line_are_read() {
     let (_directory, history) =
         kept([transition(1, 5, Phase::Active, "first"), transition(1, 9, Phase::Ready, "second")]);
     let HistoryAnswer::Page { records, .. } = ask(&history, QuestionKind::Page { before: None }) else {
@@ -484,7 +484,7 @@ fn a_transition_keeps_what_was_named_between_assessments() {
 }
 
 #[test]
-fn who_asks_again_is_told_only_what_is_new() {
+fn a_second_question_is_answered_with_only_what_is_new() {
     let (_directory, history) = kept([transition(1, 1, Phase::Ready, "api")]);
     let (questions, mut answers) = history.questions(Arc::new(ProfileSet::builtin()));
     let mut again = || {
@@ -499,6 +499,6 @@ fn who_asks_again_is_told_only_what_is_new() {
     };
     assert_eq!(again(), 1);
     history.record(Record::Transition(transition(1, 2, Phase::Active, "api")));
-    wait_until("the other one is told, too", || count(history.path().unwrap(), "transitions") == 2);
+    wait_until("the other one is reported, too", || count(history.path().unwrap(), "transitions") == 2);
     assert_eq!((again(), again()), (2, 0));
 }

@@ -319,7 +319,7 @@ fn a_locked_file_is_waited_for_in_the_background() {
     assert_eq!(history.health().trouble(), Some("locked"));
     assert_eq!(history.health().warning().unwrap(), "history is not written: another process has locked it");
     let reported = [history.new_warning(), history.new_warning()];
-    assert_eq!(reported, [history.health().warning(), None], "a warning is told once");
+    assert_eq!(reported, [history.health().warning(), None], "a warning is given once");
     drop(blocker);
     wait_until("it is written", || history.health().condition == WriterState::Good);
     assert_eq!((history.health().warning(), history.health().lost), (None, 0));
@@ -345,7 +345,7 @@ fn what_cannot_wait_any_longer_is_lost_and_counted() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_leaves_what_was_written() {
+fn a_full_disk_is_reported_and_leaves_what_was_written() {
     let (_directory, path) = place();
     let options = HistoryOptions { most_pages: Some(100), ..HistoryOptions::default() };
     let history = History::with(path.clone(), Settings::default(), options);
@@ -369,7 +369,7 @@ fn a_full_disk_is_told_and_leaves_what_was_written() {
 }
 
 #[test]
-fn a_place_where_no_file_can_be_is_told() {
+fn a_place_where_no_file_can_be_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "in the way").unwrap();

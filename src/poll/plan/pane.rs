@@ -26,7 +26,7 @@ pub(in crate::poll) struct Suspect {
     activity: i64,
 }
 
-/// Seconds of the server's clock after which the processes of a pane are looked at again when something was printed
+/// Seconds of the server's clock after which the processes of a pane are listed again when something was printed
 /// in it: a program that starts behind an unchanged command shows itself.
 pub(super) const IDENTIFY_ACTIVE: i64 = 2;
 /// The same for a pane in which nothing was printed since the last time.
@@ -62,7 +62,7 @@ pub(super) struct PaneMemory {
     life: Life,
     /// The window's activity, and after which time of ours nothing was printed then.
     printed: Option<(i64, Timestamp)>,
-    /// Bell flag and counter of the last look at a pane whose end was not awaited: a bell and an end are one message.
+    /// Bell flag and counter of the last poll of a pane whose end was not awaited: a bell and an end are one message.
     rung: Option<(bool, Option<u64>)>,
     previewed: Option<Previewed>,
 }
@@ -101,7 +101,7 @@ struct Identified {
     program: Program,
     /// `pane_current_command` at that time.
     command: String,
-    /// When the agent was found first, and when all its processes were looked at, by the server's clock.
+    /// When the agent was found first, and when all its processes were listed, by the server's clock.
     first_at: i64,
     whole_at: i64,
     /// The server's clock and the pane's activity when it was last found to be so.
@@ -120,7 +120,7 @@ struct Captured {
 }
 
 impl PaneMemory {
-    /// What runs in it, when its processes have been looked at.
+    /// What runs in it, once its processes have been listed.
     pub(super) fn program(&self) -> Option<Program> {
         self.program.as_ref().map(|identified| identified.program.clone())
     }
@@ -199,7 +199,7 @@ impl PaneMemory {
         self.previewed.as_ref().map(|previewed| previewed.preview.clone())
     }
 
-    /// What is needed to look at its processes.
+    /// What is needed to list its processes.
     pub(super) fn suspect(&self, listed: &ListedPane, clock: i64) -> Suspect {
         let tool = self.declared().and_then(|declared| declared.tool.clone());
         let command = listed.facts.command.clone();
@@ -212,7 +212,7 @@ impl PaneMemory {
         Suspect { pane: listed.id, pid: listed.pid, command, tool, may_be_same, at: clock, activity: listed.activity }
     }
 
-    /// Whether something else may run in it than when its processes were last looked at.
+    /// Whether something else may run in it than when its processes were last listed.
     pub(super) fn needs_identification(&self, listed: &ListedPane, clock: i64) -> bool {
         let Some(known) = &self.program else { return true };
         let age = clock.saturating_sub(known.at);
@@ -246,8 +246,8 @@ impl PaneMemory {
         (facts, capture)
     }
 
-    /// After which time nothing was printed in its window, as of a look at `at` when the server's clock was `clock`. It stays
-    /// the same as long as nothing is.
+    /// After which time nothing was printed in its window, as of a poll at `at` when the server's clock was `clock`. It
+    /// stays the same as long as nothing is.
     pub(super) fn printed_until(&mut self, listed: &ListedPane, clock: i64, at: Timestamp) -> Timestamp {
         let captured = self.captured.as_ref().map_or(listed.activity, |captured| captured.activity);
         // What was captured after the listing may have been printed just now.
@@ -293,7 +293,7 @@ impl PaneMemory {
         }
     }
 
-    /// Lets a pane live for some looks longer when it has died and its exit status is not known yet. How a task ended is
+    /// Keeps a pane for some polls longer when it has died and its exit status is not known yet. How a task ended is
     /// worth a second; a signal's number some versions of tmux never tell.
     fn await_exit_status(&mut self, facts: &mut PaneFacts) {
         let is_task = matches!(self.wanted, CaptureNeed::Task(_));

@@ -203,7 +203,7 @@ impl Gathering {
         session.windows.push(snapshot);
     }
 
-    /// The look as a whole: sessions without a window of interest are there too, so that their next window is new.
+    /// The whole poll: sessions without a window of interest are there too, so that their next window is new.
     pub(super) fn finish(mut self, sessions: &[TaskSession], rows: &[Arc<ListedPane>]) -> task::TaskPoll {
         for session in sessions {
             let name = rows.iter().find(|row| row.session_id == session.id.0).map(|row| row.place.session.clone());

@@ -16,7 +16,7 @@ struct PlayedServer {
     captured: Vec<u32>,
     calls: usize,
     scans: usize,
-    /// What the last poll told of tasks.
+    /// What the last poll reported of tasks.
     tasks: task::TaskPoll,
     /// Whether tmux prints no screens.
     is_blind: bool,
@@ -102,7 +102,7 @@ impl PlayedServer {
         }
     }
 
-    /// One look, as the poller makes it.
+    /// One poll, as the poller makes it.
     fn poll(&mut self) -> Vec<PaneReport> {
         let likely = self.memory.likely();
         let poll = self.polled(self.capture(&likely), true);
@@ -168,7 +168,7 @@ fn of_many_new_panes_the_first_poll_tells_which_there_are_and_the_next_ones_what
         assert_eq!(tmux.captured.contains(&count), left == AT_ONCE + 10, "what is urgent comes first");
     }
     assert!(tmux.memory.pause(Duration::ZERO) > Duration::ZERO);
-    // One more is looked at with the others.
+    // One more is polled with the others.
     tmux.pane(count + 1, "claude", "hello");
     let reports = tmux.poll();
     assert_eq!((awaited(&reports), tmux.captured.as_slice()), (0, &[count + 1][..]));
@@ -270,7 +270,7 @@ fn an_agent_behind_an_unchanged_command_is_found_when_the_pane_is_active() {
 }
 
 #[test]
-fn an_agent_that_has_started_is_looked_at_as_a_whole_every_half_minute() {
+fn an_agent_that_has_started_is_polled_as_a_whole_every_half_minute() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "x");
     tmux.poll();
@@ -345,7 +345,7 @@ fn another_server_on_the_socket_is_learned_afresh() {
     assert_eq!((tmux.captured.as_slice(), tmux.scans), (&[1][..], 2));
     assert_eq!(tmux.replaced.reason(PaneId(1)), GoneReason::ServerReplaced);
     tmux.poll();
-    assert_eq!(tmux.replaced, Replaced::default(), "told once");
+    assert_eq!(tmux.replaced, Replaced::default(), "reported once");
 }
 
 #[test]
@@ -393,10 +393,10 @@ fn the_tick_follows_what_happens() {
     tmux.prints(1, "y");
     tmux.poll();
     assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
-    // A look that takes long is followed by a long rest.
+    // A poll that takes long is followed by a long pause.
     assert_eq!(tmux.memory.pause(Duration::from_millis(10)), shortest);
     assert_eq!(tmux.memory.pause(Duration::from_millis(100)), Duration::from_millis(400));
-    // What changes is told soon, unless looking at it takes longer than that.
+    // A change is reported soon, unless the poll itself takes longer than that.
     assert_eq!(tmux.memory.pause(Duration::from_millis(200)), usual);
     assert_eq!(tmux.memory.pause(Duration::from_secs(3)), longest);
 }

@@ -17,7 +17,7 @@ use super::find::Workplace;
 pub(super) const BUSY: Duration = Duration::from_millis(50);
 /// How long all questions together may take: databases of gigabytes were seen.
 pub(super) const LONGEST: Duration = Duration::from_millis(200);
-/// Steps of SQLite's machine between two looks at the clock.
+/// Steps of SQLite's machine between two checks of the clock.
 const STEPS: i32 = 10_000;
 /// Rows that a question may have.
 pub(super) const ROWS: usize = 1000;
@@ -109,8 +109,9 @@ impl AgentDatabase {
     }
 }
 
-/// What else SQLite is told, so that it creates nothing: it would make the files of a write-ahead log that are not there,
-/// which is so when nobody has the database open and everything is in it. `None` when it cannot be read so now.
+/// More of the address that SQLite opens, so that it creates nothing: it would make the files of a write-ahead log that
+/// are not there, which is so when nobody has the database open and everything is in it. `None` when it cannot be read so
+/// now.
 fn how(path: &Path, file: &File) -> Option<&'static str> {
     /// Where the header says how it is written, and what it says for a write-ahead log.
     const WRITTEN: (u64, u8) = (18, 2);

@@ -15,7 +15,7 @@ use crate::time::{Span, Timestamp};
 const NAMES: u64 = 16 << 10;
 /// Files of a folder that are read together.
 const GATHERED: usize = 100;
-/// Files of a directory that are looked into for the newest that fits.
+/// Files of a directory that are read to find the newest that fits.
 const CANDIDATES: usize = 8;
 /// How exactly the start of a process is known in the machine's time.
 const CLOCK: Span = Span::from_secs(2);

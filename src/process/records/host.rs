@@ -225,7 +225,7 @@ impl Files for ProcessesOnHost {
         self.held = read_held(held, &ids);
         self.states.borrow_mut().extend(known.iter().map(|path| (path.to_path_buf(), None)));
         self.read_states(states);
-        // Its own time was told before anything was read: nothing is taken for younger than it is.
+        // The host reported its time before anything was read: nothing is taken for younger than it is.
         RecordClock::new(now, clock)
     }
 

@@ -31,7 +31,7 @@ struct Home {
     records: AgentRecords,
     tool: &'static str,
     now: Timestamp,
-    /// How much later it is read next time: late enough to look for other files.
+    /// How much later it is read next time: late enough to search for other files.
     pause: Span,
 }
 
@@ -512,7 +512,7 @@ fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state(
     assert_eq!(home.read(), Some(AgentRecordReading::default()));
     home.write(&file, &sample);
     assert!(!home.read().unwrap().facts.is_empty());
-    // What another process of the same kind writes there cannot be told from it; a child of its own is part of it.
+    // What another process of the same kind writes there looks the same; a child of its own is part of it.
     let mut second = Home::worker(home.home.path(), "pi")();
     assert_eq!(home.read(), Some(AgentRecordReading::default()));
     second.kill().unwrap();

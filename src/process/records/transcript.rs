@@ -34,7 +34,8 @@ pub struct RecordedTranscript {
     lines: VecDeque<RecordedLine>,
     /// When the newest line was written.
     latest: Timestamp,
-    /// What was told last, and its extent: of how many lines, where the first of them begins, and whether others were cut off.
+    /// What was returned last, and its extent: of how many lines, where the first of them begins, and whether others were
+    /// cut off.
     cached: Option<Arc<[Said]>>,
     extent: (usize, u64, bool),
 }

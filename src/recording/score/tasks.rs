@@ -15,7 +15,7 @@ use crate::task::{
 };
 use crate::time::{Span, Timestamp};
 
-/// How often the window is looked at.
+/// How often the window is polled.
 const POLL: Span = Span::from_millis(250);
 
 /// What stands for a value that is not there.
@@ -168,7 +168,7 @@ fn fits(field: TaskField, truth: &str, answer: &str) -> bool {
     }
 }
 
-/// What is true before the window was looked at first is not judged.
+/// What is true before the first poll of the window is not judged.
 fn judge(field: TaskField, judging: Judging<'_, '_>, score: &mut TaskScore) {
     let stretches = judging.stretches(|truth, answer| answer.is_some_and(|answer| fits(field, truth, answer)));
     for Stretch { from, to, truth, answer, right } in stretches {

@@ -82,7 +82,7 @@ fn a_header_without_a_version_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_an_agent_wrote_is_read_again_and_looked_at_when_it_came() {
+fn what_an_agent_wrote_is_read_again_with_the_time_at_which_it_came() {
     let addition = |path: &str, is_anew: bool, lines: &[&str]| RecordAddition {
         source: "log-*.jsonl".to_owned(),
         path: path.to_owned(),

@@ -152,7 +152,7 @@ fn enter_is_not_pressed_behind_what_somebody_else_types() {
 }
 
 #[test]
-fn what_somebody_typed_right_before_enter_is_told_when_it_was_submitted_along() {
+fn what_somebody_typed_right_before_enter_is_reported_when_it_was_submitted_along() {
     let shows = |text: &str| PromptFrame { submitted: Some(Submitted::of([text])), ..working() };
     for (shown, accepted) in [("hello", true), ("hellomine", false), ("minehello", false), ("earlier", true)] {
         let (outcome, done) = polite(|enters, _| match enters {
@@ -184,7 +184,7 @@ fn what_somebody_begins_after_enter_is_not_submitted_by_another_one() {
 }
 
 #[test]
-fn what_changed_before_it_was_delivered_is_looked_at_again() {
+fn what_changed_before_it_was_delivered_is_captured_again() {
     let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     let at = Span::from_millis;
     let polls = |step: Step| matches!(step, Step::Poll { .. });

@@ -29,7 +29,7 @@ pub(super) const ALL_AGAIN: i64 = 2;
 /// shell has echoed, takes a moment.
 pub(super) const FOLLOWS: i64 = 2;
 
-/// The rows of the last look at a server.
+/// The rows of the last poll of a server.
 #[derive(Clone, Debug, Default)]
 pub struct KnownRows {
     pub(super) instance: ServerInstance,

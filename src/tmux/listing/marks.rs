@@ -13,7 +13,7 @@ pub(in crate::tmux) mod names {
     pub const BELLS: &str = "@fleetwatch_bells";
     /// Of a window: milliseconds since the epoch at which `fleetwatch run` started its program.
     pub const RUN: &str = "@fleetwatch_run";
-    /// Of a window: set when the dashboard has told that its program ended.
+    /// Of a window: set when the dashboard has reported that its program ended.
     pub const TOLD: &str = "@fleetwatch_told";
     /// Of a window: what its own `remain-on-exit` was before fleetwatch switched it on.
     pub const REMAIN: &str = "@fleetwatch_remain";
@@ -32,7 +32,7 @@ pub struct Marks {
     pub bells: Option<u64>,
     /// When `fleetwatch run` started the window's program, in milliseconds since the epoch.
     pub run_at: Option<i64>,
-    /// Whether it has been told that this program ended.
+    /// Whether the end of this program has been reported.
     pub is_reported: bool,
     /// Whether the session is marked as one of tasks.
     pub task_session: bool,

@@ -195,9 +195,9 @@ fn what_is_not_listed_is_as_it_was() {
     let mark = format!("{NONCE}M13{NONCE}\nabove\nrow\n");
     let again = listing(&(windows(2) + &row('P', NUMBERS, texts, "\n") + &mark));
     assert_eq!((again.is_incomplete, again.panes.len()), (false, 2));
-    assert_eq!(again.panes[0], whole.panes[0], "it is told of");
+    assert_eq!(again.panes[0], whole.panes[0], "it is reported");
     let calm = PaneFacts { in_mode: false, ..whole.panes[1].facts.clone() };
-    assert_eq!(again.panes[1].facts, calm, "it would have been told of if it still were in a mode");
+    assert_eq!(again.panes[1].facts, calm, "it would have been reported if it still were in a mode");
     assert_eq!(again.captures[0].pane, again.panes[1]);
     // A window more, and a pane that is new.
     assert!(listing(&windows(3)).is_incomplete);

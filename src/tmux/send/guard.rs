@@ -152,7 +152,7 @@ impl Guard {
 pub struct Misread(BTreeSet<String>);
 
 impl Misread {
-    /// Adds those of another look.
+    /// Adds those of another capture.
     pub fn extend(&mut self, more: Misread) {
         self.0.extend(more.0);
     }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told_which_ones_there_are() {
+    fn what_is_no_key_is_answered_with_the_keys_there_are() {
         let hint = |name: &str| UnknownKey(name.to_owned()).hint();
         assert_eq!(hint("Entr"), "did you mean `Enter`?");
         assert_eq!(hint("pagedwn"), "did you mean `PageDown`?");

@@ -8,7 +8,7 @@ use crate::state::{TurnResult, Witness};
 use crate::time::{Span, Timestamp};
 
 impl TurnTracker {
-    /// Rule 4: an end mark that has not been told yet is told at once.
+    /// Rule 4: an end mark that has not been reported yet is reported at once.
     pub(super) fn tell_end(&mut self, end: &TurnEnd, result: TurnResult, region: &TurnRegion, now: Timestamp) {
         let known = self.known_end.as_ref().is_some_and(|(known, prompt)| {
             known == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())

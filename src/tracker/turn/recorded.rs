@@ -16,7 +16,7 @@ const DIFFER: Span = Span::from_secs(2);
 /// lag behind.
 const LAG: Span = Span::from_secs(10);
 /// How long a record must have said alone that its agent asks for something.
-const SECOND_LOOK: Span = Span::from_secs(1);
+const ALONE: Span = Span::from_secs(1);
 /// The same after a dialog was on the screen, whose answer the record follows.
 const AFTER_DIALOG: Span = Span::from_secs(3);
 
@@ -102,7 +102,7 @@ impl TurnTracker {
         }
     }
 
-    /// Whether the record asks for nothing, says of no turn that it goes on, and has told how the last one ended.
+    /// Whether the record asks for nothing, says of no turn that it goes on, and has said how the last one ended.
     pub(super) fn record_is_quiet(&self) -> bool {
         use RecordedPhase::{Background, Idle, Menu};
         let recorded = &self.recorded;
@@ -145,8 +145,8 @@ impl TurnTracker {
 
     fn second_poll(&self) -> Option<Timer> {
         let since = self.recorded.asks_alone_since?;
-        let dialog = self.recorded.dialog_at.filter(|at| *at + AFTER_DIALOG > since + SECOND_LOOK);
-        let (since, window) = dialog.map_or((since, SECOND_LOOK), |at| (at, AFTER_DIALOG));
+        let dialog = self.recorded.dialog_at.filter(|at| *at + AFTER_DIALOG > since + ALONE);
+        let (since, window) = dialog.map_or((since, ALONE), |at| (at, AFTER_DIALOG));
         Some(self.coverage.window(TimerName::RecordAsks, since, window))
     }
 
@@ -195,7 +195,7 @@ impl TurnTracker {
         match self.turn.state.flight() {
             Some(flight) if !is_its(flight) => {}
             None if last.at.is_some_and(|is_known| is_known + LAG >= at) => {
-                // The screen told it before; what it said of how it ended was less than the agent's own word.
+                // The screen showed it before; what it said of how it ended was less than the agent's own word.
                 let detail = detail.or_else(|| last.detail.take().filter(|_| result == last.result));
                 self.turn.screen_result = Some(last.result).filter(|_| last.told_by == Witness::Screen);
                 (last.result, last.detail, last.told_by) = (result, detail, Witness::Record);

@@ -166,7 +166,7 @@ pub(super) struct TurnMachine {
     pub(super) last: LastTurn,
     /// Whether its end was seen, rather than found after a gap.
     pub(super) saw_end: bool,
-    /// What its screen was taken for where its record told how it ended.
+    /// What its screen was taken for where its record says how it ended.
     pub(super) screen_result: Option<TurnResult>,
     /// What it ended on, or what the first screen at rest showed.
     pub(super) ended_region: Option<TurnRegion>,
@@ -278,7 +278,7 @@ impl TurnMachine {
                 self.lose_anchor(&flight, reason.word(), now);
                 if reason.ends_agent() && (flight.seen_at().is_some() || (flight.is_anchored() && !flight.is_command()))
                 {
-                    // Rule 8: it has ended, and nobody told how.
+                    // Rule 8: it has ended, and nothing says how.
                     self.last = LastTurn::cut_off(flight.source, now);
                     self.saw_end = !flight.is_unwatched;
                 }
@@ -335,7 +335,7 @@ impl TurnMachine {
             Retraction::Undecided(earlier) if earlier.drafted && now.since(flight.armed_at) < PROMPT_IS_DRAWN => {
                 (Retraction::Undecided(earlier), None)
             }
-            // No prompt is in view, be it that none can be told from an answer: what was typed is gone, so it was sent.
+            // No prompt is in view, or none that differs from an answer: what was typed is gone, so it was sent.
             Retraction::Undecided(earlier)
                 if earlier.drafted && reading.turn.prompt.is_none() && reading.surface.editing_input == Tri::No =>
             {

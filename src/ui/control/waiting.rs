@@ -104,7 +104,8 @@ impl Ui {
         self.memory.type_ahead.begin("no prompt was begun, as a dialog was answered just now", true, view.now);
     }
 
-    /// The box of a dialog; one whose row nobody can have read under the cursor is to be looked at first, as keys were typed ahead.
+    /// The box of a dialog; one whose row nobody can have read under the cursor takes no keys at first: they were typed
+    /// ahead.
     pub(super) fn guarded(&self, dialog: DialogBox, now: Timestamp) -> DialogBox {
         let is_ahead = self.drawn.selected.as_ref() != self.cursor.row() || self.cursor.has_just_come(now, READ);
         let was_seen = !self.overlays.is_empty() || !is_ahead;

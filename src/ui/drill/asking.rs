@@ -22,7 +22,7 @@ const WRITTEN: [Span; 2] = [Span::from_millis(400), Span::from_secs(3)];
 /// When a history that could not be read is tried again.
 const RETRY: Span = Span::from_secs(2);
 /// How often the history is asked whether it has something new, from whichever process.
-const LOOK: Span = Span::from_secs(2);
+const REFRESH: Span = Span::from_secs(2);
 /// How often the reasons of now are asked for.
 const REASONS: Span = Span::from_millis(900);
 
@@ -36,7 +36,7 @@ pub(super) struct Asking {
     earlier: bool,
     /// When the newest records are asked for again.
     again: Vec<Timestamp>,
-    /// When it told the last page.
+    /// When it answered with the last page.
     paged: Timestamp,
     screen: Option<ScreenId>,
     /// `None` for those that were let go.
@@ -133,7 +133,7 @@ impl Drill {
             QuestionProgress::Not => None,
             QuestionProgress::Answered if again => None,
             QuestionProgress::Answered if self.asking.earlier && near_end => Some(self.steps.oldest_kept()?),
-            QuestionProgress::Answered if now.since(self.asking.paged) >= LOOK => {
+            QuestionProgress::Answered if now.since(self.asking.paged) >= REFRESH => {
                 self.asking.page = QuestionProgress::UnderWay;
                 return Some(QuestionKind::Again);
             }

@@ -122,7 +122,7 @@ impl List<'_> {
         self.steps.get(index.checked_sub(1)?)
     }
 
-    /// The day that is told above an entry: of the first one that is shown when it is not today, and wherever it
+    /// The day that is named above an entry: of the first one that is shown when it is not today, and wherever it
     /// changes.
     fn day_above(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> Option<String> {
         let day = |at| times::day(at, canvas.zone);

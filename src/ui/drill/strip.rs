@@ -50,7 +50,7 @@ const DAY: Span = Span::from_secs(24 * 3600);
 pub struct Strip {
     /// The operator's choice; without one it is the last hour, or less when there is less.
     zoom: Option<Zoom>,
-    /// What the history told; nothing while it has not.
+    /// What the history answered; empty until then.
     kept: Line,
     /// Whether the totals use the words for a task.
     of_task: bool,
@@ -67,7 +67,7 @@ impl Strip {
         self.zoom = Some(self.shown_zoom(steps, until).next());
     }
 
-    /// Takes in what the history told.
+    /// Takes in what the history answered.
     pub fn keep(&mut self, line: Line) {
         self.kept = line;
     }
@@ -85,7 +85,7 @@ impl Strip {
         self.kept.watched.iter().copied().chain(own).collect()
     }
 
-    /// The stretches that are shown: what the history told, and then what this process has seen itself.
+    /// The stretches that are shown: what the history answered, and then what this process has seen itself.
     fn stretches(&self, steps: &TimelineEntries, until: Timestamp) -> (Timestamp, Vec<TimelineSpan>) {
         let from = match self.shown_zoom(steps, until) {
             Zoom::Hour => until - HOUR,
@@ -141,7 +141,7 @@ impl Strip {
 
         let mut pen = Pen::new(buffer, area, 1);
         pen.skip(1).text(self.shown_zoom(steps, until).title(), parts.title).text("  ", parts.quiet);
-        // Before the first look there was nothing to be watched.
+        // Before the first poll there was nothing to watch.
         let begun = line.partition_point(|stretch| stretch.to <= self.begin(steps, until));
         let is_before = line[..begun].iter().all(|stretch| stretch.holder == Holder::Unwatched);
         let totals = totals(if is_before { &line[begun..] } else { &line });

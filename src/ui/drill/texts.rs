@@ -111,7 +111,7 @@ impl TranscriptView {
         self.choose_shown();
     }
 
-    /// Shows everything: a search looks into what is hidden as well.
+    /// Shows everything: a search covers what is hidden as well.
     pub fn unfold(&mut self) {
         if !self.is_unfolded {
             self.fold();
@@ -191,7 +191,7 @@ fn public_word(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(word) => word.clone(),
-        // A problem is told by its kind; its message is one key away.
+        // A problem is named by its kind; its message is one key away.
         Value::Object(fields) => fields.get("kind").and_then(Value::as_str).unwrap_or("?").to_owned(),
         other => other.to_string(),
     }

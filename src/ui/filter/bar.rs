@@ -56,7 +56,7 @@ impl Overlay for FilterBar {
         let mut pen = Pen::new(buffer, area, 0);
         pen.skip(1).text("/ ", parts.key);
         let room = usize::from(pen.room());
-        // What does not fit beside what is typed is told only as far as there is room.
+        // What does not fit beside what is typed is cut.
         let typed = (self.line.cells() + 1).clamp(16.min(room), room);
         self.line.draw(canvas, &mut pen, typed);
         pen.skip(2).text(&note, parts.quiet);

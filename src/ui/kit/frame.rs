@@ -1,4 +1,4 @@
-//! What a frame is drawn with: its look and its time, titles, boxes, the keys worth showing, and the last step
+//! What a frame is drawn with: its theme and its time, titles, boxes, the keys worth showing, and the last step
 //! that reduces it to what the terminal can show.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::ui::keymap::{Context, Keymap};
 use crate::ui::overlay::Waiting;
 use crate::ui::theme::{Depth, Theme, at_depth};
 
-/// The look and the time of one frame.
+/// The theme and the time of one frame.
 pub struct Canvas<'a> {
     pub theme: &'a Theme,
     pub keymap: &'a Keymap,
@@ -262,7 +262,7 @@ pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
             cell.set_symbol(" ");
         }
         if depth != Depth::True && (cell.fg != Color::Reset || cell.bg != Color::Reset) {
-            // Neighbours mostly have the same colours, and the nearest one is looked for among hundreds.
+            // Neighbours mostly have the same colours, and finding the nearest one means comparing hundreds.
             cell.fg = shade(0, cell.fg);
             cell.bg = shade(1, cell.bg);
         }

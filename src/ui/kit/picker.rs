@@ -171,7 +171,7 @@ impl MenuEntry {
 struct Menu {
     title: String,
     entries: Vec<MenuEntry>,
-    /// What is typed is looked for in these, one of each entry.
+    /// The texts in which what is typed is searched for, one for each entry.
     texts: Vec<String>,
     synonyms: Vec<&'static str>,
     /// The cells of the widest entry.

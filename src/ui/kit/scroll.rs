@@ -137,14 +137,14 @@ pub struct SearchableText {
     search: Search,
     /// The lines without their styles.
     texts: Vec<String>,
-    /// Whether the last hit is looked at first.
+    /// Whether the last hit is shown first.
     from_end: bool,
     /// Rows at the foot that something else may cover.
     spare: usize,
 }
 
 impl SearchableText {
-    /// A text that grows, of which what came last is mostly looked for.
+    /// A text that grows, in which one mostly searches for what came last.
     pub fn of_newest() -> Self {
         Self { view: Viewport::at_end(), from_end: true, ..Self::default() }
     }
@@ -235,7 +235,7 @@ struct Search {
     pattern: String,
     /// Where it was found: the line, and the bytes of it.
     hits: Vec<(usize, Range<usize>)>,
-    /// The hit that is looked at.
+    /// The hit that is shown.
     hit: usize,
 }
 

@@ -213,7 +213,7 @@ fn a_breach_of_each_rule_is_found() {
     let none: Vec<String> = Vec::new();
     assert_eq!(faults("fleet.rs", "use crate::screen::Screen; // crate::ui\n/// tokio, crate::cli\n"), none);
     assert_eq!(faults("profile/reading.rs", "use super::Library;\nuse super::super::screen::Screen;\n"), none);
-    assert_eq!(faults("cli.rs", "use crate::{config, poll::{Poller, look}, ui};"), none);
+    assert_eq!(faults("cli.rs", "use crate::{config, poll::{Poller, poll_once}, ui};"), none);
     assert_eq!(faults("fleet/tests.rs", "use crate::cli; use tokio::time;"), none);
     assert_eq!(faults("fleet.rs", "#[cfg(test)]\nmod tests { use std::fs; use crate::cli; }"), none);
 

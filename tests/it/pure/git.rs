@@ -274,7 +274,7 @@ fn no_trap_in_a_repository_is_sprung() {
         }
         let before = everything(&path);
         let facts = bench.facts(&path).unwrap();
-        // What differs cannot be told then.
+        // What differs is not known then.
         let words = if is_lost { "main ↑1" } else { "main* ↑1 +2 −2" };
         assert_eq!((facts.words().as_str(), facts.ahead), (words, Some(1)));
         assert_eq!(bench.difference(&path).is_ok(), !is_lost);

@@ -1,7 +1,7 @@
-//! Stories of the tracking contract, one a file: what happens in a terminal, and what is told of it then.
+//! Stories of the tracking contract, one a file: what happens in a terminal, and what is said of it then.
 //!
 //! A story is a world that changes: a screen, a program, a pane, tmux. It is watched the way that live panes are: at
-//! every step and at every poll the fleet looks at it, and between the polls the fleet's own timers run. Most stories
+//! every step and at every tick the fleet polls it, and between the polls the fleet's own timers run. Most stories
 //! play with an agent that does not exist (`support/scout.toml`), whose cues are one short row each; some show screens
 //! of real recordings. `stories/README.md` describes the format.
 
@@ -79,7 +79,7 @@ struct Step {
     /// A prompt goes in through fleetwatch.
     #[serde(default)]
     submitted: bool,
-    /// Another process sent a prompt at this time, and that is told now.
+    /// Another process sent a prompt at this time, and that is reported now.
     submitted_at: Option<f64>,
     /// A line that the agent writes into its log, or the whole of its status file.
     log: Option<String>,
@@ -90,7 +90,7 @@ struct Step {
     /// The operator has seen the terminal.
     #[serde(default)]
     seen: bool,
-    /// The world changes, but nobody looks before the next poll.
+    /// The world changes, but nobody sees it before the next poll.
     #[serde(default)]
     unwatched: bool,
     /// Another process watches from now on, which knows what the history says; `"forgetful"`: there is none.
@@ -147,7 +147,7 @@ enum ProbeWord {
     Works,
     Fails,
     FailsOnce,
-    /// Nobody looks at all.
+    /// Nobody polls at all.
     Stopped,
 }
 
@@ -159,7 +159,7 @@ const fn half_a_second() -> f64 {
     0.5
 }
 
-/// A story while it is told.
+/// A story while it runs.
 struct Telling<'a> {
     story: &'a Story,
     fleet: Fleet,
@@ -237,7 +237,7 @@ impl<'a> Telling<'a> {
             self.step(step).map_err(|what| {
                 let Story { title, rule, .. } = self.story;
                 format!(
-                    "story:  {title} ({rule})\nstep:   {} at {} s\n{what}\nwhat was told until then:\n{}",
+                    "story:  {title} ({rule})\nstep:   {} at {} s\n{what}\nwhat was said until then:\n{}",
                     number + 1,
                     step.at,
                     self.log
@@ -384,7 +384,7 @@ impl<'a> Telling<'a> {
         Err(format!("the timers do not come to an end at {} s", self.now.as_secs()))
     }
 
-    /// One look at the world.
+    /// One poll of the world.
     fn poll(&mut self) {
         let every = seconds(self.story.poll);
         self.next_poll = (every > Span::ZERO)

@@ -64,14 +64,14 @@ enum Happening {
         ago: u64,
     },
     Seen,
-    /// The timer that the tracker asked for, while nobody looks.
+    /// The timer that the tracker asked for, while nobody polls.
     Timer,
-    /// A look at that time, which finds nothing new.
+    /// A poll at that time, which finds nothing new.
     TimelyPoll,
 }
 
 impl Happening {
-    /// Whether somebody looks, and does not fail.
+    /// Whether somebody polls, and does not fail.
     fn is_poll(&self) -> bool {
         !matches!(self, Happening::Failed | Happening::Submitted { .. } | Happening::Seen | Happening::Timer)
     }
@@ -170,8 +170,8 @@ struct Watch {
     cautious: bool,
     tracker: Tracker,
     now: Timestamp,
-    /// When the terminal was looked at last.
-    looked_at: Timestamp,
+    /// When the terminal was polled last.
+    polled_at: Timestamp,
     last: Option<Classification>,
     /// The turn regions of all readings.
     past: Vec<TurnRegion>,
@@ -191,7 +191,7 @@ impl Watch {
             cautious: version >= VERSIONS / 2,
             tracker,
             now: BEGINNING,
-            looked_at: BEGINNING,
+            polled_at: BEGINNING,
             last: None,
             past: Vec::new(),
             before,
@@ -244,7 +244,7 @@ impl Watch {
         let state = self.tracker.state(terminal(), at);
         self.check(&state, transition.as_ref())?;
         if happening.is_poll() {
-            self.looked_at = at;
+            self.polled_at = at;
         }
         // A prompt that was submitted in the terminal itself arms a turn as well as one that was sent.
         self.stirred |= sent || state.evidence.iter().any(|evidence| evidence.rule == "submitted-prompt");
@@ -282,7 +282,7 @@ impl Watch {
             // another as well where a success was given back.
             let is_anew = state.lifecycle_authority.anchor_armed_at != before.lifecycle_authority.anchor_armed_at
                 || state.last_turn != before.last_turn
-                || self.now.since(self.looked_at) > Span::from_secs(3);
+                || self.now.since(self.polled_at) > Span::from_secs(3);
             prop_assert!(is_anew || waited == was + passed, "a wait is counted whole: {:?} after {:?}", waited, was);
         }
         let note = transition.and_then(|t| t.note.as_deref()).unwrap_or_default();
@@ -313,12 +313,12 @@ impl Watch {
             // A retraction and its undoing give back an older result.
             return Ok(());
         }
-        // What is told late of a turn that has ended is where it came from, or that it was a turn of its own.
+        // What is reported late of a turn that has ended is where it came from, or that it was a turn of its own.
         let same = (is.result, is.at) == (was.result, was.at) && is.source == TurnSource::ExplicitInput;
         if note.contains("sent through fleetwatch") && (same || is.at.is_none_or(|at| at < self.now)) {
             return Ok(());
         }
-        prop_assert_eq!(is.at, Some(self.now), "a result is told when it is found");
+        prop_assert_eq!(is.at, Some(self.now), "a result is reported when it is found");
         match is.result {
             TurnResult::None => {
                 let armed = before.lifecycle_authority.completion_monitoring_armed;
@@ -452,7 +452,7 @@ proptest! {
         prop_assert!(after.turn.since >= before.turn.since && after.turn.elapsed_seconds >= 0.0);
     }
 
-    /// While nobody looks nothing comes of time alone, nor of the first poll after it.
+    /// While nobody polls, nothing comes of time alone, nor of the first poll after it.
     #[test]
     fn gaps_make_nothing(version in 0..VERSIONS, story in happenings(), gap in 100_000..1_000_000_u64) {
         let mut watch = Watch::new(version);
@@ -486,7 +486,7 @@ proptest! {
         }
     }
 
-    /// Looking more often at a screen that does not change tells nothing else.
+    /// Polling a screen more often that does not change reports nothing else.
     #[test]
     fn idle_polls_change_nothing_but_the_delay(version in 0..VERSIONS, story in happenings()) {
         let mut watch = Watch::new(version);

@@ -547,7 +547,7 @@ fn a_finished_terminal_is_seen_after_a_second_and_only_when_somebody_is_there() 
     fleet.now = NOW + Span::from_millis(1000);
     let key = fleet.terminals[5].key.clone();
     assert_eq!(ui.update(&fleet.view()), [Request::Seen { key }]);
-    assert_eq!(ui.update(&fleet.view()), [], "it is told once");
+    assert_eq!(ui.update(&fleet.view()), [], "it is announced once");
     // The next turn ends while the operator is away: the cursor is still there, the operator is not.
     fleet.now = NOW + Span::from_secs(600);
     fleet.terminals[5].state.last_turn.at = Some(NOW + Span::from_secs(500));
@@ -874,7 +874,7 @@ fn who_waits_longest_is_named_where_there_is_room() {
 }
 
 #[test]
-fn what_is_looked_at_stays_under_the_cursor_when_that_makes_another_state_of_it() {
+fn what_is_looked_at_stays_under_the_cursor_when_that_changes_its_state() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     press(&mut ui, &fleet, &chars("/is:finished"));
@@ -936,7 +936,7 @@ fn rows_are_sorted_by_what_the_operator_wants() {
     assert_eq!(sorted("agent")[..4], ["shop-api", "検索", "infra", "legacy"]);
     assert_eq!(sorted("server")[11], "ingest");
     press(&mut ui, &fleet, &chars("s"));
-    assert!(!text(&mut ui, &fleet, 120, 40).contains("by attention"), "what is usual is not told");
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("by attention"), "what is usual is not named");
 }
 
 #[test]
@@ -1013,7 +1013,7 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
     // AGENT goes, and LAST goes before STATE.
     press(&mut ui, &fleet, &chars("cjj jjjKK"));
     assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "HOST", "LAST", "STATE", "STABLE", "WHAT", "columns"][..6]);
-    // What must be told cannot be taken away.
+    // What must be shown cannot be taken away.
     press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(' ')]);
     assert!(text(&mut ui, &fleet, 200, 40).contains("NAME cannot be hidden"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -1032,7 +1032,7 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
 }
 
 #[test]
-fn how_a_turn_ended_and_whether_the_screen_moves_is_told_at_every_width() {
+fn how_a_turn_ended_and_whether_the_screen_moves_is_shown_at_every_width() {
     let mut fleet = SampleFleet::usual();
     // One that works with a screen that moves, and whose last turn has ended well.
     let (name, wide) = ("検索", "a-name-of-a-terminal-that-is-long");
@@ -1603,7 +1603,7 @@ fn what_is_copied_is_chosen_by_a_second_key() {
     assert_eq!(chosen, [Request::Copy { key, what: Copied::Transcript }]);
 }
 
-/// Every frame that there is of the table and of what lies over it, in one look.
+/// Every frame that there is of the table and of what lies over it, at once.
 fn frames(options: &UiOptions) -> Vec<(&'static str, Buffer)> {
     let fleet = SampleFleet::usual();
     let mut frames = Vec::new();
@@ -1705,7 +1705,7 @@ fn only_what_changed_is_written() {
     assert!(moved < whole / 2, "two rows and a preview: {moved} of {whole} bytes");
 }
 
-/// Tasks as looks at two sessions give them: a build that failed, one that runs, one that asks, one that ended well.
+/// Tasks as polls of two sessions give them: a build that failed, one that runs, one that asks, one that ended well.
 fn tasks() -> Vec<fleetwatch::task::Task> {
     use fleetwatch::fleet::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
     use fleetwatch::screen::{Cursor, Screen};
@@ -1743,7 +1743,7 @@ fn tasks() -> Vec<fleetwatch::task::Task> {
             shown: Default::default(),
         }
     };
-    let look = |exits: bool| TaskPoll {
+    let poll = |exits: bool| TaskPoll {
         sessions: vec![SessionSnapshot {
             id: SessionId(7),
             name: "builds".into(),
@@ -1764,7 +1764,7 @@ fn tasks() -> Vec<fleetwatch::task::Task> {
     };
     let mut watch = TaskTracker::default();
     for (seconds, exits) in [(300, false), (20, true), (10, true), (5, true)] {
-        watch.take(look(exits), NOW - Span::from_secs(seconds));
+        watch.take(poll(exits), NOW - Span::from_secs(seconds));
     }
     for (n, name) in [(1, "lint"), (2, "serve"), (3, "deploy"), (4, "docs")] {
         watch.rename(WindowId(n), name.into());
@@ -1926,7 +1926,7 @@ fn the_help_is_searched() {
 }
 
 #[test]
-fn a_turn_that_goes_on_is_not_told_by_how_the_last_one_ended() {
+fn a_turn_that_goes_on_is_not_named_by_how_the_last_one_ended() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     let what = |ui: &mut Ui, fleet: &SampleFleet| {
@@ -2018,9 +2018,9 @@ fn a_task_is_run_again_only_after_a_question() {
     }
 }
 
-/// Tab completes a field or what it may be; what is wrong is told with what was meant, whole.
+/// Tab completes a field or its value; what is wrong is shown whole, with what was meant.
 #[test]
-fn a_filter_is_completed_and_a_word_that_is_wrong_is_told() {
+fn a_filter_is_completed_and_a_word_that_is_wrong_is_named() {
     let fleet = SampleFleet::usual();
     let typed = |keys: &str, width: u16| {
         let mut ui = dashboard();
@@ -2064,14 +2064,14 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_told() {
         let shown = text(&mut ui, &fleet, 100, 30);
         assert!(shown.contains(&format!("/ {asked}")) && shown.contains("enter keep"), "it is not kept: {shown}");
     }
-    // What nobody has may still come: it is kept, and told.
+    // What nobody has may still come: it is kept, and said.
     let mut ui = dashboard();
     text(&mut ui, &fleet, 100, 30);
     press(&mut ui, &fleet, &chars("/agent:cluade"));
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     let shown = text(&mut ui, &fleet, 100, 30);
     assert!(shown.contains("did you mean agent:claude?") && !shown.contains("enter keep"), "{shown}");
-    // What has no likeness to anything is told all that there is, in as many lines as that takes.
+    // A word that is like none of the fields is answered with all of them, in as many lines as that takes.
     let wrong = typed("is:zzz", 60);
     assert!(wrong.contains("needs-you") && wrong.contains("exited"), "{wrong}");
 }

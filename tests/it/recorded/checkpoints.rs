@@ -32,7 +32,7 @@ fn a_screen_comes_back_from_its_capture() {
     assert!(screens > 1000, "{screens}");
 }
 
-/// At every seventh look a replica is made anew from what the fleet knows, as JSON; with the same looks it must come to the
+/// At every seventh poll a replica is made anew from what the fleet knows, as JSON; with the same polls it must come to the
 /// same states, timers and transitions as the fleet that has seen everything.
 #[test]
 fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
@@ -100,9 +100,9 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
 }
 
 /// A fleet that gets nothing but checkpoints, as a process that is stopped again and again, tells each transition with the
-/// state that it led to, and not with the one that holds when it is told.
+/// state that it led to, and not with the one that holds when it is reported.
 #[test]
-fn what_was_missed_is_told_with_the_state_of_its_time() {
+fn what_was_missed_is_reported_with_the_state_of_its_time() {
     let archive = archive();
     let profiles = Arc::new(ProfileSet::builtin());
     let new = || Fleet::new(Settings::default(), Arc::clone(&profiles));

@@ -56,7 +56,7 @@ fn two_polls_a_second_are_enough() {
             right += tally.right_ms;
         }
         let percent = right as f64 * 100.0 / judged as f64;
-        assert!(percent >= floor, "{} scores {percent:.3} % at two looks a second", field.word());
+        assert!(percent >= floor, "{} scores {percent:.3} % at two polls a second", field.word());
     }
 }
 
@@ -110,12 +110,12 @@ fn work_in_an_unknown_shape_is_not_ready() {
 #[test]
 fn an_unknown_version_makes_no_dialog_ready() {
     /// A dialog that opens between two polls is called by what was there before, for one poll.
-    const ONE_LOOK_AND_MORE: u64 = 500;
+    const LONGER_THAN_A_POLL: u64 = 500;
     for version in [VersionSource::Withheld, VersionSource::Given("999.0.0".to_owned())] {
         let mut seen = 0;
         for (name, score) in scored(&ReplayOptions { version: version.clone(), ..every(250) }) {
             let hidden = score.phases.get(&("unknown", "ready")).copied().unwrap_or(0);
-            assert!(hidden < ONE_LOOK_AND_MORE, "{name} with {version:?}: called ready for {hidden} ms");
+            assert!(hidden < LONGER_THAN_A_POLL, "{name} with {version:?}: called ready for {hidden} ms");
             seen += score.phases.iter().filter(|((truth, _), _)| *truth == "unknown").map(|(_, ms)| ms).sum::<u64>();
         }
         assert!(seen > 400_000, "the recordings show {seen} ms of dialogs");

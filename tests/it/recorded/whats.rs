@@ -27,9 +27,9 @@ fn a_row_says_what_an_agent_asks_does_or_has_done() {
                 (working, with_prompt) = (working + 1, with_prompt + usize::from(state.works_on().is_some()));
                 return;
             }
-            let is_told = matches!(status.group(), Status::Approval | Status::Finished | Status::Failed);
+            let has_what = matches!(status.group(), Status::Approval | Status::Finished | Status::Failed);
             let line = format!("{:<9} {what}", status.word());
-            if is_told && !lines.contains(&line) {
+            if has_what && !lines.contains(&line) {
                 lines.push(line);
             }
         });

@@ -12,8 +12,8 @@ pub mod sample_fleet;
 pub mod sealed;
 pub mod stage;
 
-/// A shell by another name, for what is told by the names of programs. A process of its own copies it: a file that this one
-/// writes is open in children that other tests begin meanwhile, and cannot be run then.
+/// A shell by another name, for what is recognised by the names of programs. A process of its own copies it: a file that
+/// this one writes is open in children that other tests begin meanwhile, and cannot be run then.
 pub fn copy_shell(shell: &str, to: impl AsRef<std::path::Path>) {
     let copied = std::process::Command::new("cp").arg(shell).arg(to.as_ref()).status().unwrap();
     assert!(copied.success(), "{shell} could not be copied to {}", to.as_ref().display());

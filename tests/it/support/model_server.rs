@@ -1,4 +1,4 @@
-//! A small model server on 127.0.0.1 for agents under test: it answers as a test told it to, and remembers what it
+//! A small model server on 127.0.0.1 for agents under test: it answers as a test has scripted, and remembers what it
 //! did and saw, so that a test can compare what the screen is said to mean with what really went on.
 
 mod anthropic;
@@ -103,7 +103,7 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Relaxed);
-        // The accepting thread looks at the flag only when somebody comes.
+        // The accepting thread checks the flag only when somebody connects.
         drop(TcpStream::connect_timeout(&self.address, Duration::from_secs(1)));
     }
 }
@@ -184,7 +184,7 @@ fn exchange(shared: &Shared, request: &Request, reply: &mut Reply) -> Result<(),
     }
 }
 
-/// Writes an answer beat by beat. `begun` is told when the first byte has been written.
+/// Writes an answer beat by beat. `begun` is notified when the first byte has been written.
 fn play(
     answer: &Answer,
     spelling: &mut dyn Spelling,
@@ -196,7 +196,7 @@ fn play(
     for beat in answer.beats() {
         match beat {
             Beat::Wait(time) => reply.wait(*time)?,
-            Beat::Hold(gate) => gate.wait(|| reply.wait(wire::LOOK))?,
+            Beat::Hold(gate) => gate.wait(|| reply.wait(wire::CHECK_EVERY))?,
             Beat::Refuse { status, kind, message } => {
                 reply.json(*status, &spelling.error(kind, message))?;
                 begun();

@@ -284,7 +284,7 @@ impl Stage {
         }
     }
 
-    /// Looks for a while, and fails the test as soon as the watched state does not satisfy a condition.
+    /// Watches for a while, and fails the test as soon as the watched state does not satisfy a condition.
     pub fn expect_throughout(&self, what: &str, time: Duration, condition: impl Fn(&Value) -> bool) {
         let end = Instant::now() + time;
         while Instant::now() < end {
@@ -383,7 +383,7 @@ impl Watch {
         Self { child, lines }
     }
 
-    /// The agent's states so far, each with the time at which it was told.
+    /// The agent's states so far, each with the time at which it was reported.
     pub fn states(&self) -> Vec<(Instant, Value)> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter(|(_, line)| is_of_agent(line)).map(|(at, line)| (*at, line["state"].clone())).collect()

@@ -240,7 +240,7 @@ fn a_wrong_configuration_stops_every_command_with_its_place() {
 }
 
 #[test]
-fn all_faults_of_all_files_are_told_at_once() {
+fn all_faults_of_all_files_are_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (themes, profiles) = (folder.path().join("themes"), folder.path().join("profiles"));
     std::fs::create_dir(&themes).unwrap();
@@ -605,7 +605,7 @@ fn the_demo_is_listed_explained_and_answered() {
     assert!(wrong.code == Some(2) && wrong.errors.contains("`(` is not a pattern: unclosed group"), "{wrong:?}");
 
     let refused = demo.run(&["send", "shop-api", "hello"]);
-    // Without a home there is no place for locks, which is told before.
+    // Without a home there is no place for locks, which is reported before.
     let error = refused.errors.lines().find(|line| line.starts_with("error:"));
     assert_eq!((refused.code, error), (Some(1), Some("error: refused: a dialog is open")), "{refused:?}");
     let wrong = demo.run(&["answer", "shop-api", "maybe"]);
@@ -686,7 +686,7 @@ fn every_command_calls_the_same_state_the_same() {
     });
     let table = run(&["list"]).out;
     let of_bad = table.lines().find(|row| row.starts_with("bad ")).unwrap();
-    assert!(of_bad.contains("  rang  "), "its bell is told: {table}");
+    assert!(of_bad.contains("  rang  "), "its bell is shown: {table}");
     assert!(cells(&run(&["tasks"]).out).iter().all(|row| cells(&table).contains(row)), "{table}");
 
     let listed: Value = serde_json::from_str(&run(&["list", "--json"]).out).unwrap();
@@ -871,7 +871,7 @@ fn the_guides_show_what_the_program_has() {
 }
 
 #[test]
-fn what_is_wrong_with_files_is_told_like_everything_else() {
+fn what_is_wrong_with_files_is_reported_like_everything_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("broken.cast");
     std::fs::write(&path, "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[0.1, \"o\"\n").unwrap();

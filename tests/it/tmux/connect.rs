@@ -223,7 +223,7 @@ impl Drop for Following {
 }
 
 #[test]
-fn what_happens_elsewhere_is_told_and_again_after_the_server_was_gone() {
+fn what_happens_elsewhere_is_reported_and_again_after_the_server_was_gone() {
     let (cage, laptop) = (Cage::new(), Laptop::new());
     let server = serve(&cage, "read");
     let mut child = laptop.at(&server, &["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
@@ -276,7 +276,7 @@ fn the_dashboard_of_another_machine_shows_and_answers() {
 }
 
 #[test]
-fn what_is_encrypted_is_told_to_whom_the_certificate_is_for_alone() {
+fn what_is_encrypted_goes_only_to_whom_the_certificate_is_for() {
     let (cage, laptop) = (Cage::new(), Laptop::new());
     let file = |name: &str, text: &str| {
         let path = laptop.home.path().join(name);
@@ -305,7 +305,7 @@ fn what_is_encrypted_is_told_to_whom_the_certificate_is_for_alone() {
     is_refused(&ask("127.0.0.1", &certificate, &["list"]), 1, "certificate not valid for name");
     is_refused(&ask("localhost", &key, &["list"]), 2, "no certificate");
     is_refused(&ask("localhost", "/nonexistent", &["list"]), 2, "/nonexistent");
-    // Who speaks no TLS is told nothing.
+    // Who speaks no TLS gets nothing.
     let clear = laptop
         .command(&["--connect", &format!("http://127.0.0.1:{port}"), "list"])
         .env("FLEETWATCH_TOKEN", "x")

@@ -38,7 +38,7 @@ impl World {
         )
         .unwrap();
         copy_shell("/bin/bash", directory.path().join("parrot"));
-        // It is not the first start, of which something is told.
+        // It is not the first start, at which something is said.
         let state = directory.path().join("state/fleetwatch");
         std::fs::create_dir_all(&state).unwrap();
         std::fs::write(state.join("dashboard.json"), "{\"introduced\": true}").unwrap();
@@ -426,8 +426,8 @@ fn jumping_hands_the_terminal_over_and_takes_it_back() {
     world.wait_without("? help");
     world.type_text("hello from here");
     // The history has it while they are away.
-    let is_told = || world.history().lines().any(|line| line.contains("jumped to it"));
-    wait_until("the jump in the history", is_told);
+    let is_recorded = || world.history().lines().any(|line| line.contains("jumped to it"));
+    wait_until("the jump in the history", is_recorded);
     world.watched.wait_for_text("birds:", "hello from here");
     world.watched.run(&["detach-client", "-s", "birds"]);
     world.wait("? help");
@@ -586,7 +586,7 @@ fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
     assert!(world.screen().contains("ctrl-x jump"));
     std::fs::remove_file(directory.join("keymap.toml")).unwrap();
     world.wait("g jump");
-    // A theme of one's own, which is looked at again as well.
+    // A theme of one's own, which is read again as well.
     let theme = include_str!("../../../config/themes/dark.toml").replace("\"·\"", "\"R\"");
     std::fs::create_dir(directory.join("themes")).unwrap();
     write("themes/mine.toml", &theme);
@@ -608,7 +608,7 @@ fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
     write("config.toml", "[[terminal]]\nsession = \"birds\"\nname = \"parakeets\"\n");
     world.press("C-r");
     wait_until("the new name", || world.screen().lines().any(|line| line.contains("· parakeets")));
-    // Each file for itself: what is right holds, and all that is wrong is told, with what to do about it.
+    // Each file for itself: what is right holds, and all that is wrong is shown, with what to do about it.
     write("config.toml", "[ui]\nmouse = 3\n");
     write("keymap.toml", "fleet = [ { on = \"ctrl-y\", run = \"jump\" }, { on = \"g\", run = \"none\" } ]\n");
     world.press("C-r");

@@ -43,7 +43,7 @@ impl Aviary {
         let program = self.directory.path().join("parrot");
         let run = format!("set +m; '{}' '{}'; exec cat", program.display(), support("parrot.sh"));
         self.tmux.new_session(session, &["bash", "--norc", "--noprofile", "-c", &run]);
-        // A message of usual length fits into a row, so that a prompt with it is told for one.
+        // A message of usual length fits into a row, so that a prompt with it is recognised as one.
         self.tmux.run(&["resize-window", "-t", &format!("{session}:"), "-x", "160", "-y", "30"]);
         self.tmux.wait_for_text(&format!("{session}:"), "❯");
     }
@@ -155,7 +155,7 @@ impl Aviary {
         lines.filter(|line| line["kind"] == "follow_up").collect()
     }
 
-    /// Events that wait to be told.
+    /// Events that wait to be reported.
     fn waiting(&self) -> usize {
         let now = fleetwatch::history::now();
         self.intents().pending(now).unwrap().iter().map(|intent| intent.events.len()).sum()
@@ -202,7 +202,7 @@ to = \"birds\"
 ";
 
 #[test]
-fn an_agent_is_told_once_that_another_one_has_finished() {
+fn an_agent_is_reported_once_that_another_one_has_finished() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch();
     aviary.tell("birds", "nap 3.5");
@@ -300,7 +300,7 @@ fn agents_that_are_told_of_each_other_do_not_go_on_for_ever() {
     aviary.watch();
     aviary.tell("birds", "nap 3.5");
     wait_until("lead to be told", || aviary.reported().len() == 1);
-    wait_until("the loop to be told", || aviary.warnings().contains("a loop of follow-ups was stopped"));
+    wait_until("the loop to be reported", || aviary.warnings().contains("a loop of follow-ups was stopped"));
     assert_eq!(aviary.reported().len(), 1);
     assert!(!aviary.transcript("birds").contains(TAG), "birds is not told of what it caused");
 }
@@ -348,13 +348,13 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
     aviary.watch();
     let start = Instant::now();
     let name = |round: u64| format!("nap 3.2{round:04}");
-    // Who looks for the first time when a turn is over tells what it sees: when nobody saw the next one begin, that is the
+    // A first poll after a turn is over reports what it sees: when nobody saw the next one begin, that is the
     // end of the next one.
-    let is_told = |round: u64| {
+    let is_reported = |round: u64| {
         aviary.tellings(&name(round)) > 0
             || (round + 1..rounds).take_while(|next| !owed.contains(next)).any(|next| aviary.tellings(&name(next)) > 0)
     };
-    let all = || owed.iter().all(|round| is_told(*round));
+    let all = || owed.iter().all(|round| is_reported(*round));
     while aviary.open() > 0 || !all() {
         assert!(
             start.elapsed() < Duration::from_secs(60),
@@ -405,12 +405,12 @@ impl Dice {
 
 impl Aviary {
     /// The events of all messages that are settled.
-    fn told_events(&self) -> Vec<Value> {
+    fn reported_events(&self) -> Vec<Value> {
         let records = self.records();
         records.iter().flat_map(|record| record["events"].as_array().unwrap().clone()).collect()
     }
 
-    /// All that tells why nobody was told.
+    /// All that says why nobody was told.
     fn all(&self) -> String {
         let history = self.fleetwatch(&["history", "--json"]).stdout;
         let (history, lead) = (String::from_utf8_lossy(&history), self.transcript("lead"));
@@ -470,7 +470,7 @@ impl Aviary {
 }
 
 #[test]
-fn an_agent_is_told_that_a_task_has_ended_with_its_last_lines() {
+fn an_agent_is_reported_that_a_task_has_ended_with_its_last_lines() {
     let mut aviary = Aviary::new(
         "
 [[follow_up]]
@@ -543,7 +543,7 @@ fn the_operator_has_an_unclear_message_sent_again_or_dismisses_it() {
 }
 
 #[test]
-fn what_could_not_be_told_in_time_is_said() {
+fn what_could_not_be_delivered_in_time_is_reported() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch_with(&["--json"]);
     let (mut intents, now) = (aviary.intents(), fleetwatch::history::now());
@@ -599,7 +599,7 @@ fn what_a_process_had_begun_that_was_killed_is_settled_soon() {
 }
 
 #[test]
-fn what_ends_while_nobody_watches_is_told_by_the_next_one_once() {
+fn what_ends_while_nobody_watches_is_reported_by_the_next_one_once() {
     let mut aviary = Aviary::new(
         "
 [[follow_up]]
@@ -621,7 +621,7 @@ to = \"lead\"
     let seen = || Reader::open(&path).and_then(|reader| reader.terminals()).unwrap_or_default();
     let is_task = |terminal: &&StoredTerminal| terminal.name.starts_with("build-");
     wait_until("the tasks to be on record", || seen().iter().filter(is_task).count() == 3);
-    // The one that ended before anybody looked was told, because `run` had started it.
+    // The one that ended before the first poll was reported, because `run` had started it.
     wait_or_tell("lead to be told", || aviary.reported().len() == 1 && aviary.open() == 0, || aviary.all());
     aviary.crash();
     let window = |name: &str| aviary.tmux.run(&["list-panes", "-t", &format!("tasks:{name}"), "-F", "#{pane_dead}"]);
@@ -629,9 +629,14 @@ to = \"lead\"
     aviary.tmux.run(&["kill-window", "-t", "tasks:build-b"]);
     wait_until("the first task to end", || window("build-a").trim() == "1");
     aviary.watch();
-    wait_or_tell("all three to be told", || aviary.told_events().len() == 3 && aviary.open() == 0, || aviary.all());
+    wait_or_tell(
+        "all three to be reported",
+        || aviary.reported_events().len() == 3 && aviary.open() == 0,
+        || aviary.all(),
+    );
     let text = |name: &str| {
-        let reported: Vec<Value> = aviary.told_events().into_iter().filter(|event| event["source"] == name).collect();
+        let reported: Vec<Value> =
+            aviary.reported_events().into_iter().filter(|event| event["source"] == name).collect();
         assert_eq!(reported.len(), 1, "{name}: {reported:?}");
         reported[0]["text"].as_str().unwrap().to_owned()
     };
@@ -641,7 +646,7 @@ to = \"lead\"
     // A third one finds nothing left to tell.
     aviary.crash();
     aviary.watch();
-    aviary.throughout(7, || assert_eq!((aviary.told_events().len(), aviary.open()), (3, 0)));
+    aviary.throughout(7, || assert_eq!((aviary.reported_events().len(), aviary.open()), (3, 0)));
 }
 
 #[test]
@@ -652,7 +657,7 @@ fn a_loop_is_stopped_although_fleetwatch_dies_in_it() {
     wait_until("lead to be told", || aviary.records().len() == 1);
     aviary.crash();
     aviary.watch();
-    wait_until("the loop to be told", || aviary.warnings().contains("a loop of follow-ups was stopped"));
+    wait_until("the loop to be reported", || aviary.warnings().contains("a loop of follow-ups was stopped"));
     aviary.throughout(2, || assert!(!aviary.transcript("birds").contains(TAG), "birds is not told of what it caused"));
     assert_eq!(aviary.reported().len(), 1);
 }

@@ -269,7 +269,7 @@ fn what_goes_on_is_summed_up_to_now() {
 }
 
 #[test]
-fn a_dialog_that_is_asked_again_while_nobody_looks_has_not_the_age_of_the_last_one() {
+fn a_dialog_that_is_asked_again_while_nobody_watches_has_not_the_age_of_the_last_one() {
     let cage = Cage::new();
     let watch = Watch::start(&cage);
     watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
@@ -316,7 +316,7 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
     cage.tmux.run(&["send-keys", "-t", "main:", "-l", "by hand"]);
     cage.tmux.run(&["send-keys", "-t", "main:", "Enter"]);
     watch.wait_for("the end of the other turn", |line| is_success(line, "surface_inference"));
-    // Killed, not ended: what was told is in the history within a moment.
+    // Killed, not ended: what was reported is in the history within a moment.
     wait_until("the last transition is kept", || {
         cage.lines(&["history", "--json"]).iter().any(|line| is_success(line, "surface_inference"))
     });
@@ -455,7 +455,7 @@ fn what_was_refused_is_kept_and_begins_no_turn() {
 }
 
 #[test]
-fn a_target_that_nobody_knows_is_told() {
+fn a_target_that_nobody_knows_is_named() {
     let cage = Cage::new();
     let none = cage.fleetwatch(&["history"]).output().unwrap();
     assert_eq!(none.status.code(), Some(1));

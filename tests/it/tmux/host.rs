@@ -198,7 +198,7 @@ async fn any_login_shell_will_do() {
 }
 
 #[tokio::test]
-async fn looks_share_one_connection_and_what_is_sent_does_not_wait_for_a_slow_one() {
+async fn polls_share_one_connection_and_what_is_sent_does_not_wait_for_a_slow_one() {
     let directory = tempfile::tempdir().unwrap();
     let begun = directory.path().join("begun");
     let counting = format!(

@@ -184,7 +184,7 @@ async fn a_screen_full_of_control_sequences_is_read_as_cells() {
 }
 
 #[tokio::test]
-async fn looking_starts_no_server() {
+async fn polling_starts_no_server() {
     let tmux = PrivateTmux::unstarted();
     let error = tmux.server().poll(&[]).await.unwrap_err();
     assert!(error.is_no_server(), "{error}");
@@ -248,7 +248,7 @@ fn traces(tmux: &PrivateTmux) -> String {
 }
 
 #[tokio::test]
-async fn looking_leaves_no_trace() {
+async fn polling_leaves_no_trace() {
     let tmux = PrivateTmux::start(&["sh", "-c", "printf 'ring\\007'; cat"]);
     let pane = tmux.new_window("main", "second", &["cat"]).pane;
     tmux.wait_for_text("main:0", "ring");

@@ -1,4 +1,4 @@
-//! One process polls a server, the others are told by it, and one of them goes on when it ends (SPEC §15).
+//! One process polls a server, the others follow it, and one of them goes on when it ends (SPEC §15).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -142,7 +142,7 @@ impl Drop for Watch {
 }
 
 #[test]
-fn a_client_is_told_what_the_owner_sees_and_asks_tmux_nothing() {
+fn a_client_gets_what_the_owner_sees_and_asks_tmux_nothing() {
     let cage = Cage::new();
     let owner = cage.watch("owner");
     owner.wait_for_phase("main", "ready");
@@ -251,7 +251,7 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     watch.wait_for_phase("main", "active");
     cage.tmux.run(&["kill-session", "-t", "main"]);
     watch.wait_for("main", |line| line["state"]["attention"] == "gone");
-    let is_told = |(code, reported): (Option<i32>, String)| {
+    let is_said = |(code, reported): (Option<i32>, String)| {
         assert_eq!(code, Some(0), "{reported}");
         assert!(reported.starts_with("main is gone, with its pane\n"), "{reported}");
         assert!(
@@ -259,7 +259,7 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
             "{reported}"
         );
     };
-    is_told(said(&["explain", "main"]));
+    is_said(said(&["explain", "main"]));
     let kept = || cage.transitions("main").iter().any(|(_, changed)| changed.contains("unavailable"));
     wait_until("the end in the history", kept);
     wait_until("a status", || said(&["status"]).0 == Some(0));
@@ -267,7 +267,7 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     watch.child.wait().unwrap();
     let (code, reported) = said(&["status"]);
     assert!(code == Some(1) && reported.starts_with("error: nothing is watching\n"), "{reported}");
-    is_told(said(&["explain", "main"]));
+    is_said(said(&["explain", "main"]));
     let json: Value = serde_json::from_str(&said(&["explain", "main", "--json"]).1).unwrap();
     assert_eq!((&json["reading"], &json["state"]["attention"]), (&Value::Null, &"gone".into()));
     // An agent that is there is not gone because nobody watches any more.
@@ -275,7 +275,7 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
 }
 
 #[test]
-fn an_owner_that_is_stopped_yields_and_is_told_what_it_missed() {
+fn an_owner_that_is_stopped_yields_and_gets_what_it_missed() {
     let cage = Cage::new();
     let owner = cage.watch("owner");
     owner.wait_for_phase("main", "ready");
@@ -346,11 +346,11 @@ fn what_a_stopped_owner_does_not_tell_another_process_tells_once() {
     cage.tmux.run(&["send-keys", "-t", "tasks:job", "C-d"]);
     wait("a notice, a task's end and a message", &|| reported().len() >= 2 && messages() >= 1);
     owner.signal("-CONT");
-    // It is told what it missed, and leaves it at that.
+    // It gets what it missed, and leaves it at that.
     owner.wait_for("main", |line| line["state"]["last_turn"]["result"] == "success");
     cage.prompt("main", "nap 1.5");
     wait("the second turn", &|| reported().len() >= 3 && messages() >= 2);
-    // It takes over again when the other one dies, and knows by then what that one has told.
+    // It takes over again when the other one dies, and knows by then what that one has reported.
     let begun = jiff::Timestamp::now().to_string();
     cage.prompt("main", "hold");
     owner.wait_for("main", |line| {
@@ -383,7 +383,7 @@ fn a_client_that_was_stopped_takes_nothing_over() {
     std::thread::sleep(Duration::from_secs(3));
     client.signal("-CONT");
     let here = client.wait_for("main", success);
-    assert_eq!(here["at"], there["at"], "it is told what it missed: {here}");
+    assert_eq!(here["at"], there["at"], "it gets what it missed: {here}");
     cage.prompt("other", "ask rm -rf build");
     let asked = |line: &Value| line["state"]["attention"] == "approval";
     assert_eq!(client.wait_for("other", asked)["at"], owner.wait_for("other", asked)["at"]);
@@ -401,7 +401,7 @@ fn a_command_waits_for_no_owner_that_is_stopped() {
     owner.signal("-STOP");
     let waited = cage.fleetwatch("wait", &["wait", "main", "--for", "ready", "--timeout", "30"]).output().unwrap();
     assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
-    assert!(cage.polls("wait") > 0, "it looked for itself");
+    assert!(cage.polls("wait") > 0, "it polled for itself");
 }
 
 /// Neither a problem that is explained nor hooks that cannot be taken back keep it.
@@ -431,7 +431,7 @@ fn a_watch_ends_though_its_tmux_server_does_not_answer() {
 }
 
 #[test]
-fn a_process_with_other_rules_looks_for_itself() {
+fn a_process_with_other_rules_polls_for_itself() {
     let cage = Cage::new();
     let owner = cage.watch("owner");
     owner.wait_for_phase("main", "ready");

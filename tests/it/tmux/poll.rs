@@ -49,7 +49,7 @@ impl Watched {
         tokio::time::timeout(PATIENCE, next).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
     }
 
-    /// What a fleet that is told of every report says of a terminal that goes.
+    /// What a fleet that gets every report says of a terminal that goes.
     async fn end_of(&mut self, key: &TerminalKey, fleet: &mut Fleet) -> Option<String> {
         let is_end = |changed: &TerminalTransition| {
             changed.key == *key && changed.transition.summary.availability == Availability::Unavailable
@@ -100,7 +100,7 @@ async fn one_poll_captures_every_watched_pane() {
 }
 
 #[tokio::test]
-async fn one_poll_at_very_many_panes_is_told_in_parts() {
+async fn one_poll_of_very_many_panes_is_reported_in_parts() {
     const PANES: usize = 300;
     let tmux = PrivateTmux::start(&["sh", "-c", "echo number 0; exec cat"]);
     for first in (1..PANES).step_by(50) {
@@ -218,7 +218,7 @@ async fn a_stopped_server_fails_and_holds_up_no_other() {
     let mut late = Watched::start(impatient, &stopped);
     let mut watched = Watched::start(settings(EVERYTHING), &lively);
     for _ in 0..3 {
-        watched.wait_for_panes("a look at the lively one", |panes| panes.len() == 1).await;
+        watched.wait_for_panes("a poll of the lively one", |panes| panes.len() == 1).await;
     }
     late.wait_for("the failure", |outcome| matches!(outcome, PollResult::Failed(problem) if problem.kind == "timeout"))
         .await;
@@ -287,7 +287,7 @@ async fn a_client_that_cannot_talk_to_its_server_does_not_make_its_panes_gone() 
 }
 
 #[tokio::test]
-async fn what_ended_a_terminal_is_told_as_it_was() {
+async fn what_ended_a_terminal_is_reported_as_it_was() {
     let tmux = PrivateTmux::start(&["cat"]);
     tmux.new_window("main", "closed", &["cat"]);
     tmux.new_window("main", "taken", &["cat"]);

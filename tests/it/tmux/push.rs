@@ -114,7 +114,7 @@ fn listed(cage: &Cage) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn a_locked_phone_is_told_who_waits_until_its_token_or_its_subscription_ends() {
+fn a_locked_phone_is_notified_who_waits_until_its_token_or_its_subscription_ends() {
     let (cage, service) = (Cage::new(), PushService::start());
     cage.configure(&format!("[serve]\npush_services = [\"{}\"]\n", service.name()));
     let home = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn a_locked_phone_is_told_who_waits_until_its_token_or_its_subscription_ends() {
     assert!(second.head.starts_with("POST /phone"), "{}", second.head);
     assert_eq!(second.reported()["text"], "main asks for approval: Allow two?");
     assert_eq!(second.header("topic"), first.header("topic"));
-    assert!(!service.is_asked(), "the tablet is told no more");
+    assert!(!service.is_asked(), "the tablet gets nothing more");
 
     // The browser has forgotten it.
     cage.printed(&["answer", "main", "yes"]);
@@ -198,7 +198,7 @@ fn a_push_service_that_is_not_believed_gets_nothing() {
 }
 
 #[test]
-fn who_may_not_be_told_is_refused_and_why() {
+fn who_may_not_be_notified_is_refused_and_why() {
     let cage = Cage::new();
     let server = cage.serve(&["--listen", "127.0.0.1:0"]);
     let token = server.token.clone();
@@ -230,7 +230,7 @@ fn who_may_not_be_told_is_refused_and_why() {
     let ended = ask(&server, &token, "DELETE", &json!({ "endpoint": "https://fcm.googleapis.com/fcm/send/8" }));
     assert_eq!((ended.status, ended.json()["subscriptions"].as_u64()), (200, Some(7)));
     assert_eq!(subscribe(&known(9)).status, 200);
-    // A browser that has another token now is told once.
+    // A browser that has another token now is notified once.
     let next = cage.token("next", &[]);
     assert_eq!(ask(&server, &next, "POST", &known(9)).status, 200);
     assert_eq!(listed(&cage), [("test".to_owned(), 7), ("next".to_owned(), 1)]);

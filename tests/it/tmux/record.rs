@@ -87,7 +87,7 @@ fn another_process_in_the_same_pane_is_another_terminal() {
     recording.join().unwrap().unwrap();
 }
 
-/// What an agent writes about its session is recorded as far as its profile reads it, and the replay is told of it.
+/// What an agent writes about its session is recorded as far as its profile reads it, and the replay reads it.
 #[test]
 fn an_agent_is_recorded_with_its_record() {
     let directory = tempfile::tempdir().unwrap();
@@ -131,7 +131,7 @@ echo begun; read x
 /// What changes of the facts alone is a line of `watch --json`, at most each five seconds. The record is found by the agent's
 /// directory, which proves nothing: it gives facts that say so, and no state.
 #[test]
-fn facts_that_change_are_told_now_and_then() {
+fn facts_that_change_are_reported_now_and_then() {
     let home = tempfile::tempdir().unwrap();
     let shop = home.path().canonicalize().unwrap().join("shop");
     let slug = shop.to_str().unwrap().replace('/', "-");

@@ -306,13 +306,13 @@ fn http_says_what_the_command_line_says() {
     assert!(server.get("/v1/history?colour=red").is_denial(400, "colour"));
     assert!(server.get("/v1/terminals/mai").is_denial(404, "mai"), "a beginning of a name is none");
     assert!(server.get("/v1/nothing").is_denial(404, "nothing here"));
-    // What was on a screen that is gone is not told as if it were there.
+    // What was on a screen that is gone is not reported as if it were there.
     let gone = || server.get("/v1/terminals/main").json();
     cage.tmux.run(&["kill-server"]);
     wait_until("it is gone", || gone()["attention"] == "gone");
     let seen = server.get("/v1/terminals/main/screen").json()["at"].clone();
     assert_eq!((&seen, seen.is_string()), (&gone()["stale"]["at"], true));
-    wait_until("it is looked for again", || gone()["observed_at"].as_str() > seen.as_str());
+    wait_until("it is polled again", || gone()["observed_at"].as_str() > seen.as_str());
     assert_eq!(server.get("/v1/terminals/main/screen").json()["at"], seen);
 }
 
@@ -336,7 +336,7 @@ fn turns_that_ended_before_anybody_watched_are_not_counted() {
         let value = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap();
         reported.lines().filter(|line| line.starts_with(name)).map(value).sum::<f64>()
     };
-    wait_until("it has been looked at for a while", || rests(&server));
+    wait_until("it has been polled for a while", || rests(&server));
     assert_eq!(count(&server, "fleetwatch_turns_total"), 0.0, "{}", server.get("/metrics").body);
     say("late");
     wait_until("the turn is counted", || count(&server, "fleetwatch_turns_total") == 1.0);
@@ -481,7 +481,7 @@ fn events_go_on_where_they_were_cut() {
     let mut all = events.until(asks);
     let heard = events.id.clone();
     drop(events);
-    // What happens while nobody follows is told once, and nothing twice.
+    // What happens while nobody follows is sent once, and nothing twice.
     cage.tmux.run(&["send-keys", "-t", "main:", "1"]);
     wait_until("the answer was seen", || server.get("/v1/terminals/main").json()["attention"] != "approval");
     cage.ask("two");
@@ -522,7 +522,7 @@ fn who_has_no_token_any_more_hears_no_more_however_much_happens() {
             scope.spawn(move || while events.lines.read_line(&mut String::new()).is_ok_and(|read| read > 0) {});
         let (mut keys, mut pressed) = (["x", "BSpace"].into_iter().cycle(), Instant::now());
         wait_until("the events end", || {
-            // Drafts that come and go are told, each long before it is silent for a heart-beat.
+            // Drafts that come and go are sent, each long before it is silent for a heart-beat.
             if pressed.elapsed() > Duration::from_secs(1) {
                 cage.tmux.run(&["send-keys", "-t", "main:", keys.next().unwrap()]);
                 pressed = Instant::now();

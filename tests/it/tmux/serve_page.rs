@@ -21,7 +21,7 @@ struct Browser {
     from: BufReader<File>,
     session: Option<String>,
     number: u64,
-    /// What it told unasked.
+    /// What it reported unasked.
     events: Vec<Value>,
     _home: TempDir,
 }
@@ -235,7 +235,7 @@ fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
     browser.wait_for(HAS_ROW);
     browser.wait_for("!document.getElementById('ring').hidden");
     browser.picture("page-phone-ring.png");
-    // No push service can be reached from here, and that is told.
+    // No push service can be reached from here, and that is said.
     browser.says("document.getElementById('ring').click()");
     browser.wait_for("document.getElementById('rung').innerText.startsWith('This device gets no notices: ')");
     let reported = browser.text("rung");

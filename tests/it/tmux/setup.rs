@@ -245,7 +245,7 @@ fn a_file_that_cannot_be_written_keeps_all_as_they_are() {
     home.wait("ended with 1");
     home.wait("is read-only");
     assert_eq!(home.files(), before, "also not the one that could be");
-    // A link that points nowhere is told before anything is asked.
+    // A link that points nowhere is reported before anything is asked.
     symlink("missing.conf", home.path(".tmux.conf")).unwrap();
     home.answers(&[]);
     home.wait("points nowhere");

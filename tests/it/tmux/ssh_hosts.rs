@@ -1,4 +1,4 @@
-//! Hosts over the real `ssh`: each name leads to its own machine, and what goes wrong is told by its name.
+//! Hosts over the real `ssh`: each name leads to its own machine, and what goes wrong is reported under its name.
 //!
 //! These tests need `sshd`, so they run only when they are asked for: `cargo test --test it ssh_hosts:: -- --ignored`. Then a
 //! missing one is a failure.
@@ -220,9 +220,9 @@ async fn what_a_login_prints_at_any_time_is_no_part_of_an_answer() {
     hosts.signal("box", "KILL");
     hosts.log_in_by("box", "echo This account is not available; exit 1");
     // Until the session that was killed is known to be gone, ssh has many words for its end.
-    let is_told = |error: &Error| matches!(error, Error::Unreachable { message, .. } if message == "This account is not available");
-    let reported = async { while !is_told(&server.poll(&[]).await.unwrap_err()) {} };
-    tokio::time::timeout(PATIENCE, reported).await.expect("what the login said is told");
+    let is_said = |error: &Error| matches!(error, Error::Unreachable { message, .. } if message == "This account is not available");
+    let reported = async { while !is_said(&server.poll(&[]).await.unwrap_err()) {} };
+    tokio::time::timeout(PATIENCE, reported).await.expect("what the login said is reported");
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
     write("1", "the-right-one", true);
     assert!(known().contains("It is done."));
 
-    // With another `stat`, no file can be told from another one.
+    // With another `stat`, files cannot be told apart.
     std::fs::create_dir(hosts.path("programs")).unwrap();
     std::os::unix::fs::symlink("/bin/false", hosts.path("programs/stat")).unwrap();
     hosts.disconnect("box");
@@ -294,7 +294,7 @@ fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
 
 #[test]
 #[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
-fn what_the_directory_of_an_agent_on_a_host_leads_to_is_told_as_unsure() {
+fn what_the_directory_of_an_agent_on_a_host_leads_to_is_reported_as_unsure() {
     let hosts = Hosts::behind_one_address(&["box"]);
     std::fs::create_dir(hosts.path("shop")).unwrap();
     let shop = hosts.path("shop").canonicalize().unwrap();
@@ -394,7 +394,7 @@ async fn a_repository_on_a_host_is_read_and_nothing_of_it_is_run() {
     assert_eq!(lines.last(), Some(&"? new"));
     assert!(!sprung.exists());
 
-    // What cannot be told is not called no repository.
+    // What is not known is not called no repository.
     let trouble = async |directory: &std::path::Path| {
         fleetwatch::git::difference_at(&server, directory.to_str().unwrap()).await.unwrap_err()
     };

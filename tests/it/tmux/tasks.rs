@@ -1,4 +1,4 @@
-//! Tasks end to end: the program itself, real tmux servers, and what is told of what happens in their windows.
+//! Tasks end to end: the program itself, real tmux servers, and what is reported of what happens in their windows.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -134,7 +134,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// What was told of a task: `exited 3`, `notify 5`, `input Password:`.
+    /// What was reported of a task: `exited 3`, `notify 5`, `input Password:`.
     fn events(&self, task: &str) -> Vec<String> {
         let lines = self.lines.lock().unwrap();
         let of_task = lines.iter().filter(|line| line["kind"] == "task_event" && line["terminal"] == task);
@@ -147,12 +147,12 @@ impl Watch {
             .collect()
     }
 
-    /// Waits until all of that was told of a task, in this order, and nothing else.
+    /// Waits until all of that was reported of a task, in this order, and nothing else.
     fn tells(&self, task: &str, events: &[&str]) {
         self.wait_for(events, || self.events(task));
     }
 
-    /// The same of a task that may end before the first look at it, so that nobody sees it start.
+    /// The same of a task that may end before the first poll of it, so that nobody sees it start.
     fn tells_the_end(&self, task: &str, events: &[&str]) {
         self.wait_for(events, || self.events(task).into_iter().filter(|event| event != "started").collect());
     }
@@ -184,13 +184,13 @@ impl Drop for Watch {
 }
 
 #[test]
-fn ends_are_told_with_their_codes_however_short_a_task_lives() {
+fn ends_are_reported_with_their_codes_however_short_a_task_lives() {
     let world = World::new("");
     world.task("first", "exec sleep 100");
     world.task("early", "exit 7");
     let watch = world.watch();
     watch.has_seen("first");
-    // It has ended before anybody looked, and is told all the same.
+    // It has ended before the first poll, and is reported all the same.
     watch.tells_the_end("early", &["exited 7"]);
     world.task("good", "exit 0");
     world.task("bad", "sleep 0.6; exit 3");
@@ -279,7 +279,7 @@ async fn nothing_is_set_in_a_server_that_took_the_place_of_the_one_that_was_seen
 }
 
 #[test]
-fn bells_that_ring_while_nobody_looks_are_one_message() {
+fn bells_that_ring_between_two_polls_are_one_message() {
     let world = World::new("");
     world.task("loud", BELL);
     let watch = world.watch_counting("tasks");
@@ -325,7 +325,7 @@ fn the_first_pane_stands_for_its_window() {
 }
 
 #[test]
-fn prompts_are_told_once_while_they_stay() {
+fn prompts_are_reported_once_while_they_stay() {
     let world = World::new("");
     world.task("first", "exec sleep 100");
     let watch = world.watch();
@@ -336,7 +336,7 @@ fn prompts_are_told_once_while_they_stay() {
     bash("menu", "select x in staging production; do break; done; exec sleep 100");
     bash("talk", "echo 'Proceed? [y/N] is what it will ask'; exec sleep 100");
     bash("name", "read -p 'Name of the branch: ' x; exec sleep 100");
-    // One look tells no prompt; these commands look as often as it takes.
+    // One poll shows no prompt; these commands poll as often as it takes.
     for words in [&["list", "--json"][..], &["tasks", "list", "--json"]] {
         wait_until("the prompts in a list", || {
             let listed: Value = serde_json::from_str(&world.run(words)).unwrap();
@@ -364,7 +364,7 @@ fn prompts_are_told_once_while_they_stay() {
     for (window, answer) in [("ask", "y"), ("secret", "x"), ("menu", "1")] {
         world.tmux.run(&["send-keys", "-t", &format!("tasks:={window}"), answer, "Enter"]);
     }
-    // Time goes by in which nothing may be told again: as long as a task of its own takes.
+    // Time goes by in which nothing may be reported again: as long as a task of its own takes.
     world.task("clock", "sleep 2");
     watch.tells_the_end("clock", &["exited 0"]);
     watch.tells("ask", &["started", "input Proceed? [y/N]"]);
@@ -435,7 +435,7 @@ fn what_the_configuration_or_run_declared_is_not_taken_back_by_mistake() {
 }
 
 #[test]
-fn who_kills_a_task_through_fleetwatch_is_told_everywhere() {
+fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     let world = World::new("");
     for name in ["first", "build", "lost", "done"] {
         world.task(name, if name == "done" { "exit 0" } else { "exec sleep 100" });
@@ -461,7 +461,7 @@ fn sessions_and_windows_that_come_move_and_change_their_names_make_no_events() {
     let world = World::new("[[task]]\nsession = \"builds*\"\n[[task]]\nsession = \"more\"\n");
     world.tmux.new_session("else", &["sleep", "100"]);
     let watch = world.watch();
-    // The first look at a session is its baseline, whatever is in it.
+    // The first poll of a session is its baseline, whatever is in it.
     world.tmux.new_session("builds", &["sleep", "100"]);
     world.tmux.run(&["rename-window", "-t", "builds:", "one"]);
     watch.has_seen("one");
@@ -741,7 +741,7 @@ fn the_bells_of_a_task_that_is_run_again_are_counted_anew() {
             watch.events("dying").iter().filter(|event| event.starts_with("exited")).count() == round
         });
         let rung = |events: Vec<String>| {
-            // Bells are told by themselves, and those since with the end.
+            // Bells are reported by themselves, and those since with the end.
             let counts = events.iter().filter_map(|event| {
                 event.strip_prefix("notify ").or_else(|| Some(event.strip_prefix("exited ")?.split_once(' ')?.0))
             });
@@ -776,13 +776,13 @@ fn the_history_sums_up_how_long_a_task_ran_and_waited() {
         let found = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         found.into_iter().find(|line| line["terminal"] == task)
     };
-    // What has been told is written a moment later.
+    // What has been reported is written a moment later.
     wait_until("the end of the run in the history", || {
         of("ask").is_some_and(|day| day["turns"]["known_failure"] == 1) && of("server").is_some()
     });
     let seconds = |day: &Value, field: &str| day[field].as_f64().unwrap();
     let ask = of("ask").unwrap();
-    // It ran 9 s, and waited 3 s before it was answered; looks are up to a second apart on a machine that is busy.
+    // It ran 9 s, and waited 3 s before it was answered; polls are up to a second apart on a machine that is busy.
     assert!((7.0..=12.0).contains(&seconds(&ask, "working_seconds")), "{ask}");
     assert!((2.0..=6.0).contains(&seconds(&ask, "waiting_seconds")), "{ask}");
     assert_eq!(seconds(&ask, "unknown_seconds"), 0.0, "{ask}");
@@ -793,12 +793,12 @@ fn the_history_sums_up_how_long_a_task_ran_and_waited() {
 }
 
 #[test]
-fn every_bell_of_a_session_that_run_makes_is_told() {
+fn every_bell_of_a_session_that_run_makes_is_reported() {
     let world = World::new("[[terminal]]\nsession = \"main\"\n");
     world.tmux.new_session("main", &["cat"]);
     world.tmux.run(&["set-hook", "-g", "alert-bell[3]", "display-message x"]);
     let watch = world.watch();
-    wait_until("the first look", || !watch.lines.lock().unwrap().is_empty());
+    wait_until("the first poll", || !watch.lines.lock().unwrap().is_empty());
     // The first ones ring before anybody can have seen the session.
     world.task("ring", "for i in 1 2 3 4 5; do printf '\\a'; sleep 0.2; done; exec sleep 600");
     let hooks = world.tmux.run(&["show-hooks", "-t", "tasks:", "alert-bell"]);

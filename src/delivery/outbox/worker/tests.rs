@@ -88,7 +88,7 @@ fn a_message_on_its_way_is_nobody_elses_however_long_that_takes() {
 #[test]
 fn who_stood_still_does_not_take_its_own_message_for_abandoned() {
     let mut world = World::sending();
-    // Neither at the first poll nor once it has looked for long.
+    // Neither at the first poll nor after a long time.
     for seconds in [100, 101, 110, 200] {
         world.worker.settle(at(seconds)).unwrap();
         assert_eq!(world.state(), IntentState::Attempted);

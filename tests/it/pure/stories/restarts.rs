@@ -12,12 +12,12 @@ use fleetwatch::time::Span;
 
 use super::{BEGINNING, Kept, archive, fleet};
 
-/// How often the terminal is looked at.
+/// How often the terminal is polled.
 const TICK: u64 = 500;
 /// What was known for sure has come back within this time: what settles, settles again.
 const SOON: u64 = 2000;
 
-/// What is said at each look at a recording, when another process takes over before the poll with a number.
+/// What is said at each poll of a recording, when another process takes over before the poll with a number.
 fn said(name: &str, restart: Option<u64>) -> Vec<State> {
     let recording = archive().recording(name).expect("a recording can be read");
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() };
@@ -97,7 +97,7 @@ fn the_second_half_of_a_recording_reads_the_same() {
     let polls: usize = differing.iter().map(|(polls, ..)| polls).sum();
     let wrong: Vec<&String> = differing.iter().flat_map(|(_, wrong, _)| wrong).collect();
     let aged: Vec<&String> = differing.iter().flat_map(|(_, _, aged)| aged).collect();
-    println!("{} recordings, {polls} looks, {} differ, {} in an age", names.len(), wrong.len(), aged.len());
+    println!("{} recordings, {polls} polls, {} differ, {} in an age", names.len(), wrong.len(), aged.len());
     let firsts = |of: &[(usize, Vec<String>, Vec<String>)], ages: bool| -> Vec<String> {
         of.iter().filter_map(|(_, wrong, aged)| if ages { aged.first() } else { wrong.first() }).cloned().collect()
     };

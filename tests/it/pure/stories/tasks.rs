@@ -1,4 +1,4 @@
-//! Stories of tasks, one a file: what each look at the windows of a server shows, and what is told to have happened.
+//! Stories of tasks, one a file: what each poll of the windows of a server shows, and what is reported to have happened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ struct Story {
     polls: Vec<Step>,
 }
 
-/// One look, and what is told after it.
+/// One poll, and what is reported after it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Step {

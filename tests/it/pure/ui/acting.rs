@@ -309,7 +309,7 @@ fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
 }
 
 #[test]
-fn keys_typed_ahead_answer_nothing_that_was_not_looked_at() {
+fn keys_typed_ahead_answer_nothing_that_was_not_seen() {
     let mut fleet = SampleFleet::usual();
     // The first `n` says who waits longest, the second goes on.
     for keys in ["nn\n", "nna"] {
@@ -394,7 +394,7 @@ fn a_key_pressed_on_behind_answers_begins_no_prompt() {
 }
 
 #[test]
-fn what_became_of_an_answer_is_told_and_the_dialog_closes() {
+fn what_became_of_an_answer_is_shown_and_the_dialog_closes() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
@@ -924,7 +924,7 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
         for opened in ["prompt to", "every key goes to", "marked", "pinned", "/fact"] {
             assert!(!shown.contains(opened), "{reported}: {opened}: {shown}");
         }
-        assert!(shown.contains("nothing was sent, and what you"), "it is told as long as it is so: {shown}");
+        assert!(shown.contains("nothing was sent, and what you"), "it is shown as long as it is so: {shown}");
         ui.handle(&Event::Paste("go on\n".to_owned()), &fleet.view());
         assert!(!text(&mut ui, &fleet, 120, 40).contains("to paste a prompt"), "{reported}");
         // Esc ends it, and so does a pause.

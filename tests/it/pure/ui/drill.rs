@@ -216,7 +216,7 @@ fn the_past_is_asked_for_once_and_further_back_as_one_goes_there() {
     tell(&mut ui, &fleet, HistoryAnswer::Screen(ScreenId(1), None));
     let shown = text(&mut ui, &fleet, 160, 45);
     assert!(shown.contains("its screen is no longer kept") && shown.contains("the history begins here"), "{shown}");
-    assert!(shown.contains("Mon 13 Nov"), "another day is told: {shown}");
+    assert!(shown.contains("Mon 13 Nov"), "another day is named: {shown}");
     // A prompt has no screen of its own: it is shown what stood there then.
     press(&mut ui, &fleet, &[KeyCode::Home]);
     press(&mut ui, &fleet, &chars("jjj"));
@@ -241,7 +241,7 @@ fn a_history_that_fails_is_said_and_asked_again() {
 }
 
 #[test]
-fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_read() {
+fn what_was_said_is_shown_as_of_its_own_time_and_asked_for_again_when_it_cannot_be_read() {
     let mut fleet = fleet();
     let mut ui = dashboard();
     open(&mut ui, &fleet);
@@ -536,7 +536,7 @@ proptest! {
 }
 
 #[test]
-fn keys_for_one_row_act_on_the_terminal_that_is_looked_into() {
+fn keys_for_one_row_act_on_the_terminal_that_is_open() {
     let mut fleet = fleet();
     fleet.terminals[0].state.turn.phase = Phase::Active;
     let keymap =
@@ -549,7 +549,7 @@ fn keys_for_one_row_act_on_the_terminal_that_is_looked_into() {
     press(&mut ui, &fleet, &chars("d"));
     let shown = text(&mut ui, &fleet, 160, 45);
     assert!(shown.contains("queued for 12s: fix it") && shown.contains("U takes it back"), "{shown}");
-    // The table's cursor goes elsewhere while this one is looked into.
+    // The table's cursor goes elsewhere while this one is open.
     let first = fleet.terminals[0].clone();
     let mut without = SampleFleet { terminals: fleet.terminals.clone(), ..SampleFleet::usual() };
     without.terminals.remove(0);

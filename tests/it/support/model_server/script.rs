@@ -1,4 +1,4 @@
-//! What the server is told to answer.
+//! What the server answers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -115,10 +115,10 @@ impl Gate {
         self.state.1.notify_all();
     }
 
-    /// Waits; `look` is called in between and ends the waiting when the client is lost.
-    pub(super) fn wait(&self, mut look: impl FnMut() -> Result<(), Lost>) -> Result<(), Lost> {
+    /// Waits; `check` is called in between and ends the waiting when the client is lost.
+    pub(super) fn wait(&self, mut check: impl FnMut() -> Result<(), Lost>) -> Result<(), Lost> {
         while !*self.state.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            look()?;
+            check()?;
         }
         Ok(())
     }

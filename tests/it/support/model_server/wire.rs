@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How often a waiting exchange looks whether its client is still there.
-pub(super) const LOOK: Duration = Duration::from_millis(40);
+/// How often a waiting exchange checks that its client is still there.
+pub(super) const CHECK_EVERY: Duration = Duration::from_millis(40);
 
 /// The client is gone, or the server is closing.
 #[derive(Debug)]
@@ -162,16 +162,16 @@ impl<'a> Reply<'a> {
     pub(super) fn wait(&mut self, time: Duration) -> Result<(), Lost> {
         let end = Instant::now() + time;
         loop {
-            self.look()?;
+            self.check()?;
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
-            std::thread::sleep(left.min(LOOK));
+            std::thread::sleep(left.min(CHECK_EVERY));
         }
     }
 
-    fn look(&self) -> Result<(), Lost> {
+    fn check(&self) -> Result<(), Lost> {
         if self.closing.load(Ordering::Relaxed) {
             return Err(Lost);
         }

@@ -47,17 +47,17 @@ impl World {
         self.expect_restored();
     }
 
-    /// What `fleetwatch history` tells of the parrot as JSON lines.
+    /// What `fleetwatch history` prints of the parrot as JSON lines.
     pub(super) fn history(&self) -> String {
-        self.told_by_history(&["--json"])
+        self.run_history(&["--json"])
     }
 
-    /// What `fleetwatch history --summary` tells.
+    /// What `fleetwatch history --summary` prints.
     pub(super) fn summary(&self, more: &[&str]) -> String {
-        self.told_by_history(&[&["--summary"], more].concat())
+        self.run_history(&[&["--summary"], more].concat())
     }
 
-    fn told_by_history(&self, words: &[&str]) -> String {
+    fn run_history(&self, words: &[&str]) -> String {
         let directory = self.directory.path().display().to_string();
         let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
             .args(["history", "-L", self.watched.name()])
@@ -315,7 +315,7 @@ fn one_key_answers_yes_once_or_no_and_a_reason_follows_as_a_prompt() {
 }
 
 #[test]
-fn several_dialogs_are_answered_at_once_and_each_outcome_is_told() {
+fn several_dialogs_are_answered_at_once_and_each_outcome_is_shown() {
     let world = World::with_parrot();
     world.start_parrot_in("crows");
     world.start_parrot_in("doves");
@@ -422,7 +422,7 @@ fn a_dialog_that_has_changed_is_not_answered() {
     let world = World::with_parrot();
     world.open();
     world.open_dialog("ask", "sends: Enter");
-    // Somebody answers there, and another dialog comes up before the dashboard can have looked again.
+    // Somebody answers there, and another dialog comes up before the dashboard can have polled again.
     world.watched.run(&["send-keys", "-t", "birds:", "2", "m", "e", "n", "u", "Enter"]);
     world.watched.wait_for_text("birds:", "  Gamma");
     world.press("Enter");
@@ -464,7 +464,7 @@ fn earlier_prompts_templates_and_the_editor_write_a_prompt() {
 }
 
 #[test]
-fn a_missing_editor_is_told_and_nothing_is_lost() {
+fn a_missing_editor_is_reported_and_nothing_is_lost() {
     let world = World::with_parrot();
     world.open_with("VISUAL=/nonexistent/editor");
     world.wait("1 ready");
@@ -578,7 +578,7 @@ fn a_prompt_that_waits_survives_that_the_dashboard_is_killed_and_watch_sends_it(
 }
 
 #[test]
-fn while_tmux_has_the_terminal_prompts_go_and_the_status_is_told() {
+fn while_tmux_has_the_terminal_prompts_go_and_the_status_is_printed() {
     let world = World::with_parrot();
     world.open();
     world.wait("1 ready");
@@ -594,7 +594,7 @@ fn while_tmux_has_the_terminal_prompts_go_and_the_status_is_told() {
     world.tell_parrot("ask");
     wait_until("the status of a parrot that asks", || status(&world, "plain").0.contains("needs you"));
     world.watched.run(&["detach-client", "-s", "birds"]);
-    // What came of it is still told.
+    // What came of it is still shown.
     world.wait("birds took the prompt");
     world.wait("1 needs you");
     world.press("q");

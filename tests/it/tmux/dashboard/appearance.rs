@@ -18,11 +18,11 @@ impl World {
         world
     }
 
-    /// Opens the dashboard in an environment, and leaves it once what it shows was looked at.
-    fn look_in(&self, environment: &str, shown: &str, look: impl FnOnce()) {
+    /// Opens the dashboard in an environment, and leaves it once what it shows was checked.
+    fn check_in(&self, environment: &str, shown: &str, check: impl FnOnce()) {
         self.open_with(environment);
         self.wait(shown);
-        look();
+        check();
         self.press("q");
         self.expect_restored();
     }
@@ -75,7 +75,7 @@ impl World {
 fn no_colour_means_no_colour() {
     let world = World::with_a_question();
     for environment in ["NO_COLOR=1", "NO_COLOR=1 COLORTERM=truecolor", "TERM=dumb"] {
-        world.look_in(environment, "1 needs you", || {
+        world.check_in(environment, "1 needs you", || {
             assert_eq!(world.kinds_of_colour(), BTreeSet::new(), "{environment}: {:?}", world.codes());
             // Bold, reversed and dim carry what colour would.
             assert!(
@@ -100,7 +100,7 @@ fn a_terminal_gets_no_more_colours_than_it_has() {
         ("env -u COLORTERM TERM=screen", "sixteen"),
         ("env -u COLORTERM TERM=linux", "sixteen"),
     ] {
-        world.look_in(environment, "1 needs you", || {
+        world.check_in(environment, "1 needs you", || {
             assert_eq!(world.kinds_of_colour(), BTreeSet::from([kind]), "{environment}: {:?}", world.codes());
         });
     }
@@ -110,7 +110,7 @@ fn a_terminal_gets_no_more_colours_than_it_has() {
 fn a_terminal_without_utf_8_gets_ascii_only() {
     let world = World::with_a_question();
     for environment in ["LC_ALL=C", "LC_ALL= LC_CTYPE=POSIX LANG=C.UTF-8", "LC_ALL= LC_CTYPE= LANG=de_DE.ISO-8859-1"] {
-        world.look_in(environment, "|? birds", || {
+        world.check_in(environment, "|? birds", || {
             for (key, shown) in [("?", "+ keys ---"), ("Escape", "- log ---"), ("Enter", "> 1  Yes")] {
                 world.press(key);
                 world.wait(shown);
@@ -122,7 +122,7 @@ fn a_terminal_without_utf_8_gets_ascii_only() {
     }
     // And the operator may want it so.
     world.write("config.toml", "[ui]\nunicode = false\n");
-    world.look_in("", "|? birds", || assert!(world.screen().is_ascii(), "{}", world.screen()));
+    world.check_in("", "|? birds", || assert!(world.screen().is_ascii(), "{}", world.screen()));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn insisting_sends_where_it_is_refused_otherwise() {
     world.press("M-s");
     world.watched.wait_for_text("birds:", "● heard mine and yours");
     world.wait("birds took the prompt");
-    // What was told before of the same prompt is not told beside it.
+    // What was said before of the same prompt is not said beside it.
     assert!(!world.screen().contains("taken back"), "{}", world.screen());
     world.wait_without("✎");
     world.press("q");
@@ -163,7 +163,7 @@ fn an_agent_is_interrupted_by_its_own_key_and_at_once_where_that_is_configured()
     std::fs::write(&profile, text.replace("[tool]\n", "[tool]\ninterrupt = [\"Enter\"]\n")).unwrap();
     world.open();
     world.wait("1 ready");
-    // The key of this profile sends a draft. Until the draft has been seen there is nothing to interrupt, which is told,
+    // The key of this profile sends a draft. Until the draft has been seen there is nothing to interrupt, which is said,
     // and each key has one answer: a second one that comes too early would go into the question of the first.
     let draft = || world.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
     let interrupt = |reported: &str| {

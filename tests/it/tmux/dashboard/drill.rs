@@ -20,7 +20,7 @@ impl World {
         panic!("nothing tells of {what}: {}", self.screen());
     }
 
-    fn parrot_is_told(&self, key: &str) {
+    fn press_in_parrot(&self, key: &str) {
         self.watched.run(&["send-keys", "-t", "birds:", key]);
     }
 
@@ -29,10 +29,10 @@ impl World {
         let world = Self::with_parrot();
         world.open();
         world.wait("1 ready");
-        world.parrot_is_told("ask");
-        world.parrot_is_told("Enter");
+        world.press_in_parrot("ask");
+        world.press_in_parrot("Enter");
         world.wait("1 needs you");
-        world.parrot_is_told("1");
+        world.press_in_parrot("1");
         world.watched.wait_for_text("birds:", "● answered 1");
         world.wait_without("1 needs you");
         world
@@ -100,8 +100,8 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
     other.wait_for_text("main:", "1 ready");
     world.open();
     world.wait("1 ready");
-    world.parrot_is_told("ask");
-    world.parrot_is_told("Enter");
+    world.press_in_parrot("ask");
+    world.press_in_parrot("Enter");
     world.wait("1 needs you");
     other.wait_for_text("main:", "1 needs you");
     world.press("m");
@@ -131,7 +131,7 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
 }
 
 #[test]
-fn a_history_that_cannot_be_written_is_told_for_as_long_as_it_cannot() {
+fn a_history_that_cannot_be_written_is_reported_for_as_long_as_it_cannot() {
     let world = World::with_parrot();
     // A directory stands where the file should be.
     let file = world.directory.path().join("state/fleetwatch/history.db");
@@ -167,8 +167,8 @@ fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
     std::fs::write(config, "[history]\nenabled = false\n").unwrap();
     world.open();
     world.wait("1 ready");
-    world.parrot_is_told("ask");
-    world.parrot_is_told("Enter");
+    world.press_in_parrot("ask");
+    world.press_in_parrot("Enter");
     world.wait("1 needs you");
     world.press("d");
     world.wait("no history is kept");
@@ -188,7 +188,7 @@ fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
 }
 
 #[test]
-fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_looked_into() {
+fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_open() {
     let world = World::with_parrot();
     world.open();
     world.wait("1 ready");
@@ -282,12 +282,12 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     // What is read follows what the agent does.
     git(&["checkout", "-q", "."]);
     std::fs::remove_file(shop.join("loose")).unwrap();
-    world.parrot_is_told("hello");
-    world.parrot_is_told("Enter");
+    world.press_in_parrot("hello");
+    world.press_in_parrot("Enter");
     world.wait("no changes since the last commit");
     std::fs::rename(shop.join(".git"), shop.join("git")).unwrap();
-    world.parrot_is_told("again");
-    world.parrot_is_told("Enter");
+    world.press_in_parrot("again");
+    world.press_in_parrot("Enter");
     world.wait("no repository");
     world.press("q");
     world.wait("NAME");

@@ -73,7 +73,7 @@ fn a_dialog_rings_and_shows_a_notice_of_the_terminal_once() {
     let bytes = world.bytes();
     assert!(bytes.contains(&format!("\x1b]9;fleetwatch: {notice}\x1b\\")), "{bytes:?}");
     assert!(bytes.contains(&format!("\x1b]777;notify;fleetwatch;{notice}\x1b\\")), "{bytes:?}");
-    // The same dialog is still there when the next one is told.
+    // The same dialog is still there when the next one is announced.
     world.tell_parrot("2");
     world.wait("answered 2");
     world.tell_parrot("ask");
@@ -177,7 +177,7 @@ command_environment = ["NTFY_TOKEN"]"#;
 }
 
 #[test]
-fn a_command_that_cannot_run_is_told() {
+fn a_command_that_cannot_run_is_reported() {
     let world = World::configured(&BY_COMMAND.replace("\"tee\"", "\"{}/no-such-program\""));
     world.open();
     world.wait("1 ready");
@@ -207,7 +207,7 @@ fn a_key_mutes_all_notices() {
     world.watched.run(&["send-keys", "-t", "crows:", "nap 3.5", "Enter"]);
     wait_until("an event", || !world.events().is_empty());
     assert_eq!((&world.events()[0]["event"], &world.events()[0]["terminal"]), (&"finished".into(), &"crows".into()));
-    assert!(!world.bytes().contains("\x1b]9;"), "what happened while all was muted is not told later");
+    assert!(!world.bytes().contains("\x1b]9;"), "what happened while all was muted is not announced later");
 }
 
 /// What `fleetwatch status` prints, and whether it says yes.
@@ -242,7 +242,7 @@ fn the_status_line_tells_what_the_dashboard_shows_and_when_nobody_watches() {
     assert_eq!(
         (&json["watched"], &json["counts"]["ready"], said),
         (&false.into(), &1.into(), true),
-        "one look is no watch"
+        "one poll is no watch"
     );
     world.open();
     wait_until("a ready parrot", || status(&world, "plain").0 == "1 ready\n");

@@ -93,7 +93,7 @@ fn all_tasks_are_ended_at_once_and_what_was_left_is_offered_for_removal() {
     let world = World::with_parrot();
     world.run_task("old", &["true"]);
     wait_until("its end", || world.watched.run(&["list-panes", "-t", "tasks:", "-F", "#{pane_dead}"]).trim() == "1");
-    // Its end has been told before, so that it is a leftover.
+    // Its end has been reported before, so that it is a leftover.
     world.watched.run(&["set-option", "-w", "-t", "tasks:", "@fleetwatch_told", "1"]);
     world.open();
     world.wait("task sessions from before: tasks: 1 ended; X removes what has ended");
@@ -115,7 +115,7 @@ fn all_tasks_are_ended_at_once_and_what_was_left_is_offered_for_removal() {
 }
 
 #[test]
-fn what_happens_to_tasks_is_told_wherever_the_operator_looks() {
+fn what_happens_to_tasks_is_shown_wherever_the_operator_looks() {
     let world = World::with_parrot();
     world.run_task("first", &["sleep", "4711"]);
     world.open();

@@ -60,7 +60,7 @@ fn panes_are_laid_out_and_resized_by_keys() {
 }
 
 #[test]
-fn commands_are_found_by_typing_keys_are_listed_and_reasons_told() {
+fn commands_are_found_by_typing_keys_are_listed_and_reasons_shown() {
     let world = World::with_parrot();
     world.open();
     world.wait("1 ready");
@@ -118,7 +118,7 @@ fn commands_are_found_by_typing_keys_are_listed_and_reasons_told() {
 }
 
 #[test]
-fn the_day_is_told_as_the_history_sums_it_up() {
+fn the_day_is_shown_as_the_history_sums_it_up() {
     let world = World::with_parrot();
     world.open();
     world.wait("1 ready");
