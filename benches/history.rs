@@ -13,7 +13,7 @@ use fleetwatch::fleet::{
     Capture, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
 use fleetwatch::history::{Body, History, Reader, Record, RecordFilter, Settings, TransitionRecord};
-use fleetwatch::private::Held;
+use fleetwatch::private::HeldLock;
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Archive, Player, Recording, program};
 use fleetwatch::time::Span;
@@ -112,7 +112,7 @@ fn write<'a>(transitions: impl IntoIterator<Item = &'a TransitionRecord>) -> (Te
     let directory = tempfile::tempdir().expect("a directory for the history");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let history = History::start(&Settings { path: Some(path(&directory)), ..Settings::default() });
-    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    history.lead(ServerId::default(), Some(HeldLock::ALWAYS));
     let began = Instant::now();
     let mut transitions = transitions.into_iter().peekable();
     while transitions.peek().is_some() {
@@ -129,7 +129,7 @@ fn write<'a>(transitions: impl IntoIterator<Item = &'a TransitionRecord>) -> (Te
 fn hand_over(bencher: Bencher) {
     let directory = tempfile::tempdir().expect("a directory for the history");
     let history = History::start(&Settings { path: Some(path(&directory)), ..Settings::default() });
-    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    history.lead(ServerId::default(), Some(HeldLock::ALWAYS));
     let mut next = transitions().iter().cycle();
     bencher
         .with_inputs(|| next.next().cloned().expect("there are transitions"))

@@ -59,30 +59,30 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    List(list::Args),
-    Watch(watch::Args),
-    Status(status::Args),
+    List(list::ListArgs),
+    Watch(watch::WatchArgs),
+    Status(status::StatusArgs),
     Send(send::SendArgs),
     Keys(send::KeysArgs),
     Answer(send::AnswerArgs),
-    Wait(wait::Args),
-    Serve(serve::Args),
+    Wait(wait::WaitArgs),
+    Serve(serve::ServeArgs),
     Token(serve::TokenArgs),
-    History(history::Args),
-    Note(note::Args),
-    Run(run::Args),
-    Tasks(tasks::Args),
-    FollowUps(follow_ups::Args),
-    Explain(explain::Args),
-    Inspect(inspect::Args),
-    Record(record::Args),
-    Replay(replay::Args),
-    Score(score::Args),
-    Profiles(profiles::Args),
-    Config(config::Args),
-    Demo(demo::Args),
-    Setup(setup::Args),
-    Doctor(doctor::Args),
+    History(history::HistoryArgs),
+    Note(note::NoteArgs),
+    Run(run::RunArgs),
+    Tasks(tasks::TasksArgs),
+    FollowUps(follow_ups::FollowUpsArgs),
+    Explain(explain::ExplainArgs),
+    Inspect(inspect::InspectArgs),
+    Record(record::RecordArgs),
+    Replay(replay::ReplayArgs),
+    Score(score::ScoreArgs),
+    Profiles(profiles::ProfilesArgs),
+    Config(config::ConfigArgs),
+    Demo(demo::DemoArgs),
+    Setup(setup::SetupArgs),
+    Doctor(doctor::DoctorArgs),
     Completions(shell::CompletionArgs),
     Man(shell::ManArgs),
     #[command(name = "__play", hide = true)]
@@ -147,7 +147,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
 }
 
 /// Finds the terminal to record, and records it.
-async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
+async fn record_target(args: &record::RecordArgs, options: &GlobalOptions) -> Done {
     let watched = survey::Watched::new(options)?;
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;

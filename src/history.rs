@@ -40,7 +40,7 @@ use rusqlite::ErrorCode;
 
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::operation::{Operation, Outcome};
-use crate::private::Held;
+use crate::private::HeldLock;
 use crate::time::{Clock, Span, Timestamp};
 
 pub use drafts::{Draft, Drafts};
@@ -54,7 +54,7 @@ pub use notes::{Notes, notes_in};
 pub use questions::{
     Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, SessionFile, StoredScreen,
 };
-pub use reader::{Line, Reader, RecordFilter, StoredTerminal};
+pub use reader::{Reader, RecordFilter, StoredTerminal, TimelineData};
 pub use recall::Recall;
 pub use record::{
     Body, FollowUpRecord, Kind, NamedEvent, OperatorAction, PublicState, Record, RecordId, ScreenId, Sent, Stored,
@@ -283,7 +283,7 @@ impl History {
 
     /// This process writes what happens on a server as long as the lead holds, also what it has taken in just before; with
     /// none it writes nothing of it.
-    pub fn lead(&self, server: ServerId, held: Option<Held>) {
+    pub fn lead(&self, server: ServerId, held: Option<HeldLock>) {
         let Some(queue) = self.inner.as_ref().and_then(|inner| inner.queue.clone()) else { return };
         if let Err(TrySendError::Full(message)) = queue.try_send(WriterMessage::Lead(server, held)) {
             // This must not be lost, and nobody may wait for it here.

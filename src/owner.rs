@@ -41,7 +41,7 @@ use crate::fleet::{self, Checkpoint, Input, ServerId, TerminalKey};
 use crate::history::History;
 use crate::notify::NoticeId;
 use crate::poll;
-use crate::private::Held;
+use crate::private::HeldLock;
 use crate::profile::ProfileSet;
 use crate::tmux::{Error, Server};
 
@@ -86,7 +86,7 @@ pub enum Role {
 /// A process without it reads, shows, and records what its operator does.
 #[derive(Clone, Debug)]
 pub struct Lead {
-    held: Held,
+    held: HeldLock,
     to_task: mpsc::UnboundedSender<LocalEvent>,
 }
 
@@ -98,7 +98,7 @@ impl Lead {
     }
 
     /// The lock behind it, for parts of the process that need no more.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> HeldLock {
         self.held.clone()
     }
 
@@ -380,7 +380,7 @@ impl WatchTask {
                 continue;
             }
             // Where there is a place for a lease somebody else may have it, and acts.
-            let held = self.place.is_none().then_some(Held::ALWAYS);
+            let held = self.place.is_none().then_some(HeldLock::ALWAYS);
             if self.set_role(Role::Alone, held).await == End::Closed || self.poll_alone().await == End::Closed {
                 return;
             }
@@ -394,7 +394,7 @@ impl WatchTask {
     }
 
     /// Announces the new role, and whether this process acts.
-    async fn set_role(&mut self, role: Role, held: Option<Held>) -> End {
+    async fn set_role(&mut self, role: Role, held: Option<HeldLock>) -> End {
         // Another lease is another role.
         if self.role.replace(role) == Some(role) && role != Role::Owner {
             return End::Changed;

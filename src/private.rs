@@ -264,16 +264,16 @@ impl Lock {
     }
 
     /// The lock, for parts of the process that act only while it is held.
-    pub fn held(&self) -> Held {
-        Held(Some((Arc::downgrade(&self.file), self.path.clone())))
+    pub fn held(&self) -> HeldLock {
+        HeldLock(Some((Arc::downgrade(&self.file), self.path.clone())))
     }
 }
 
 /// Whether a lock is held, for those who do not hold it themselves.
 #[derive(Clone, Debug)]
-pub struct Held(Option<(Weak<File>, PathBuf)>);
+pub struct HeldLock(Option<(Weak<File>, PathBuf)>);
 
-impl Held {
+impl HeldLock {
     /// Where there is no lock to take.
     pub const ALWAYS: Self = Self(None);
 
@@ -358,7 +358,7 @@ mod tests {
         let held = second.held();
         drop(second);
         assert!(!held.holds() && !Lock::is_taken(&path) && take().is_some());
-        assert!(Held::ALWAYS.holds());
+        assert!(HeldLock::ALWAYS.holds());
     }
 
     #[test]

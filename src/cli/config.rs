@@ -20,7 +20,7 @@ use crate::ui::{Keymap, Theme};
 
 /// Print the default configuration, check one, or show where fleetwatch looks for it.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ConfigArgs {
     #[command(subcommand)]
     command: Option<ConfigCommand>,
 }
@@ -49,7 +49,7 @@ enum ConfigCommand {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub fn run(args: &ConfigArgs, options: &GlobalOptions) -> Done {
     match args.command.as_ref().unwrap_or(&ConfigCommand::Default) {
         ConfigCommand::Default => output::print(DEFAULT_TEXT),
         ConfigCommand::Check { file } => check(file.as_deref(), options),

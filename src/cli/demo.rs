@@ -9,7 +9,7 @@ use crate::fleet::ServerId;
 
 /// Open the dashboard on recorded sessions, played in their own tmux server.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct DemoArgs {
     /// Only start the tmux server and print its name; remove it at the end of standard input or at Ctrl-C.
     #[arg(long)]
     pub no_dashboard: bool,
@@ -20,7 +20,7 @@ pub struct Args {
 /// # Errors
 /// The server cannot be started, or the dashboard fails.
 pub fn run(
-    args: &Args,
+    args: &DemoArgs,
     dashboard: impl FnOnce(Config, ServerId) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     let demo = Demo::start()?;

@@ -23,7 +23,7 @@ use crate::{poll, private};
 
 /// Check tmux, the servers, the configuration and the terminal, and say what to fix.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct DoctorArgs {
     /// Remove what killed fleetwatch processes left in task sessions.
     #[arg(long)]
     pub clean: bool,
@@ -49,7 +49,7 @@ struct Finding {
 }
 
 /// Runs the command. The exit code is 1 when something keeps fleetwatch from working.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
     let version = tmux_version();
     let mut findings = vec![match &version {
         Ok(version) => Finding::good("tmux", version),

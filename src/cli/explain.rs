@@ -22,7 +22,7 @@ use crate::time::Timestamp;
 
 /// Explain the state of a terminal or task: the answer, then the regions, rules, rows and timers behind it.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ExplainArgs {
     #[arg(help = target::HELP)]
     pub target: String,
     /// Watch for this many seconds first, for what only time shows: growth, timers, the end of a turn.
@@ -62,7 +62,7 @@ impl ReadScreen<'_> {
 ///
 /// # Errors
 /// No such terminal, or nothing reads its screen.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = match args.watch {
         None => watched.survey().await?,
@@ -114,7 +114,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 }
 
 /// What is known of an agent that is gone.
-fn print_ended(args: &Args, state: &State, now: Timestamp) -> Done {
+fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
     if args.json {
         let value = json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
         return output::print(&format!("{value:#}\n"));
@@ -212,7 +212,7 @@ fn list(processes: &[ProcessInfo]) -> String {
 }
 
 /// A task has no rules and no regions; why it stands as it does follows from what runs in it and what it prints.
-fn explain_task(args: &Args, survey: &Survey) -> Done {
+fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
     let Meant::Task(task) = survey.meant(&args.target, Purpose::Reading)? else {
         return Err(Failure::refused(format!("{} is no longer a task", args.target)).hint("try again").into());
     };

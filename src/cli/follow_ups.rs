@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 
 /// List messages to agents that wait or may not have arrived; resend or dismiss them.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct FollowUpsArgs {
     #[command(subcommand)]
     pub command: Option<FollowUpsCommand>,
 }
@@ -51,7 +51,7 @@ fn number(text: &str) -> Result<i64, BadValue> {
 ///
 /// # Errors
 /// The history cannot be read or written, there is no such message, or there is nothing to decide of it.
-pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
     let settings = options.load()?.config.history;
     let path = settings.location().filter(|_| settings.enabled);
     let path = path.ok_or_else(|| {

@@ -34,7 +34,7 @@ const USUAL_LINES: u32 = 100;
 
 /// Print what happened to terminals and what was sent to them.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct HistoryArgs {
     /// Terminal: a name that it has or had, a pane id such as %12, or the beginning of a name that only one has.
     pub target: Option<String>,
     /// Start: an age (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time of day (09:00, its last occurrence),
@@ -79,7 +79,7 @@ impl ValueEnum for Kind {
 ///
 /// # Errors
 /// There is no history, it cannot be read, or the target fits no terminal in it.
-pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
     let config = options.load()?.config;
     let path = config.history.location().ok_or_else(|| {
         Failure::refused("without a home directory there is no place for a history").hint("set `path` in [history]")
@@ -90,7 +90,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     })
 }
 
-fn read(args: &Args, options: &GlobalOptions, path: &Path) -> Done {
+fn read(args: &HistoryArgs, options: &GlobalOptions, path: &Path) -> Done {
     let mut reader = Reader::open(path)?;
     let known = on_servers(reader.terminals()?, options);
     let terminals = match &args.target {
@@ -392,7 +392,7 @@ impl ValueEnum for TotalsOf {
 }
 
 /// Prints the totals of terminals.
-fn print_totals(args: &Args, reader: &mut Reader, terminals: &[StoredTerminal]) -> Done {
+fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal]) -> Done {
     let now = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
     let until = args.until.map_or(now, |until| until.min(now));
     let period = Period { since: args.since, until, zone: TimeZone::system() };

@@ -11,7 +11,7 @@ use crate::state::State;
 
 /// Show the assessment of a terminal's screen, and the dialog on it.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct InspectArgs {
     #[arg(help = target::HELP)]
     pub target: String,
     /// Project the screen as plain text instead of as the profile knows it.
@@ -32,7 +32,7 @@ pub struct Args {
 ///
 /// # Errors
 /// No such terminal, nothing reads its screen, or the pattern is none.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
     let associator = args.answer.as_deref().map(|pattern| associator(pattern, args.answer_within)).transpose()?;
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;

@@ -14,7 +14,7 @@ use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, wh
 
 /// Print every watched terminal and task with its state, once.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ListArgs {
     /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Args {
 ///
 /// # Errors
 /// No server answers, or the configuration is wrong.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     let columns = args.columns.as_deref().map(columns).transpose()?;
     let survey = Watched::open(options).await?.survey_with_prompts().await?;
     let mut view = survey.fleet.view(survey.now);

@@ -12,7 +12,7 @@ use crate::ui::Item;
 /// The dashboard shows the note on the row, `list --json` as `note`. Note, name and label are removed when another agent starts in
 /// the terminal or its pane closes. tmux does not see them.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct NoteArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: Option<String>,
     /// The note: one line. Without a note or an option, print the note.
@@ -33,7 +33,7 @@ pub struct Args {
 ///
 /// # Errors
 /// The target fits no terminal, the name is another one's, or the history cannot be read or written.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let settings = &watched.loaded.config.history;
     let path = settings.location().filter(|_| settings.enabled).ok_or_else(|| {

@@ -12,7 +12,7 @@ use crate::profile::{ProfileSet, Versions};
 
 /// List the agents' profiles, show one, or check one.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ProfilesArgs {
     #[command(subcommand)]
     command: ProfilesCommand,
 }
@@ -39,7 +39,7 @@ enum ProfilesCommand {
 ///
 /// # Errors
 /// A profile is wrong, or there is no such agent.
-pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub fn run(args: &ProfilesArgs, options: &GlobalOptions) -> Done {
     match &args.command {
         ProfilesCommand::List => list(&options.profiles()?),
         ProfilesCommand::Show { tool } => match ProfileSet::shipped(tool) {
@@ -79,5 +79,5 @@ fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
     }
     let mut set = options.profiles()?;
     set.add(&name, &content).map_err(Failure::usage)?;
-    score::run(&score::Args::of(recordings), Arc::new(set))
+    score::run(&score::ScoreArgs::of(recordings), Arc::new(set))
 }

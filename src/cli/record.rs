@@ -25,7 +25,7 @@ use crate::tmux::{CapturedPane, Server};
 
 /// Record a terminal, and what its profile reads in the agent's own record, until it is gone or until Ctrl-C.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct RecordArgs {
     /// The terminal.
     pub target: String,
     /// The file to write; it must not exist.
@@ -61,7 +61,7 @@ const SCAN: Span = Span::from_secs(1);
 /// # Errors
 /// The pane is not there, the file exists or cannot be written, or tmux does not answer any more.
 pub async fn run(
-    args: &Args,
+    args: &RecordArgs,
     server: &Server,
     key: &TerminalKey,
     program: &Program,
@@ -89,7 +89,7 @@ pub async fn run(
 
 /// Polls the pane until it is gone or somebody ends it; says which.
 async fn record(
-    args: &Args,
+    args: &RecordArgs,
     server: &Server,
     key: &TerminalKey,
     recorder: &mut Recorder,
@@ -195,7 +195,7 @@ struct FollowedRecords {
 impl FollowedRecords {
     /// `None` where nothing may or can be read.
     fn new(
-        args: &Args,
+        args: &RecordArgs,
         server: &Server,
         key: &TerminalKey,
         program: &Program,

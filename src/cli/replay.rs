@@ -15,11 +15,11 @@ use crate::time::{Span, Timestamp};
 
 /// Show what fleetwatch says about a recorded terminal, at the start and at each change.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ReplayArgs {
     /// The recording, asciicast v3 or v2.
     pub file: PathBuf,
     #[command(flatten)]
-    pub options: ReplayArgs,
+    pub options: SharedReplayArgs,
     /// Print `{"t": seconds, "state": {…}}`, one object a line.
     #[arg(long)]
     pub json: bool,
@@ -27,7 +27,7 @@ pub struct Args {
 
 /// How recordings are replayed, for every command that replays some.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct ReplayArgs {
+pub struct SharedReplayArgs {
     /// The agent in the recording, instead of the one that it names.
     #[arg(long, value_name = "TOOL")]
     pub tool: Option<String>,
@@ -45,7 +45,7 @@ pub struct ReplayArgs {
     pub no_records: bool,
 }
 
-impl ReplayArgs {
+impl SharedReplayArgs {
     /// The options with the default settings of the fleet.
     pub fn options(&self) -> ReplayOptions {
         let version = match &self.tool_version {
@@ -60,7 +60,7 @@ impl ReplayArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ReplayArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
     let out = BufWriter::new(io::stdout().lock());
     output::conclude(write_changes(&recording, profiles, &args.options.options(), args.json, out))

@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 8;
 /// The session is created if needed. If a task of that name has ended, it is run again in its window; if it is still
 /// running, nothing is started. The command is started as given, without a shell.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct RunArgs {
     /// The name of the task and its window.
     pub name: String,
     /// The session for the window; if it is created, all its windows are tasks.
@@ -73,7 +73,7 @@ enum There {
 ///
 /// # Errors
 /// A name is not fit, a task of that name runs, or tmux says no.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     check_name("task", &args.name, "")?;
     check_name("session", &args.session, ".:")?;
     let argv = Argv::new(args.command.clone()).map_err(|error| Failure::usage(&error))?;
@@ -127,7 +127,7 @@ async fn start(
         .into())
 }
 
-fn tell(args: &Args, begun: &Begun, again: bool, seen: Option<&Task>) -> Done {
+fn tell(args: &RunArgs, begun: &Begun, again: bool, seen: Option<&Task>) -> Done {
     let Begun { session, window, key } = begun;
     let id = seen.map_or(args.name.as_str(), |task| task.id.as_str());
     let ended = seen.filter(|task| task.is_dead());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
-use super::replay::ReplayArgs;
+use super::replay::SharedReplayArgs;
 use super::{Failure, output};
 use crate::profile::ProfileSet;
 use crate::recording::score::tasks::{TaskField, TaskScore, TaskSpell, score_task};
@@ -24,12 +24,12 @@ use crate::time::Span;
 
 /// Compare what fleetwatch says about labelled recordings with their labels.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ScoreArgs {
     /// Recordings, archives (`*.zst`), and directories to search for `*.cast`.
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
-    pub options: ReplayArgs,
+    pub options: SharedReplayArgs,
     /// How many of the longest wrong spells to list.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub worst: usize,
@@ -50,10 +50,10 @@ pub struct Args {
     pub json: bool,
 }
 
-impl Args {
+impl ScoreArgs {
     /// Some recordings, with nothing else asked for.
     pub(super) fn of(paths: &[PathBuf]) -> Self {
-        let options = ReplayArgs::default();
+        let options = SharedReplayArgs::default();
         let (paths, worst) = (paths.to_owned(), 20);
         Self { paths, options, worst, fields: vec![], recordings: false, doubts: None, fail_under: None, json: false }
     }
@@ -63,7 +63,7 @@ impl Args {
 ///
 /// # Errors
 /// A recording cannot be read, none is found, none is labelled, or standard output cannot be written.
-pub fn run(args: &Args, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let sources = find(&args.paths)?;
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
     let scored = score_all(&sources, &profiles, &args.options.options(), &doubts)?;

@@ -49,7 +49,7 @@ pub use token::{TokenArgs, token};
 
 /// Serve all terminals over HTTP, to see and to act on, to whoever has a token (`fleetwatch token`).
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ServeArgs {
     /// Listen on this address and port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7717")]
     pub listen: SocketAddr,
@@ -122,7 +122,7 @@ impl Served {
 ///
 /// # Errors
 /// The configuration is wrong, or it cannot listen there.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
     let tls = tls.map(|(certificate, key)| listener::encryption(certificate, key)).transpose()?;
     let is_reached = args.unix.is_none() && !args.listen.ip().is_loopback();

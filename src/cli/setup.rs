@@ -26,7 +26,7 @@ const PATIENCE: usize = 5;
 
 /// Set up the popup, the status line and notices: ask, show the change to each file, and write it if you say yes.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct SetupArgs {
     /// Print the change that adds everything still missing, without asking or writing.
     #[arg(long)]
     print: bool,
@@ -47,7 +47,7 @@ struct Proposal {
 ///
 /// # Errors
 /// There is no terminal to ask in, a file cannot be read or written, or nobody said yes.
-pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub fn run(args: &SetupArgs, options: &GlobalOptions) -> Done {
     let can_ask = io::stdin().is_terminal() && io::stdout().is_terminal();
     if !args.print && !can_ask {
         return Err(Failure::usage("there is no terminal to ask questions in")

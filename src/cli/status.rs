@@ -21,7 +21,7 @@ use crate::time::Timestamp;
 /// "watched" in the JSON says whether a dashboard or `watch` is running; it is false if this command had to look itself
 /// (--poll).
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct StatusArgs {
     /// Output for tmux's status line (with its colours and escapes), for people, or for programs.
     #[arg(long, value_enum, default_value_t = Format::Plain)]
     pub format: Format,
@@ -58,7 +58,7 @@ const fn mark(group: Status) -> Option<(char, &'static str)> {
 ///
 /// # Errors
 /// The configuration is wrong; with `--poll`, no server answers.
-pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
     let config = options.load()?.config;
     let now = history::now();
     let mut trouble = None;

@@ -18,7 +18,7 @@ use crate::tmux::{Server, Start};
 
 /// List tasks, kill them, run them again, and remove those that have ended.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct TasksArgs {
     #[command(subcommand)]
     pub command: Option<TasksCommand>,
 }
@@ -71,7 +71,7 @@ pub enum TasksCommand {
 ///
 /// # Errors
 /// No such task, it is not as it would have to be, or tmux says no.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     if let Some(TasksCommand::Adopt { session, undo }) = &args.command {
         return adopt(&watched, session, !undo).await;

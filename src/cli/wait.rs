@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 
 /// Wait until a terminal or task is in a given state.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct WaitArgs {
     #[arg(help = target::HELP)]
     pub target: String,
     /// What to wait for; with several, the first to come.
@@ -147,7 +147,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
 ///
 /// # Errors
 /// No such terminal or task, it is gone, or the time is over.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::open(options).await?;
     let mut engine = watched.engine()?;
     first_polls(&mut engine).await;
@@ -206,7 +206,7 @@ async fn watch_for<T>(
 /// Watches until a task is as it is wanted.
 async fn until_task(
     engine: &mut Engine,
-    args: &Args,
+    args: &WaitArgs,
     limit: Limit,
     server: &ServerId,
     window: WindowId,

@@ -34,7 +34,7 @@ use crate::ui::what_of_agent;
 
 /// Print a line for each terminal, then one for each transition, task event, input and follow-up.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct WatchArgs {
     /// Print JSON lines: `{"at", "kind": "state", "transition", "facts", "task_event", "input" or "follow_up", "terminal", "state", …}`,
     /// with "changed" and "evidence" of a transition, "changed" of facts (at most each 5 s for a terminal), "event" of a task event, "sender", "input" (prompt, keys, answer), what
     /// was sent and "outcome" of an input, and of a follow-up "outcome" (queued, sent, unknown whether it arrived, expired,
@@ -61,7 +61,7 @@ pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
 ///
 /// # Errors
 /// The configuration is wrong, tmux is not there at all, or standard output cannot be written.
-pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     let watched = if args.background { Watched::in_background(options)? } else { Watched::open(options).await? };
     let rank = match (args.background, io::stderr().is_terminal()) {
         (true, _) => Rank::Background,
@@ -79,7 +79,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     done
 }
 
-async fn print(args: &Args, watched: &Watched, engine: &mut Engine, history: &History) -> Done {
+async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history: &History) -> Done {
     let mut inputs = history.inputs();
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();

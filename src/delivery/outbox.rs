@@ -19,7 +19,7 @@ use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
 use crate::history::{History, Intent, IntentId};
 use crate::operation::{Outcome, Producer, Recipient};
-use crate::private::Held;
+use crate::private::HeldLock;
 use crate::sender::{Gate, Sender};
 use worker::Worker;
 
@@ -27,7 +27,7 @@ use worker::Worker;
 pub(super) enum OutboxOrder {
     Rules(Vec<FollowUpRule>),
     /// Whether this process acts for a server, by [`ServerId::word`].
-    Lead(String, Option<Held>),
+    Lead(String, Option<HeldLock>),
     /// The agents for which something waits, as they are now.
     FleetSnapshot(FleetSnapshot),
     /// Whether this text, with this number of events, may be sent now.
@@ -142,7 +142,7 @@ impl Outbox {
     }
 
     /// Acts for a server as long as the lead holds, or no longer.
-    pub(super) fn lead(&self, server: &ServerId, held: Option<Held>) {
+    pub(super) fn lead(&self, server: &ServerId, held: Option<HeldLock>) {
         self.order(OutboxOrder::Lead(server.word(), held));
     }
 

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::feeds::FollowedFile;
 use super::identity::stored_server;
-use super::reader::{Line, Reader, RecordFilter};
+use super::reader::{Reader, RecordFilter, TimelineData};
 use super::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
 use super::totals::{DayTotals, Grain, Period, TotalsOf, hours_of};
 use super::{History, Trouble};
@@ -99,7 +99,7 @@ pub enum HistoryAnswer {
     },
     /// `None` if the screen is no longer kept.
     Screen(ScreenId, Option<Arc<Screen>>),
-    Line(Line),
+    Line(TimelineData),
     /// The lines, oldest first, and whether they are the record's. Without both a record and a history they are those of
     /// the last screen.
     Transcript {

@@ -94,7 +94,7 @@ pub struct StoredTerminal {
 
 /// The data of a terminal's time line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct TimelineData {
     /// By time.
     pub points: Vec<Point>,
     /// When it was watched, by beginning.
@@ -242,10 +242,15 @@ impl Reader {
 
     /// What the time line of a terminal is drawn from ([`super::timeline`]), up to a time: its transitions, and of a task
     /// its events, from `since` on with the one before, or all of them, and when it was watched.
-    pub fn line(&mut self, key: &TerminalKey, since: Option<Timestamp>, until: Timestamp) -> Result<Line, Trouble> {
-        let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Line::default()) };
+    pub fn line(
+        &mut self,
+        key: &TerminalKey,
+        since: Option<Timestamp>,
+        until: Timestamp,
+    ) -> Result<TimelineData, Trouble> {
+        let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(TimelineData::default()) };
         let watched = self.watched(key, since.unwrap_or(Timestamp::from_millis(i64::MIN)), until)?;
-        Ok(Line { points: points(&self.connection, &mut self.codec, terminal, since, until)?, watched })
+        Ok(TimelineData { points: points(&self.connection, &mut self.codec, terminal, since, until)?, watched })
     }
 
     /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.

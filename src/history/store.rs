@@ -17,7 +17,7 @@ use super::writer::WriterMessage;
 use super::{hours, notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::operation::Operation;
-use crate::private::{Held, inode};
+use crate::private::{HeldLock, inode};
 use crate::screen::Screen;
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
@@ -38,7 +38,7 @@ const SAME_CHANGE: Span = Span::from_secs(3);
 #[derive(Clone, Default)]
 pub(super) struct Watching {
     /// The servers that this process leads, by [`ServerId::word`].
-    leads: HashMap<String, Held>,
+    leads: HashMap<String, HeldLock>,
     terminals: HashMap<TerminalKey, WatchedTerminal>,
     /// Records that the leaders of other servers should write; oldest first.
     backlog: VecDeque<Arc<Record>>,
@@ -47,7 +47,7 @@ pub(super) struct Watching {
 impl Watching {
     /// Whether this process writes what happens on a server.
     fn leads(&self, server: &ServerId) -> bool {
-        self.leads.get(&server.word()).is_some_and(Held::holds)
+        self.leads.get(&server.word()).is_some_and(HeldLock::holds)
     }
 }
 
@@ -231,7 +231,7 @@ impl StoreBatch<'_> {
     }
 
     /// Starts to write a server's records, first those that the previous leader has not written; or stops.
-    fn lead(&mut self, server: &ServerId, held: Option<&Held>) -> Result<(), Trouble> {
+    fn lead(&mut self, server: &ServerId, held: Option<&HeldLock>) -> Result<(), Trouble> {
         let word = server.word();
         let terminals = self.watching.terminals.iter_mut().filter(|(key, _)| key.server.word() == word);
         let rows: Vec<i64> = terminals.filter_map(|(_, watched)| watched.row.take()).collect();

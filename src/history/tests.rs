@@ -16,7 +16,7 @@ use super::store::Store;
 use super::*;
 use crate::fleet::{PaneId, ServerId, TerminalKey};
 use crate::follow_up::MessageEvent;
-use crate::private::Held;
+use crate::private::HeldLock;
 use crate::screen::Screen;
 use crate::state::{
     Availability, Change, Evidence, OperatorStatus, Phase, State, Summary, TerminalFacts, Transition, TurnResult,
@@ -94,7 +94,7 @@ pub(super) fn place() -> (TempDir, PathBuf) {
 /// The store of a process that leads.
 pub(super) fn store(path: &Path, owner: &str, now: Timestamp) -> Store {
     let mut store = follower(path, owner, now);
-    lead(&mut store, Held::ALWAYS, now);
+    lead(&mut store, HeldLock::ALWAYS, now);
     store
 }
 
@@ -103,7 +103,7 @@ pub(super) fn follower(path: &Path, owner: &str, now: Timestamp) -> Store {
     Store::open(path, &Owner::named(owner), &HistoryOptions::default(), now, false).unwrap()
 }
 
-pub(super) fn lead(store: &mut Store, held: Held, now: Timestamp) {
+pub(super) fn lead(store: &mut Store, held: HeldLock, now: Timestamp) {
     store.write(&[WriterMessage::Lead(ServerId::default(), Some(held))], now).unwrap();
 }
 
@@ -122,7 +122,7 @@ pub(super) fn wait_until(what: &str, holds: impl Fn() -> bool) {
 
 pub(super) fn running(path: &Path) -> History {
     let history = History::with(path.to_owned(), Settings::default(), HistoryOptions::default());
-    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    history.lead(ServerId::default(), Some(HeldLock::ALWAYS));
     history
 }
 

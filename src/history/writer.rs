@@ -14,7 +14,7 @@ use super::summary::ServerSummary;
 use super::{HistoryHealth, Settings, Trouble, WriterState, now};
 use crate::ids::ServerId;
 use crate::operation::{Operation, Outcome};
-use crate::private::Held;
+use crate::private::HeldLock;
 use crate::time::{Span, Timestamp};
 
 /// Messages in one transaction at most, and messages that are kept while the file cannot be written.
@@ -48,7 +48,7 @@ pub(super) enum WriterMessage {
     /// The summary of one server, in place of the one before.
     Summary(ServerSummary),
     /// This process writes what happens on a server as long as the lead holds, or no longer.
-    Lead(ServerId, Option<Held>),
+    Lead(ServerId, Option<HeldLock>),
     /// Tells the waiting caller whether everything before this is in the store.
     Flush(tokio::sync::oneshot::Sender<bool>),
 }
@@ -381,7 +381,7 @@ mod tests {
     fn what_is_written_stays_written_when_the_upkeep_fails() {
         let (_directory, path) = place();
         let mut writer = writer(path.clone());
-        writer.pending.push(WriterMessage::Lead(ServerId::default(), Some(Held::ALWAYS)));
+        writer.pending.push(WriterMessage::Lead(ServerId::default(), Some(HeldLock::ALWAYS)));
         assert!(writer.work(false), "the file is made");
         let rename = |from: &str, to: &str| {
             let sql = format!("ALTER TABLE {from} RENAME TO {to}");

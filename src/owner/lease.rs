@@ -11,7 +11,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::fleet::ServerId;
 use crate::history::state_directory;
-use crate::private::{self, Held, Lock, inode};
+use crate::private::{self, HeldLock, Lock, inode};
 
 /// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
 const LONGEST: usize = 75;
@@ -110,7 +110,7 @@ pub(super) struct Lease {
 
 impl Lease {
     /// Whether this process is still the owner; another one may have taken over while this one was stopped.
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn held(&self) -> HeldLock {
         self.lock.held()
     }
 

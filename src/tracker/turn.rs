@@ -9,7 +9,7 @@ mod timing;
 use ending::immediate_result;
 use recorded::RecordedState;
 use seen::{Belief, LastScreen, ShownWork, dialog_is_work, same_turn};
-use state::{Anchor, Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState, Waits};
+use state::{Anchor, Flight, Rest, TurnEvent, TurnMachine, TurnStage, TurnState, Waits};
 
 use super::publish::{LossReason, Published};
 use super::timers::Coverage;
@@ -129,12 +129,12 @@ impl TurnTracker {
     }
 
     pub(super) fn settling_since(&self) -> Option<Timestamp> {
-        if let Stage::Settling { since, .. } = self.flight()?.stage { Some(since) } else { None }
+        if let TurnStage::Settling { since, .. } = self.flight()?.stage { Some(since) } else { None }
     }
 
     /// Whether work was seen in a turn that has not ended.
     pub(super) fn goes_on(&self) -> bool {
-        self.flight().is_some_and(|flight| matches!(flight.stage, Stage::Working { .. }))
+        self.flight().is_some_and(|flight| matches!(flight.stage, TurnStage::Working { .. }))
     }
 
     /// How far the turn is; `in_flight` is said of one that is known to go on.
@@ -253,14 +253,14 @@ impl TurnTracker {
             (Some(_), _) if next.phase != Phase::Ready => return,
             (Some(_), _) if self.record_goes_on(now) => (WORKS, "record", RECORD_HOLDS),
             (Some(flight), _) => match flight.stage {
-                Stage::Awaited { .. } if flight.is_anchored() => {
+                TurnStage::Awaited { .. } if flight.is_anchored() => {
                     (WORKS, "explicit-input", "a prompt was sent, and its turn has not been seen yet")
                 }
-                Stage::Awaited { .. } => {
+                TurnStage::Awaited { .. } => {
                     (WORKS, "submitted-prompt", "a prompt was submitted, and nothing is below it yet")
                 }
-                Stage::Working { .. } => (WORKS, "work-seen", "work was seen a moment ago, and no end of it"),
-                Stage::Settling { .. } => return,
+                TurnStage::Working { .. } => (WORKS, "work-seen", "work was seen a moment ago, and no end of it"),
+                TurnStage::Settling { .. } => return,
             },
             (None, _) if next.phase == Phase::Ready && self.moved.is_some() => {
                 (UNCLEAR, "unrecorded-version", "no recording shows this version, and the screen moves")
@@ -366,9 +366,9 @@ impl TurnTracker {
         };
         if let Some(flight) = self.turn.state.flight_mut() {
             match &mut flight.stage {
-                Stage::Settling { region, .. } => redraw(region),
-                Stage::Awaited { .. } => flight.baseline.iter_mut().for_each(|seen| redraw(&mut seen.region)),
-                Stage::Working { .. } => {}
+                TurnStage::Settling { region, .. } => redraw(region),
+                TurnStage::Awaited { .. } => flight.baseline.iter_mut().for_each(|seen| redraw(&mut seen.region)),
+                TurnStage::Working { .. } => {}
             }
         }
         self.turn.ended_region.iter_mut().for_each(redraw);

@@ -24,7 +24,7 @@ use crate::fleet::{TerminalKey, View};
 use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::Timestamp;
-use asking::{Asking, Shot};
+use asking::{DrillRequests, Shot};
 use diff::DiffView;
 use list::List;
 use steps::{StepId, TimelineEntries};
@@ -99,15 +99,15 @@ pub struct Drill {
     facts: Viewport,
     transcript: TranscriptView,
     diff: DiffView,
-    asking: Asking,
+    asking: DrillRequests,
     /// The prompts that wait for it.
     waiting: Vec<Waiting>,
-    drawn: Drawn,
+    drawn: DrillPlaces,
 }
 
 /// What the last frame showed where.
 #[derive(Clone, Debug, Default)]
-struct Drawn {
+struct DrillPlaces {
     list: list::ListHits,
     list_place: Rect,
     side_place: Rect,
@@ -144,9 +144,9 @@ impl Drill {
             facts: Viewport::from_start(),
             transcript: TranscriptView::new(),
             diff: DiffView::default(),
-            asking: Asking::default(),
+            asking: DrillRequests::default(),
             waiting: Vec::new(),
-            drawn: Drawn::default(),
+            drawn: DrillPlaces::default(),
         }
     }
 
@@ -271,7 +271,7 @@ impl Drill {
 
     fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         frame::clear(buffer, area);
-        self.drawn = Drawn::default();
+        self.drawn = DrillPlaces::default();
         draw_head(canvas, buffer, area, &self.shown, self.here, self.until);
         let above = if area.height >= ABOVE + 4 { ABOVE } else { 1 };
         if above == ABOVE {

@@ -386,7 +386,7 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
 }
 
 /// What is the matter, then what to do about it.
-type Explanation = (String, Vec<String>);
+type EmptyNotice = (String, Vec<String>);
 
 /// Draws the explanation into the middle of an area.
 pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
@@ -424,7 +424,7 @@ fn filter_hint(canvas: &Canvas<'_>) -> String {
     key.map_or_else(String::new, |key| format!("{key} shows all of them again."))
 }
 
-fn explanation(view: &View<'_>) -> Explanation {
+fn explanation(view: &View<'_>) -> EmptyNotice {
     let lines = |hints: &[&str]| hints.iter().map(|hint| (*hint).to_owned()).collect();
     let (up, silent): (Vec<&ServerView>, Vec<&ServerView>) =
         view.servers.iter().copied().partition(|server| server.health == ServerHealth::Up);

@@ -50,18 +50,18 @@ pub struct Interrupt {
     /// What else can be pressed, as long as it is not asked for: the profiles say which key is the one.
     folded: Vec<(Vec<Key>, String)>,
     /// What the terminals are said to do, as it was shown.
-    shown: Vec<Shown>,
+    shown: Vec<ShownTerminal>,
     question: Question,
 }
 
 /// What is shown of a terminal that a key would go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Shown {
+struct ShownTerminal {
     message: String,
     dialog: Option<Arc<Dialog>>,
 }
 
-impl Shown {
+impl ShownTerminal {
     fn of(terminal: &Terminal) -> Self {
         let state = &terminal.state;
         let draft = if has_draft(terminal) { ", with a draft" } else { "" };
@@ -98,7 +98,7 @@ impl Interrupt {
             keys: terminals.iter().map(|terminal| terminal.key.clone()).collect(),
             choices,
             folded,
-            shown: terminals.iter().map(|terminal| Shown::of(terminal)).collect(),
+            shown: terminals.iter().map(|terminal| ShownTerminal::of(terminal)).collect(),
             question: Question::with(Some(0)),
         }
     }
@@ -120,7 +120,7 @@ impl Interrupt {
     /// The usual key for what a terminal shows.
     pub fn usual(terminal: &Terminal) -> Act {
         let keys = choices(terminal).into_iter().next().map(|(keys, _)| keys);
-        Act::Interrupt { keys: keys.unwrap_or_default(), dialog: Shown::of(terminal).dialog }
+        Act::Interrupt { keys: keys.unwrap_or_default(), dialog: ShownTerminal::of(terminal).dialog }
     }
 
     /// What is asked for without a question, where the operator has configured it so.
@@ -132,8 +132,8 @@ impl Interrupt {
     /// Takes over what the terminals do now. When that changes, nothing is chosen any more, and keys do nothing for a
     /// second.
     fn follow(&mut self, view: &View<'_>) {
-        let now: Vec<Shown> = (self.keys.iter().zip(&self.shown))
-            .map(|(key, before)| super::find(view, key).map_or_else(|| before.clone(), Shown::of))
+        let now: Vec<ShownTerminal> = (self.keys.iter().zip(&self.shown))
+            .map(|(key, before)| super::find(view, key).map_or_else(|| before.clone(), ShownTerminal::of))
             .collect();
         if now.iter().zip(&self.shown).any(|(now, before)| !now.is_same(before)) {
             self.question.changed();

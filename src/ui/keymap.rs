@@ -251,7 +251,7 @@ pub struct KeymapError {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct WrittenBinding {
     on: Spanned<Keys>,
     run: Spanned<String>,
     desc: Option<String>,
@@ -295,7 +295,7 @@ impl<'de> Visitor<'de> for KeysVisitor {
 const NOTHING: &str = "none";
 
 fn read(text: &str) -> Result<Keymap, KeymapError> {
-    let file: BTreeMap<Context, Vec<Entry>> = toml::from_str(text).map_err(|error| KeymapError {
+    let file: BTreeMap<Context, Vec<WrittenBinding>> = toml::from_str(text).map_err(|error| KeymapError {
         what: error.message().to_owned(),
         at: error.span().unwrap_or(0..0),
         hint: "a keymap is a list for each part of the dashboard (fleet, composer, dialog, …), of entries like \
@@ -313,9 +313,9 @@ fn read(text: &str) -> Result<Keymap, KeymapError> {
 }
 
 /// A binding, and for each of its keys the place in the text.
-type Placed = (Binding, Vec<Range<usize>>);
+type PlacedBinding = (Binding, Vec<Range<usize>>);
 
-fn binding(entry: Entry) -> Result<Placed, KeymapError> {
+fn binding(entry: WrittenBinding) -> Result<PlacedBinding, KeymapError> {
     let name = entry.run.as_ref().as_str();
     let action = Action::by_name(name);
     if action.is_none() && name != NOTHING {
@@ -355,7 +355,7 @@ fn key(text: &str, at: &Range<usize>) -> Result<KeyCombination, KeymapError> {
     }
 }
 
-fn refuse_conflicts(bindings: &[Placed]) -> Result<(), KeymapError> {
+fn refuse_conflicts(bindings: &[PlacedBinding]) -> Result<(), KeymapError> {
     let mut bound: Vec<(KeyCombination, &Binding)> = Vec::new();
     for (binding, places) in bindings {
         for (&key, at) in binding.keys.iter().zip(places) {

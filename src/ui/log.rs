@@ -37,7 +37,7 @@ impl Log {
     }
 
     /// The entries, newest first. What the operator does several times in a row, such as typing keys, is one entry.
-    fn lines<'a>(&'a self, view: &View<'a>) -> impl Iterator<Item = Line<'a>> {
+    fn lines<'a>(&'a self, view: &View<'a>) -> impl Iterator<Item = LogLine<'a>> {
         let mut events: Vec<Event<'a>> = view.recent.iter().map(Event::Terminal).collect();
         events.extend(view.task_events.iter().map(Event::Task));
         // The history may call a server otherwise, but of one pane nothing happens twice at a time.
@@ -56,7 +56,7 @@ impl Log {
             let is_yours = sentence.actor == Actor::You;
             let same = is_yours && last.as_ref().is_some_and(|(of, last)| *of == key && *last == sentence);
             last = Some((key, sentence.clone()));
-            (!same).then_some(Line { at: event.at(), key, name: event.name(), sentence })
+            (!same).then_some(LogLine { at: event.at(), key, name: event.name(), sentence })
         })
     }
 
@@ -67,7 +67,7 @@ impl Log {
 }
 
 /// One line of the log.
-struct Line<'a> {
+struct LogLine<'a> {
     at: Timestamp,
     key: Option<&'a TerminalKey>,
     name: &'a str,
@@ -123,14 +123,14 @@ impl<'a> Event<'a> {
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, log: &Log, skipped: usize) {
     let parts = &canvas.theme.parts;
     let area = frame::titled(canvas, buffer, area, &[("log", parts.title)]);
-    let shown: Vec<Line<'_>> = log.lines(view).skip(skipped).take(usize::from(area.height)).collect();
+    let shown: Vec<LogLine<'_>> = log.lines(view).skip(skipped).take(usize::from(area.height)).collect();
     if shown.is_empty() {
         Pen::new(buffer, area, 0).skip(1).text("nothing has happened yet", parts.quiet);
         return;
     }
     let subjects = shown.iter().map(|line| text::width(line.sentence.subject(line.name)));
     let names = subjects.max().unwrap_or(0).min(NAME_MOST);
-    for (row, Line { at, key, name, sentence }) in (0..).zip(&shown) {
+    for (row, LogLine { at, key, name, sentence }) in (0..).zip(&shown) {
         let is_selected = key.is_some_and(|key| canvas.selected == Some(key));
         let subject = if is_selected { parts.title } else { parts.text };
         let mut pen = Pen::new(buffer, area, row);

@@ -15,7 +15,7 @@ const MEANT: Span = Span::from_millis(700);
 
 /// What the cursor keeps to while the rows move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Anchor {
+enum CursorAnchor {
     /// The first row, whichever that is.
     #[default]
     Top,
@@ -33,7 +33,7 @@ pub struct RowSelection {
     since: Timestamp,
     /// Until when the row keeps its place.
     held_until: Timestamp,
-    anchor: Anchor,
+    anchor: CursorAnchor,
     /// When the cursor came to its row by itself, as the one before left or another one is at the top now.
     slipped: Option<Timestamp>,
     /// The groups as they stood last.
@@ -78,7 +78,7 @@ impl RowSelection {
 
     /// The terminal that the operator has moved the cursor to; none as long as it keeps to the top.
     pub fn chosen(&self) -> Option<&TerminalKey> {
-        self.key().filter(|_| self.anchor == Anchor::Row)
+        self.key().filter(|_| self.anchor == CursorAnchor::Row)
     }
 
     /// Whether the operator did something so lately that nothing is to be moved.
@@ -103,13 +103,13 @@ impl RowSelection {
 
     /// Keeps to its row from now on, as something is done with it.
     pub fn stay(&mut self) {
-        self.anchor = Anchor::Row;
+        self.anchor = CursorAnchor::Row;
     }
 
     /// Keeps to the top from now on, if it is there.
     pub fn stay_at_top(&mut self, rows: &[TableRow<'_>]) {
         if self.index == top(rows) {
-            self.anchor = Anchor::Top;
+            self.anchor = CursorAnchor::Top;
         }
     }
 
@@ -153,7 +153,7 @@ impl RowSelection {
             TableRow::Item(_) => None,
         };
         self.groups = rows.iter().filter_map(group).collect();
-        let to_top = self.anchor == Anchor::Top && !self.is_held(now);
+        let to_top = self.anchor == CursorAnchor::Top && !self.is_held(now);
         if !to_top && self.locate(rows) {
             return;
         }
@@ -175,7 +175,7 @@ impl RowSelection {
     /// Selects the row at an index, or nothing when there is none.
     pub fn select(&mut self, index: usize, rows: &[TableRow<'_>], now: Timestamp) {
         self.put(index, rows, now);
-        (self.anchor, self.slipped) = (Anchor::Row, None);
+        (self.anchor, self.slipped) = (CursorAnchor::Row, None);
         self.walked.clear();
     }
 

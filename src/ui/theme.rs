@@ -62,14 +62,14 @@ pub struct Appearance {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Spinner {
-    frames: Vec<Cell>,
+    frames: Vec<OneCell>,
     ascii: Vec<AsciiCell>,
 }
 
 /// A glyph that takes one cell.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-struct Cell(#[serde(deserialize_with = "one_cell")] String);
+struct OneCell(#[serde(deserialize_with = "one_cell")] String);
 
 /// The same of ASCII.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -5,7 +5,7 @@ use crate::http::WITHOUT;
 
 /// Serve the fleet over HTTP: this fleetwatch was built without it.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ServeArgs {
     /// What is for a build with the feature.
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
@@ -19,7 +19,7 @@ pub struct TokenArgs {
     rest: Vec<String>,
 }
 
-pub async fn run(_args: &Args, _options: &GlobalOptions) -> Done {
+pub async fn run(_args: &ServeArgs, _options: &GlobalOptions) -> Done {
     refuse()
 }
 

@@ -21,7 +21,7 @@ use crate::follow_up::{self, Fate, FollowUpRule, Posture};
 use crate::history::{self, Intent, IntentId, IntentState, Intents, Owner, Stopped, Trouble};
 use crate::ids::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
-use crate::private::Held;
+use crate::private::HeldLock;
 use crate::time::{Span, Timestamp};
 
 /// How often the store is checked for messages that other processes queued or left behind.
@@ -44,7 +44,7 @@ pub(super) struct Worker {
     runtime: Handle,
     intents: Option<Intents>,
     /// The servers for which this process acts, by their words.
-    leads: HashMap<String, Held>,
+    leads: HashMap<String, HeldLock>,
     snapshot: FleetSnapshot,
     /// Since when it is known that the sender of a message has died.
     abandoned: HashMap<IntentId, Timestamp>,
@@ -152,7 +152,7 @@ impl Worker {
 
     /// Whether this process acts for a server.
     fn leads(&self, server: &str) -> bool {
-        self.leads.get(server).is_some_and(Held::holds)
+        self.leads.get(server).is_some_and(HeldLock::holds)
     }
 
     /// Queues new events, whichever process saw them.
@@ -172,7 +172,7 @@ impl Worker {
         self.open(now)?;
         self.conclude(now)?;
         self.hold(now)?;
-        if !self.leads.values().any(Held::holds) {
+        if !self.leads.values().any(HeldLock::holds) {
             return Ok(());
         }
         self.take_in(now)?;
@@ -201,7 +201,7 @@ impl Worker {
             if seen.target.posture != Posture::Ready
                 || is_served
                 || rests
-                || !self.leads.get(&key.server.word()).is_some_and(Held::holds)
+                || !self.leads.get(&key.server.word()).is_some_and(HeldLock::holds)
                 || !self.open(now)?.claim(intent.id, now, HOLD)?
             {
                 continue;

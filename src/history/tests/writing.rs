@@ -34,7 +34,7 @@ fn when_one_leaves_the_other_takes_over_without_a_gap() {
     first.leave(at(10)).unwrap();
     // Seen before the second one knows that it leads.
     second.write(&[message(1, 12, Phase::Active, "x")], at(12)).unwrap();
-    lead(&mut second, Held::ALWAYS, at(13));
+    lead(&mut second, HeldLock::ALWAYS, at(13));
     assert_eq!(times(&path), (0..10).chain([12]).collect::<Vec<_>>());
     let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(100)).unwrap();
     assert_eq!(watched, [(at(0), at(10)), (at(10), at(13))]);
@@ -51,7 +51,7 @@ fn what_the_leader_did_not_come_to_write_the_next_one_does() {
     other.write(&[message(1, 5, Phase::Active, "x"), message(1, 6, Phase::Ready, "x")], at(6)).unwrap();
     drop(dead);
     assert_eq!(times(&path), [0, 4]);
-    lead(&mut other, Held::ALWAYS, at(7));
+    lead(&mut other, HeldLock::ALWAYS, at(7));
     other.write(&[message(1, 8, Phase::Active, "x")], at(8)).unwrap();
     assert_eq!(times(&path), [0, 4, 6, 8]);
 }
@@ -65,7 +65,7 @@ fn one_that_was_stopped_writes_nothing_when_it_goes_on() {
     lead(&mut stopped, held.held(), at(0));
     stopped.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
     std::fs::remove_file(&lock).unwrap();
-    lead(&mut other, Held::ALWAYS, at(3));
+    lead(&mut other, HeldLock::ALWAYS, at(3));
     other.write(&[message(1, 4, Phase::Active, "x")], at(4)).unwrap();
     stopped.write(&[message(1, 9, Phase::Ready, "x")], at(9)).unwrap();
     stopped.beat(at(10), None).unwrap();
@@ -94,7 +94,7 @@ fn an_end_that_two_processes_see_is_written_once_however_far_the_first_one_came(
             second.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
             first.write(&end(0)[..written], at(20)).unwrap();
             second.write(&end(late), at(21)).unwrap();
-            lead(&mut second, Held::ALWAYS, at(22));
+            lead(&mut second, HeldLock::ALWAYS, at(22));
             assert_eq!(count(&path, "records WHERE kind = 'task_event'"), 1, "{written}, {late} ms later");
             assert_eq!(count(&path, "transitions WHERE note = 'left the fleet'"), 1, "{written}, {late} ms later");
         }
@@ -117,7 +117,7 @@ fn an_end_that_a_stopped_process_finds_later_is_not_written_again() {
     other.write(&gone(10), at(40)).unwrap();
     stopped.beat(at(100), Some(at(2))).unwrap();
     stopped.write(&gone(100), at(130)).unwrap();
-    lead(&mut stopped, Held::ALWAYS, at(131));
+    lead(&mut stopped, HeldLock::ALWAYS, at(131));
     assert_eq!(times(&path), [0, 10, 40]);
 }
 
@@ -304,7 +304,7 @@ fn locked(path: &Path) -> (History, Connection) {
     blocker.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let options = HistoryOptions { patience: Duration::from_millis(50), ..HistoryOptions::default() };
     let history = History::with(path.to_owned(), Settings::default(), options);
-    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    history.lead(ServerId::default(), Some(HeldLock::ALWAYS));
     (history, blocker)
 }
 
@@ -349,7 +349,7 @@ fn a_full_disk_is_reported_and_leaves_what_was_written() {
     let (_directory, path) = place();
     let options = HistoryOptions { most_pages: Some(100), ..HistoryOptions::default() };
     let history = History::with(path.clone(), Settings::default(), options);
-    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    history.lead(ServerId::default(), Some(HeldLock::ALWAYS));
     for second in 0..3000 {
         history.record(Record::Transition(transition(1, second, Phase::Ready, &format!("screen {second}"))));
         if history.health().condition == WriterState::Degraded(Trouble::Full) {

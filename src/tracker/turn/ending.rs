@@ -1,7 +1,7 @@
 //! How a turn ends: an end mark at once, a returned prompt, or an answer that settles (SPEC §7, rules 3 and 4).
 
 use super::seen::same_turn;
-use super::state::{Ending, Stage, TurnEvent};
+use super::state::{Ending, TurnEvent, TurnStage};
 use super::{LastScreen, TurnTracker};
 use crate::profile::{Classification, EndMark, Temporal, TurnEnd, TurnRegion};
 use crate::state::{TurnResult, Witness};
@@ -50,7 +50,7 @@ impl TurnTracker {
         let (Some(seen), Some(flight)) = (&self.seen, self.turn.state.flight()) else { return };
         let (finished, region) = (seen.is_finished(), &seen.region);
         let has_changed =
-            matches!(&flight.stage, Stage::Settling { region: settling, .. } if settling.text != region.text);
+            matches!(&flight.stage, TurnStage::Settling { region: settling, .. } if settling.text != region.text);
         if seen.in_dialog {
             // The agent asks something, so its turn has not ended.
             self.turn.on(TurnEvent::Stirs, now);
@@ -100,7 +100,7 @@ impl TurnTracker {
             return;
         }
         let Some(flight) = self.flight() else { return };
-        let Stage::Settling { region, .. } = flight.stage.clone() else { return };
+        let TurnStage::Settling { region, .. } = flight.stage.clone() else { return };
         let end = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
         let finished = self.seen.as_ref().is_some_and(LastScreen::is_finished);
         if !flight.answered_by(&region, end, self.turn.ended_region.as_ref()) {

@@ -39,7 +39,7 @@ pub(super) enum Rest {
 /// A turn that has begun and not ended.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Flight {
-    pub(super) stage: Stage,
+    pub(super) stage: TurnStage,
     pub(super) source: TurnSource,
     pub(super) armed_at: Timestamp,
     /// The state to return to if it ends without a result; none once its work was seen.
@@ -73,7 +73,7 @@ pub(super) struct Waits {
 
 /// The stage of a turn in flight.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) enum Stage {
+pub(super) enum TurnStage {
     /// Its prompt was submitted; it has waited for a reaction since that time.
     Awaited { since: Timestamp, taken: TakenAs },
     /// Its work was seen, last at that time.
@@ -205,7 +205,7 @@ impl TurnMachine {
                     }
                     earlier => {
                         let mut flight = Flight::begins(TurnSource::ExplicitInput, Rest::Idle, seen, at);
-                        flight.stage = Stage::Awaited { since, taken };
+                        flight.stage = TurnStage::Awaited { since, taken };
                         if let (InFlight(earlier), Some(region)) = (earlier, region) {
                             flight.takes_over(earlier, region);
                         }
@@ -443,7 +443,7 @@ impl Flight {
     /// A turn that begins on what is seen.
     pub(super) fn begins(source: TurnSource, before: Rest, seen: Option<&LastScreen>, at: Timestamp) -> Self {
         Self {
-            stage: Stage::Awaited { since: at, taken: TakenAs::Prompt },
+            stage: TurnStage::Awaited { since: at, taken: TakenAs::Prompt },
             source,
             armed_at: at,
             before,
@@ -462,11 +462,11 @@ impl Flight {
     fn on(&mut self, event: TurnEvent<'_>, now: Timestamp) {
         match (&self.stage, event) {
             (_, TurnEvent::Moves { reading }) => self.sees_work(reading, now),
-            (Stage::Awaited { .. }, TurnEvent::AnswerSeen) => self.stage = Stage::Working { seen_at: now },
-            (&Stage::Working { seen_at } | &Stage::Settling { seen_at, .. }, TurnEvent::Rests { region }) => {
-                self.stage = Stage::Settling { seen_at, since: now, region: region.clone() };
+            (TurnStage::Awaited { .. }, TurnEvent::AnswerSeen) => self.stage = TurnStage::Working { seen_at: now },
+            (&TurnStage::Working { seen_at } | &TurnStage::Settling { seen_at, .. }, TurnEvent::Rests { region }) => {
+                self.stage = TurnStage::Settling { seen_at, since: now, region: region.clone() };
             }
-            (&Stage::Settling { seen_at, .. }, TurnEvent::Stirs) => self.stage = Stage::Working { seen_at },
+            (&TurnStage::Settling { seen_at, .. }, TurnEvent::Stirs) => self.stage = TurnStage::Working { seen_at },
             _ => {}
         }
     }
@@ -496,26 +496,26 @@ impl Flight {
 
     /// Whether it is a command of the agent's own of which no work was seen. It is no turn before that.
     pub(super) fn is_command(&self) -> bool {
-        matches!(self.stage, Stage::Awaited { taken: TakenAs::Command, .. })
+        matches!(self.stage, TurnStage::Awaited { taken: TakenAs::Command, .. })
     }
 
     /// When its work was seen last.
     pub(super) fn seen_at(&self) -> Option<Timestamp> {
         match self.stage {
-            Stage::Awaited { .. } => None,
-            Stage::Working { seen_at } | Stage::Settling { seen_at, .. } => Some(seen_at),
+            TurnStage::Awaited { .. } => None,
+            TurnStage::Working { seen_at } | TurnStage::Settling { seen_at, .. } => Some(seen_at),
         }
     }
 
     /// It is at work now.
     fn works(&mut self, now: Timestamp) {
-        self.stage = Stage::Working { seen_at: now };
+        self.stage = TurnStage::Working { seen_at: now };
         (self.is_resumed, self.is_unwatched) = (false, false);
     }
 
     /// Takes in what a screen shows while the turn is in flight.
     pub(super) fn sees_work(&mut self, reading: &Classification, now: Timestamp) {
-        if let Stage::Awaited { .. } = self.stage {
+        if let TurnStage::Awaited { .. } = self.stage {
             self.before = Rest::Idle;
         }
         self.works(now);
@@ -563,7 +563,7 @@ mod tests {
         Rest::Ended { armed_at: Some(Timestamp::from_millis(1)), retractable: None }
     }
 
-    fn flight(source: TurnSource, stage: Stage) -> TurnState {
+    fn flight(source: TurnSource, stage: TurnStage) -> TurnState {
         TurnState::InFlight(Box::new(Flight { stage, ..Flight::begins(source, before(), None, NOW) }))
     }
 
@@ -576,9 +576,9 @@ mod tests {
             TurnState::AtRest(Rest::Ended { .. }) => "Ended",
             TurnState::AtRest(Rest::Lost) => "Lost",
             TurnState::InFlight(flight) => match flight.stage {
-                Stage::Awaited { .. } => "Awaited",
-                Stage::Working { .. } => "Working",
-                Stage::Settling { .. } => "Settling",
+                TurnStage::Awaited { .. } => "Awaited",
+                TurnStage::Working { .. } => "Working",
+                TurnStage::Settling { .. } => "Settling",
             },
         }
     }
@@ -595,10 +595,10 @@ mod tests {
             TurnState::AtRest(Rest::Idle),
             TurnState::AtRest(Rest::Ended { armed_at: None, retractable: None }),
             TurnState::AtRest(Rest::Lost),
-            flight(sources[0], Stage::Awaited { since: NOW, taken }),
-            flight(sources[1], Stage::Awaited { since: NOW, taken }),
-            flight(sources[1], Stage::Working { seen_at: NOW }),
-            flight(sources[1], Stage::Settling { seen_at: NOW, since: NOW, region: region.clone() }),
+            flight(sources[0], TurnStage::Awaited { since: NOW, taken }),
+            flight(sources[1], TurnStage::Awaited { since: NOW, taken }),
+            flight(sources[1], TurnStage::Working { seen_at: NOW }),
+            flight(sources[1], TurnStage::Settling { seen_at: NOW, since: NOW, region: region.clone() }),
         ];
         let how = Ending { result: TurnResult::Success, detail: None, told_by: Witness::Screen };
         let events = [

@@ -2,7 +2,7 @@
 //! `active` (SPEC §7).
 
 use super::seen::{Belief, ShownWork, same_turn};
-use super::state::{Flight, Rest, Stage, TurnEvent, TurnState};
+use super::state::{Flight, Rest, TurnEvent, TurnStage, TurnState};
 use super::{Sighting, TurnTracker};
 use crate::agent_record::RecordedPhase;
 use crate::profile::{Classification, Temporal};
@@ -36,7 +36,7 @@ impl TurnTracker {
         let reading = sighting.reading;
         let region = &reading.turn;
         if let Some(flight) = self.flight() {
-            let waits = matches!(flight.stage, Stage::Awaited { .. }) && !flight.is_anchored();
+            let waits = matches!(flight.stage, TurnStage::Awaited { .. }) && !flight.is_anchored();
             if waits && flight.baseline.as_ref().is_some_and(|seen| same_turn(&seen.region, region)) {
                 self.turn.on(TurnEvent::Vanishes, now);
             }
@@ -175,7 +175,7 @@ impl TurnTracker {
 
     /// Rule 1: an explicit input waits for a reaction. Work that went on when it was sent is one.
     pub(super) fn silence(&self) -> Option<Timer> {
-        let Stage::Awaited { since, .. } = self.flight()?.stage else { return None };
+        let TurnStage::Awaited { since, .. } = self.flight()?.stage else { return None };
         let window = self.settings.no_reaction;
         (!self.shows_work()).then(|| self.coverage.window(TimerName::NoReaction, since, window))
     }
@@ -217,7 +217,7 @@ impl TurnTracker {
 
     /// Work is taken to go on for a while after its last trace.
     fn lingering(&self, temporal: Temporal) -> Option<Timer> {
-        let Stage::Working { seen_at } = self.flight()?.stage else { return None };
+        let TurnStage::Working { seen_at } = self.flight()?.stage else { return None };
         let is_shown = self.shows_work() || self.recorded_as(RecordedPhase::Active).is_some();
         (!is_shown).then(|| self.coverage.window(TimerName::Linger, seen_at, self.linger(temporal)))
     }

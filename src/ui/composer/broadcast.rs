@@ -205,7 +205,7 @@ pub fn send(keys: &[TerminalKey], text: &str, cx: &mut OverlayContext<'_, '_>) -
         };
         terminals.push((key.clone(), name(cx.view, key), progress));
     }
-    Outcomes { sent: Sent::Prompt(text.to_owned()), terminals, view: Viewport::default() }
+    Outcomes { sent: SentToSeveral::Prompt(text.to_owned()), terminals, view: Viewport::default() }
 }
 
 fn name(view: &View<'_>, key: &TerminalKey) -> String {
@@ -306,7 +306,7 @@ pub enum Progress {
 
 /// What was sent to several.
 #[derive(Debug)]
-enum Sent {
+enum SentToSeveral {
     Prompt(String),
     Answers,
 }
@@ -314,7 +314,7 @@ enum Sent {
 /// The list of what became of it.
 #[derive(Debug)]
 pub struct Outcomes {
-    sent: Sent,
+    sent: SentToSeveral,
     terminals: Vec<(TerminalKey, String, Progress)>,
     view: Viewport,
 }
@@ -322,7 +322,7 @@ pub struct Outcomes {
 impl Outcomes {
     /// The list of what becomes of answers to the dialogs of terminals.
     pub fn of_answers(terminals: Vec<(TerminalKey, String, Progress)>) -> Self {
-        Self { sent: Sent::Answers, terminals, view: Viewport::default() }
+        Self { sent: SentToSeveral::Answers, terminals, view: Viewport::default() }
     }
 }
 
@@ -375,8 +375,8 @@ impl Overlay for Outcomes {
     fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
         let OverlayEvent::Ended { operation: Operation { to, act, .. }, outcome } = event else { return };
         let (key, outcome) = match (act, &self.sent) {
-            (Act::Prompt { text, .. }, Sent::Prompt(sent)) if text == sent => (&to.key, outcome.clone()),
-            (Act::Answer { .. }, Sent::Answers) => (&to.key, outcome.clone()),
+            (Act::Prompt { text, .. }, SentToSeveral::Prompt(sent)) if text == sent => (&to.key, outcome.clone()),
+            (Act::Answer { .. }, SentToSeveral::Answers) => (&to.key, outcome.clone()),
             _ => return,
         };
         let is_open = |it: &Progress| !matches!(it, Progress::Ended(_));

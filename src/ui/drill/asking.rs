@@ -28,7 +28,7 @@ const REASONS: Span = Span::from_millis(900);
 
 /// What was asked and what was answered.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asking {
+pub(super) struct DrillRequests {
     line: QuestionProgress,
     page: QuestionProgress,
     transcript: bool,
@@ -64,7 +64,7 @@ pub(super) enum Shot {
     None(&'static str),
 }
 
-impl Asking {
+impl DrillRequests {
     /// A transition was seen: the history will have it soon.
     pub(super) fn changed(&mut self, now: Timestamp) {
         self.again = WRITTEN.iter().map(|span| now + *span).collect();

@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 
 use super::steps::TimelineEntries;
 use super::subject::Subject;
-use crate::history::{Holder, Line, TimelineSpan, timeline, totals};
+use crate::history::{Holder, TimelineData, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::frame::Canvas;
@@ -51,7 +51,7 @@ pub struct Strip {
     /// The operator's choice; without one it is the last hour, or less when there is less.
     zoom: Option<Zoom>,
     /// What the history answered; empty until then.
-    kept: Line,
+    kept: TimelineData,
     /// Whether the totals use the words for a task.
     of_task: bool,
 }
@@ -68,7 +68,7 @@ impl Strip {
     }
 
     /// Takes in what the history answered.
-    pub fn keep(&mut self, line: Line) {
+    pub fn keep(&mut self, line: TimelineData) {
         self.kept = line;
     }
 

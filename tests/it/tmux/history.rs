@@ -10,7 +10,7 @@ use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
 use fleetwatch::fleet::{PaneId, ServerId, TerminalKey};
 use fleetwatch::history::{Body, History, Owner, Reader, Record, RecordFilter, Settings, TransitionRecord};
-use fleetwatch::private::Held;
+use fleetwatch::private::HeldLock;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{Availability, OperatorStatus, Phase, Summary, Transition, TurnResult, TurnSource, UiContext};
 use fleetwatch::time::Timestamp;
@@ -51,7 +51,7 @@ fn write_if_asked_to() {
     let (pane, path) = asked.split_once(' ').unwrap();
     let settings = Settings { path: Some(PathBuf::from(path)), ..Settings::default() };
     let history = History::start(&settings);
-    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    history.lead(ServerId::default(), Some(HeldLock::ALWAYS));
     let began = Instant::now();
     for number in 0.. {
         // Whoever started this may have been killed itself.
@@ -122,7 +122,7 @@ fn a_process_that_is_killed_while_it_writes_leaves_a_sound_file() {
     // And who comes after writes on.
     let before = written(&path);
     let history = History::start(&Settings { path: Some(path.clone()), ..Settings::default() });
-    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    history.lead(ServerId::default(), Some(HeldLock::ALWAYS));
     history.record(record(99, 1));
     drop(history);
     assert_eq!(written(&path), before + 1);

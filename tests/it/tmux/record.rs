@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, wait_until};
-use fleetwatch::cli::record::{Args, run};
+use fleetwatch::cli::record::{RecordArgs, run};
 use fleetwatch::fleet::TerminalKey;
 use fleetwatch::profile::{ProfileSet, Program};
 use fleetwatch::recording::{EventKind, Frame, Player, Recording, ReplayOptions, Size, replay};
@@ -24,7 +24,7 @@ fn recorder_of(
     output: &Path,
 ) -> std::thread::JoinHandle<anyhow::Result<ExitCode>> {
     let server = tmux.server();
-    let args = Args {
+    let args = RecordArgs {
         target: "main".to_owned(),
         output: output.to_owned(),
         force: false,

@@ -45,7 +45,7 @@ impl World {
         let (orders, handle) = (mpsc::channel().0, runtime.handle().clone());
         let mut worker = Worker::new(settings, Vec::new(), orders, WantedMessages::default(), handle).unwrap();
         worker.owner = Owner::named("ours");
-        worker.leads.insert(ServerId::default().word(), Held::ALWAYS);
+        worker.leads.insert(ServerId::default().word(), HeldLock::ALWAYS);
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let recipient = Recipient::new(key, "lead".to_owned());
         let target = Target::new(Posture::Ready, Tri::No, "nothing", true);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fleetwatch::agent_record::{Said, Speaker};
 use fleetwatch::history::{
-    Answer, Body, HistoryAnswer, HistoryQuestion, Holder, Line, NamedEvent, Point, PublicState, QuestionKind, RecordId,
-    ScreenId, Sent, Stored, StoredInput, StoredTransition, Trouble,
+    Answer, Body, HistoryAnswer, HistoryQuestion, Holder, NamedEvent, Point, PublicState, QuestionKind, RecordId,
+    ScreenId, Sent, Stored, StoredInput, StoredTransition, TimelineData, Trouble,
 };
 use fleetwatch::profile::GAP;
 use fleetwatch::repository::{Printed, WorkingTreeDiff};
@@ -104,9 +104,9 @@ fn records() -> Vec<Stored> {
     ]
 }
 
-fn line() -> Line {
+fn line() -> TimelineData {
     let point = |seconds, holder| Point { at: ago(seconds), holder, result: TurnResult::None, turn_ended: None };
-    Line {
+    TimelineData {
         points: vec![
             point(90_000, Holder::Ready),
             point(80_000, Holder::Working),
