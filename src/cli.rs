@@ -1,7 +1,7 @@
 //! The command line: `fleetwatch` and its subcommands (SPEC §12).
 //!
-//! Every command is a function from its arguments to a [`Done`]. Errors leave through one door, [`failure`], as
-//! `error: what` and `hint: what to do`.
+//! Every command is a function from its arguments to a [`Done`]. [`failure`] prints all errors, as `error: what` and
+//! `hint: what to do`.
 
 mod config;
 mod dashboard;
@@ -42,7 +42,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 pub use failure::Failure;
 pub use options::GlobalOptions;
 
-/// What a command comes to: an exit code that is no error, or the reason why not.
+/// The result of a command: an exit code, or an error.
 pub type Done = anyhow::Result<ExitCode>;
 
 /// A terminal dashboard that shows the true state of every coding agent in tmux.
@@ -91,7 +91,7 @@ enum Command {
     Sweep(crate::demo::Sweep),
 }
 
-/// Runs the program with the arguments of the process, and says how it ended.
+/// Runs the program with the arguments of the process; returns its exit code.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -130,7 +130,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Profiles(args) => profiles::run(&args, &options),
         Command::Config(args) => config::run(&args, &options),
         Command::Demo(args) => {
-            // Said before the demo has made a directory and before it fails in the midst of it.
+            // An error must come before the demo has made a directory.
             doctor::tmux_version()?;
             demo::run(&args, |config, server| wait_for(dashboard::run_on(server, config, &options)))
         }
@@ -164,7 +164,8 @@ fn wait_for<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resu
     runtime.context("the runtime cannot be started")?.block_on(command)
 }
 
-/// The same where nobody waits for a key meanwhile: what is read in one thread and let go in another is memory lost between them.
+/// The same in one thread, for commands that wait for no keys: memory that is allocated in one thread and freed in another
+/// is not reused.
 fn wait_in_one_thread<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("the runtime cannot be started")?.block_on(command)

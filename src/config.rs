@@ -1,8 +1,8 @@
 //! The configuration: a TOML file in, validated values out.
 //!
-//! A file with an error is refused as a whole, with the place of the error and what was meant ([`ConfigError`]). What a
-//! file leaves out has its default from `config/fleetwatch.toml`, which is built in, printed by `fleetwatch config` and
-//! compared with [`Config::default`] by a test.
+//! A file with an error is refused as a whole; the error says where it is and suggests a fix ([`ConfigError`]). For what
+//! a file leaves out, the default comes from `config/fleetwatch.toml`, which is built in, printed by `fleetwatch config`
+//! and compared with [`Config::default`] by a test.
 
 mod adopted;
 mod file;
@@ -35,7 +35,7 @@ pub const DEFAULT_TEXT: &str = include_str!("../config/fleetwatch.toml");
 /// The JSON schema of the configuration file.
 pub const SCHEMA: &str = include_str!("../config/fleetwatch.schema.json");
 
-/// Everything that the user can choose, checked.
+/// All settings, checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     pub watch: WatchConfig,
@@ -43,14 +43,14 @@ pub struct Config {
     pub servers: Vec<ServerId>,
     /// The other files that the servers were read from.
     pub host_files: Vec<PathBuf>,
-    /// How hosts are reached that `ssh` does not lead to.
+    /// How to reach hosts that `ssh` does not reach.
     pub transports: Arc<[CommandTransport]>,
     /// Which panes are watched, and what is known of them beforehand.
     pub rules: Rules,
     pub tracker: tracker::Settings,
     pub history: history::Settings,
     pub records: RecordsConfig,
-    /// Prompts to begin with.
+    /// Templates for prompts.
     pub templates: Vec<Template>,
     pub ui: UiConfig,
     /// What is reported outside of the dashboard.
@@ -62,7 +62,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The rules by which something is reported outside of the dashboard: without any, the terminal's bell rings.
+    /// The rules for notices outside of the dashboard. Without any, the terminal's bell rings.
     /// Browsers that asked for notices of waits get them, unless a rule says of what.
     pub fn notices(&self) -> Vec<NotifyRule> {
         let mut rules = match self.notify.is_empty() && self.ui.bell {
@@ -98,7 +98,7 @@ impl Default for RecordsConfig {
 impl RecordsConfig {
     /// Whether the records of an agent in a directory may be read.
     pub fn allow(&self, tool: &str, directory: Option<&str>) -> bool {
-        // `/work/secret/**` means the directory itself as well.
+        // `/work/secret/**` includes the directory itself.
         let is_excepted = |directory: &str| {
             let as_folder = format!("{directory}/");
             self.except_directories.iter().any(|pattern| pattern.is_any(&[directory, &as_folder]))
@@ -113,7 +113,7 @@ pub struct WatchConfig {
     pub ticks: Ticks,
     /// How long a tmux server may take to answer before the poll counts as failed.
     pub timeout: Duration,
-    /// Whether a process goes on watching when no dashboard is open, and how long nobody may use it until it ends.
+    /// Whether a process keeps watching when no dashboard is open, and after how long without use it ends.
     pub background: bool,
     pub background_idle: Duration,
     /// Whether the git repositories are read that agents work in.
@@ -126,7 +126,7 @@ pub struct Ticks {
     pub usual: Duration,
     /// While something changes.
     pub shortest: Duration,
-    /// While nothing changes, or no server is there.
+    /// While nothing changes, or while there is no server.
     pub longest: Duration,
 }
 
@@ -184,7 +184,7 @@ impl Default for UiConfig {
     }
 }
 
-/// A configuration with the place that it came from.
+/// A configuration and the file that it came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     pub config: Config,
@@ -193,11 +193,10 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads the configuration that a search path finds, or gives the defaults when it finds none.
+    /// Reads the configuration that a search path finds, or returns the defaults if there is none.
     ///
     /// # Errors
-    /// A file that was named (by `--config` or the environment) and is missing, a file that cannot be read, and a file
-    /// whose content is wrong.
+    /// A file that was named (by `--config` or the environment) is missing, or the file cannot be read or is wrong.
     pub fn find(search: &SearchPath) -> Result<Self, ConfigError> {
         match search.find()? {
             Some(path) => Ok(Self { config: Config::load(&path)?, path: Some(path) }),
@@ -219,7 +218,7 @@ impl Config {
 /// A configuration that is refused, or a keymap or theme beside it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
-    /// Empty where no file is at fault.
+    /// Empty if no file is at fault.
     pub path: PathBuf,
     /// `None` when the file as a whole is at fault.
     pub position: Option<Position>,
@@ -295,14 +294,14 @@ impl Position {
 /// The file's name in the configuration directory.
 const FILE_NAME: &str = "config.toml";
 
-/// The file of a theme of the operator's own, in the directory of a configuration.
+/// The file of a custom theme, in the directory of a configuration.
 pub fn theme_file(name: &str) -> Option<PathBuf> {
     // Anything but a plain word could lead out of the directory.
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
     is_plain.then(|| PathBuf::from("themes").join(format!("{name}.toml")))
 }
 
-/// The places where a configuration may stand, first match wins.
+/// The places where a configuration may be; the first match wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchPath {
     candidates: Vec<Candidate>,
@@ -339,7 +338,7 @@ impl Origin {
         }
     }
 
-    /// Whether a file must stand there: someone asked for this very one.
+    /// Whether the file must exist, because somebody asked for it.
     const fn is_required(self) -> bool {
         matches!(self, Origin::CommandLine | Origin::Environment)
     }
@@ -373,7 +372,7 @@ impl SearchPath {
         }
         if let Some(directory) = platform {
             let path = directory.join(FILE_NAME);
-            // On Linux the platform's directory follows XDG_CONFIG_HOME, and one place is named once.
+            // On Linux the platform's directory follows XDG_CONFIG_HOME; a place is listed once.
             if candidates.iter().all(|candidate| candidate.path != path) {
                 candidates.push(Candidate { origin: Origin::Platform, path });
             }
@@ -386,7 +385,7 @@ impl SearchPath {
         &self.candidates
     }
 
-    /// The first place where a file stands; `None` when there is none and none was asked for.
+    /// The first place with a file; `None` if there is none and none was asked for.
     ///
     /// # Errors
     /// A file that was asked for is missing.
@@ -397,7 +396,7 @@ impl SearchPath {
                 Err(error) if candidate.origin.is_required() => {
                     return Err(ConfigError::unreadable(&candidate.path, &error));
                 }
-                // A file that is there but may not be looked at must not pass for "no configuration".
+                // A file that exists but cannot be accessed must not pass for "no configuration".
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                     return Err(ConfigError::unreadable(&candidate.path, &error));
                 }

@@ -1,8 +1,7 @@
-//! An agent's dialog as it is on the screen: which options it offers, which one is marked, and which keys choose
-//! one (SPEC §11).
+//! An agent's dialog on the screen: its options, which one is marked, and which keys choose one (SPEC §11).
 //!
-//! Agents draw their dialogs alike: numbered or marked rows, a row of buttons, or letters in brackets behind the
-//! question. What is read here is that common form, proved on every recorded dialog (`tests/it/recorded/recordings.rs`). A dialog that has
+//! Agents draw their dialogs alike: numbered or marked rows, a row of buttons, or letters in brackets after the question.
+//! This module reads that common form, tested on every recorded dialog (`tests/it/recorded/recordings.rs`). A dialog of
 //! another form has no options, and is answered with keys or in the terminal itself.
 
 mod choose;
@@ -26,30 +25,30 @@ const NAME_DIGITS: usize = 48;
 /// A dialog on a screen.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Dialog {
-    /// The rows of the screen that it takes, from the top.
+    /// Its rows of the screen, from the top.
     pub rows: Range<usize>,
-    /// The rows from the first option to the last one; empty without options.
+    /// The rows from the first to the last option; empty without options.
     pub option_rows: Range<usize>,
     pub options: Vec<Choice>,
     pub manner: Manner,
     /// The option that the agent has marked.
     pub marked: Option<usize>,
-    /// What somebody has typed behind the question.
+    /// What somebody has typed after the question.
     pub typed: String,
     /// Whether the agent shows that an option has been taken, and only has to close the dialog.
     pub taken: bool,
-    /// All that it says above its options, in logical lines: without the box around it, and with rows that its agent
-    /// wrapped joined where that is certain. Blank lines part what belongs together.
+    /// Its text above the options in logical lines: without the box, and with wrapped rows joined where that is certain.
+    /// Blank lines separate paragraphs.
     pub text: Vec<String>,
-    /// What of it is not to be seen on the screen.
+    /// The parts of it that the screen does not show.
     pub cuts: Vec<Cut>,
-    /// What stands above it where its first rows are not on the screen: some of it, or what was there before.
+    /// The rows above it if its first rows are not on the screen: a part of it, or what was there before.
     pub above: Vec<String>,
-    /// The row that hands in what is ticked, where there is one.
+    /// The row that hands in what is ticked, if there is one.
     pub submit: Option<Submit>,
-    /// Whether it asks what to do instead of what was just refused, which Enter leaves open.
+    /// Whether it asks what to do instead of what was just refused; Enter leaves that open.
     pub asks_instead: bool,
-    /// What it says above its options.
+    /// The text above its options.
     question: String,
 }
 
@@ -64,22 +63,22 @@ pub struct Submit {
 /// One option.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Choice {
-    /// What the operator chooses it by: the dialog's own number or letter, else its place from 1.
+    /// What chooses it: the dialog's own number or letter, else its place from 1.
     pub name: String,
     pub label: String,
-    /// What explains it, beside it or in the rows below it, as one line.
+    /// Its explanation, beside it or in the rows below it, as one line.
     pub detail: String,
-    /// All that stands in its rows, in logical lines, the label first.
+    /// The text of all its rows in logical lines, the label first.
     pub text: Vec<String>,
-    /// Whether it is ticked, where options can be.
+    /// Whether it is ticked; `None` if options cannot be.
     pub ticked: Option<bool>,
     /// How it takes a text of the operator's own, if it does.
     pub takes_text: Option<TextEntry>,
-    /// What it says to what the agent asks for, where the agent's profile knows that.
+    /// Its answer to what the agent asks for, if the agent's profile knows that.
     pub verdict: Option<Verdict>,
 }
 
-/// What an option says to what an agent asks leave for.
+/// The answer of an option to an agent that asks for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Verdict {
     /// Yes, this once.
@@ -92,15 +91,15 @@ pub enum Verdict {
 pub enum TextEntry {
     /// The text is typed in the option's own row, once it is marked.
     Inline,
-    /// The option closes the dialog, and what is sent to the prompt then is the text.
+    /// The option closes the dialog, and the text is then sent to the prompt.
     Prompt,
 }
 
 /// How options begin that are lines to type in.
 const INLINE: [&str; 4] = ["type something", "type your", "type a", "type here"];
-/// What such an option says as well, with no more words than in brackets behind it.
+/// The same as a whole label, with or without more in brackets.
 const OTHER: &str = "other";
-/// What options say that give the prompt back.
+/// Labels of options that return to the prompt.
 const PROMPT: [&str; 2] = ["what to do differently", "suggest changes"];
 
 impl TextEntry {
@@ -132,7 +131,7 @@ pub enum Cut {
     Top,
     /// What its agent left out itself, as a row of the dialog says: `… +12 lines`.
     LeftOut(String),
-    /// What came behind this row, which ends at the edge of the pane or of its box.
+    /// The rest of this row, which ends at the edge of the pane or of its box.
     Edge(String),
 }
 
@@ -145,7 +144,7 @@ pub enum Manner {
     Rows,
     /// A mark is moved left and right, and Enter takes the marked option.
     Buttons,
-    /// A letter is typed behind the question, and Enter sends it where the letter alone does not.
+    /// A letter is typed after the question, and Enter sends it if the letter alone does not.
     Letters,
     /// Several options can be ticked by their numbers, and are handed in together.
     Several,
@@ -165,12 +164,12 @@ pub enum Press {
 }
 
 impl Dialog {
-    /// Reads the dialog in some rows of a screen. It never fails; what is no option is none.
+    /// Reads the dialog in some rows of a screen. It never fails: a dialog of another form has no options.
     pub fn read(screen: &Screen, rows: Range<usize>) -> Self {
         read::read(screen, rows)
     }
 
-    /// Takes over how options begin, in the words of its agent, that are lines to type in.
+    /// Sets, from the agent's profile, how options begin that are lines to type in.
     pub fn set_typed_options(&mut self, beginnings: &[String]) {
         for option in &mut self.options {
             let label = option.label.to_lowercase();
@@ -180,7 +179,7 @@ impl Dialog {
         }
     }
 
-    /// Takes over the labels, in the words of its agent and in lower case, that say yes this once, and those that say no.
+    /// Sets, from the agent's profile and in lower case, the labels that say yes this once, and those that say no.
     pub fn set_verdicts(&mut self, once: &[String], refusing: &[String]) {
         for option in &mut self.options {
             let label = option.label.to_lowercase();
@@ -192,24 +191,25 @@ impl Dialog {
         }
     }
 
-    /// Takes from the agent's profile, in lower case, how a dialog begins that asks what to do instead.
+    /// Sets, from the agent's profile and in lower case, how a dialog begins that asks what to do instead.
     pub fn set_instead(&mut self, beginnings: &[String]) {
         let first = self.text.iter().map(|line| bare(line).to_lowercase()).find(|line| !line.is_empty());
         self.asks_instead = first.is_some_and(|first| beginnings.contains(&first));
     }
 
-    /// The option that says yes this once, or no; none where it is not certain that it is the only one.
+    /// The option that says yes this once, or no; `None` unless it is certainly the only one.
     pub fn that_says(&self, verdict: Verdict) -> Option<usize> {
         let mut saying = (0..self.options.len()).filter(|place| self.options[*place].verdict == Some(verdict));
         saying.next().filter(|_| saying.next().is_none() && self.can_choose())
     }
 
-    /// Whether a text can be typed for an option: in its row, or as the next prompt once it has refused.
+    /// Whether a text can be typed for an option: in its row, or as the next prompt after it refuses.
     pub fn hears(&self, option: usize) -> bool {
         self.takes_text(option) || self.options.get(option).is_some_and(|it| it.verdict == Some(Verdict::No))
     }
 
-    /// A row of the dialog as text, with what nobody sees spelled out. Of options side by side nothing but its style tells the marked one: it gets brackets.
+    /// A row of the dialog as text, with invisible characters spelled out. Of options side by side, only its style shows
+    /// the marked one: it gets brackets.
     pub fn row_text(&self, screen: &Screen, y: usize) -> String {
         let Some(row) = screen.row(y).map(Row::spelled) else { return String::new() };
         match self.marked.filter(|_| self.manner == Manner::Buttons && self.option_rows.contains(&y)) {
@@ -218,15 +218,15 @@ impl Dialog {
         }
     }
 
-    /// The name of the dialog: the same as long as it asks the same with the same options, wherever the mark stands,
-    /// whatever is ticked or typed there and whatever ticks around it.
+    /// The name of the dialog. It stays the same as long as the dialog asks the same with the same options, whatever is
+    /// marked, ticked or typed, and whatever spins around it.
     ///
-    /// Whoever writes the screen must not be able to make two dialogs with one name, so it is a cryptographic hash, cut to
-    /// a length that no other usual hash has: it is never taken for a text, nor a text for it.
+    /// Whoever writes the screen must not be able to make two dialogs with one name, so it is a cryptographic hash. It is
+    /// cut to a length that no usual hash has, so that no text passes for it.
     pub fn id(&self) -> String {
         let mut hash = Sha256::new();
         let mut feed = |part: &str| {
-            // Its length first: no part can look like the end of another one.
+            // Its length first, so that no part can pass for the end of another one.
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         };
@@ -252,7 +252,7 @@ impl Dialog {
         self.is_same_but_for(other, None)
     }
 
-    /// The same, whatever stands in the row of one option, which is typed in.
+    /// The same, ignoring the row of one option, which is typed in.
     pub(crate) fn is_same_but_for(&self, other: &Dialog, typed_in: Option<usize>) -> bool {
         let options = |dialog: &Dialog| dialog.options.len();
         let mut both = self.options.iter().zip(&other.options).enumerate();
@@ -262,27 +262,27 @@ impl Dialog {
             && both.all(|(place, (a, b))| a.name == b.name && (a.text == b.text || Some(place) == typed_in))
     }
 
-    /// The rows of the screen that an answer rests on, and those below them that may tick.
+    /// The rows of the screen that an answer depends on, and those below them that may change.
     pub fn live_rows(&self, screen: &Screen) -> (Vec<usize>, Range<usize>) {
         let ticks = |y: &usize| screen.row(*y).is_some_and(read::is_ticking);
-        // The row that hands in what is ticked stands below the options.
+        // The row that hands in what is ticked is below the options.
         let end = if self.submit.is_some() { self.rows.end } else { self.option_rows.end.min(self.rows.end) };
         ((self.rows.start..end).filter(|y| !ticks(y)).collect(), end..self.rows.end)
     }
 
-    /// Whether the screen shows all that it says.
+    /// Whether the screen shows all of it.
     pub fn is_whole(&self) -> bool {
         self.cuts.is_empty()
     }
 
-    /// Tells that the row in which it should begin is not on the screen, and what stands there instead.
+    /// Notes that its first row is not on the screen, and what is there instead.
     pub(crate) fn has_no_top(&mut self, above: Vec<String>) {
         self.cuts.insert(0, Cut::Top);
         self.above = above;
     }
 
-    /// Whether an option says no and nothing else, whatever the dialog asks. To refuse what cannot be read whole lets nothing
-    /// happen, so that nobody has to have read it.
+    /// Whether an option says no and nothing else, whatever the dialog asks. Refusing lets nothing happen, so nobody has to
+    /// have read the whole dialog.
     pub fn refuses(&self, option: usize) -> bool {
         let label = self.options.get(option).map_or("", |option| option.label.as_str());
         let is_cut = |cut: &Cut| matches!(cut, Cut::Edge(row) | Cut::LeftOut(row) if row.contains(label));
@@ -315,12 +315,12 @@ impl Dialog {
         self.manner == Manner::Several && self.options.iter().any(|option| option.ticked.is_some())
     }
 
-    /// The keys that choose an option as things stand, or that tick it; none where it cannot be chosen.
+    /// The keys that choose an option now, or that tick it; none if it cannot be chosen.
     pub fn presses(&self, option: usize) -> Vec<Press> {
         let Some(choice) = self.options.get(option) else { return Vec::new() };
         let mut letters = choice.name.chars();
         match (self.manner, letters.next(), letters.next()) {
-            // Not every agent takes the number of the option that is marked already.
+            // Not every agent accepts the number of the option that is marked already.
             (Manner::Numbers, ..) if self.marked == Some(option) => vec![Press::Enter],
             (Manner::Numbers, Some(digit), None) => vec![Press::Character(digit)],
             (Manner::Several, Some(digit), None) if choice.ticked.is_some() => vec![Press::Character(digit)],
@@ -331,7 +331,7 @@ impl Dialog {
         }
     }
 
-    /// The keys that tick exactly these options as things stand, and hand them in.
+    /// The keys that tick exactly these options now, and hand them in.
     pub fn presses_to_tick(&self, options: &[usize]) -> Vec<Press> {
         let wrong = (0..self.options.len()).filter(|place| self.is_wrong(*place, options));
         let mut presses: Vec<Press> = wrong.flat_map(|place| self.presses(place)).collect();
@@ -340,7 +340,7 @@ impl Dialog {
         presses
     }
 
-    /// The first option that is ticked and must not be, or must be and is not.
+    /// The first option that is ticked and should not be, or should be and is not.
     pub(crate) fn first_wrong(&self, options: &[usize]) -> Option<usize> {
         (0..self.options.len()).find(|place| self.is_wrong(*place, options))
     }
@@ -356,7 +356,7 @@ impl Dialog {
         if is_below { Press::Up } else { Press::Down }
     }
 
-    /// How many rows the mark is away from the one that hands in; 0 without one.
+    /// How many rows the mark is from the one that hands in; 0 without one.
     pub(crate) fn distance_to_submit(&self) -> usize {
         match (self.submit, self.marked) {
             (Some(submit), Some(marked)) if marked >= submit.below => marked - submit.below + 1,
@@ -375,7 +375,7 @@ impl Dialog {
 }
 
 impl Choice {
-    /// An option that nothing explains.
+    /// An option without explanation.
     pub(crate) fn plain(name: String, label: &str) -> Self {
         Self {
             name,

@@ -25,11 +25,11 @@ use crate::tmux::{Error, Server};
 /// their children.
 pub type PaneProcesses = BTreeMap<u32, Vec<ProcessInfo>>;
 
-/// Processes that are listed under one pane. A pane that runs more of them is a build or a bomb, not an agent that
-/// hides behind the first ones.
+/// The most processes that are listed under one pane. A pane with more runs a build or a bomb, and no agent beyond the
+/// first ones.
 const PER_PANE: usize = 256;
 
-/// Panes whose trees are walked one by one; for more of them all processes of the machine are read at once.
+/// The most panes whose trees are walked one by one; for more, all processes of the machine are read at once.
 const WALKED: usize = 32;
 
 /// How surely processes are found.
@@ -43,10 +43,10 @@ pub enum Thoroughness {
 
 /// The processes under each of the given ones, on the server's machine.
 ///
-/// A process that has ended meanwhile is left out. Fails when processes cannot be listed at all.
+/// A process that has ended meanwhile is left out. Fails if processes cannot be listed at all.
 pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness) -> Result<PaneProcesses, Error> {
     if server.id().host.is_none() && Path::new(proc::ROOT).join("self/stat").exists() {
-        // Reading hundreds of small files must not hold up the thread that other servers are waited for on.
+        // Reading hundreds of small files must not block the thread that waits for other servers.
         let scan = tokio::task::spawn_blocking(move || {
             let root = Path::new(proc::ROOT);
             let is_quick = thoroughness == Thoroughness::Quick && roots.len() <= WALKED;
@@ -64,7 +64,7 @@ pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness)
     Ok(from_ps(&text, &roots, PER_PANE))
 }
 
-/// Reads a file up to a limit. Files of /proc do not tell their size, and are dear to read in small pieces.
+/// Reads a file up to a limit. Files of /proc do not report their size, and reading them in small pieces is slow.
 fn read_some(path: &Path, limit: u64) -> Option<Vec<u8>> {
     const PIECE: usize = 4 << 10;
     let mut bytes = Vec::with_capacity(PIECE);
@@ -72,18 +72,18 @@ fn read_some(path: &Path, limit: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// This process and the ones that it was started from, up to the first: one of them is the process of the pane that
-/// fleetwatch itself runs in. Empty where there is no /proc.
+/// This process and all its ancestors: one of them is the process of the pane that fleetwatch itself runs in. Empty
+/// without /proc.
 pub fn own_ancestors() -> BTreeSet<u32> {
     proc::ancestors(Path::new(proc::ROOT), std::process::id())
 }
 
 // Processes as `ps` prints them, for hosts and for systems without /proc.
 
-/// The columns are those that Linux, macOS and the BSDs have in common; only the last one may hold blanks.
+/// Columns that Linux, macOS and the BSDs have in common; only the last one may hold blanks.
 const PS: &[&str] = &["ps", "-axww", "-o", "pid=,ppid=,pgid=,tpgid=,args="];
 
-/// Reads what [`PS`] printed. Lines that are none are left out.
+/// Reads what [`PS`] printed. Other lines are left out.
 fn from_ps(text: &str, roots: &[u32], limit: usize) -> PaneProcesses {
     let mut processes = BTreeMap::new();
     let mut tree = Tree::default();
@@ -112,7 +112,7 @@ fn line_of_ps(line: &str) -> Option<(ProcessInfo, u32)> {
         field[..end].parse::<i64>().ok()
     };
     let (pid, parent, group, terminal_group) = (number()?, number()?, number()?, number()?);
-    // Where words end is not known; agents are found by their first ones, which seldom hold blanks.
+    // Where arguments end is not known; agents are found by their first ones, which seldom hold blanks.
     let arguments: Vec<String> = rest.split_whitespace().map(harmless).collect();
     let program = arguments.first().map(String::as_str).unwrap_or_default();
     let name = program.trim_start_matches('-').rsplit('/').next().unwrap_or_default().to_owned();
@@ -122,7 +122,7 @@ fn line_of_ps(line: &str) -> Option<(ProcessInfo, u32)> {
     Some((info, u32::try_from(parent).ok()?))
 }
 
-// Who started whom.
+// The tree of processes.
 
 /// Children by their parent.
 #[derive(Debug, Default)]
@@ -151,7 +151,7 @@ fn descendants(root: u32, limit: usize, mut children: impl FnMut(u32) -> Vec<u32
         if found.len() == limit {
             break;
         }
-        // A process id may have been used again during the scan, so that the tree may have become a ring.
+        // An id may have been reused during the scan, which can turn the tree into a ring.
         queue.extend(children(process).into_iter().filter(|child| seen.insert(*child)));
     }
     found
@@ -174,7 +174,7 @@ pub fn machine() -> &'static str {
     })
 }
 
-/// Whether a process of fleetwatch has this id: an id that another program has by now is none.
+/// Whether a process of fleetwatch has this id, and not another program that got it since.
 pub fn is_fleetwatch(pid: u32) -> bool {
     if pid == std::process::id() {
         return true;
@@ -195,10 +195,10 @@ pub fn is_tmux(pid: u32) -> bool {
     name_of(pid).is_some_and(|name| name.starts_with("tmux"))
 }
 
-/// What a process calls itself that has not ended.
+/// The name of a process that has not ended.
 fn name_of(pid: u32) -> Option<String> {
     let name = match fs::read_to_string(format!("/proc/{pid}/stat")) {
-        // `PID (NAME) STATE …`. One that has ended is there as `Z` until its parent hears of that.
+        // `PID (NAME) STATE …`. One that has ended stays as `Z` until its parent has waited for it.
         Ok(stat) => {
             let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
             (!rest.starts_with(" Z")).then(|| name.to_owned())

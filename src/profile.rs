@@ -25,7 +25,7 @@ pub use rules::{Region, Signal, StopKey};
 pub use set::{ProfileSet, Selected, Selection};
 pub use transcript::{GAP, Transcript};
 
-/// What runs in a pane, as its processes tell (SPEC §3).
+/// What runs in a pane, judged by its processes (SPEC §3).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Program {
     /// A known agent.
@@ -56,7 +56,7 @@ pub struct ProcessInfo {
 }
 
 impl ProcessInfo {
-    /// Whether the process bears a name, by itself or by how it was called.
+    /// Whether the process has a name, its own or the one that it was called by.
     fn is_called(&self, name: &str) -> bool {
         self.name == name || self.called_as() == Some(name)
     }

@@ -46,19 +46,19 @@ pub struct TaskEvent {
 pub enum Happening {
     /// A window that was not there before, or whose program was started again.
     Started,
-    /// The program has ended; `code` is unknown when tmux does not tell, and above 128 for a signal. `bells` rang in the
-    /// same look, which makes one message of both.
+    /// The program has ended; `code` is unknown if tmux does not report it, and above 128 for a signal. `bells` rang in the
+    /// same poll, so that one message says both.
     Exited {
         #[serde(rename = "exit_code")]
         code: Option<i32>,
         #[serde(default, skip_serializing_if = "is_zero")]
         bells: u64,
     },
-    /// It rang so many times since the poll before.
+    /// It rang so many times since the previous poll.
     Notify { bells: u64 },
     /// It waits for an answer to this prompt.
     Input { prompt: String },
-    /// A live window is gone; the reason is known when the operator killed it through fleetwatch.
+    /// A live window is gone; the reason is known if the operator killed it through fleetwatch.
     Disappeared { reason: Option<String> },
 }
 
@@ -67,7 +67,7 @@ words! {
     Level { Info = "info", Warning = "warning" }
 }
 
-/// Events that one look at a server found, in the order of the windows.
+/// Events that one poll of a server found, in the order of the windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     pub server: ServerId,
@@ -93,7 +93,7 @@ impl Happening {
         }
     }
 
-    /// A warning is what the operator must look at: a question, a loss, an end that is not known to be good.
+    /// A warning needs the operator: a question, a loss, an end that is not known to be good.
     pub const fn level(&self) -> Level {
         match self {
             Happening::Started | Happening::Notify { .. } | Happening::Exited { code: Some(0), .. } => Level::Info,
@@ -101,7 +101,7 @@ impl Happening {
         }
     }
 
-    /// What it makes of the task, in the colours and glyphs of the table.
+    /// The status that shows it in the table.
     pub const fn as_status(&self) -> Status {
         match self {
             Happening::Started => Status::Running,
@@ -111,7 +111,7 @@ impl Happening {
         }
     }
 
-    /// What happened, to stand behind the task's name: `exited with code 2`.
+    /// What happened, to follow the task's name: `exited with code 2`.
     pub fn text(&self) -> String {
         match self {
             Happening::Started => "started".to_owned(),
@@ -126,7 +126,7 @@ impl Happening {
 }
 
 impl TaskEvent {
-    /// Gives the task the name that it has in the fleet.
+    /// Sets the task's name in the fleet.
     pub(crate) fn rename(&mut self, id: &str) {
         id.clone_into(&mut self.id);
         id.clone_into(&mut self.state.id);

@@ -1,4 +1,4 @@
-//! `fleetwatch config`: the default configuration, a check of one, and where it is looked for.
+//! `fleetwatch config`: prints the default configuration, checks one, and says where it may be.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -65,7 +65,7 @@ fn paths(options: &GlobalOptions) -> Done {
     let used = Loaded::find(&search);
     let mut text = String::new();
     for candidate in search.candidates() {
-        // A file that may be there is not the same as one that is not.
+        // Whether a file exists may be unknown.
         let state = match (&used, candidate.path.try_exists().unwrap_or(true)) {
             (_, false) => "not there",
             (Ok(loaded), true) if loaded.path.as_ref() == Some(&candidate.path) => "used",
@@ -78,14 +78,14 @@ fn paths(options: &GlobalOptions) -> Done {
         text.push_str("no file found; the defaults of `fleetwatch config` apply\n");
     }
     let code = output::print(&text)?;
-    // What is printed above helps to mend what is wrong, so it comes first.
+    // The lines above help to fix the error, so they come first.
     used.map_err(Failure::from)?;
     Ok(code)
 }
 
 // `fleetwatch config check`: every fault of the operator's files.
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
     Configuration,
@@ -94,7 +94,7 @@ enum FileKind {
     Profiles,
 }
 
-/// Checks one configuration, or else the operator's, with keymap, themes and profiles beside it.
+/// Checks one configuration, or else the one in use with the keymap, themes and profiles beside it.
 fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
     let mut failures = Vec::new();
     let files = match file {
@@ -116,14 +116,14 @@ fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
     Ok(if failures.is_empty() { code } else { ExitCode::from(2) })
 }
 
-/// The files that the dashboard would read, and those beside them that it could.
+/// The files that the dashboard would read, and those beside them that it could read.
 fn theirs(options: &GlobalOptions, failures: &mut Vec<Failure>) -> Vec<(FileKind, PathBuf)> {
     let search = options.search_path();
     let mut files = Vec::new();
     match search.find() {
         Ok(path) => files.extend(path.map(|path| (FileKind::Configuration, path))),
         Err(error) => {
-            // Nothing is read from beside it, either.
+            // Then nothing beside it is read, either.
             failures.push(error.into());
             return files;
         }
@@ -143,14 +143,14 @@ fn theirs(options: &GlobalOptions, failures: &mut Vec<Failure>) -> Vec<(FileKind
     files
 }
 
-/// What is wrong with a file.
+/// The faults of a file.
 fn of_file(kind: FileKind, path: &Path) -> Vec<Failure> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => return vec![ConfigError::unreadable(path, &error).into()],
     };
     let (mut faults, keys) = all_faults(&text, |text| first(kind, path, text));
-    // A row that was taken out because it is wrong is missed by every rule that names it.
+    // A faulty row was taken out, and every rule that names it misses it.
     faults.retain(|fault| {
         let missed = fault.what.strip_prefix("no row is called `").and_then(|rest| rest.strip_suffix('`'));
         missed.is_none_or(|name| !keys.contains(name))
@@ -167,7 +167,7 @@ fn of_file(kind: FileKind, path: &Path) -> Vec<Failure> {
     faults.into_iter().map(as_text).collect()
 }
 
-/// The fault at which the reader of such a file stops.
+/// The fault at which a reader stops.
 fn first(kind: FileKind, path: &Path, text: &str) -> Option<Fault> {
     let byte = |position: Position| position.byte_in(text);
     match kind {
@@ -194,16 +194,16 @@ fn first(kind: FileKind, path: &Path, text: &str) -> Option<Fault> {
     }
 }
 
-// All faults of a TOML text, found with a reader that stops at the first one: what is at fault is taken out, and the rest
+// Finds all faults of a TOML text with a reader that stops at the first one: the faulty part is taken out, and the rest
 // is read again.
 
-/// So many faults of one text are reported at most; who has more begins the file anew.
+/// The most faults that are reported of one text.
 const MOST: usize = 100;
 
-/// What a reader says is wrong.
+/// A fault, as a reader reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault {
-    /// The byte of the text where it begins; `None` when the text as a whole is at fault.
+    /// The byte of the text where it begins; `None` if the text as a whole is at fault.
     pub at: Option<usize>,
     pub what: String,
     pub hint: Option<String>,
@@ -211,11 +211,11 @@ struct Fault {
 
 /// Every fault of a text, by its place, and the keys that were taken out with them.
 ///
-/// What follows only from a key that was taken out, as a table without it, is no fault of its own.
+/// A fault that only follows from a missing key is not reported.
 fn all_faults(text: &str, read: impl Fn(&str) -> Option<Fault>) -> (Vec<Fault>, BTreeSet<String>) {
     let mut text = text.to_owned();
     let (mut faults, mut keys) = (Vec::new(), BTreeSet::new());
-    // Where the tables and lists begin from which something was taken.
+    // The beginnings of the tables and lists from which something was taken out.
     let mut incomplete = BTreeSet::new();
     while let Some(fault) = read(&text) {
         let part = fault.at.and_then(|at| TomlPart::at(&text, at));
@@ -233,7 +233,7 @@ fn all_faults(text: &str, read: impl Fn(&str) -> Option<Fault>) -> (Vec<Fault>, 
     (faults, keys)
 }
 
-/// A text with spaces where the pieces were, so that all else stays in its place; `None` when nothing changes.
+/// A text with spaces in place of the pieces, so that nothing else moves; `None` if that changes nothing.
 fn blanked(text: &str, pieces: &[Range<usize>]) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
     for piece in pieces {
@@ -246,18 +246,19 @@ fn blanked(text: &str, pieces: &[Range<usize>]) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|rest| rest != text)
 }
 
-/// What can be taken out of a text so that the rest is still TOML: a key with its value, an item of a list, or a table.
+/// A part that can be taken out of a text so that the rest is still TOML: a key with its value, an item of a list, or a
+/// table.
 #[derive(Debug, Default)]
 struct TomlPart {
     pieces: Vec<Range<usize>>,
     /// Its key, if it has one.
     key: Option<String>,
-    /// Where the tables and lists around it begin.
+    /// The beginnings of the tables and lists around it.
     around: Vec<usize>,
 }
 
 impl TomlPart {
-    /// The smallest part that a place lies in, or else its line.
+    /// The smallest part around a byte, or else its line.
     fn at(text: &str, at: usize) -> Option<Self> {
         let (document, _) = DeTable::parse_recoverable(text);
         in_table(text, document.get_ref(), &[], at).or_else(|| {
@@ -284,7 +285,7 @@ fn in_value(text: &str, value: &Spanned<DeValue<'_>>, around: &[usize], at: usiz
     match value.get_ref() {
         DeValue::Table(table) => in_table(text, table, &around, at),
         DeValue::Array(items) => {
-            // A list of tables begins where its first table does, which is whole when another one is not.
+            // A list of tables begins with its first table, which may be complete when another one is not.
             let outside = around.len() - usize::from(is_list_of_tables(text, value));
             items.iter().find_map(|item| {
                 in_value(text, item, &around[..outside], at).or_else(|| {
@@ -297,13 +298,13 @@ fn in_value(text: &str, value: &Spanned<DeValue<'_>>, around: &[usize], at: usiz
     }
 }
 
-/// Whether a list is written as tables that have headers of their own.
+/// Whether a list is written as tables with headers.
 fn is_list_of_tables(text: &str, value: &Spanned<DeValue<'_>>) -> bool {
     text.get(value.span()).is_some_and(|written| written.starts_with("[["))
         && matches!(value.get_ref(), DeValue::Array(items) if items.iter().any(|item| item.span().start == value.span().start))
 }
 
-/// The bytes of a key and its value, or of an item. Those of a table under a header of its own are in several pieces.
+/// The bytes of a key and its value, or of an item. A table with a header is in several pieces.
 fn pieces_of(text: &str, from: usize, value: &Spanned<DeValue<'_>>) -> Vec<Range<usize>> {
     let span = value.span();
     let is_inline = || text.get(span.clone()).is_some_and(|written| written.starts_with('{'));
@@ -311,13 +312,13 @@ fn pieces_of(text: &str, from: usize, value: &Spanned<DeValue<'_>>) -> Vec<Range
     match value.get_ref() {
         DeValue::Table(table) if !is_inline() => {
             let entries = table.iter().flat_map(|(key, value)| pieces_of(text, key.span().start, value));
-            // A table that only stands in the names of others has no header, and its span is that name.
+            // A table that occurs only in the names of others has no header; its span is that name.
             let header = text.get(span.clone()).filter(|written| written.starts_with('[')).map(|_| span.clone());
             entries.chain(header).collect()
         }
         DeValue::Array(items) if is_list_of_tables(text, value) => items.iter().flat_map(inner).collect(),
         _ => {
-            // The first words of a dotted key stand before it, the comma of a list behind it.
+            // The first words of a dotted key come before it, the comma of a list after it.
             let line = text[..from].rfind(['\n', ',', '{', '[']).map_or(0, |before| before + 1);
             let behind = text[span.end..].trim_start();
             let comma = if behind.starts_with(',') { text.len() - behind.len() + 1 } else { span.end };

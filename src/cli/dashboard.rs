@@ -39,12 +39,12 @@ pub async fn run(options: &GlobalOptions) -> Done {
         ),
     })
     .await;
-    // The one in the background may have been killed meanwhile.
+    // The background process may have been killed meanwhile.
     watched.leave_to_background(options).await;
     done
 }
 
-/// The dashboard of another machine: its polls are those of this one, and what is watched stays what was found there.
+/// The dashboard of another machine: how often it polls is chosen here, what it watches was chosen there.
 fn afar(watched: Watched, options: &GlobalOptions) -> Settings {
     let (options, servers) = (options.clone(), watched.servers.clone());
     let (own, kept) = (options.clone(), watched.loaded.config.clone());
@@ -62,7 +62,7 @@ fn afar(watched: Watched, options: &GlobalOptions) -> Settings {
     }
 }
 
-/// Opens the dashboard on one server with a configuration of its own; only its polls are the user's.
+/// Opens the dashboard on one server with the given configuration; only how it polls comes from the user's.
 ///
 /// # Errors
 /// The user's configuration or a profile is wrong, or there is no terminal to draw on.
@@ -82,13 +82,13 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     show(Settings { config, watching, servers: vec![server], source }).await
 }
 
-/// How the profiles are read again.
+/// Reads the profiles again.
 fn read_profiles(options: &GlobalOptions) -> impl Fn() -> ProfilesResult + Send + Sync + 'static {
     let options = options.clone();
     move || options.profiles().map_err(|failure| (failure.to_string(), failure.remedy().unwrap_or_default().to_owned()))
 }
 
-/// Where a configuration may be; what else is the operator's own lies beside it.
+/// Where a configuration may be; keymap, themes and profiles are beside it.
 pub(super) fn candidates(options: &GlobalOptions) -> Vec<PathBuf> {
     options.search_path().candidates().iter().map(|candidate| candidate.path.clone()).collect()
 }

@@ -15,7 +15,7 @@ pub struct DemoArgs {
     pub no_dashboard: bool,
 }
 
-/// Runs the command; `dashboard` is what shows a server with a configuration until the operator leaves it.
+/// Runs the command; `dashboard` shows a server with a configuration until the operator leaves it.
 ///
 /// # Errors
 /// The server cannot be started, or the dashboard fails.

@@ -1,4 +1,4 @@
-//! `fleetwatch doctor`: what is there, what is missing, and what to do about it.
+//! `fleetwatch doctor`: what works, what is missing, and what to do about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ struct Finding {
     remedy: Option<String>,
 }
 
-/// Runs the command. The exit code is 1 when something keeps fleetwatch from working.
+/// Runs the command. The exit code is 1 if something keeps fleetwatch from working.
 pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
     let version = tmux_version();
     let mut findings = vec![match &version {
@@ -58,18 +58,18 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
     findings.extend(configuration(options));
     findings.push(git(options));
     match Watched::new(options) {
-        // Only what is on other machines can be asked without a tmux here.
+        // Without tmux here, only other machines can be asked.
         Ok(watched) if version.is_err() && watched.servers.iter().all(|server| server.host.is_none()) => {
             findings.push(Finding::notice("servers", "not asked, because there is no usable tmux", None));
         }
         Ok(watched) => {
             findings.extend(ssh(&watched));
             let asked = ask_all(&watched).await;
-            // One that does not answer is not waited for again.
+            // A server that did not answer is not asked again.
             let up: Vec<ServerId> =
                 asked.iter().filter(|(_, answer)| answer.is_ok()).map(|(id, _)| id.clone()).collect();
             let mut answering = Watched { servers: up, ..watched };
-            // Reading repositories takes a directory of ours, which is not made for this.
+            // Reading repositories needs fleetwatch's directory, which a check must not make.
             answering.settings.poll.git &= has_state_directory();
             findings.extend(asked.iter().map(|(id, answer)| server_finding(id, answer, !answering.servers.is_empty())));
             findings.extend(terminals(&answering).await);
@@ -115,10 +115,10 @@ impl Finding {
     }
 }
 
-/// The version that the tmux program tells.
+/// The version of the tmux program.
 ///
 /// # Errors
-/// It is not there, does not run, or is too old.
+/// It is missing, does not run, or is too old.
 pub(super) fn tmux_version() -> Result<String, Failure> {
     match Command::new("tmux").arg("-V").output() {
         Ok(output) if output.status.success() => {
@@ -138,11 +138,11 @@ pub(super) fn tmux_version() -> Result<String, Failure> {
     }
 }
 
-/// The program that leads to hosts, where any is watched.
+/// The `ssh` program, if hosts are watched.
 fn ssh(watched: &Watched) -> Option<Finding> {
     watched.servers.iter().find(|server| server.host.is_some())?;
     Some(match Command::new("ssh").arg("-V").output() {
-        // It tells its version as a complaint.
+        // It prints its version on standard error.
         Ok(output) => Finding::good("ssh", String::from_utf8_lossy(&output.stderr).trim()),
         Err(error) => {
             let remedy = "install the OpenSSH client, unless a [[transport]] reaches every host";
@@ -194,7 +194,7 @@ fn history(loaded: &Loaded) -> Finding {
     }
 }
 
-/// Whether the directory of what is kept is there. A check does not make one.
+/// Whether the state directory exists. A check does not make one.
 fn has_state_directory() -> bool {
     history::lock_directory().is_none_or(|locks| locks.parent().is_some_and(Path::exists))
 }
@@ -215,7 +215,7 @@ fn turns(watched: &Watched) -> Option<Finding> {
 fn writable(path: &Path) -> io::Result<()> {
     let above = path.ancestors().skip(1).find(|directory| directory.exists()).unwrap_or(Path::new("/"));
     private::check_directory(above)?;
-    // Only an attempt tells: the superuser may write everywhere, also where nothing can be made.
+    // Only an attempt shows it: the superuser may write everywhere, even where no file can be made.
     let trial = above.join(format!(".fleetwatch-{}", std::process::id()));
     std::fs::create_dir(&trial)?;
     std::fs::remove_dir(&trial)
@@ -248,13 +248,13 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
 struct ServerAnswer {
     panes: usize,
     version: String,
-    /// How long the first call took, which connects to a host that nobody is connected to.
+    /// How long the first call took, which may have to connect to the host.
     first: Duration,
     /// How long the next one took.
     next: Duration,
     /// Seconds that the server's clock is ahead of ours.
     ahead: i64,
-    /// By which connection its host is reached.
+    /// The connection to its host.
     connection: Option<String>,
 }
 
@@ -264,7 +264,7 @@ async fn ask_all(watched: &Watched) -> Vec<(ServerId, Result<ServerAnswer, tmux:
     join_all(asked).await
 }
 
-/// What is watched on the servers that answer.
+/// Findings on what is watched on the servers that answer.
 async fn terminals(watched: &Watched) -> Vec<Finding> {
     if watched.servers.is_empty() {
         return Vec::new();
@@ -304,7 +304,7 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     std::iter::once(found).chain(records).chain(refusals.into_iter().flatten()).collect()
 }
 
-/// Why git tells nothing of an agent's directory, where there is a repository.
+/// Why the git repository around an agent's directory cannot be read.
 async fn refusal(agent: &Terminal, tmux: &tmux::Settings) -> Option<Finding> {
     let facts = &agent.state.terminal;
     let directory = facts.cwd.as_ref().filter(|_| facts.git.is_none())?;
@@ -314,12 +314,12 @@ async fn refusal(agent: &Terminal, tmux: &tmux::Settings) -> Option<Finding> {
     (why != GitTrouble::NoRepository).then(|| Finding::notice("git", what, None))
 }
 
-/// What a source tells of an agent.
+/// The names of the facts that a source has of an agent.
 fn facts_of(agent: &Terminal, source: FactSource) -> Vec<&'static str> {
     agent.state.agent.iter().filter(|(_, fact)| fact.source == source).map(|(name, _)| name.word()).collect()
 }
 
-/// What tells of an agent beside its screen, and why nothing more does.
+/// The sources of facts on an agent beside its screen, and why there are no more.
 fn record(agent: &Terminal, watched: &Watched) -> String {
     let facts = &agent.state.terminal;
     let names = |source| facts_of(agent, source).join(", ");
@@ -344,14 +344,14 @@ async fn ask(watched: &Watched, id: &ServerId) -> Result<ServerAnswer, tmux::Err
     let (start, asked_at) = (Instant::now(), poll::now());
     let poll = server.poll(&[]).await?;
     let next = start.elapsed();
-    // The server tells whole seconds, of some moment between the question and the answer.
+    // The server's clock has whole seconds, at some moment between the question and the answer.
     let (clock, asked, answered) = (poll.clock, asked_at.as_millis() / 1000, poll::now().as_millis() / 1000);
     let ahead = if clock > answered { clock - answered } else { (clock - asked).min(0) };
     let connection = server.connection();
     Ok(ServerAnswer { panes: poll.panes.len(), version: poll.version, first, next, ahead, connection })
 }
 
-/// What a server answered. One that does not run keeps nobody from watching the others.
+/// The finding on a server. One that does not run is no obstacle to watching the others.
 fn server_finding(server: &ServerId, answer: &Result<ServerAnswer, tmux::Error>, is_any_up: bool) -> Finding {
     let is_default = *server == ServerId::default();
     let name = if is_default { "the default server".to_owned() } else { server.to_string() };
@@ -377,7 +377,7 @@ fn server_finding(server: &ServerId, answer: &Result<ServerAnswer, tmux::Error>,
 }
 
 impl ServerAnswer {
-    /// What was found out of the server. A clock that differs is reported for people: no state rests on it.
+    /// The findings on the server. A clock that differs is only mentioned: no state depends on it.
     fn text(&self) -> String {
         let ServerAnswer { panes, version, first, next, ahead, connection } = self;
         let mut text = format!("within {}, with {} in tmux {version}", millis(*next), count(*panes, "pane"));
@@ -395,7 +395,7 @@ fn millis(time: Duration) -> String {
     format!("{} ms", time.as_millis())
 }
 
-/// How many of a thing there are, in words that fit one, several and none.
+/// A number with a noun, in words for one, several and none.
 pub(super) fn count(number: usize, noun: &str) -> String {
     match number {
         0 => format!("no {noun}s"),
@@ -428,7 +428,7 @@ fn terminal() -> Vec<Finding> {
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
         .unwrap_or_default();
-    // Where nothing is said of it, the dashboard draws in UTF-8, too.
+    // Without any of the variables, the dashboard draws in UTF-8, too.
     if !locale.is_empty() && !locale.to_lowercase().replace('-', "").contains("utf8") {
         let remedy = "set LANG to a UTF-8 locale such as C.UTF-8, or `unicode = false` under [ui] in the configuration";
         findings.push(Finding::notice("locale", format!("the locale `{locale}` is not UTF-8"), Some(remedy)));
@@ -436,9 +436,9 @@ fn terminal() -> Vec<Finding> {
     findings
 }
 
-// What fleetwatch has set in the task sessions of the servers, and what killed processes of it left there.
+// What fleetwatch has set in task sessions, and what killed processes left there.
 
-/// The sessions that the operator chose to be tasks, on whatever server.
+/// The chosen task sessions, on any server.
 fn chosen() -> Vec<Finding> {
     let Some(path) = Adopted::location() else { return Vec::new() };
     let adopted = match Adopted::read(&path) {
@@ -459,7 +459,7 @@ fn chosen() -> Vec<Finding> {
     adopted.iter().map(text).collect()
 }
 
-/// A finding for each session in which something is set; with `clean`, what was left behind is removed first.
+/// A finding for each session in which something is set; with `clean`, leftovers are removed first.
 async fn traces(watched: &Watched, clean: bool) -> Vec<Finding> {
     let asked = watched.servers.iter().map(|id| findings(watched, id, clean));
     join_all(asked).await.into_iter().flatten().collect()
@@ -468,7 +468,7 @@ async fn traces(watched: &Watched, clean: bool) -> Vec<Finding> {
 async fn findings(watched: &Watched, id: &ServerId, clean: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     let Ok(server) = watched.server(id) else { return findings };
-    // A server that does not answer is a finding of its own already.
+    // A server that does not answer is already a finding.
     let Ok(traces) = server.traces().await else { return findings };
     let gone: Vec<String> =
         traces.values().flat_map(|trace| &trace.watchers).filter(|owner| !poll::is_alive(owner)).cloned().collect();

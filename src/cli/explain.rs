@@ -1,4 +1,4 @@
-//! `fleetwatch explain`: why fleetwatch says what it says of a terminal.
+//! `fleetwatch explain`: why fleetwatch reports the state of a terminal.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub struct ExplainArgs {
     pub json: bool,
 }
 
-/// A terminal's screen with what reads it.
+/// A terminal's screen with the profile that reads it.
 pub(super) struct ReadScreen<'a> {
     pub screen: &'a Screen,
     pub selected: Selected,
@@ -46,7 +46,7 @@ pub(super) struct ReadScreen<'a> {
 }
 
 impl ReadScreen<'_> {
-    /// The reading with the state, the record and the timers that go with it.
+    /// The reading with the state, the record and the timers.
     pub(super) fn json(&self, fleet: &Fleet, key: &TerminalKey, state: &State) -> Value {
         json!({
             "explanation": self.explanation,
@@ -113,7 +113,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     output::print(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules)))
 }
 
-/// What is known of an agent that is gone.
+/// Prints what is known of an agent that is gone.
 fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
     if args.json {
         let value = json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
@@ -122,14 +122,14 @@ fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
     output::print(&answer_of_ended(state, now))
 }
 
-/// The state of an agent that is not there any more, by the history. Of a server that does not answer nothing is said.
+/// The last state of an agent that is gone, from the history; `None` if its server does not answer.
 fn remembered(
     target: &str,
     options: &GlobalOptions,
     survey: &Survey,
     is_its: impl Fn(&TerminalKey) -> bool,
 ) -> Option<State> {
-    /// The last transitions in which there is a state.
+    /// Transitions that are read to find one with a state.
     const LAST: u32 = 3;
     let settings = options.load().ok()?.config.history;
     let mut reader = Reader::open(&settings.location().filter(|_| settings.enabled)?).ok()?;
@@ -153,14 +153,14 @@ fn remembered(
     Some(if state.has_ended() { state } else { state.gone_unwatched(left_at.unwrap_or(survey.now)) })
 }
 
-/// A pane that is there and not watched.
+/// A pane that is not watched.
 struct Unwatched {
-    /// The pane, unless it is ignored: then an agent may run in it.
+    /// The pane and its process, unless it is ignored: an agent may run in it.
     agent: Option<(PaneId, u32)>,
     why: Failure,
 }
 
-/// Why a pane that is there is not watched; `None` where the target names no pane at all.
+/// Why a pane is not watched; `None` if the target names no pane.
 async fn unwatched(target: &str, watched: &Watched) -> Option<Unwatched> {
     for id in &watched.servers {
         let Ok(server) = watched.server(id) else { continue };
@@ -195,7 +195,7 @@ async fn unwatched(target: &str, watched: &Watched) -> Option<Unwatched> {
     None
 }
 
-/// Processes that are named of one pane, and the characters of each.
+/// The most processes that are named of one pane, and characters of each.
 const NAMED: usize = 8;
 const CHARACTERS: usize = 60;
 
@@ -211,7 +211,7 @@ fn list(processes: &[ProcessInfo]) -> String {
     names.join(", ")
 }
 
-/// A task has no rules and no regions; why it stands as it does follows from what runs in it and what it prints.
+/// Explains a task, which has no rules and regions: its status follows from what runs in it and what it prints.
 fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
     let Meant::Task(task) = survey.meant(&args.target, Purpose::Reading)? else {
         return Err(Failure::refused(format!("{} is no longer a task", args.target)).hint("try again").into());
@@ -227,7 +227,7 @@ fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
 /// Reads a terminal's screen with the profile that fits it.
 ///
 /// # Errors
-/// No known agent runs there, or its screen could not be had.
+/// No known agent runs there, or its screen could not be captured.
 pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<ReadScreen<'a>, Failure> {
     let id = &terminal.state.terminal.id;
     let Program::Agent { tool, version } = target::program(terminal) else {
@@ -247,7 +247,7 @@ pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<
     Ok(ReadScreen { screen, selected, reading, explanation })
 }
 
-/// What the reading says beside what the state repeats.
+/// The fields of the reading that the state does not repeat.
 pub(super) fn reading_json(read: &ReadScreen<'_>) -> Value {
     let ReadScreen { selected, reading, .. } = read;
     json!({
@@ -270,7 +270,7 @@ pub(super) fn family<'a>(read: &'a ReadScreen<'_>) -> Option<&'a str> {
     read.reading.family.and_then(|family| read.selected.profile.family(family))
 }
 
-/// Which terminal it is, and what reads it.
+/// The terminal, and the profile that reads it.
 pub(super) fn heading(terminal: &Terminal, read: &ReadScreen<'_>) -> String {
     let facts = &terminal.state.terminal;
     let version = facts.observed_tool_version.as_deref().unwrap_or("of unknown version");

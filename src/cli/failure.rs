@@ -1,4 +1,4 @@
-//! How a command says that it did not do what was asked.
+//! The errors of commands, and how they are printed.
 
 use std::error::Error as _;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::recording::RecordingError;
 use crate::screen::harmless;
 use crate::tmux::{self, UnknownKey};
 
-/// Why a command did not do what was asked, and what the user can do about it.
+/// Why a command failed, and what the user can do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Failure {
@@ -23,7 +23,7 @@ pub struct Failure {
     kind: FailureKind,
 }
 
-/// A value on the command line that cannot be what it stands for, and how such a value is written.
+/// A wrong value on the command line, and how such a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub(super) struct BadValue {
@@ -34,9 +34,9 @@ pub(super) struct BadValue {
 /// Whose fault it is; the exit code follows from it (SPEC §12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FailureKind {
-    /// The world said no: refused, timed out, not there. Exit code 1.
+    /// Refused, timed out, not there. Exit code 1.
     Refused,
-    /// It may have been done; that could not be seen in time. Exit code 3.
+    /// It may have been done, but that could not be seen in time. Exit code 3.
     Unverified,
     /// The arguments or the configuration are wrong. Exit code 2.
     Usage,
@@ -48,7 +48,7 @@ impl Failure {
         Self { what: what.to_string(), hint: None, kind: FailureKind::Refused }
     }
 
-    /// What was asked for may have been done, and that could not be seen in time.
+    /// It may have been done, but that could not be seen in time.
     pub fn unverified(what: impl fmt::Display) -> Self {
         Self { what: what.to_string(), hint: None, kind: FailureKind::Unverified }
     }
@@ -64,7 +64,7 @@ impl Failure {
         Self { hint: Some(hint.to_string()), ..self }
     }
 
-    /// The failure that a report stands for: the errors of the modules know their remedies themselves.
+    /// The failure in a report: the errors of the modules know their remedies.
     fn of(report: &Report) -> Self {
         if let Some(failure) = report.downcast_ref::<Failure>() {
             return failure.clone();
@@ -89,12 +89,12 @@ impl Failure {
         self.hint.as_deref()
     }
 
-    /// Tells it as an error, where there are several.
+    /// Prints it as an error, one of several.
     pub(super) fn tell(&self) {
         print(&self.what, self.hint.as_deref());
     }
 
-    /// Tells it as a warning, where the command goes on without what failed.
+    /// Prints it as a warning: the command continues without what failed.
     pub(super) fn warn(&self) {
         eprintln!("warning: {}", one_line(&self.what));
         if let Some(hint) = &self.hint {
@@ -117,7 +117,7 @@ impl From<ConfigError> for Failure {
     }
 }
 
-/// Prints why a command failed, and gives its exit code.
+/// Prints why a command failed; returns its exit code.
 pub(super) fn tell(report: &Report) -> ExitCode {
     let failure = Failure::of(report);
     print(&failure.what, failure.hint.as_deref());
@@ -135,13 +135,13 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
     }
     let rendered = error.render().to_string();
     let what = rendered.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    // The values that there are stand in the hint.
+    // The possible values are in the hint.
     let what = what.split("[possible values:").next().unwrap_or_default().trim();
     let typed = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg, ContextKind::InvalidValue]
         .iter()
         .find_map(|kind| if let ContextValue::String(typed) = error.get(*kind)? { Some(typed.clone()) } else { None })
         .unwrap_or_default();
-    // Of several that are alike the one with the fewest wrong letters is meant.
+    // Of several similar ones, the one with the fewest wrong letters is meant.
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .iter()
         .find_map(|kind| match error.get(*kind)? {
@@ -162,7 +162,7 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         }
         _ => hint_for_value(error),
     };
-    // Lists of missing arguments stand on lines of their own; an error is one line.
+    // clap lists missing arguments on lines of their own; an error is one line.
     print(&what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
     ExitCode::from(2)
 }
@@ -184,7 +184,7 @@ fn hint_for_value(error: &clap::Error) -> String {
     }
 }
 
-/// Prints an error in its form. Texts in it may come from a file or a pane, so nothing in them is a control sequence.
+/// Prints an error. Its texts may come from a file or a pane, so control sequences are removed.
 fn print(what: &str, hint: Option<&str>) {
     eprintln!("error: {}", one_line(what));
     if let Some(hint) = hint {

@@ -47,10 +47,10 @@ fn number(text: &str) -> Result<i64, BadValue> {
     text.parse().map_err(|_| BadValue { what: "not the number of a message", hint })
 }
 
-/// Runs the command. It writes down what is decided; whoever watches carries it out.
+/// Runs the command. It records decisions; the process that watches carries them out.
 ///
 /// # Errors
-/// The history cannot be read or written, there is no such message, or there is nothing to decide of it.
+/// The history cannot be read or written, there is no such message, or there is nothing to decide.
 pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
     let settings = options.load()?.config.history;
     let path = settings.location().filter(|_| settings.enabled);
@@ -76,7 +76,7 @@ pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
     }
 }
 
-/// Decides of each message, and says what came of it. What cannot be decided keeps nothing from the others.
+/// Decides on each message, and prints the result. A failure does not stop the others.
 fn each(numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Failure>) -> Done {
     let (mut text, mut failures) = (String::new(), Vec::new());
     for &number in numbers {

@@ -1,4 +1,4 @@
-//! `fleetwatch inspect`: the two artifacts of one snapshot (SPEC §6), whole.
+//! `fleetwatch inspect`: the two complete artifacts of one snapshot (SPEC §6).
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ pub struct InspectArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// No such terminal, nothing reads its screen, or the pattern is none.
+/// No such terminal, nothing reads its screen, or the pattern is wrong.
 pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
     let associator = args.answer.as_deref().map(|pattern| associator(pattern, args.answer_within)).transpose()?;
     let watched = Watched::new(options)?;
@@ -77,7 +77,7 @@ pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
 
 fn associator(pattern: &str, characters: usize) -> Result<TailRegex, Failure> {
     TailRegex::new(pattern, characters).map_err(|error| {
-        // The crate draws its errors over several lines; the last one says what is wrong.
+        // The crate's errors have several lines; the last one says what is wrong.
         let text = error.to_string();
         let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         Failure::usage(format!("`{pattern}` is not a pattern: {reason}"))

@@ -43,7 +43,7 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
         let all = terminals.chain(tasks).collect::<Result<Vec<Value>, serde_json::Error>>()?;
         let text = serde_json::to_string_pretty(&all)?;
         let done = output::print(&format!("{text}\n"));
-        // The process ends: to take a thousand terminals apart before takes 20 ms.
+        // The process is about to end, and freeing a thousand terminals takes 20 ms.
         std::mem::forget((survey, all));
         return done;
     }
@@ -65,10 +65,10 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     output::print(&table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width(), survey.now))
 }
 
-/// Leaves in a view what a filter lets through, and returns what it asks for that nothing has.
+/// Keeps in a view what a filter matches; returns the words of the filter that nothing matches.
 ///
 /// # Errors
-/// The filter asks for a state that there is none of, or for a number that is none.
+/// The filter names an unknown state, or a number that is none.
 fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear>, Failure> {
     let doubt = filter.doubt(view);
     if let Some(doubt) = doubt.as_ref().filter(|doubt| doubt.is_wrong()) {
@@ -81,7 +81,7 @@ fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear
     Ok(doubt)
 }
 
-/// The full public state of a terminal or a task (SPEC §2, §9), with what the operator notes of it and the line for people.
+/// The full public state of a terminal or a task (SPEC §2, §9), with the operator's note and the line for people.
 pub(super) fn json(fleet: &Fleet, meant: Meant<'_>, now: Timestamp) -> Result<Value, serde_json::Error> {
     let (item, mut fields) = match meant {
         Meant::Terminal(terminal) => (Item::from(terminal), serde_json::to_value(fleet.state_of(terminal, now))?),
@@ -118,14 +118,15 @@ fn columns(names: &[String]) -> Result<Vec<&'static Column>, Failure> {
     names.iter().map(column).collect()
 }
 
-// The fleet as a table of text: the columns of the dashboard, which stay straight with wide characters in them.
+// The fleet as a table of text: the columns of the dashboard, straight even with wide characters.
 
 /// Cells between two columns.
 const GAP: usize = 2;
 
-/// The table of some terminals and tasks, a line each, below a head.
+/// The table of terminals and tasks, a line each, below a head.
 ///
-/// Without `chosen` columns, those that say something and have room. With `width`, what does not fit in is cut: long names and places first, then the end of the line.
+/// Without `chosen` columns, those that are not empty and have room. With `width`, what does not fit is cut: long names and
+/// places first, then the end of the line.
 pub(super) fn table(
     terminals: &[&Terminal],
     tasks: &[&Task],
@@ -151,13 +152,13 @@ pub(super) fn table(
     aligned(&head, &rows, width)
 }
 
-/// The most cells that each column but the last takes where a line does not fit, and how many it keeps at least.
+/// If a line does not fit: the most cells of each column but the last, and the least that it keeps.
 const MOST: usize = 24;
 /// See [`MOST`].
 const LEAST: usize = 8;
 
-/// Rows in columns as wide as their widest cell. Where lines would be wider than `width`, long cells are cut, and then the
-/// end of the line.
+/// Rows in columns as wide as their widest cell. If lines would be wider than `width`, long cells are cut, then the end of
+/// the line.
 pub(super) fn aligned(head: &[String], rows: &[Vec<String>], width: Option<usize>) -> String {
     let mut widths: Vec<usize> = head.iter().map(|cell| text::width(cell)).collect();
     for row in rows {
@@ -167,7 +168,7 @@ pub(super) fn aligned(head: &[String], rows: &[Vec<String>], width: Option<usize
     }
     if width.is_some_and(|width| widths.iter().map(|cells| cells + GAP).sum::<usize>() > width + GAP) {
         widths.iter_mut().rev().skip(1).for_each(|cells| *cells = (*cells).min(MOST));
-        // The last one says most: what is widest beside it gives way until it has a third of the line.
+        // The last column says most: the widest others shrink until it has a third of the line.
         let width = width.unwrap_or(usize::MAX);
         let last = widths.last().copied().unwrap_or(0).min(width / 3);
         let taken = |widths: &[usize]| widths.iter().rev().skip(1).map(|cells| cells + GAP).sum::<usize>();
@@ -192,7 +193,7 @@ pub(super) fn aligned(head: &[String], rows: &[Vec<String>], width: Option<usize
     table
 }
 
-/// A text without anything that could act on a terminal, or on whose width terminals disagree.
+/// A text without control characters, and without characters on whose width terminals disagree.
 fn plain(text: &str) -> String {
     text::pieces(text).map(|piece| piece.symbol).collect()
 }

@@ -1,4 +1,4 @@
-//! `fleetwatch note`: what the operator says of a terminal: a line, a name and a label.
+//! `fleetwatch note`: the operator's note on a terminal, its name and its label.
 
 use super::survey::Watched;
 use super::target::{self, Meant, Purpose};
@@ -32,7 +32,7 @@ pub struct NoteArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// The target fits no terminal, the name is another one's, or the history cannot be read or written.
+/// The target fits no terminal, the name is taken, or the history cannot be read or written.
 pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let settings = &watched.loaded.config.history;
@@ -84,7 +84,7 @@ fn keep(path: &std::path::Path, kept: &KeptNote, name: &str) -> Result<(), Troub
     Notes::open(path, now)?.keep(kept, name, now)
 }
 
-/// Of whom something is noted, and what.
+/// The list of all notes.
 fn list(items: &[Item<'_>]) -> String {
     let rows = items.iter().filter(|item| !item.note().is_empty()).map(|item| {
         let Note { text, name, label } = item.note().clone();

@@ -58,7 +58,7 @@ impl GlobalOptions {
         Ok(Loaded::find(&self.search_path())?)
     }
 
-    /// The profiles that are compiled in, and the user's own from the directory `profiles` beside the configuration.
+    /// The built-in profiles, and the user's own from the directory `profiles` beside the configuration.
     ///
     /// # Errors
     /// One of the user's profiles cannot be read or is wrong.
@@ -86,7 +86,7 @@ impl GlobalOptions {
         self.socket_name.is_some() || self.socket_path.is_some() || self.host.is_some()
     }
 
-    /// `fleetwatch` with the options that name the server, for a hint that is to be typed as it stands.
+    /// `fleetwatch` with the options that name the server, for a hint to be typed as it is.
     pub fn program(&self) -> String {
         let mut program = "fleetwatch".to_owned();
         let path = self.socket_path.as_ref().map(|path| path.display().to_string());
@@ -110,7 +110,7 @@ impl GlobalOptions {
     }
 
     /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`
-    /// talks to. Each stands there once, by one name however it was given.
+    /// talks to. Each is listed once, under one name however it was given.
     pub fn servers(&self, config: &Config) -> Vec<ServerId> {
         let mut servers = Vec::new();
         for server in self.chosen_servers(config).into_iter().map(named) {
@@ -144,7 +144,7 @@ pub(super) fn user_profiles(search: &SearchPath) -> Result<Vec<PathBuf>, Failure
     Ok(found)
 }
 
-/// Every `*.toml` in a directory, by name; none where there is no directory.
+/// Every `*.toml` in a directory, by name; none if there is no directory.
 pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -163,17 +163,17 @@ pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// The socket that the variable `TMUX` (`socket,pid,session`) names.
 fn socket_of_environment(variable: &str) -> Socket {
-    // The path may hold commas; the two numbers behind it do not.
+    // The path may contain commas; the two numbers after it do not.
     let path = variable.rsplitn(3, ',').last().filter(|path| !path.is_empty());
     path.map_or(Socket::Default, |path| Socket::Path(path.into()))
 }
 
-// How a server's socket is called, so that one server has one name inside of it and outside.
+// The name of a server's socket, the same inside the server and outside.
 
-/// The server by the name that `-L` takes, where its socket lies in the directory in which this user's tmux looks for
-/// names. Another user's directory, or one that only looks like it, holds other servers of the same names.
+/// The server by the name that `-L` takes, if its socket is in the directory where this user's tmux looks for names.
+/// Another user's directory, or one that only looks like it, has other servers of the same names.
 pub(super) fn named(server: ServerId) -> ServerId {
-    // Which directory that is on a host is not known here.
+    // The directory on a host is not known here.
     let Socket::Path(path) = &server.socket else { return server };
     let above = path.parent().and_then(Path::parent).filter(|_| server.host.is_none());
     let Some(above) = above.filter(|above| homes().iter().any(|home| home == above)) else { return server };
@@ -181,14 +181,14 @@ pub(super) fn named(server: ServerId) -> ServerId {
     ServerId { socket: server.socket.named_in(&directory), ..server }
 }
 
-/// Where tmux makes its directory, as it is written and as tmux resolves it.
+/// Where tmux makes its directory, as written and with links resolved.
 fn homes() -> Vec<PathBuf> {
     let chosen = std::env::var_os("TMUX_TMPDIR").map(PathBuf::from).filter(|path| path.exists());
     let home = chosen.unwrap_or_else(|| PathBuf::from("/tmp"));
     home.canonicalize().into_iter().chain([home]).collect()
 }
 
-/// The number of the user, after which tmux calls the directory.
+/// The user's id, after which tmux names the directory.
 fn user() -> u32 {
     rustix::process::getuid().as_raw()
 }

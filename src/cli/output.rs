@@ -1,4 +1,4 @@
-//! Standard output, and the end of a command: whole lines, no panic when nobody reads them, signals.
+//! Standard output and the end of a command: whole lines, no panic on a closed pipe, signals.
 
 use std::fs::OpenOptions;
 use std::future::poll_fn;
@@ -19,7 +19,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::{Done, Failure};
 
-/// Prints a text. Whoever stopped reading has seen enough; that is no failure.
+/// Prints a text. A closed pipe is no failure.
 pub(super) fn print(text: &str) -> Done {
     conclude(write_whole(text))
 }
@@ -31,7 +31,7 @@ pub(super) fn write_whole(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// What a command that only printed comes to.
+/// The result of a command that only printed.
 pub(super) fn conclude(written: io::Result<()>) -> Done {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
@@ -39,11 +39,11 @@ pub(super) fn conclude(written: io::Result<()>) -> Done {
     }
 }
 
-/// Tells when nobody reads standard output any more, however long there is nothing to write. A file or a terminal is
-/// always read.
+/// Reports when nobody reads standard output any more, even while there is nothing to write. A file or a terminal always
+/// has a reader.
 pub(super) fn closed() -> mpsc::Receiver<()> {
     let (sender, receiver) = mpsc::channel(1);
-    // Nothing is asked for: poll tells of an end all the same, and costs nothing while it waits.
+    // No events are asked for: poll reports a closed pipe in any case, and costs nothing while it waits.
     let wait = move || {
         let out = io::stdout();
         let mut ends = [PollFd::new(&out, PollFlags::empty())];
@@ -53,13 +53,13 @@ pub(super) fn closed() -> mpsc::Receiver<()> {
             let _ = sender.blocking_send(());
         }
     };
-    // Without the thread the command ends when it next writes.
+    // Without the thread the command ends at its next write.
     let _ = std::thread::Builder::new().name("output".to_owned()).spawn(wait);
     receiver
 }
 
-/// Waits until the operator or the system wants the program to end: Ctrl-C, SIGTERM, SIGHUP. From the call on these do not end
-/// it by themselves. Must be called within the runtime.
+/// Waits for Ctrl-C, SIGTERM or SIGHUP, which no longer end the program by themselves once this is called. Must be called
+/// within the runtime.
 pub(super) fn end_asked_for() -> impl Future<Output = ()> {
     let wanted = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let signals = wanted.into_iter().map(signal).collect::<io::Result<Vec<_>>>();
@@ -83,7 +83,7 @@ pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
     Ok(text)
 }
 
-/// Columns of the terminal that standard output is; `None` when it is none, and nothing is cut or coloured.
+/// The columns of the terminal on standard output; `None` if it is no terminal, and nothing is cut or coloured.
 pub(super) fn terminal_width() -> Option<usize> {
     if !io::stdout().is_terminal() {
         return None;
@@ -91,9 +91,9 @@ pub(super) fn terminal_width() -> Option<usize> {
     crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
 }
 
-// The log: what the program does and stumbles over, in a file that the user names. Without one nothing is written.
+// The log of actions, warnings and errors, in a file that the user names. Without one nothing is written.
 
-/// Appends to a file, which only its owner can read when it is new.
+/// Appends the log to a file. A new one can be read only by its owner.
 pub(super) fn start(path: &Path) -> Result<(), Failure> {
     let file = OpenOptions::new()
         .create(true)
@@ -106,7 +106,7 @@ pub(super) fn start(path: &Path) -> Result<(), Failure> {
         .with_ansi(false)
         .with_writer(Mutex::new(file))
         .finish();
-    // The command line is run once in a process, so nobody can have set another one before.
+    // A process runs the command line once, so none can have been set before.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `fleetwatch record`: what a pane shows and what its agent writes about its own session, as a recording that any
-//! asciinema player shows and `replay` reads.
+//! `fleetwatch record`: records what a pane shows and what its agent writes about its own session. Any asciinema player
+//! shows the recording, and `replay` reads it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -50,16 +50,16 @@ pub struct RecordArgs {
     pub no_records: bool,
 }
 
-/// How long tmux may not answer until recording is given up.
+/// How long tmux may not answer before recording is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is asked which processes are the agent.
+/// How often the agent's processes are listed.
 const SCAN: Span = Span::from_secs(1);
 
-/// Records the pane that the target stands for. What is written so far is a whole recording at any time. With `library`
-/// the agent's records are read as its profile says.
+/// Records the pane of the target. What is written so far is a complete recording at any time. With `library`, the agent's
+/// records are read as its profile says.
 ///
 /// # Errors
-/// The pane is not there, the file exists or cannot be written, or tmux does not answer any more.
+/// The pane is missing, the file exists or cannot be written, or tmux does not answer any more.
 pub async fn run(
     args: &RecordArgs,
     server: &Server,
@@ -87,7 +87,7 @@ pub async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Polls the pane until it is gone or somebody ends it; says which.
+/// Polls the pane until it is gone or somebody ends the command; returns which.
 async fn record(
     args: &RecordArgs,
     server: &Server,
@@ -107,7 +107,7 @@ async fn record(
         match capture(server, key).await {
             Ok(Some(pane)) => recorder.take(&pane, poll::now()).await?,
             Ok(None) => return Ok("the terminal is gone"),
-            // A busy server may miss a poll; the recording stands still meanwhile.
+            // A busy server may miss a poll; meanwhile the recording does not change.
             Err(error) if answered.elapsed() > PATIENCE => return Err(error),
             Err(_) => continue,
         }
@@ -127,18 +127,18 @@ async fn capture(server: &Server, key: &TerminalKey) -> anyhow::Result<Option<Ca
 fn header(program: &Program, situation: Option<String>, first: &CapturedPane, began: Timestamp) -> Header {
     let (tool, version) = match program {
         Program::Agent { tool, version } => (tool.clone(), version.clone()),
-        // Recordings without an agent say so, that a replay does not take the command for one.
+        // Recordings without an agent say so, so that a replay does not take the command for one.
         Program::Other { .. } | Program::Unknown(_) => ("shell".to_owned(), None),
     };
     let size = Size { columns: first.pane.columns.max(1), rows: first.pane.rows.max(1) };
     Header { tool: Some(tool), version, situation, size, began: Some(began) }
 }
 
-/// Creates a file that only the user may read, as a terminal may show secrets.
+/// Creates a file that only the user may read, because a terminal may show secrets.
 fn create(path: &Path, force: bool) -> anyhow::Result<File> {
     let new = |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     if force {
-        // The new file takes the place of the old one at once, whoever reads the old one.
+        // The new file replaces the old one at once, even while somebody reads it.
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let file = new(&beside).map_err(|error| unwritable(&beside, &error))?;
         std::fs::rename(&beside, path).with_context(|| format!("{} cannot be replaced", path.display()))?;
@@ -157,25 +157,25 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
         .hint("name a file in an existing directory that you may write to")
 }
 
-/// The recording that is being written.
+/// The recording in progress.
 struct Recorder {
     writer: RecordingWriter<File>,
     began: Timestamp,
     frames: usize,
-    /// `None` where the screen alone is recorded.
+    /// `None` if only the screen is recorded.
     records: Option<FollowedRecords>,
 }
 
 impl Recorder {
     async fn take(&mut self, pane: &CapturedPane, now: Timestamp) -> anyhow::Result<()> {
-        // A pane whose screen could not be had shows what it showed before.
+        // A pane whose screen could not be captured shows what it showed before.
         let Some(screen) = &pane.screen else { return Ok(()) };
         let unwritable = "the recording cannot be written";
         self.writer.frame(now.since(self.began), &pane.pane.facts, screen).context(unwritable)?;
         self.frames += 1;
         if let Some(records) = &mut self.records {
             let additions = records.read(screen).await;
-            // What was read may have been written after the screen was seen.
+            // Records may have been written after the screen was captured.
             let at = poll::now().since(self.began);
             additions.iter().try_for_each(|addition| self.writer.record(at, addition)).context(unwritable)?;
         }
@@ -193,7 +193,7 @@ struct FollowedRecords {
 }
 
 impl FollowedRecords {
-    /// `None` where nothing may or can be read.
+    /// `None` if nothing may or can be read.
     fn new(
         args: &RecordArgs,
         server: &Server,
@@ -226,7 +226,7 @@ impl FollowedRecords {
         })
     }
 
-    /// What was added; nothing where the disk fails.
+    /// What was added; nothing if the disk fails.
     async fn read(&mut self, screen: &Screen) -> Vec<RecordAddition> {
         let now = poll::now();
         if self.scanned_at.is_none_or(|at| now.since(at) >= SCAN) {

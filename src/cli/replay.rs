@@ -141,7 +141,7 @@ fn timeless(state: &State) -> State {
     }
 }
 
-/// The columns of the table behind the time: title, width and content.
+/// The columns of the table after the time: title, width and content.
 type ReplayColumn = (&'static str, usize, fn(&State) -> String);
 const COLUMNS: [ReplayColumn; 11] = [
     ("AVAILABLE", 11, |state| state.diagnostics.availability.to_string()),

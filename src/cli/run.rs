@@ -20,7 +20,7 @@ use crate::tmux::{Argv, Begun, ListedPane, Listing, NewTask, Server, Start, Task
 /// The longest name of a task or a session.
 const LONGEST_NAME: usize = 64;
 
-/// How often a task is tried to start while others start theirs.
+/// How often starting a task is tried while others start theirs.
 const ATTEMPTS: u32 = 8;
 
 /// Run a command as a task, in a tmux window that stays open when the command ends.
@@ -45,11 +45,11 @@ pub struct RunArgs {
     pub command: Vec<String>,
 }
 
-/// What is printed of a task that was started.
+/// What is printed of a started task.
 #[derive(Serialize)]
 struct StartedTask<'a> {
     name: &'a str,
-    /// What every list calls it, and other commands know it by: another name where something else has that one.
+    /// The task's name in lists and commands: another one if something else has the given name.
     id: &'a str,
     status: TaskStatus,
     exit_code: Option<i32>,
@@ -58,11 +58,11 @@ struct StartedTask<'a> {
     window_id: String,
     pane: String,
     pid: u32,
-    /// Whether it runs in the window of one that had ended.
+    /// Whether it runs in the window of a task that had ended.
     again: bool,
 }
 
-/// What there is of a task before it is started.
+/// What exists of a task before it is started.
 enum There {
     /// A window of that name whose program has ended.
     Ended(TerminalKey, WindowId),
@@ -72,7 +72,7 @@ enum There {
 /// Runs the command.
 ///
 /// # Errors
-/// A name is not fit, a task of that name runs, or tmux says no.
+/// A name is invalid, a task of that name runs, or tmux refuses.
 pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     check_name("task", &args.name, "")?;
     check_name("session", &args.session, ".:")?;
@@ -93,7 +93,7 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
         action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
     });
     keep(&history).await;
-    // Whoever watches knows of it from now on, and a command that cannot run has ended by now.
+    // Watchers know of it by now, and a command that cannot run has ended.
     watched.servers.truncate(1);
     let survey = watched.survey_quietly(Freshness::Now).await.ok();
     let view = survey.as_ref().map(|survey| survey.fleet.view(survey.now));
@@ -101,7 +101,7 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     tell(args, &begun, again, seen)
 }
 
-/// Starts the task where there is room for it; whether that is the window of one that had ended.
+/// Starts the task; returns whether it is in the window of one that had ended.
 async fn start(
     server: &Server,
     session: &str,
@@ -158,7 +158,7 @@ fn tell(args: &RunArgs, begun: &Begun, again: bool, seen: Option<&Task>) -> Done
     ))
 }
 
-/// Whether there is room for the task.
+/// What exists of the task; refuses one that still runs.
 fn find(listing: &Listing, server: &ServerId, session: &str, name: &str, program: &str) -> Result<There, Failure> {
     let in_session: Vec<&Arc<ListedPane>> = listing.panes.iter().filter(|pane| pane.place.session == session).collect();
     let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
@@ -176,7 +176,7 @@ fn find(listing: &Listing, server: &ServerId, session: &str, name: &str, program
     Ok(There::Nothing(TaskPlace::Session(SessionId(first.session_id))))
 }
 
-/// The directory to start in, as the server's machine knows it.
+/// The directory to start in, on the server's machine.
 fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, Failure> {
     let text = |path: &Path| {
         path.to_str().map(str::to_owned).ok_or_else(|| Failure::usage(format!("{} is not UTF-8", path.display())))
@@ -192,7 +192,7 @@ fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, 
     }
 }
 
-/// A name that tmux takes as it is, and that is neither a target nor an option.
+/// Refuses a name that tmux would change, or could take for a target or an option.
 pub(super) fn check_name(what: &str, name: &str, but: &str) -> Result<(), Failure> {
     let fits = |c: char| c.is_alphanumeric() || ("._+/@-".contains(c) && !but.contains(c));
     let begins = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');

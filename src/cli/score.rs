@@ -51,7 +51,7 @@ pub struct ScoreArgs {
 }
 
 impl ScoreArgs {
-    /// Some recordings, with nothing else asked for.
+    /// Some recordings, without other options.
     pub(super) fn of(paths: &[PathBuf]) -> Self {
         let options = SharedReplayArgs::default();
         let (paths, worst) = (paths.to_owned(), 20);
@@ -94,7 +94,7 @@ enum RecordingSource {
 }
 
 impl RecordingSource {
-    /// How errors and reports call it.
+    /// Its name in errors and reports.
     fn name(&self) -> String {
         match self {
             RecordingSource::File(path) => path.display().to_string(),
@@ -110,7 +110,7 @@ impl RecordingSource {
     }
 }
 
-/// The recordings among files, archives and directories, in the order of their names and each only once.
+/// The recordings in files, archives and directories, sorted by name, each only once.
 fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingSource>> {
     let mut found = BTreeMap::new();
     for path in paths {
@@ -137,7 +137,7 @@ fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> an
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
-        // A link is not followed, so that a circle of them ends.
+        // Links are not followed: they may form a circle.
         if entry.file_type().map_err(unreadable)?.is_dir() {
             search(&path, found)?;
         } else if path.extension().is_some_and(|e| e == "cast") {
@@ -192,13 +192,13 @@ pub struct Scored {
     /// Agent and version.
     pub version: String,
     pub score: Score,
-    /// What the screen alone scores, where the recording holds records that were read beside it.
+    /// The scores of the screen alone, if the recording has records.
     pub alone: Option<Tallies>,
-    /// What is said of it as of a task, when it shows a shell.
+    /// Its scores as a task, if it shows a shell.
     pub tasks: Option<TaskScore>,
 }
 
-/// All scored recordings, with the fields whose wrong spells are of interest.
+/// All scored recordings, with the fields whose wrong spells are listed.
 pub struct Report {
     pub scored: Vec<Scored>,
     fields: Vec<Field>,
@@ -210,7 +210,7 @@ pub struct Wrong<'a> {
     pub spell: Spell,
 }
 
-/// What the delays of one field come to.
+/// A summary of one field's delays.
 pub struct DelaySummary {
     pub changes: usize,
     /// Changes that the state did not follow before the truth changed again.
@@ -235,7 +235,7 @@ impl Report {
         sums(self.scored.iter().map(|one| (one, &one.score.tallies)))
     }
 
-    /// The same of the recordings that hold records, with these and by the screen alone.
+    /// The same of the recordings with records: with these, and by the screen alone.
     pub fn with_records(&self) -> impl Iterator<Item = (&str, Sums, Tallies)> {
         let recorded = || self.scored.iter().filter_map(|one| Some((one, one.alone.as_ref()?)));
         let (with, alone) = (sums(recorded().map(|(one, _)| (one, &one.score.tallies))), sums(recorded()));
@@ -253,13 +253,13 @@ impl Report {
         total
     }
 
-    /// Whether any recording says what was true.
+    /// Whether any recording has labels.
     fn is_labelled(&self) -> bool {
         let judges = |tallies: &[Tally]| tallies.iter().any(|tally| tally.judged_ms > 0);
         self.doubted_ms() > 0 || judges(&self.total().2) || judges(&self.tasks().1)
     }
 
-    /// Labelled milliseconds, over all fields, that are left out because they are doubted.
+    /// Labelled milliseconds of all fields that are left out because they are doubted.
     pub fn doubted_ms(&self) -> u64 {
         self.scored.iter().map(|one| one.score.doubted_ms).sum()
     }
@@ -292,7 +292,7 @@ impl Report {
             self.scored.iter().flat_map(|one| one.score.delays.iter().filter(of_field)).map(|d| d.delay).collect();
         let mut followed: Vec<Span> = delays.iter().flatten().copied().collect();
         followed.sort_unstable();
-        // The nearest rank: the smallest delay that so many percent of all do not exceed.
+        // The nearest rank: the smallest delay that this percentage does not exceed.
         let rank = |percent: usize| followed.get((followed.len() * percent).div_ceil(100).saturating_sub(1)).copied();
         DelaySummary { changes: delays.len(), missed: delays.len() - followed.len(), median: rank(50), p95: rank(95) }
     }
@@ -307,7 +307,7 @@ impl Report {
         (scores.len(), sums)
     }
 
-    /// Where what is said of tasks is wrong, with the recording.
+    /// The wrong spells of tasks, with their recordings.
     pub fn wrong_tasks(&self) -> impl Iterator<Item = (&Scored, &TaskSpell)> {
         self.scored
             .iter()
@@ -334,7 +334,7 @@ impl Report {
         json!({ "recordings": count, "fields": Value::Object(fields.collect()), "wrong": wrong })
     }
 
-    /// What scores less than a limit, in words.
+    /// The scores below a limit, in words.
     pub fn below(&self, limit: f64) -> Vec<String> {
         let mut low = Vec::new();
         for (field, tally) in TaskField::ALL.iter().zip(self.tasks().1) {
@@ -473,7 +473,7 @@ fn versions(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "{:<24}{count:>5}{:>8.1}{}", "all", time.as_secs() / 60.0, cells(&tallies))
 }
 
-/// What records bring, in the recordings that hold some.
+/// Compares the scores with and without records, for recordings that have some.
 fn with_records(out: &mut String, report: &Report) -> std::fmt::Result {
     let mut versions = report.with_records().peekable();
     if versions.peek().is_some() {
@@ -584,7 +584,7 @@ fn cells(tallies: &Tallies) -> String {
     tallies.iter().map(|tally| format!("{:>11}", percent(*tally))).collect()
 }
 
-/// Percent with two digits, rounded down, so that only what is wholly right shows as 100.
+/// Percent with two digits, rounded down, so that only a perfect score shows as 100.
 fn percent(tally: Tally) -> String {
     if tally.judged_ms == 0 {
         return "–".to_owned();

@@ -150,14 +150,14 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     }
 }
 
-/// How long an agent may take from the answer that gives the prompt back until it can be written to.
+/// How long after an answer that returns to the prompt an agent may take until the prompt accepts text.
 const PROMPT_AFTER_ANSWER: Duration = Duration::from_secs(10);
 
-/// Tries again until a time: the prompt comes back when the agent has drawn the end of the turn.
+/// A deadline for trying again: the prompt comes back once the agent has drawn the end of the turn.
 pub(super) struct PromptBack(Instant);
 
 impl PromptBack {
-    /// As long as an agent may take for it, from now on.
+    /// From now on, as long as an agent may take.
     pub(super) fn awaited() -> Self {
         Self(Instant::now() + PROMPT_AFTER_ANSWER)
     }
@@ -169,14 +169,14 @@ impl Gate for PromptBack {
     }
 }
 
-/// Whether an answer says no and nothing else, for which nobody has to have read the whole dialog.
+/// Whether an answer only says no, for which nobody has to have read the whole dialog.
 pub(super) fn is_no(dialog: &Dialog, reply: &Reply, prompt: Option<&str>) -> bool {
     matches!(reply, Reply::Option(option) if prompt.is_none() && dialog.refuses(*option))
 }
 
-/// Whether a dialog is the one that was asked for, by its name or by something that it says.
+/// Whether a dialog is the expected one, by its name or by its text.
 fn is_expected(dialog: &Dialog, expected: &str) -> bool {
-    // A dialog that shows the name of another one is not that one.
+    // A dialog may show the name of another one in its text.
     if Dialog::is_id(expected) {
         return dialog.id() == expected;
     }
@@ -184,7 +184,7 @@ fn is_expected(dialog: &Dialog, expected: &str) -> bool {
     words(&dialog.text.join(" ")).contains(&words(expected))
 }
 
-/// What a choice and a text of one's own answer, and the prompt that is to follow it.
+/// The answer that a choice and a text mean, and the prompt that follows it.
 ///
 /// # Errors
 /// No option is meant, it takes no text, or it takes one and there is none.
@@ -215,7 +215,7 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
     }
 }
 
-/// What is answered, whole, and with what.
+/// The whole dialog, and its answer.
 fn preview(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
     let mut preview = format!("{name} asks (dialog {}):\n", dialog.id());
     let mut say = |indent: &str, line: &str| {
@@ -249,7 +249,7 @@ fn preview(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> St
     preview
 }
 
-/// Why a choice is none, with the choices that there are.
+/// Why a choice means no option, with the possible choices.
 fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
     let hint = match dialog.options.is_empty() {
         true => "its options cannot be read; answer with a key, such as y or Enter".to_owned(),
@@ -258,7 +258,7 @@ fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
     Failure::usage(no_choice).hint(hint)
 }
 
-/// Sends as soon as the terminal is ready, and again when something came between.
+/// Sends as soon as the terminal is ready; waits again if something comes between.
 async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Done {
     let limit = Limit::new(args.timeout);
     let mut engine = watched.engine()?;
@@ -275,18 +275,18 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Do
     }
 }
 
-/// Whether a prompt would be sent now, or refused however long one waits.
+/// Whether a prompt would be sent now, or refused for good.
 fn is_decided(terminal: &Terminal) -> bool {
     matches!(terminal.prompt_hindrance(), None | Some(Hindrance::NoProfile))
 }
 
-/// Waits until a terminal is ready again, whatever its name is by now.
+/// Waits until a terminal is ready again, even if its name changes.
 struct WhenReady<'a> {
     engine: Engine,
     key: TerminalKey,
     target: &'a str,
     limit: Limit,
-    /// Why it waits no longer.
+    /// Why it stopped waiting.
     failure: Option<Failure>,
 }
 
@@ -295,7 +295,7 @@ impl Gate for &mut WhenReady<'_> {
         if self.limit.is_over() {
             return false;
         }
-        // What was seen is newer than what the fleet knows; the next poll brings that up to date.
+        // The terminal has just been seen to differ from the fleet's state, which the next poll updates.
         turn(&mut self.engine).await;
         let WhenReady { engine, key, target, limit, failure } = &mut **self;
         match wait::until_terminal(engine, key, target, *limit, is_decided).await {
@@ -319,7 +319,7 @@ fn prompt(argument: Option<&str>) -> anyhow::Result<String> {
             std::io::stdin().read_to_string(&mut text).map_err(|error| {
                 Failure::usage(format!("standard input cannot be read: {error}")).hint("a prompt is text in UTF-8")
             })?;
-            // The line feed that ends a file or an `echo` is not meant for the agent.
+            // The line feed at the end of a file or an `echo` is not meant for the agent.
             Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
         }
     }
@@ -333,7 +333,7 @@ fn span(duration: Duration) -> Span {
     Span::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// What performs operations. Where the history does not keep them, that is said, and they are performed all the same.
+/// What performs operations. It warns if the history does not keep them, and performs them nevertheless.
 async fn sender(watched: &Watched) -> Sender {
     let history = History::start(&watched.loaded.config.history);
     keep(&history).await;
@@ -344,18 +344,18 @@ fn operation(to: Recipient, act: Act) -> Operation {
     Operation { at: poll::now(), producer: Producer::CommandLine, to, act }
 }
 
-/// That a text cannot be sent, and what to do instead.
+/// The failure for a text that cannot be sent.
 fn refused_text(unfit: UnfitText) -> Failure {
     let hint = unfit.hint();
     Failure::usage(unfit).hint(hint)
 }
 
-/// Performs an act and says what came of it.
+/// Performs an act and reports the outcome.
 async fn perform(sender: &Sender, to: Recipient, act: Act, gate: impl Gate) -> Done {
     tell(sender.perform(operation(to, act), gate).await, sender)
 }
 
-/// Says what came of an operation. Where other processes cannot be kept from sending at the same time, that is said as well.
+/// Reports the outcome of an operation, and whether other processes could have sent at the same time.
 fn tell(outcome: Outcome, sender: &Sender) -> Done {
     if !matches!(outcome, Outcome::Refused(_))
         && let Err(why) = sender.check_turns()

@@ -90,7 +90,7 @@ struct Served {
     sender: Sender,
     /// Slots for acts in progress; at the end, all of them are awaited.
     acts: Arc<Semaphore>,
-    /// Where the history is, if one is kept, and as whom this process signs what it writes there.
+    /// The history's file, if one is kept, and this process as the owner of what it writes there.
     history: Option<(PathBuf, Owner)>,
     /// The push services that notices may go through.
     push_services: PushServices,
@@ -101,7 +101,7 @@ struct Served {
 }
 
 impl Served {
-    /// Asks the engine something, now.
+    /// Asks the engine something.
     ///
     /// # Errors
     /// `serve` ends.
@@ -121,7 +121,7 @@ impl Served {
 /// Runs the command until Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// The configuration is wrong, or it cannot listen there.
+/// The configuration is wrong, or it cannot listen at the address.
 pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
     let tls = tls.map(|(certificate, key)| listener::encryption(certificate, key)).transpose()?;
@@ -138,14 +138,14 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
         .into());
     }
     if args.qr.is_some() && !std::io::stdout().is_terminal() {
-        // Whoever reads the output of a service later would have the token.
+        // In the log of a service, others could read the token.
         return Err(Failure::usage("a QR code needs a terminal, and standard output is not one")
             .hint("`fleetwatch token add NAME` makes a token for `http://ADDRESS/#token=TOKEN`")
             .into());
     }
     let watched = Watched::new(options)?;
     let access = Arc::new(Access::new(token::tokens()?, args.allow_host.clone()));
-    // Who is told to end takes the socket away.
+    // The signal handlers must exist before the socket, which the end removes.
     let end = end_asked_for();
     let listener = match &args.unix {
         Some(path) => Listener::on_socket(path).await?,
@@ -189,7 +189,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let done = answer(&mut engine, &history, &served, asked, end).await;
     tell_end.send_replace(true);
     let _ended = serving.await;
-    // What was begun is done, and kept.
+    // Acts in progress are completed, and kept.
     let acts = async { drop(served.acts.acquire_many(act::MOST).await) };
     engine.leave(acts).await.iter().for_each(|left| eprintln!("warning: {left}"));
     done
@@ -230,7 +230,7 @@ async fn answer(
             () = &mut end => return Ok(ExitCode::SUCCESS),
         }
         for (server, problem) in new_problems(engine.fleet(), &mut health) {
-            // Nobody who asks waits until it is known why.
+            // Finding out why must not block inquiries.
             let what = format!("{server}: {}", problem.message);
             Failure::refused(what).hint("`fleetwatch doctor` asks it again and says what to do").warn();
         }
@@ -244,7 +244,7 @@ async fn answer(
     }
 }
 
-/// The metrics, which nobody locks for long.
+/// The metrics; nothing holds the lock for long.
 fn locked(metrics: &Mutex<Metrics>) -> MutexGuard<'_, Metrics> {
     metrics.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -254,7 +254,7 @@ fn ends() -> Denial {
     Denial::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back")
 }
 
-/// The lines with which those begin who follow: one for each terminal and task.
+/// The first lines of an event stream: one for each terminal and task.
 fn states(fleet: &Fleet) -> std::io::Result<String> {
     let (view, printer) = (fleet.view(Timestamp::default()), Printer::new(true));
     let terminals = view.terminals.iter().map(|terminal| printer.state_line(&terminal.state));

@@ -19,9 +19,9 @@ use crate::config::{Config, WILD_IN_PATH, files_named};
 use crate::private::Revision;
 use crate::screen::harmless;
 
-/// Files that one of tmux's reads from another, one behind the other.
+/// How deep tmux's files may include each other.
 const DEEPEST: usize = 5;
-/// Wrong answers after which nobody is asked any more.
+/// The number of wrong answers after which setup gives up.
 const PATIENCE: usize = 5;
 
 /// Set up the popup, the status line and notices: ask, show the change to each file, and write it if you say yes.
@@ -32,13 +32,13 @@ pub struct SetupArgs {
     print: bool,
 }
 
-/// A file of the operator's with the change that is proposed.
+/// A file of the operator with the proposed change.
 #[derive(Debug)]
 struct Proposal {
-    /// As the operator knows it, and where it is behind links.
+    /// The path as the operator knows it, and with links resolved.
     path: PathBuf,
     target: PathBuf,
-    /// `None` where there is no such file.
+    /// `None` if there is no such file.
     old: Option<String>,
     new: String,
 }
@@ -46,7 +46,7 @@ struct Proposal {
 /// Runs the command.
 ///
 /// # Errors
-/// There is no terminal to ask in, a file cannot be read or written, or nobody said yes.
+/// There is no terminal to ask in, a file cannot be read or written, or the operator did not say yes.
 pub fn run(args: &SetupArgs, options: &GlobalOptions) -> Done {
     let can_ask = io::stdin().is_terminal() && io::stdout().is_terminal();
     if !args.print && !can_ask {
@@ -74,7 +74,7 @@ pub fn run(args: &SetupArgs, options: &GlobalOptions) -> Done {
     write(proposals)
 }
 
-/// Writes all files beside their places first, so that one that cannot be written keeps the others from it.
+/// Prepares all files before it replaces any, so that one that cannot be written keeps the others as they are.
 fn write(proposals: Vec<Proposal>) -> Done {
     let mut ready = Vec::new();
     for proposal in proposals {
@@ -105,7 +105,7 @@ fn is_toml(path: &Path) -> bool {
 }
 
 impl Proposal {
-    /// A file as it is, links followed.
+    /// Reads a file, following links.
     fn of(path: PathBuf) -> anyhow::Result<Self> {
         let is_link = path.symlink_metadata().is_ok_and(|data| data.is_symlink());
         let target = match path.canonicalize() {
@@ -134,10 +134,10 @@ impl Proposal {
     }
 }
 
-/// What a file says; `None` where there is none.
+/// The text of a file; `None` if there is none.
 fn text(path: &Path) -> anyhow::Result<Option<String>> {
     crate::private::check_file(path).or_else(|error| match error.kind() {
-        // Somebody else's is only read.
+        // A file of somebody else is only read.
         ErrorKind::PermissionDenied => Ok(()),
         _ => Err(error),
     })?;
@@ -150,7 +150,7 @@ fn text(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// What is proposed for tmux.
+/// The change to tmux's configuration.
 fn tmux_proposal(program: &str, asking: &mut Confirmation) -> anyhow::Result<Option<Proposal>> {
     let home = home().context("without a home directory there is no configuration of tmux")?;
     let files = tmux_files(&home);
@@ -167,7 +167,7 @@ fn tmux_proposal(program: &str, asking: &mut Confirmation) -> anyhow::Result<Opt
         eprintln!("hint: the lines for the popup and the status line are in the README");
         return Ok(None);
     }
-    // tmux reads all of them, one behind the other.
+    // tmux reads all of them, one after the other.
     let Some(path) = there.last().copied().or(files.first()) else { return Ok(None) };
     let mut proposal = Proposal::of(path.clone())?;
     match (settings.popup, settings.free_key()) {
@@ -189,8 +189,7 @@ fn tmux_proposal(program: &str, asking: &mut Confirmation) -> anyhow::Result<Opt
     Ok(Some(proposal))
 }
 
-/// The operator's configurations of tmux, in the order in which it reads them; the first is the one that is made where there is
-/// none.
+/// The operator's configurations of tmux, in the order in which tmux reads them. If there is none, the first is made.
 fn tmux_files(home: &Path) -> Vec<PathBuf> {
     let xdg = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let mut files = vec![home.join(".tmux.conf")];
@@ -205,7 +204,7 @@ fn tmux_files(home: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Takes in what a file says, and those that it reads. What cannot be read says nothing.
+/// Reads a file and those that it includes; unreadable ones are skipped.
 fn read(settings: &mut TmuxSettings, path: &Path, home: &Path, deep: usize) {
     let Ok(Some(text)) = text(path) else { return };
     for name in settings.read(&text) {
@@ -218,13 +217,13 @@ fn read(settings: &mut TmuxSettings, path: &Path, home: &Path, deep: usize) {
     }
 }
 
-/// The files that tmux reads by a path, in which the last name may be a pattern. `None` where that hangs on more than the path.
+/// The files that a path in tmux's configuration means; its last name may be a pattern. `None` if only tmux can tell.
 fn meant(path: &Path) -> Option<Vec<PathBuf>> {
     let is_plain = path.is_absolute() && !path.to_str()?.contains(['#', '$', '\\']);
     (is_plain && !path.parent()?.to_str()?.contains(WILD_IN_PATH)).then(|| files_named(path))
 }
 
-/// What is proposed for fleetwatch's own configuration.
+/// The change to fleetwatch's own configuration.
 fn config_proposal(options: &GlobalOptions, asking: &mut Confirmation) -> anyhow::Result<Option<Proposal>> {
     let loaded = options.load()?;
     let first = || options.search_path().candidates().first().map(|candidate| candidate.path.clone());
@@ -249,7 +248,7 @@ fn config_proposal(options: &GlobalOptions, asking: &mut Confirmation) -> anyhow
     Ok(Some(proposal))
 }
 
-/// How tmux starts this program: by its name where that leads to it.
+/// How tmux starts this program: by its name if `PATH` leads to it.
 fn program() -> anyhow::Result<String> {
     let this = env::current_exe().context("it is not known which file this program is")?;
     let named = env::var_os("PATH").into_iter().flat_map(|path| env::split_paths(&path).collect::<Vec<_>>());
@@ -267,7 +266,7 @@ fn program() -> anyhow::Result<String> {
         .into())
 }
 
-/// Whether a path means the same with quotes and without them.
+/// Whether a path needs no quotes.
 fn is_plain(path: &str) -> bool {
     path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c))
 }
@@ -283,7 +282,7 @@ fn home() -> Option<PathBuf> {
     home.or_else(|| Some(directories::BaseDirs::new()?.home_dir().to_owned()))
 }
 
-/// Asks the operator in the terminal, or takes all that is offered.
+/// Asks the operator in the terminal, or accepts everything.
 struct Confirmation {
     is_silent: bool,
 }

@@ -39,13 +39,13 @@ pub fn completions(args: &CompletionArgs, mut command: Command) -> Done {
     output::print(&String::from_utf8_lossy(&text))
 }
 
-/// A command without the `help` below it and below its own commands, which has no page.
+/// A command without the `help` commands below it, which have no pages.
 fn without_help(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     names.into_iter().fold(command.disable_help_subcommand(true), |all, name| all.mut_subcommand(name, without_help))
 }
 
-/// Prints the page of the program, or of one of its commands; each ends with what the exit codes mean.
+/// Prints the page of the program, or of one of its commands; each ends with the exit codes.
 pub fn man(args: &ManArgs, command: Command) -> Done {
     let mut command = without_help(command);
     // Building gives the commands the names that their pages have, such as `fleetwatch-list`.
@@ -57,7 +57,7 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
                 .hint(format!("`{} --help` lists the commands", page.get_bin_name().unwrap_or("fleetwatch")))
         })?;
     }
-    // The synopsis is that of `--help`: the one that would be made here has no values. The codes have a section of their own.
+    // The synopsis is that of `--help`, because clap_mangen's has no values. The exit codes have a section of their own.
     let usage = page.clone().render_usage().to_string().replace('\\', "\\e").replace('-', "\\-");
     let usage = usage.trim_start_matches("Usage: ");
     let (mut head, mut text) = (Vec::new(), Vec::new());

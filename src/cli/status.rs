@@ -30,7 +30,7 @@ pub struct StatusArgs {
     pub poll: bool,
 }
 
-/// How it is printed.
+/// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     Tmux,
@@ -53,8 +53,8 @@ const fn mark(group: Status) -> Option<(char, &'static str)> {
     })
 }
 
-/// Runs the command. The exit code is 1 when nothing is watching and `--poll` was not given, except for tmux, which shows the line
-/// in any case.
+/// Runs the command. The exit code is 1 if nothing is watching and `--poll` was not given, except for tmux, which shows the
+/// line in any case.
 ///
 /// # Errors
 /// The configuration is wrong; with `--poll`, no server answers.
@@ -69,7 +69,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
             Vec::new()
         }
     };
-    // The servers that `list` would show here; where none of them is watched, all that are, by their names.
+    // The servers that `list` would show here; if none of them is watched, all watched ones, by their names.
     let wanted: Vec<String> = options.servers(&config).iter().map(ServerId::word).collect();
     let is_wanted = |summary: &ServerSummary| wanted.contains(&summary.server);
     let is_elsewhere = !options.names_a_server() && !summaries.iter().any(is_wanted);
@@ -100,7 +100,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
     Ok(if is_known || args.format == Format::Tmux { code } else { ExitCode::FAILURE })
 }
 
-/// How things stand by what those who watch wrote down. Where there is no history, nothing is watching.
+/// The summary from the history, written by the processes that watch. Without a history, nothing is watching.
 fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSummary>, Failure> {
     let Some(path) = settings.location().filter(|_| settings.enabled) else { return Ok(Vec::new()) };
     match Reader::open(&path).and_then(|reader| reader.summaries(now)) {
@@ -118,7 +118,7 @@ async fn poll(options: &GlobalOptions, now: Timestamp) -> anyhow::Result<Vec<Ser
     Ok(view.servers.iter().map(|server| ServerSummary::of(&view, &server.id, &is_muted, &|_| false)).collect())
 }
 
-/// The names of the servers, as a line for people has them.
+/// The names of the servers, for a line for people.
 fn names(summaries: &[ServerSummary]) -> String {
     let name = |summary: &ServerSummary| {
         let (host, socket) = summary.server.split_once('/').unwrap_or_default();
@@ -131,7 +131,7 @@ fn names(summaries: &[ServerSummary]) -> String {
 
 /// All servers together.
 struct TotalSummary {
-    /// What they are called, where they are not the ones that a command without options is about.
+    /// Their names, unless they are the ones of a command without options.
     servers: String,
     counts: BTreeMap<String, usize>,
     needs: Vec<Need>,
@@ -148,7 +148,7 @@ impl TotalSummary {
         Self { servers: String::new(), counts, needs }
     }
 
-    /// The groups that occur, with how many there are, and the name where there is only one that needs the operator.
+    /// The groups that occur, with their counts, and the name if only one needs the operator.
     fn groups(&self) -> impl Iterator<Item = (Status, usize, Option<String>)> {
         Status::GROUPS.into_iter().filter(|group| mark(*group).is_some()).filter_map(|group| {
             let words = [Status::Approval, Status::Question, Status::Trust, Status::Setup];

@@ -23,14 +23,14 @@ use crate::state::{KeptNote, Problem};
 use crate::time::Timestamp;
 use crate::{engine, history, owner, poll, private, tmux};
 
-/// How long a task that may stand at a prompt is watched at most: what only looks like a question is one after a second of
-/// standing still.
+/// The longest time to watch a task that may wait at a prompt: what looks like a question counts as one after a second
+/// without change.
 const PROMPTS: Duration = Duration::from_millis(1800);
 
-/// How long a server is asked again to say what can be done: whoever asks has others to watch.
+/// How long a server may take when it is asked again for a remedy: there are others to watch.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// How long another process may take to own what this one has owned, and how often that is asked.
+/// How long another process may take to take over servers from this one, and how often that is checked.
 const HANDOVER: Duration = Duration::from_millis(500);
 const ASK: Duration = Duration::from_millis(20);
 
@@ -48,7 +48,7 @@ impl Watched {
         Ok(watched)
     }
 
-    /// The same for the process that watches in the background, which is in nobody's pane.
+    /// The same for the process in the background, which is in no pane.
     pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
         let mut watched = Self::of(options)?;
         watched.settings.poll.own = poll::Own::default();
@@ -63,7 +63,7 @@ impl Watched {
         Ok(Self { servers, loaded, settings })
     }
 
-    /// Starts a process that watches in the background, where the configuration wants one and nobody watches.
+    /// Starts a process in the background, if the configuration asks for one and nobody watches.
     fn ensure_background(&self, options: &GlobalOptions) {
         if !self.loaded.config.watch.background || self.is_owned() {
             return;
@@ -74,7 +74,7 @@ impl Watched {
         }
     }
 
-    /// The same once this process does not watch any more: another one may be about to take over.
+    /// The same after this process has stopped watching: another one may be about to take over.
     pub(super) async fn leave_to_background(&self, options: &GlobalOptions) {
         if self.loaded.config.watch.background {
             let until = Instant::now() + HANDOVER;
@@ -90,22 +90,22 @@ impl Watched {
         self.servers.iter().all(|server| owner::is_owned(&self.settings, server))
     }
 
-    /// The way to a server that is watched.
+    /// A watched server.
     ///
     /// # Errors
-    /// Its name is not fit for a command line.
+    /// Its name does not fit into a command line.
     pub(super) fn server(&self, id: &ServerId) -> Result<tmux::Server, tmux::Error> {
         tmux::Server::new(id.clone(), self.settings.poll.tmux.clone())
     }
 
-    /// What sends to what is watched.
+    /// The sender for the watched servers.
     pub(super) fn sender(&self, history: &History) -> Sender {
         let (profiles, locks) = (Arc::clone(&self.settings.profiles), history::lock_directory());
         let remote = self.settings.remote.as_ref().map(|remote| Arc::clone(&remote.endpoint));
         Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks).over(remote)
     }
 
-    /// What the operator says of terminals.
+    /// The operator's notes on terminals.
     pub(super) fn notes(&self) -> Vec<KeptNote> {
         if let Some(remote) = &self.settings.remote {
             return remote.notes.clone();
@@ -114,15 +114,15 @@ impl Watched {
         history::notes_in(settings.location().filter(|_| settings.enabled).as_deref())
     }
 
-    /// What every watcher of what is watched has to know.
+    /// The settings of a process that watches.
     pub(super) fn watching(&self, rank: Rank) -> owner::Settings {
         owner::Settings { rank, ..self.settings.clone() }
     }
 
-    /// Begins to watch every server, and never acts for one.
+    /// Begins to watch every server, without acting for any.
     ///
     /// # Errors
-    /// A server's name is not fit for a command line.
+    /// A server's name does not fit into a command line.
     pub(super) fn engine(&self) -> Result<Engine, Failure> {
         let mut engine = Engine::start(self.settings.clone(), &self.servers).map_err(unfit)?;
         engine.know(self.notes());
@@ -137,21 +137,21 @@ impl Watched {
         self.report(self.survey_quietly(Freshness::Now).await?).await
     }
 
-    /// The same, and where a task may stand at a prompt for as long as it takes to know: it is one only if another poll
+    /// The same; if a task may wait at a prompt, for as long as it takes to know: it is one only if another poll
     /// shows it as well (SPEC §9).
     ///
     /// # Errors
-    /// As [`Watched::survey`], or a server's name is not fit for a command line.
+    /// As [`Watched::survey`], or a server's name does not fit into a command line.
     pub(super) async fn survey_with_prompts(&self) -> Result<Survey, Failure> {
         let survey = self.survey_quietly(Freshness::Known).await?;
         let is_open = |fleet: &Fleet| fleet.view(Timestamp::default()).tasks.iter().any(|task| task.may_ask());
         if is_open(&survey.fleet) { self.survey_while(PROMPTS, is_open).await } else { self.report(survey).await }
     }
 
-    /// Watches every server for a while, so that what only time tells is known too.
+    /// Watches every server for a while, for what only time shows.
     ///
     /// # Errors
-    /// None of them answers, or a server's name is not fit for a command line.
+    /// None of them answers, or a server's name does not fit into a command line.
     pub(super) async fn survey_for(&self, time: Duration) -> Result<Survey, Failure> {
         self.survey_while(time, |_| true).await
     }
@@ -164,16 +164,16 @@ impl Watched {
                 turn(&mut engine).await;
             }
         };
-        // That the time is over is what ends the watching.
+        // The timeout is the usual end.
         let _over = tokio::time::timeout(time, watching).await;
         self.report(Survey { fleet: engine.into_fleet(), now: poll::now() }).await
     }
 
-    /// Says which servers do not answer.
+    /// Warns of servers that do not answer.
     async fn report(&self, survey: Survey) -> Result<Survey, Failure> {
         let mut troubles = self.troubles(&survey.fleet).await;
         if troubles.is_empty() || !survey.is_blind() {
-            // The servers that do answer are worth showing, and silence about the others would be a lie.
+            // The servers that answer are worth showing, and the others must not be passed over in silence.
             troubles.iter().for_each(Failure::warn);
             return Ok(survey);
         }
@@ -194,15 +194,15 @@ impl Watched {
         Ok(Survey { fleet, now: poll::now() })
     }
 
-    /// Why each server that does not answer does not.
+    /// Why servers do not answer, one failure each.
     async fn troubles(&self, fleet: &Fleet) -> Vec<Failure> {
         let view = fleet.view(poll::now());
         let silent = view.servers.iter().filter_map(|server| Some((&server.id, server.health.problem()?)));
         join_all(silent.map(|(server, problem)| self.explain(server, problem))).await
     }
 
-    /// A problem with what can be done about it. The server is asked again for that: the public state carries what
-    /// happened, and only the error itself knows the remedy. A host that was silent would be so for as long again.
+    /// A problem with its remedy. The public state has only the message, so the server is asked again for the error with
+    /// the remedy; a silent host is not, because it would take as long again.
     pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
         let again = match self.server(server) {
             Ok(handle) => match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | "timeout")) {
@@ -212,7 +212,7 @@ impl Watched {
                     Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),
                 },
             },
-            // What it says of itself is all that is known here.
+            // Nothing more is known here.
             Err(tmux::Error::Elsewhere { .. }) => {
                 return Failure::refused(&problem.message)
                     .hint("what watches asks again by itself; `fleetwatch doctor` on that machine says what to do");
@@ -227,15 +227,15 @@ impl Watched {
     }
 }
 
-/// Files that may be open whatever is watched, and for each server: its lease and its socket, and the pipes of its sessions.
+/// Open files of the program itself, and of each server: its lease, its socket, and the pipes of its sessions.
 const FILES: (u64, u64) = (256, 24);
 
-/// Raises the limit of open files to what so many servers take, where it is lower: 1024 are usual, and fifty hosts need more.
+/// Raises the limit of open files to what so many servers need: the usual 1024 are too few for fifty hosts.
 pub(super) fn allow_files(servers: usize) {
     let (limit, needed) = (getrlimit(Resource::Nofile), FILES.0 + FILES.1 * servers as u64);
     if limit.current.is_some_and(|current| current < needed) {
         let current = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
-        // A host that cannot be reached for want of files says so itself.
+        // If it fails, a host without files reports that itself.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
     }
 }
@@ -247,7 +247,7 @@ pub(super) async fn first_polls(engine: &mut Engine) {
     }
 }
 
-/// Waits for the next event and takes it in; says on standard error what the operator has to know.
+/// Waits for the next event and takes it in; prints warnings on standard error.
 pub(super) async fn turn(engine: &mut Engine) {
     engine.turn().await;
     while let Some(update) = engine.poll_update() {
@@ -257,7 +257,7 @@ pub(super) async fn turn(engine: &mut Engine) {
     }
 }
 
-/// That a server cannot be watched.
+/// The failure for a server that cannot be watched.
 pub(super) fn unfit(error: tmux::Error) -> Failure {
     Failure::usage(&error).hint(error.hint())
 }
@@ -274,7 +274,7 @@ impl Survey {
         self.fleet.view(self.now).servers.iter().all(|server| server.health != ServerHealth::Up)
     }
 
-    /// The terminal that a target means, to do something to it.
+    /// The terminal that a target means, to act on it.
     ///
     /// # Errors
     /// None fits, several do, or it is a task.
@@ -292,7 +292,7 @@ impl Survey {
     }
 }
 
-/// How many are asked at the same time.
+/// The most futures that run at the same time.
 const AT_ONCE: usize = 16;
 
 /// Runs futures side by side and returns their outputs in the order of the futures.
@@ -332,7 +332,7 @@ impl From<HttpError> for Failure {
     }
 }
 
-/// Refuses what cannot be done through `--connect`.
+/// Refuses commands that `--connect` cannot run.
 pub(super) fn check_connect(command: Option<&Command>, options: &GlobalOptions) -> Result<(), Failure> {
     let works = matches!(
         command,
@@ -352,7 +352,7 @@ pub(super) fn check_connect(command: Option<&Command>, options: &GlobalOptions) 
         .hint("`--connect` offers the dashboard, `list`, `watch`, `wait`, `send`, `answer` and `keys`"))
 }
 
-/// Whom to ask, with the token that is good there.
+/// The address to ask, with its token.
 fn endpoint(url: &str, options: &GlobalOptions) -> Result<Endpoint, Failure> {
     let endpoint = Endpoint::new(url, options.ca.as_deref())?;
     if !endpoint.is_private() && !options.insecure {
@@ -392,7 +392,7 @@ impl Watched {
     /// What the options and the configuration ask to watch, here or on another machine.
     ///
     /// # Errors
-    /// As [`Watched::new`], or nobody answers there.
+    /// As [`Watched::new`], or the other machine does not answer.
     pub(super) async fn open(options: &GlobalOptions) -> Result<Self, Failure> {
         match &options.connect {
             Some(url) => Self::afar(url, options).await,
@@ -406,7 +406,7 @@ impl Watched {
         let place: Arc<str> = endpoint.place().into();
         let (remote, welcome, ahead) = Remote::open(endpoint).await?;
         history::go_by_clock_ahead(ahead);
-        // What happens there is kept there.
+        // The other machine keeps its own history.
         loaded.config.history.enabled = false;
         loaded.config.watch.background = false;
         let mut profiles = ProfileSet::builtin();

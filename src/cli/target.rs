@@ -9,11 +9,11 @@ use crate::profile::Program;
 use crate::state::ProcessState;
 use crate::task::Task;
 
-/// How TARGET may be written where something is done to it, for help texts.
+/// How TARGET may be written for a command that acts on it, for help texts.
 pub(super) const HELP_TO_ACT: &str = "Terminal: its whole name (on a host with or without `HOST/`), a pane id such as %12, a \
                                       task's window id such as @12, or a tmux target such as session:window.pane";
 
-/// What a target is for: what is only read may be named by the beginning of its name.
+/// What a target is for: only to read, the beginning of a name is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Reading,
@@ -64,14 +64,14 @@ pub(super) fn resolve_any<'a>(
     })
 }
 
-/// What to say of a task where an agent is needed.
+/// The failure for a task where an agent is needed.
 pub(super) fn is_a_task(name: &str) -> Failure {
     Failure::refused(format!("{name} is a task; no agent runs in it")).hint(format!(
         "`fleetwatch keys {name} y Enter` types into it, `fleetwatch wait {name} --for input` waits until it asks"
     ))
 }
 
-/// The task that a target means, to do something to it.
+/// The task that a target means, to act on it.
 ///
 /// # Errors
 /// No task fits, or several do; the hint names them.
@@ -91,7 +91,7 @@ fn place(task: &Task) -> PaneLocation {
     }
 }
 
-/// What runs in a terminal, as its state tells.
+/// The program in a terminal, from its state.
 pub(super) fn program(terminal: &Terminal) -> Program {
     let facts = &terminal.state.terminal;
     match terminal.state.diagnostics.process_state {
@@ -102,15 +102,15 @@ pub(super) fn program(terminal: &Terminal) -> Program {
     }
 }
 
-/// What of a terminal a target may name.
+/// What a target may name of a terminal.
 #[derive(Clone, Debug)]
 struct TargetCandidate<'a> {
     id: &'a str,
-    /// Its name in tmux or in the configuration, where the operator calls it otherwise.
+    /// Its name in tmux or in the configuration, if the operator has given it another one.
     renamed_from: Option<String>,
     host: Option<&'a str>,
     pane: PaneId,
-    /// Of a task, which is a window more than a pane.
+    /// The window, of a task.
     window: Option<WindowId>,
     place: &'a PaneLocation,
 }
@@ -129,12 +129,12 @@ impl<'a> TargetCandidate<'a> {
         Self { id: &task.id, renamed_from, host, pane: task.key.pane, window: Some(task.window), place }
     }
 
-    /// The name on its host: the one that `run` was given, or that it would have on this machine.
+    /// The name without its host.
     fn name_on_host(&self) -> Option<&'a str> {
         self.id.strip_prefix(self.host?)?.strip_prefix('/')
     }
 
-    /// Whether that was its name before the operator gave it another one, with or without its host.
+    /// Whether this was its name, with or without its host, before the operator gave it another one.
     fn was_called(&self, target: &str) -> bool {
         let Some(own) = &self.renamed_from else { return false };
         let on_host = || own.strip_prefix(self.host?)?.strip_prefix('/');
@@ -150,7 +150,7 @@ impl<'a> TargetCandidate<'a> {
         }
         let Some(window) = rest.strip_prefix(':') else { return false };
         let (index, pane) = (window_index.to_string(), format!(".{pane_index}"));
-        // A window's name may hold dots, so the pane is what is left behind the name.
+        // A window's name may contain dots, so the pane is what follows the name.
         [index.as_str(), window_name.as_str()]
             .iter()
             .filter_map(|name| window.strip_prefix(name))
@@ -158,7 +158,7 @@ impl<'a> TargetCandidate<'a> {
     }
 }
 
-/// Whether a target names a pane by its id or by its place, watched or not.
+/// Whether a target names a pane by its id or its place, watched or not.
 pub(super) fn names_pane(target: &str, pane: PaneId, place: &PaneLocation) -> bool {
     target == pane.to_string()
         || TargetCandidate { id: "", renamed_from: None, host: None, pane, window: None, place }.is_at(target)
@@ -178,7 +178,7 @@ fn find_one(
     }
 }
 
-/// The candidates of the first way of reading the target that fits any.
+/// The candidates of the first reading of the target that fits any.
 fn find(target: &str, candidates: &[TargetCandidate<'_>], purpose: Purpose) -> Vec<usize> {
     let readings: [&dyn Fn(&TargetCandidate<'_>) -> bool; 7] = [
         &|candidate| candidate.id == target,
@@ -200,10 +200,10 @@ fn begins(candidate: &TargetCandidate<'_>, target: &str) -> bool {
     !target.is_empty() && candidate.id.starts_with(target)
 }
 
-/// The words for what is sought.
+/// The words for what is searched for.
 #[derive(Clone, Copy)]
 struct Sought {
-    /// What one of them is called.
+    /// The noun for one of them.
     noun: &'static str,
     none: &'static str,
     others: &'static str,
@@ -235,7 +235,7 @@ fn missing(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought) -> 
     }
 }
 
-/// The name that somebody may have meant who mistyped it.
+/// The name that a mistyped one may mean.
 pub(super) fn nearest<'a>(meant: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names
         .map(|name| (strsim::jaro_winkler(meant, name), name))

@@ -70,7 +70,7 @@ pub enum TasksCommand {
 /// Runs the command.
 ///
 /// # Errors
-/// No such task, it is not as it would have to be, or tmux says no.
+/// No such task, its state does not allow it, or tmux refuses.
 pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     if let Some(TasksCommand::Adopt { session, undo }) = &args.command {
@@ -93,7 +93,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
             acting.kill(&ended).await
         }
-        // It needs no poll of the tasks that there are.
+        // It needs no poll of the tasks.
         TasksCommand::Adopt { .. } => Ok(ExitCode::SUCCESS),
         TasksCommand::KillAll { session, yes } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
@@ -118,7 +118,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
     };
     let mut trouble = None;
     for id in &watched.servers {
-        // Without a server there is no session, but perhaps a choice that is to be taken back.
+        // Without a server there is no session, but there may be a choice to take back.
         let known =
             match poll::poll(watched.settings.poll.clone(), Arc::clone(&watched.settings.profiles), id.clone()).await {
                 ServerPoll { tasks: Some(report), .. } => report.sessions,
@@ -159,7 +159,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         .into())
 }
 
-/// The tasks that one poll has found, and how to get at them.
+/// The tasks that one poll has found, and their servers.
 struct FoundTasks<'a> {
     watched: &'a Watched,
     survey: &'a Survey,
@@ -189,7 +189,7 @@ impl<'a> FoundTasks<'a> {
         output::print(&list::table(&[], &tasks, None, output::terminal_width(), self.survey.now))
     }
 
-    /// Ends tasks and removes their windows; those whose programs had ended already are not said to be killed.
+    /// Ends tasks and removes their windows; tasks that had already ended do not count as killed.
     async fn kill(&self, tasks: &[&Task]) -> Done {
         let history = History::start(&self.watched.loaded.config.history);
         let alive = tasks.iter().filter(|task| !task.is_dead());

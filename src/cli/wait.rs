@@ -75,14 +75,14 @@ pub enum WaitCondition {
 }
 
 impl WaitCondition {
-    /// Whether a terminal is as it is waited for.
+    /// Whether a terminal satisfies the condition.
     pub fn holds(self, terminal: &Terminal) -> bool {
         let state = &terminal.state;
         let available = state.diagnostics.availability == Availability::Available;
         let is = |status| Status::of(state) == status;
         let ended = |result| available && state.turn.phase == Phase::Ready && state.last_turn.result == result;
         match self {
-            // A turn whose end is polled once more has not ended.
+            // A turn whose end is still to be confirmed has not ended.
             WaitCondition::Ready => terminal.takes_a_prompt() && Status::doing(state) != Status::Working,
             WaitCondition::Working => available && state.turn.phase == Phase::Active,
             WaitCondition::Idle => available && state.assessment.business_state == BusinessState::Idle,
@@ -90,7 +90,7 @@ impl WaitCondition {
             WaitCondition::Success => ended(TurnResult::Success),
             WaitCondition::Failed => ended(TurnResult::KnownFailure),
             WaitCondition::Interrupted => ended(TurnResult::Interrupted),
-            // As the row has it: where a screen cannot be read any more, its last result is not what the terminal is.
+            // By the status of the row: if the screen can no longer be read, the last result does not count.
             WaitCondition::Approval => is(Status::Approval),
             WaitCondition::Question => is(Status::Question),
             WaitCondition::Trust => is(Status::Trust),
@@ -99,13 +99,13 @@ impl WaitCondition {
             WaitCondition::Stalled => is(Status::Stalled),
             WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
             WaitCondition::Input => WaitCondition::NeedsYou.holds(terminal),
-            // A bell says nothing of an agent that its screen does not say better.
+            // The screen of an agent says more than its bell.
             WaitCondition::Notify => false,
         }
     }
 
-    /// Whether a task is as it is waited for. A bell counts from when the task was first seen, or from its start where
-    /// bells are counted, so that one that rang before anybody waited is not waited for in vain.
+    /// Whether a task satisfies the condition. Bells count from when the task was first seen, or from its start if a hook
+    /// counts them, so that nobody waits for one that has already rung.
     fn holds_for_task(self, task: &Task) -> bool {
         match self {
             WaitCondition::Exited => task.status == TaskStatus::Exited,
@@ -115,7 +115,7 @@ impl WaitCondition {
             WaitCondition::Idle => task.status == TaskStatus::Idle,
             WaitCondition::Success | WaitCondition::Finished => task.exit_code() == Some(0),
             WaitCondition::Failed => task.status == TaskStatus::Exited && task.exit_code() != Some(0),
-            // A task that is gone is not there to be asked.
+            // A task that is gone has no state.
             WaitCondition::Ready
             | WaitCondition::Approval
             | WaitCondition::Question
@@ -127,7 +127,7 @@ impl WaitCondition {
         }
     }
 
-    /// Whether it is waited for that a task is no more.
+    /// Whether the condition is the end of a task.
     const fn is_end_of_task(self) -> bool {
         matches!(self, WaitCondition::Gone)
     }
@@ -146,7 +146,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
 /// Runs the command.
 ///
 /// # Errors
-/// No such terminal or task, it is gone, or the time is over.
+/// No such terminal or task, it is gone, or the timeout is over.
 pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::open(options).await?;
     let mut engine = watched.engine()?;
@@ -169,7 +169,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     output::print(&if args.json { json } else { text })
 }
 
-/// The first of the words that were asked for which fits, and the table's word where that says something else.
+/// The first condition that holds, and the status word of the table if that differs.
 fn met(asked: &[WaitCondition], terminal: &Terminal) -> String {
     let asked = asked.iter().find(|condition| condition.holds(terminal)).and_then(ValueEnum::to_possible_value);
     let (word, asked) = (Status::of(&terminal.state).word(), asked.map(|value| value.get_name().to_owned()));
@@ -179,10 +179,10 @@ fn met(asked: &[WaitCondition], terminal: &Terminal) -> String {
     }
 }
 
-/// Watches until something is found in the fleet; `None` when the operator did not want to wait any longer.
+/// Watches until something is found in the fleet; `None` if the operator ends the command.
 ///
 /// # Errors
-/// It cannot be found any more, or the time is over and it is `late`.
+/// It can no longer be found, or the timeout is over (`late`).
 async fn watch_for<T>(
     engine: &mut Engine,
     limit: Limit,
@@ -203,7 +203,7 @@ async fn watch_for<T>(
     }
 }
 
-/// Watches until a task is as it is wanted.
+/// Watches until a task satisfies a condition.
 async fn until_task(
     engine: &mut Engine,
     args: &WaitArgs,
@@ -229,16 +229,16 @@ async fn until_task(
     watch_for(engine, limit, find, late).await
 }
 
-/// How long is waited.
+/// How long to wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     timeout: Option<Duration>,
-    /// When that is over.
+    /// When that ends; `None` without a limit.
     deadline: Option<tokio::time::Instant>,
 }
 
 impl Limit {
-    /// So long from now on.
+    /// Begins now.
     pub(super) fn new(timeout: Option<Duration>) -> Self {
         Self { timeout, deadline: timeout.and_then(|timeout| tokio::time::Instant::now().checked_add(timeout)) }
     }
@@ -249,16 +249,16 @@ impl Limit {
     }
 }
 
-/// A time that somebody gave in seconds, as people write it.
+/// A number of seconds, as people write it.
 fn in_seconds(time: Duration) -> String {
     let text = format!("{:.1}", time.as_secs_f64());
     format!("{} s", text.trim_end_matches(".0"))
 }
 
-/// Watches until a terminal, to which something is to be done then, is as it is wanted.
+/// Watches until a terminal satisfies a condition, to act on it then.
 ///
 /// # Errors
-/// No such terminal, it is gone and that is not wanted, or the time is over.
+/// No such terminal, it is gone and the condition is another one, or the timeout is over.
 pub(super) async fn until(
     engine: &mut Engine,
     watched: &Watched,
@@ -275,10 +275,10 @@ pub(super) async fn until(
     }
 }
 
-/// The same for a terminal that is known.
+/// The same for a known terminal.
 ///
 /// # Errors
-/// It is gone and that is not wanted, or the time is over.
+/// It is gone and the condition is another one, or the timeout is over.
 pub(super) async fn until_terminal(
     engine: &mut Engine,
     key: &TerminalKey,
@@ -312,8 +312,7 @@ enum WaitTarget {
     Task(ServerId, WindowId),
 }
 
-/// What a target means now or in a moment: of a task that has just ended, tmux may owe the exit status, and until then
-/// nothing is reported of it.
+/// What a target means now or in a moment: a task that has just ended is reported only once tmux has its exit status.
 async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Result<WaitTarget, Failure> {
     const SOON: Duration = Duration::from_millis(1500);
     let deadline = tokio::time::Instant::now() + SOON;
@@ -340,7 +339,7 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
         Ok(Meant::Terminal(terminal)) => Ok(WaitTarget::Terminal(terminal.key.clone())),
         Ok(Meant::Task(task)) => Ok(WaitTarget::Task(task.key.server.clone(), task.window)),
         Err(missing) => {
-            // A server that does not answer is the better reason for a terminal that is not found.
+            // A server that does not answer explains better why a terminal is not found.
             let trouble = view.servers.iter().find_map(|server| Some((&server.id, server.health.problem()?)));
             match trouble {
                 Some((server, problem)) => Err(watched.explain(server, problem).await),

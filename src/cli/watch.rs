@@ -46,10 +46,10 @@ pub struct WatchArgs {
     background: bool,
 }
 
-/// How often it is asked whether somebody still uses what is watched in the background.
+/// How often the background process checks whether it is still used.
 const ASK: Duration = Duration::from_secs(1);
 
-/// Starts the process that watches in the background.
+/// Starts the background process.
 pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(options.words()).args(["watch", "--background"]);
@@ -60,7 +60,7 @@ pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
 /// Runs the command until Ctrl-C, SIGTERM, or until nobody reads its output any more.
 ///
 /// # Errors
-/// The configuration is wrong, tmux is not there at all, or standard output cannot be written.
+/// The configuration is wrong, tmux is missing, or standard output cannot be written.
 pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     let watched = if args.background { Watched::in_background(options)? } else { Watched::open(options).await? };
     let rank = match (args.background, io::stderr().is_terminal()) {
@@ -74,7 +74,7 @@ pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     let (mut engine, _) =
         Engine::start_acting(settings, &watched.servers, (config, &history), has_terminal).map_err(survey::unfit)?;
     let done = print(args, &watched, &mut engine, &history).await;
-    // A message that is being sent to an agent arrives, or the next owner finds out about it.
+    // A message that is being sent to an agent arrives, or the next owner settles it.
     engine.leave(ready(())).await.iter().for_each(|left| eprintln!("warning: {left}"));
     done
 }
@@ -109,7 +109,7 @@ async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history
                 failure = watched.explain(&server, &problem) => failure,
                 () = &mut end => return Ok(ExitCode::SUCCESS),
             };
-            // Without the program there is nothing to wait for; a server may still come.
+            // A server may still start, but a missing program will not appear.
             if matches!(problem.kind.as_str(), "tmux_missing" | "tmux_too_old" | "bad_name") {
                 return Err(failure.into());
             }
@@ -128,7 +128,7 @@ async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history
     }
 }
 
-/// Takes in what else is reported within a moment: what follows costs as much for many reports as for one.
+/// Takes in further reports for a moment: printing costs as much for many reports as for one.
 async fn gather(engine: &mut Engine) {
     tokio::time::sleep(GATHERED).await;
     for _ in 0..GATHERED_REPORTS {
@@ -141,20 +141,20 @@ async fn gather(engine: &mut Engine) {
 const GATHERED: Duration = Duration::from_millis(25);
 const GATHERED_REPORTS: u32 = 256;
 
-/// Nobody sits in front of `watch`; only the configuration mutes.
+/// `watch` has no operator in front of it; only the configuration mutes.
 pub(super) const NOBODY: Suppression<'_> =
     Suppression { looks_at: None, is_muted: &|terminal| terminal.declared.muted, is_task_muted: &|_| false };
 
-/// Writes a bell or a notice to the operator's terminal, where standard error is one: the output may go to a program.
+/// Writes a bell or a notice to the operator's terminal on standard error, if it is one: standard output may be a pipe.
 fn ring(bytes: &[u8]) {
     let mut terminal = io::stderr();
     if !bytes.is_empty() && terminal.is_terminal() {
-        // Whoever closed the terminal reads nothing.
+        // The terminal may have been closed.
         let _ = terminal.write_all(bytes);
     }
 }
 
-/// What is wrong with servers and was not before.
+/// The new problems of servers.
 pub(super) fn new_problems(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -> Vec<(ServerId, Problem)> {
     let is_new =
         |server: &&ServerView| known.insert(server.id.clone(), server.health.clone()).as_ref() != Some(&server.health);
@@ -168,11 +168,11 @@ pub(super) struct Printer {
     zone: TimeZone,
     /// The id under which each terminal was shown.
     shown: BTreeMap<TerminalKey, String>,
-    /// What was known of each agent and its repository when that was last printed, and when that was.
+    /// The facts of each agent and its repository that were last printed, and when.
     printed: BTreeMap<TerminalKey, (AgentFacts, Option<Arc<GitFacts>>, Timestamp)>,
 }
 
-/// How often what is known of an agent is printed at most: tokens are counted up with each answer.
+/// The shortest time between two lines of an agent's facts: tokens grow with each answer.
 const FACTS: crate::time::Span = crate::time::Span::from_secs(5);
 
 /// What an agent waits for or does, in the line for people.
@@ -214,10 +214,10 @@ impl Printer {
         Self { json, zone: TimeZone::system(), shown: BTreeMap::new(), printed: BTreeMap::new() }
     }
 
-    /// The lines for what happened, with the line feed behind each.
+    /// The lines for updates, each with its line feed.
     pub(super) fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
         let mut lines = String::new();
-        // The first line of a terminal holds all that its first poll reported, transitions included.
+        // The first line of a terminal includes all that its first poll reported, even transitions.
         let mut new = BTreeSet::new();
         for update in updates {
             let effect = match update {
@@ -266,15 +266,15 @@ impl Printer {
                         lines.push_str(&self.task_event_line(event)?);
                     }
                 }
-                // Every one of them has a line of its own already.
-                // What is no event is for the history.
+                // Each of them already has a line.
+                // Other effects are for the history.
                 Effect::TasksFound { .. } | Effect::TaskChanged(_) | Effect::TaskLeft(_) => {}
             }
         }
         Ok(lines)
     }
 
-    /// The lines for agents of whom something else is known, and whose state has not changed. People read that elsewhere.
+    /// The lines for agents with new facts but the same state. People read those elsewhere.
     pub(super) fn facts_lines(&mut self, fleet: &Fleet, now: Timestamp) -> io::Result<String> {
         let mut lines = String::new();
         let view = fleet.view(now);
@@ -350,10 +350,10 @@ impl Printer {
         Ok(format!("{}  {}  {}\n", self.clock(event.at), harmless(&event.id), harmless(&what)))
     }
 
-    /// The line for a follow-up that is queued, takes another event in, or has come to an end.
+    /// The line for a follow-up that is queued, takes in another event, or has ended.
     fn follow_up_line(&self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
         let at = poll::now();
-        // That it is on its way says nothing yet, and what becomes of a prompt is reported with its input.
+        // An attempt has no result yet, and the outcome of a prompt is reported with its input.
         if intent.state == IntentState::Attempted || intent.recipient.is_some() {
             return Ok(String::new());
         }
@@ -371,7 +371,7 @@ impl Printer {
         Ok(format!("{clock}  {target}  follow-up {} {what}\n", intent.id.0))
     }
 
-    /// The line for what was sent into a terminal of this fleet, and what became of it; the same as in `history`.
+    /// The line for what was sent into a terminal of this fleet, and its outcome; the same as in `history`.
     pub(super) fn input_line(&self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
         let view = fleet.view(input.at);
         let is_here = |key: &TerminalKey| input.key.as_ref().is_some_and(|sent_to| key.may_be(sent_to));
@@ -394,7 +394,7 @@ impl Printer {
     }
 }
 
-/// The public state of the terminal that has a name.
+/// The public state of the terminal with this name.
 fn state_of<'a>(fleet: &'a Fleet, name: &str, at: Timestamp) -> Option<&'a State> {
     let view = fleet.view(at);
     view.terminals.into_iter().map(|terminal| &terminal.state).find(|state| state.terminal.id == name)

@@ -1,5 +1,5 @@
-//! The sessions that the operator has chosen to treat as tasks. They are not part of the configuration, which only
-//! the operator edits, but in a file of fleetwatch's own beside the history.
+//! The sessions that the operator has chosen to treat as tasks. They are kept beside the history and not in the
+//! configuration, which only the operator edits.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ pub struct Adopted(BTreeSet<AdoptedSession>);
 pub struct AdoptedSession {
     /// Empty for this machine.
     pub host: String,
-    /// The socket, as the history spells it: the same for every way to name a server.
+    /// The socket, as the history spells it: it does not depend on how the server was named.
     pub socket: String,
     pub session: String,
 }
@@ -46,7 +46,7 @@ impl Adopted {
         Some(state_directory()?.join(FILE_NAME))
     }
 
-    /// Reads a file; one that is not there chooses nothing.
+    /// Reads a file; a missing one chooses nothing.
     pub fn read(path: &Path) -> Result<Self, AdoptedError> {
         match fs::read(path) {
             Ok(text) => {
@@ -57,17 +57,17 @@ impl Adopted {
         }
     }
 
-    /// Chooses a session in the file, or takes the choice back; whether that was another choice than before. Several
+    /// Chooses a session in the file, or takes the choice back; returns whether that changed anything. Several
     /// processes may do so at once.
     ///
     /// # Errors
-    /// The file cannot be read or written; it is as it was then.
+    /// The file cannot be read or written; it stays as it was.
     pub fn change(path: &Path, server: &ServerId, session: &str, adopt: bool) -> Result<bool, AdoptedError> {
         let io = |source| AdoptedError::Io { path: path.to_owned(), source };
         if let Some(directory) = path.parent() {
             private::make_directory(directory).map_err(io)?;
         }
-        // The lock is on a file of its own, as the other one is replaced.
+        // The lock is a separate file, because this one is replaced.
         let _locked = private::locked(&path.with_extension("lock")).map_err(io)?;
         let mut adopted = Self::read(path)?;
         let (host, socket) = stored_server(server);

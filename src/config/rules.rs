@@ -38,7 +38,7 @@ pub struct PaneAddress<'a> {
     pub pane: PaneId,
 }
 
-/// What the configuration wants of a pane.
+/// What the configuration says of a pane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// It is never watched.
@@ -56,7 +56,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// What the configuration wants of a pane. Ignoring wins over naming. Of several `[[terminal]]` that say what a pane
+    /// What the configuration says of a pane. Ignoring wins over naming. Of several `[[terminal]]` that say what a pane
     /// is, the first one that matches is taken; label, pin and mute come from the first one each that gives them.
     pub fn of_pane(&self, address: PaneAddress<'_>) -> Match {
         if self.is_ignored(address) {
@@ -79,7 +79,7 @@ impl Rules {
 
     /// Whether a pattern says that the pane is never watched.
     pub fn is_ignored(&self, address: PaneAddress<'_>) -> bool {
-        // Spelling an address is dear beside everything else that an idle pane costs.
+        // Spelling an address costs more than all else that is done for an idle pane.
         !self.ignore.texts.is_empty() && address.spellings().iter().any(|spelling| self.ignore.set.is_match(spelling))
     }
 
@@ -95,7 +95,7 @@ impl Rules {
 }
 
 impl TerminalRule {
-    /// Whether it makes a pane watched. A rule that only says how panes are shown leaves open which ones are watched.
+    /// Whether the rule has panes watched. One that only says how panes are shown does not.
     fn names(&self) -> bool {
         let Declared { name, tool, version, label, .. } = &self.declared;
         let only_shown = label.is_some() || self.pin.is_some() || self.mute.is_some();
@@ -103,7 +103,7 @@ impl TerminalRule {
     }
 
     fn matches(&self, address: PaneAddress<'_>) -> bool {
-        // Each pane of a server is matched in each poll: nothing is spelt for a pattern that is not there.
+        // Each pane is matched in each poll, so nothing is spelt for a missing pattern.
         let fits = |pattern: &Option<Pattern>, fits: &dyn Fn(&Pattern) -> bool| pattern.as_ref().is_none_or(fits);
         let PaneAddress { server, place, pane } = address;
         fits(&self.session, &|pattern| pattern.is_any(&[&place.session]))
@@ -115,7 +115,7 @@ impl TerminalRule {
 }
 
 impl PaneAddress<'_> {
-    /// Every way in which people write the pane down.
+    /// Every way to write the pane's address.
     fn spellings(&self) -> [String; 6] {
         let PaneLocation { session, window_index, window_name, pane_index, .. } = self.place;
         [
@@ -159,17 +159,17 @@ impl Patterns {
 // Templates of prompts: a text with fields that the terminal fills in.
 
 words! {
-    /// What of a terminal a template can name.
+    /// What a template can say of a terminal.
     Field {
         Name = "name", Agent = "agent", Version = "version", Session = "session", Window = "window", Pane = "pane",
         Cwd = "cwd", Title = "title", Host = "host",
     }
 }
 
-/// A prompt to begin with.
+/// A template for prompts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// What it is chosen by.
+    /// The name to choose it by.
     pub name: String,
     parts: Vec<TemplatePart>,
 }
@@ -212,12 +212,12 @@ impl Template {
         Ok(Self { name: name.to_owned(), parts })
     }
 
-    /// Whether it has fields, so that it differs from terminal to terminal.
+    /// Whether it has fields, so that the text differs between terminals.
     pub fn has_fields(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, TemplatePart::Field(_)))
     }
 
-    /// The text with its fields filled in, as plain text: what a field holds is not read for fields again.
+    /// The text with its fields filled in. Values are plain text: fields in them are not filled in again.
     pub fn filled(&self, value: impl Fn(Field) -> String) -> String {
         let part = |part: &TemplatePart| match part {
             TemplatePart::Text(text) => text.clone(),

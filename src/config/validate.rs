@@ -1,4 +1,4 @@
-//! Turns the file's values into checked ones, or says where they are wrong.
+//! Turns the values of the file into checked ones, or says where they are wrong.
 //!
 //! [`RULES`] says what each value must be, independent of the others. Once all values have passed these rules, what is
 //! left to check is whether they fit together.
@@ -35,14 +35,14 @@ use crate::tracker;
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 3600 * 1000;
 
-/// The shortest time between two deliveries where a rule does not say.
+/// The default of the shortest time between two notices of a rule.
 const DISTANCE: Span = Span::from_secs(5);
-/// How long a message is kept for an agent that is not there, where a rule does not say.
+/// The default of how many minutes a message is kept for an agent that is not there.
 const KEEP_MINUTES: u64 = 60;
-/// How long a command may take where a rule does not say.
+/// The default of how long a command may take.
 const COMMAND: Span = Span::from_secs(10);
 
-/// The names that `theme` may have. The dashboard owns them; a test holds the two lists together.
+/// The built-in themes. The dashboard owns them; a test compares the two lists.
 pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "colour-blind", "no-colour"];
 
 /// What is wrong, and what to do about it.
@@ -52,7 +52,7 @@ fn fault(what: impl Into<String>, hint: impl Into<String>) -> Option<ValueFault>
     Some((what.into(), hint.into()))
 }
 
-/// What a value must be; that it has the right type is known.
+/// What a value must be. Its type has been checked before.
 enum Rule {
     /// A whole number from one to another.
     Whole(i64, i64),
@@ -63,13 +63,13 @@ enum Rule {
     Glob,
     /// One of the words of a type.
     OneOf(fn() -> Vec<&'static str>),
-    /// A text of which this finds nothing wrong.
+    /// A text in which this finds no fault.
     Text(fn(&str) -> Option<ValueFault>),
     /// The same of a list of texts.
     List(fn(&[&str]) -> Option<ValueFault>),
 }
 
-/// What the values of these keys of a table must be. Of a list, unless the rule is for lists, each item must be it.
+/// What the values of these keys of a table must be. Unless a rule is for lists, it is for each item of a list.
 const RULES: &[(&str, &[&str], Rule)] = &[
     ("watch", &["ignore"], Rule::Glob),
     ("watch", &["tick_ms", "fastest_tick_ms", "slowest_tick_ms"], Rule::Whole(50, 60_000)),
@@ -121,7 +121,7 @@ const RULES: &[(&str, &[&str], Rule)] = &[
 ];
 
 impl Rule {
-    /// The first thing that is wrong with the value of a key, and where it stands.
+    /// The first fault in the value of a key, and its place.
     fn check(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<(Range<usize>, ValueFault)> {
         let found = match (self, value.get_ref()) {
             (Rule::List(find), DeValue::Array(items)) => {
@@ -205,7 +205,7 @@ fn unsendable(text: &str) -> Option<char> {
     text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// The program and its arguments go to the system as they are, so that only what no argument can hold is refused.
+/// Refuses only what no argument can hold: the program and its arguments go to the system as they are.
 fn no_command(words: &[&str]) -> Option<ValueFault> {
     match words.first() {
         Some(&"") => fault("the program's name is empty", "begin with the name of a program"),
@@ -258,7 +258,7 @@ impl Config {
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let document = DeTable::parse(text).map_err(|error| syntax::explain(&error, text, path))?;
         let source = ConfigText { path, text, root: document.get_ref() };
-        // Before the values get their types, which would say less of what is wrong with them.
+        // Before serde gives the values their types: its errors say less.
         source.check_values()?;
         source.config(toml::from_str(text).map_err(|error| syntax::explain(&error, text, path))?)
     }
@@ -271,7 +271,7 @@ struct ConfigText<'a> {
     root: &'a DeTable<'a>,
 }
 
-/// A table, which of several it is if it is one of a list, and a key in it; without one the table itself is meant.
+/// A table, its index if it is in a list, and a key in it; `None` is the table itself.
 type ValuePlace<'a> = (&'a str, Option<usize>, Option<&'a str>);
 
 impl ConfigText<'_> {

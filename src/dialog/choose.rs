@@ -1,4 +1,4 @@
-//! Which option a name means.
+//! Finds the option that a text means.
 
 use super::{Choice, Dialog};
 
@@ -13,10 +13,10 @@ pub enum NoChoice {
     Standing(String),
 }
 
-/// What people answer by, and how options begin that mean it: those of the first word that any option begins with.
+/// Answers, and how options begin that mean them. Only the first beginning that any option has counts.
 const ANSWERS: [(&str, &[&str]); 2] =
     [("yes", &["yes", "allow", "approve", "accept"]), ("no", &["no", "reject", "deny", "decline", "don't", "don’t"])];
-/// What an option says that holds for more than what is asked now.
+/// Words of options that hold for more than this question.
 const STANDING: [&str; 16] = [
     "always",
     "again",
@@ -37,8 +37,8 @@ const STANDING: [&str; 16] = [
 ];
 
 impl Dialog {
-    /// The option that a text means: its number or letter, its whole text, or the beginning of no other one's text. `yes`
-    /// and `no` are answers to what is asked now: they never mean an option that holds for longer.
+    /// The option that a text means: its number or letter, its whole text, or a beginning that no other one's text has.
+    /// `yes` and `no` answer this question: they never mean an option that holds for longer.
     ///
     /// # Errors
     /// No option is meant, or several could be.
@@ -51,7 +51,7 @@ impl Dialog {
         };
         let label = |option: &Choice| option.label.to_lowercase();
         let by_name = only(&|option| option.name == wanted);
-        // Yes is an answer of its own where another option begins with the same word.
+        // `yes` is an answer of its own even if another option begins with the same word.
         let whole = only(&|option| label(option) == wanted);
         let beginning = only(&|option| !wanted.is_empty() && label(option).starts_with(&wanted));
         if by_name.0.is_none()
@@ -88,10 +88,10 @@ impl Dialog {
         }
     }
 
-    /// The options that a text means where several can be ticked: one, or more with commas between them.
+    /// The options that a text means if several can be ticked: one, or more with commas between them.
     ///
     /// # Errors
-    /// One of them is meant by none or by several.
+    /// A part means no option, or several.
     pub fn choose_several(&self, text: &str) -> Result<Vec<usize>, NoChoice> {
         if let Ok(only) = self.choose(text) {
             return Ok(vec![only]);

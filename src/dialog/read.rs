@@ -16,16 +16,16 @@ use crate::screen::{Row, Screen};
 
 /// Glyphs that agents put before the marked option.
 const MARKS: [char; 9] = ['❯', '›', '>', '●', '▶', '▸', '➤', '→', '◉'];
-/// Glyphs that stand before the options that are not marked.
+/// Glyphs before options that are not marked.
 const NO_MARKS: [char; 3] = ['○', '◯', '◌'];
 /// What is drawn around a dialog.
 const BORDERS: [char; 12] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '━', '█', '░', '▐', '▌'];
-/// Those that lead across.
+/// Borders across.
 const ACROSS: [char; 4] = ['─', '━', '╮', '╯'];
-/// What agents draw behind an option that has been taken.
+/// What agents draw after an option that has been taken.
 const TICKS: [char; 2] = ['✔', '✓'];
 
-/// A row without what is drawn around it.
+/// A row without borders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DialogLine<'a> {
     /// From the top of the screen.
@@ -34,11 +34,11 @@ pub(super) struct DialogLine<'a> {
     pub(super) text: &'a str,
     /// Characters before the text.
     pub(super) column: usize,
-    /// The column before which the row's text has to end: what is drawn around it begins there, or the screen ends.
+    /// The column before which the row's text has to end: that of the border, or of the screen's edge.
     pub(super) room: usize,
 }
 
-/// The options of a dialog and where they stand.
+/// The options of a dialog and their rows.
 struct Found {
     manner: Manner,
     options: Vec<Choice>,
@@ -50,7 +50,7 @@ struct Found {
 
 pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
     let rows = rows.start.min(screen.rows().len())..rows.end.min(screen.rows().len());
-    // What is approved by its text has nothing in it that is not seen.
+    // Nobody approves a text with invisible parts.
     let spelled: Vec<Cow<'_, Row>> = screen.rows()[rows.clone()].iter().map(Row::spelled).collect();
     let columns = usize::from(screen.columns());
     let lines: Vec<DialogLine<'_>> = rows.clone().zip(&spelled).map(|(y, row)| line(y, row, columns)).collect();
@@ -60,7 +60,7 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
         .or_else(|| buttons::find(&lines));
     let question = question(&lines, found.as_ref());
     let end = found.as_ref().map_or(rows.end, |found| match found.manner {
-        // The letters stand in the question.
+        // The letters are in the question.
         Manner::Letters => found.rows.end,
         _ => found.rows.start,
     });
@@ -68,7 +68,7 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
     let text = text::logical(&above);
     let last = found.as_ref().map_or(rows.end, |found| found.rows.end);
     let end = last.clamp(rows.start, rows.end) - rows.start;
-    // Hints stand behind buttons, and are nothing that is asked.
+    // Hints for keys are beside buttons, and not part of the question.
     let hints = found.as_ref().is_some_and(|found| {
         let button = found.options.last().filter(|_| found.manner == Manner::Buttons);
         button.is_some_and(|button| !lines[found.rows.start - rows.start].text.ends_with(&button.label))
@@ -113,16 +113,16 @@ fn line(y: usize, row: &Row, columns: usize) -> DialogLine<'_> {
 }
 
 impl<'a> DialogLine<'a> {
-    /// Whether the text ends where there is no more room for it, but for a blank before what is drawn around it.
+    /// Whether the text reaches the edge, or leaves no more than a blank before the border.
     pub(super) fn reaches_edge(&self) -> bool {
         let behind = &self.row.text()[self.row.text().rfind(self.text).map_or(0, |start| start + self.text.len())..];
         let border = behind.trim_start();
         let padding = usize::from(behind.starts_with(' ') && !border.is_empty());
-        // What a line goes on behind is a title.
+        // A border that continues after the text makes it a title.
         !border.starts_with(ACROSS) && self.column + self.text.width() + padding >= self.room
     }
 
-    /// The text behind a mark, with its column, and whether there is a mark of the one that is chosen.
+    /// The text after a mark, with its column, and whether the mark is that of the chosen option.
     pub(super) fn unmarked(&self) -> (&'a str, usize, bool) {
         let Some(first) = self.text.chars().next().filter(|c| MARKS.contains(c) || NO_MARKS.contains(c)) else {
             return (self.text, self.column, false);
@@ -141,8 +141,8 @@ fn untick(text: &str) -> &str {
     text.trim_end_matches(|c: char| TICKS.contains(&c) || c.is_whitespace())
 }
 
-/// What the dialog says above its options, without marks, ticks and spinners. What stands below the options are hints for
-/// keys, which agents change with the mark.
+/// The text above the options, without marks, ticks and spinners. Below the options are hints for keys, which agents
+/// change with the mark.
 fn question(lines: &[DialogLine<'_>], found: Option<&Found>) -> String {
     let end = found.map_or(usize::MAX, |found| match found.manner {
         Manner::Letters | Manner::Buttons => found.rows.end,
@@ -151,7 +151,7 @@ fn question(lines: &[DialogLine<'_>], found: Option<&Found>) -> String {
     let several = found.is_some_and(|found| found.manner == Manner::Several);
     let said = lines.iter().filter(|line| line.y < end && !is_spinner(line.text)).map(|line| {
         let text = untick(line.unmarked().0);
-        // What is typed behind the question is no part of it.
+        // What is typed after the question is not part of it.
         let typed = found.filter(|found| line.y + 1 == found.rows.end).map_or("", |found| found.typed.as_str());
         let text = text.strip_suffix(typed).unwrap_or(text).trim_end();
         // The name of a question is ticked with the first option.
@@ -160,7 +160,7 @@ fn question(lines: &[DialogLine<'_>], found: Option<&Found>) -> String {
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a row of a dialog is only drawn to show that it waits.
+/// Whether a row of a dialog is only a sign that it waits.
 pub(super) fn is_ticking(row: &Row) -> bool {
     is_spinner(line(0, row, usize::MAX).text)
 }

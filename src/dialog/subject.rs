@@ -3,16 +3,16 @@
 use super::Dialog;
 use crate::state::{Assessment, State, UiContext};
 
-/// What agents draw before a line of their own, beside symbols that are no ASCII.
+/// ASCII bullets that agents draw before a line.
 const BULLETS: [char; 4] = ['?', '#', '-', '*'];
 
-/// What an open dialog is about, in one line of its own words: of an approval the command or the file that it is asked
-/// for, else the question. `None` where the screen shows none.
+/// What an open dialog is about, in one line of its own words: the command or the file of an approval, else the question.
+/// `None` if the screen shows none.
 pub fn asked(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     subject_of(&state.assessment, state.activity.as_deref(), dialog)
 }
 
-/// The same of the dialog that was open when a terminal that cannot be read now was last read.
+/// The same of the dialog that was open when an unreadable terminal was last read.
 pub fn asked_before(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     subject_of(state.stale.as_ref()?.asked.as_ref()?, None, dialog)
 }
@@ -25,7 +25,7 @@ fn subject_of(assessment: &Assessment, activity: Option<&str>, dialog: Option<&D
     Some(subject.or_else(in_view).or_else(said).or_else(|| question(excerpt)).unwrap_or_default())
 }
 
-/// What stands right above a dialog whose first rows are not on the screen: the end of what is asked for, marked as a part of it.
+/// The line right above a dialog whose first rows are not on the screen: the end of its subject, marked as a part.
 fn in_view(dialog: &Dialog) -> Option<String> {
     let lines: Vec<String> = dialog.above.iter().map(|line| bare(line)).collect();
     let said: Vec<&str> =
@@ -34,14 +34,14 @@ fn in_view(dialog: &Dialog) -> Option<String> {
     (!said.is_empty()).then(|| format!("… {}", said[last..].join(" ")))
 }
 
-/// What a dialog that shows this text is about, as [`asked`] says of the one that is open.
+/// What a dialog with this text is about, as in [`asked`].
 pub fn about(excerpt: &str, context: UiContext, dialog: &Dialog) -> String {
     let first = dialog.options.first().map(|option| option.label.as_str());
     let subject = Some(excerpt).filter(|_| context == UiContext::ApprovalPrompt).and_then(|it| subject(it, first));
     subject.map(ApprovalSubject::in_words).or_else(|| question(excerpt)).unwrap_or_default()
 }
 
-/// What an approval is about; `None` where its screen does not tell, or what waits is no approval.
+/// What an approval is about; `None` if its screen does not show it, or if no approval waits.
 pub fn approval(assessment: &Assessment, dialog: Option<&Dialog>) -> Option<ApprovalSubject> {
     let excerpt = assessment.operator_excerpt.as_deref()?;
     let first = dialog.and_then(|dialog| dialog.options.first()).map(|option| option.label.as_str());
@@ -49,17 +49,17 @@ pub fn approval(assessment: &Assessment, dialog: Option<&Dialog>) -> Option<Appr
     asks_leave.then(|| subject(excerpt, first)).flatten()
 }
 
-/// What an agent asks leave for.
+/// What an agent asks permission for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalSubject {
-    /// What it wants to do with it (`run`, `edit`), where the dialog says so in a word that is known.
+    /// What it wants to do with it (`run`, `edit`), if the dialog says so in a known word.
     pub act: Option<&'static str>,
-    /// The command, the file or whatever else it is about.
+    /// The command, the file or whatever else.
     pub what: String,
 }
 
 impl ApprovalSubject {
-    /// In one line: a command speaks for itself.
+    /// The subject in one line, without the act if it is a command.
     pub fn in_words(self) -> String {
         match self.act {
             Some(act) if act != RUN => format!("{act} {}", self.what),
@@ -70,7 +70,7 @@ impl ApprovalSubject {
 
 const RUN: &str = "run";
 
-/// What dialogs of any agent call an act in their titles: a word, or what it begins with before `*`.
+/// Words for acts in the titles of any agent's dialogs; `*` stands for the rest of a word.
 const ACTS: [(&str, &str); 20] = [
     ("bash", RUN),
     ("shell", RUN),
@@ -94,10 +94,10 @@ const ACTS: [(&str, &str); 20] = [
     ("search*", "search"),
 ];
 
-/// Words of a title that names no more than an act.
+/// The most words of a title that names only an act.
 const TITLE: usize = 8;
 
-/// What a title says of the act, unless it says more than that.
+/// The act that a title names, unless it says more.
 fn act(title: &str) -> Option<&'static str> {
     let words = || title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let is_it = |word: &str, known: &str| match known.strip_suffix('*') {
@@ -108,15 +108,15 @@ fn act(title: &str) -> Option<&'static str> {
     (words().count() <= TITLE).then(|| words().find_map(known)).flatten()
 }
 
-/// A line of an agent's without what is drawn around it: borders at both ends, bullets, spinners and other symbols
-/// before it and arrows behind it, which would look like marks of the table; with one blank where there are several.
+/// A line without what is drawn around it, which would look like marks of the table: borders, bullets, spinners and other
+/// symbols before it, arrows after it. Several blanks become one.
 pub fn bare(line: &str) -> String {
     let is_drawn = |c: char| matches!(c, '\u{2500}'..='\u{259F}' | '\u{2800}'..='\u{28FF}' | '\u{FE00}'..='\u{FE0F}');
     let is_symbol = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !OPENING.contains(&c) && !CLOSING.contains(&c);
     let mut rest = line;
     loop {
         let inner = rest.trim_matches(|c: char| c.is_whitespace() || is_drawn(c));
-        // An ASCII bullet has a blank behind it; else it is the beginning of a word such as `-f` or `#12`.
+        // An ASCII bullet is followed by a blank; else it begins a word such as `-f` or `#12`.
         let inner = inner.trim_start_matches(is_symbol).trim_end_matches(is_arrow);
         let bullet = inner.strip_prefix(BULLETS).filter(|text| text.starts_with(char::is_whitespace));
         let inner = bullet.unwrap_or(inner);
@@ -136,10 +136,10 @@ fn is_arrow(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{21FF}')
 }
 
-/// A title and the line below it: without a title that names no more than the act, and without saying twice what both say,
-/// as dialogs often name the command in their title, cut or whole, and show it once more.
+/// A title and the line below it. A title that names only the act is left out, and so is what both say: dialogs often
+/// have the command in their title, cut or whole, and show it once more.
 fn joined(title: &str, line: &str) -> ApprovalSubject {
-    /// How much of both has to be the same, in bytes.
+    /// The least number of equal bytes.
     const LEAST: usize = 3;
     let begun = title.trim_end_matches(['…', '.', ' ']);
     let same = begun.char_indices().map(|(at, _)| at).find(|&at| {
@@ -155,7 +155,7 @@ fn joined(title: &str, line: &str) -> ApprovalSubject {
     }
 }
 
-/// A title that says all: behind the word for the act stands what it is about.
+/// A title that says all: the subject follows the word for the act.
 fn alone(title: &str) -> ApprovalSubject {
     let rest = title.split_once(' ').map(|(word, rest)| (act(word), rest.trim()));
     match rest {
@@ -164,7 +164,7 @@ fn alone(title: &str) -> ApprovalSubject {
     }
 }
 
-/// Whether a line is words for people: an agent's description of a command, which seldom begins with a capital letter itself.
+/// Whether a line is an agent's description of a command; commands seldom begin with a capital letter.
 fn is_prose(line: &str) -> bool {
     let is_word = |word: &str| word.chars().all(|c| c.is_alphabetic() || matches!(c, ',' | '.' | '\'' | '’' | '-'));
     line.starts_with(char::is_uppercase) && line.split(' ').all(is_word)
@@ -173,15 +173,15 @@ fn is_prose(line: &str) -> bool {
 /// Lines of the subject that are shown beside its title.
 const SHOWN: usize = 2;
 
-/// What an approval is about, which its question seldom says: the command itself where it is marked as one, else what
-/// stands above the question, or behind it where it comes first; all of it above the first option.
+/// What an approval is about, which its question seldom says: the command if it is marked as one, else the lines above the
+/// question, or after it if it comes first; only lines above the first option count.
 fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject> {
     let said: Vec<String> = excerpt
         .lines()
         .map(bare)
         .take_while(|line| match first_option {
             Some(option) => !line.contains(option),
-            // What was kept of a dialog has no options, but the mark of the chosen one.
+            // A dialog from the history has no options, only the mark of the chosen one.
             None => !line.starts_with("> "),
         })
         .filter(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("Tip:"))
@@ -190,7 +190,7 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
         return Some(ApprovalSubject { act: Some(RUN), what: command.to_owned() });
     }
     let asked = said.iter().position(|line| line.ends_with('?'))?;
-    // A diff numbers its rows; what it is about stands before it.
+    // A diff has numbered rows; its subject comes before.
     let is_numbered = |line: &&String| line.starts_with(|c: char| c.is_ascii_digit());
     let subject =
         |lines: &[String]| -> Vec<String> { lines.iter().take_while(|line| !is_numbered(line)).cloned().collect() };
@@ -215,7 +215,7 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
         }
         (None, Some(last)) => match act(&said[asked]) {
             Some(act) => Some(ApprovalSubject { act: Some(act), what: last.clone() }),
-            // Where the options are not known it may be one of them, or what stands below them.
+            // Without known options it may be one of them, or a line below them.
             None => first_option.map(|_| ApprovalSubject { act: None, what: format!("{} {last}", said[asked]) }),
         },
         (None, None) => None,

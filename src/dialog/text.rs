@@ -1,27 +1,27 @@
-//! What a dialog says, in logical lines, and which parts are missing (SPEC §11).
+//! The text of a dialog in logical lines, and which parts are missing (SPEC §11).
 //!
-//! Agents wrap what they draw, and nothing on the screen distinguishes a wrapped line from two lines. Rows are joined only where
-//! they cannot mean anything else: prose, whose rows end where the next word had no room. Rows of a command are never joined, because
-//! two commands must not look like one.
+//! Agents wrap what they draw, and nothing on the screen distinguishes a wrapped line from two lines. Rows are joined only
+//! if they cannot mean anything else: prose, whose rows end where the next word had no room. Rows of a command are never
+//! joined, because two commands must not look like one.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::Cut;
 use super::read::DialogLine;
 
-/// Cells that agents leave free at the right edge of what they wrap.
+/// Cells that agents leave free at the right edge of wrapped text.
 const PADDING: usize = 4;
-/// What is drawn across a dialog to part it.
+/// What lines across a dialog are drawn with.
 const RULES: [char; 8] = ['─', '━', '═', '▔', '╌', '╍', '┄', '┈'];
-/// What prose has not, and commands have.
+/// Characters of commands that prose does not have.
 const CODE: [char; 20] =
     ['$', '`', '|', '&', ';', '<', '>', '{', '}', '[', ']', '=', '*', '\\', '#', '~', '@', '%', '^', '_'];
-/// How rows begin that are no rest of another one: of a list, of a diff.
+/// How rows of a list or a diff begin, which do not continue the row above.
 const ITEMS: [&str; 6] = ["- ", "+ ", "* ", "• ", "$ ", "☐ "];
-/// Behind these an agent may have broken a word.
+/// After these an agent may have broken a word.
 const BREAKS: [char; 3] = ['/', '-', '–'];
 
-/// The logical lines of a dialog's rows. Their indentation stays, as far as they differ in it.
+/// The logical lines of a dialog's rows, without their common indentation.
 pub(super) fn logical(lines: &[DialogLine<'_>]) -> Vec<String> {
     let shown = |line: &&DialogLine<'_>| !line.text.is_empty() && !is_rule(line.text);
     let left = lines.iter().filter(shown).map(|line| line.column).min().unwrap_or(0);
@@ -41,8 +41,8 @@ pub(super) fn logical(lines: &[DialogLine<'_>]) -> Vec<String> {
     logical
 }
 
-/// The whole label of an option, whose first row has stood without its mark and number, and the lines below that explain it.
-/// What goes on below a label that had no more room belongs to it.
+/// The whole label of an option, of whose first row `label` is given without mark and number, and the lines below that
+/// explain it. A row below a label that had no more room continues it.
 pub(super) fn of_option(label: &str, rows: &[DialogLine<'_>]) -> (String, Vec<String>) {
     let goes_on = |pair: &&[DialogLine<'_>]| had_no_room(&pair[0], &pair[1]) && !pair[0].text.ends_with(BREAKS);
     let wrapped = rows.windows(2).take_while(goes_on).count();
@@ -61,7 +61,7 @@ pub(super) fn left_out(lines: &[DialogLine<'_>]) -> Vec<Cut> {
         .collect()
 }
 
-/// Rows that end where there is no more room, without a row below that goes on with them: what came behind is not shown.
+/// Rows that end at the edge without a row below that continues them: their rest is not shown.
 pub(super) fn at_edge(lines: &[DialogLine<'_>], end: usize) -> Vec<Cut> {
     let cut = |(place, line): (usize, &DialogLine<'_>)| {
         let says = !line.text.is_empty() && !is_rule(line.text) && !is_left_out(line.text);
@@ -71,7 +71,7 @@ pub(super) fn at_edge(lines: &[DialogLine<'_>], end: usize) -> Vec<Cut> {
     lines.iter().enumerate().take(end).filter_map(cut).collect()
 }
 
-/// Whether a row may be the rest of the one above: it stands below its text, and begins nothing of its own.
+/// Whether a row may continue the one above: it is below its text, and begins nothing of its own.
 fn goes_on(line: &DialogLine<'_>, below: &DialogLine<'_>) -> bool {
     let is_item = |text: &str| {
         let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -98,7 +98,7 @@ fn is_left_out(text: &str) -> bool {
         && (says_so || lower.starts_with(['…', '+', '⋮']) || lower.starts_with("...") || lower.starts_with("(…"))
 }
 
-/// Whether a row is nothing but a line.
+/// Whether a row is only a drawn line.
 pub(super) fn is_rule(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || RULES.contains(&c))
 }

@@ -12,8 +12,7 @@ use crate::time::Timestamp;
 /// Where it is mounted.
 pub(super) const ROOT: &str = "/proc";
 
-/// Bytes of a command line that are read. An agent is named in the first words, never behind a prompt that was given
-/// as an argument.
+/// Bytes of a command line that are read. The first words name an agent, never those after a prompt given as an argument.
 const COMMAND_LINE: u64 = 16 << 10;
 
 /// What is read of every process.
@@ -25,7 +24,7 @@ struct Stat {
     began: Option<u64>,
 }
 
-/// A process in the foreground of its terminal, and what would change if another one, or another program, took its place.
+/// A process in the foreground of its terminal, and what changes if another one, or another program, takes its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningProcess {
     pid: u32,
@@ -40,13 +39,13 @@ impl RunningProcess {
         began.filter(|_| foreground).map(|began| Self { pid, name, began })
     }
 
-    /// Whether it runs as it did then.
+    /// Whether the same program still runs in the foreground.
     pub fn still_runs(&self) -> bool {
         Self::of(self.pid).as_ref() == Some(self)
     }
 }
 
-/// Reads the process table once and the processes under `roots` closer.
+/// Reads the process table once, and the processes under `roots` in detail.
 pub(super) fn scan(proc: &Path, roots: &[u32], limit: usize) -> io::Result<PaneProcesses> {
     let mut stats = BTreeMap::new();
     let mut tree = Tree::default();
@@ -64,8 +63,8 @@ pub(super) fn scan(proc: &Path, roots: &[u32], limit: usize) -> io::Result<PaneP
     Ok(roots.iter().map(of_pane).collect())
 }
 
-/// Reads the processes under `roots` and no others, by what the kernel tells of each one's children; `None` where it tells
-/// nothing. A child may be missing whose sibling ended meanwhile.
+/// Reads the processes under `roots` and no others, by the kernel's lists of children; `None` if it has none. A child may
+/// be missing whose sibling ended meanwhile.
 pub(super) fn walk(proc: &Path, roots: &[u32], limit: usize) -> Option<PaneProcesses> {
     if !proc.join("self/task").join(std::process::id().to_string()).join("children").exists() {
         return None;
@@ -99,28 +98,28 @@ pub(super) fn ancestors(proc: &Path, pid: u32) -> BTreeSet<u32> {
     found
 }
 
-/// When a process began, in ticks since the machine started; it tells the process from one that had its id before.
+/// When a process began, in ticks since the machine started; this distinguishes processes with the same id.
 pub(super) fn began(pid: u32) -> Option<u64> {
     stat_field(pid, 19)
 }
 
-/// The session that a process is in. One that left its terminal's session is a service for all.
+/// The session of a process. One that left its terminal's session is a shared service.
 pub(super) fn session(pid: u32) -> Option<u64> {
     stat_field(pid, 3)
 }
 
-/// A number of a process's `stat`, counted behind its name.
+/// A number in a process's `stat`, counted after its name.
 fn stat_field(pid: u32, place: usize) -> Option<u64> {
     let bytes = read_some(&Path::new(ROOT).join(pid.to_string()).join("stat"), COMMAND_LINE)?;
     stat_field_of(&String::from_utf8_lossy(&bytes), place)
 }
 
-/// The same of a `stat` that was read elsewhere.
+/// The same of a `stat` that was read on another machine.
 pub(super) fn stat_field_of(text: &str, place: usize) -> Option<u64> {
     text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(place)?.parse().ok()
 }
 
-/// The same in the machine's time, as exactly as its own start is known: to a second.
+/// The same as a time, to the second.
 pub(super) fn began_at(pid: u32) -> Option<Timestamp> {
     let text = std::fs::read_to_string(Path::new(ROOT).join("stat")).ok()?;
     at_tick(text.lines().find_map(|line| line.strip_prefix("btime "))?, began(pid)?)
@@ -128,7 +127,7 @@ pub(super) fn began_at(pid: u32) -> Option<Timestamp> {
 
 /// The time of a tick on a machine that was started at a second since the epoch.
 pub(super) fn at_tick(started: &str, tick: u64) -> Option<Timestamp> {
-    /// Linux tells ticks of this size, whatever the kernel's own are.
+    /// The milliseconds of a tick, as Linux reports them whatever the kernel's own are.
     const TICK: u64 = 10;
     let started: i64 = started.trim().parse().ok()?;
     let since = i64::try_from(tick.saturating_mul(TICK)).ok()?;
@@ -140,7 +139,7 @@ pub(super) fn directory(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(Path::new(ROOT).join(pid.to_string()).join("cwd")).ok()
 }
 
-/// The processes whose directories this user may know, by those.
+/// Processes by their directories, as far as this user may read them.
 pub(super) fn by_directory() -> HashMap<PathBuf, Vec<u32>> {
     let mut found: HashMap<PathBuf, Vec<u32>> = HashMap::new();
     let pids = std::fs::read_dir(ROOT).into_iter().flatten().flatten();
@@ -152,7 +151,7 @@ pub(super) fn by_directory() -> HashMap<PathBuf, Vec<u32>> {
     found
 }
 
-/// One process by itself, whether it stands still or not.
+/// One process.
 pub(super) fn process(pid: u32) -> Option<ProcessInfo> {
     let stat = read_stat(Path::new(ROOT), pid)?;
     Some(ProcessInfo { foreground: true, ..describe(Path::new(ROOT), pid, &stat) })

@@ -1,9 +1,10 @@
 //! Finds the records that agents write about their own sessions, and reads what was added to them (SPEC §14).
 //!
-//! A file says what an agent does only with proof that it is of this very process: it is named after the process and says
-//! when that began, the process holds it open, or another file that is proven names its session. A service that the agent
-//! began is not this process. Where there is no proof, a file that the agent's directory leads to gives facts that are
-//! unsure, as long as no other agent of its kind works there. Everything is read only; what is a link out of the agent's folder, no regular file or another user's is left alone.
+//! A file counts only with proof that it belongs to this very process: it is named after the process and says when that
+//! began, the process holds it open, or another proven file names its session. A service that the agent started is not
+//! this process. Without proof, a file that the agent's directory leads to gives unsure facts, as long as no other agent
+//! of its kind works there. Everything is only read; links out of the agent's folder, files that are not regular and
+//! those of other users are left alone.
 
 mod database;
 mod files;
@@ -34,27 +35,26 @@ use database::Unanswered;
 use files::{FileState, Files};
 use find::Workplace;
 
-/// Bytes of a file that are read at one poll. When there are more, only the end is read: what stands before it would be
-/// taken for how the agent is now.
+/// Bytes of a file that are read at one poll. If there are more, only the end is read, so that what came before does not
+/// pass for the present.
 const AT_ONCE: u64 = 4 << 20;
 const TAIL: u64 = 256 << 10;
-/// Bytes of its beginning that are read then: Codex's first line has 22 kB.
+/// Bytes of its beginning that are read in that case: Codex's first line has 22 kB.
 const HEAD: u64 = 64 << 10;
 /// Bytes of a line that is read; agents write some of 100 kB.
 const LINE: usize = 4 << 20;
 /// Entries of one folder that are searched for a file.
 const ENTRIES: usize = 10_000;
-/// How often it is asked whether another file has taken the place of one, and whether one has come to be, of an agent whose
-/// screen changes and of one that stands still.
+/// How often new files are searched for, for an agent whose screen changes and for one that stands still.
 const FIND_AGAIN: Span = Span::from_secs(1);
 const FIND_AGAIN_STILL: Span = Span::from_secs(30);
-/// The same of a file on a host that nothing proves to be the agent's.
+/// The same for a file on a host that is not proven to be the agent's.
 const FIND_DEAR: Span = Span::from_secs(10);
-/// How long records may follow the screen: an agent counts as changing for so long after its screen has changed.
+/// How long after its screen an agent may still write: so long it counts as changing.
 const FOLLOWS: Span = Span::from_secs(10);
 /// How often the files of an agent that stands still are checked.
 const READ_STILL: Span = Span::from_secs(2);
-/// How long the records of a host count that does not answer; a poll that it does not answer either makes all of it unreachable.
+/// How long the records of a host count that does not answer; a failed poll makes the whole host unreachable.
 const SILENCE: Span = Span::from_secs(60);
 
 /// An agent whose records may be read.
@@ -64,7 +64,7 @@ pub struct RecordedAgent {
     /// The processes that are the agent: a launcher and what it started.
     pub processes: Vec<u32>,
     pub sources: Arc<[AgentRecordSource]>,
-    /// Its tool, and what tells whether another process is one as well.
+    /// Its tool, and the profiles that recognise other processes of it.
     pub tool: String,
     pub profiles: Arc<ProfileSet>,
     /// Whether its screen has changed since the last poll.
@@ -72,14 +72,14 @@ pub struct RecordedAgent {
 }
 
 impl RecordedAgent {
-    /// Its processes but for services that it began: those keep the files of other agents as well.
+    /// Its processes without services that it started: those hold the files of other agents as well.
     fn in_its_session(&self, files: &dyn Files) -> impl Iterator<Item = u32> {
         let session = self.processes.first().and_then(|process| files.session(*process));
         self.processes.iter().copied().filter(move |process| session.is_some() && files.session(*process) == session)
     }
 }
 
-/// The records of the agents of one server, as far as they were read.
+/// The records of the agents of one server.
 #[derive(Debug, Default)]
 pub struct AgentRecords {
     /// Where they are.
@@ -102,7 +102,7 @@ struct AgentState {
 }
 
 impl AgentRecords {
-    /// Records of which [`AgentRecords::additions`] gives what was read.
+    /// Records that keep what was read for [`AgentRecords::additions`].
     pub fn kept(keeping: RecordKeeping) -> Self {
         Self { keeping: Some(keeping), ..Self::default() }
     }
@@ -124,9 +124,8 @@ impl AgentRecords {
         files.filter_map(|(file, source)| file.addition(source)).collect()
     }
 
-    /// Reads what was added. Gives the agents of whom something else is known than before, and what it is; an empty reading
-    /// for one whose records are not there any more. A new agent is always among them, as others may have known more of it.
-    /// Reads files, so that it may wait for a disk.
+    /// Reads what was added. Returns the agents with news and what is known of them; an empty reading if the records are
+    /// gone. A new agent is always among them, because another process may have known more of it. Waits for the disk.
     pub fn read(&mut self, agents: &[RecordedAgent], now: Timestamp) -> Vec<(TerminalKey, AgentRecordReading)> {
         let keys: BTreeSet<&TerminalKey> = agents.iter().map(|agent| &agent.key).collect();
         self.agents.retain(|key, _| keys.contains(key));
@@ -142,14 +141,14 @@ impl AgentRecords {
             if agent.is_changing {
                 state.changed_at = Some(now);
             }
-            // What stands still has hardly anything to add.
+            // An agent that stands still hardly adds anything.
             let is_changing = state.changed_at.is_some_and(|at| now.since(at) < FOLLOWS);
             let is_found = state.files.iter().any(|file| file.path.is_some());
             let pause = match (self.files.is_here(), is_changing) {
                 (true, true) => Span::ZERO,
                 (true, false) if is_found => READ_STILL,
                 (false, true) => FIND_AGAIN,
-                // A file comes with a prompt, which the screen shows.
+                // A new file comes with a prompt, which the screen shows.
                 (_, false) => FIND_AGAIN_STILL,
             };
             if state.read_at.is_some_and(|at| now.since(at) < pause) {
@@ -195,9 +194,9 @@ impl AgentRecords {
         }
     }
 
-    /// The agents of whom something else is known than was returned last.
+    /// The agents with news since the last call.
     fn changed(&mut self, agents: &[RecordedAgent]) -> Vec<(TerminalKey, AgentRecordReading)> {
-        // Two agents that resumed one session write into one file, and nothing says which line is whose.
+        // Two agents that resumed one session write to one file, and nothing says which line is whose.
         let mut claims: HashMap<PathBuf, usize> = HashMap::new();
         for file in self.agents.values().flat_map(|state| &state.files).filter(|file| !file.is_shared) {
             file.path.iter().for_each(|path| *claims.entry(path.clone()).or_default() += 1);
@@ -208,7 +207,7 @@ impl AgentRecords {
             let own = |file: &&RecordFile| file.is_shared || file.path.as_ref().is_none_or(|path| claims[path] == 1);
             let mut reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
             let files = state.files.iter().zip(sources.iter());
-            // Of a host's files only what they say is known here.
+            // Only the contents of a host's files are known here.
             let is_here = self.files.is_here();
             let mut transcripts = files.filter(|(file, source)| is_here && own(file) && source.is_transcript());
             if let Some((path, at, source)) = transcripts
@@ -242,7 +241,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= 200 && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// One file of an agent and how far it was read.
+/// One file of an agent, and how far it was read.
 #[derive(Clone, Debug, Default)]
 struct RecordFile {
     path: Option<PathBuf>,
@@ -250,7 +249,7 @@ struct RecordFile {
     below: PathBuf,
     /// Whether it is a database for all sessions.
     is_shared: bool,
-    /// Where the agent works, if its file was found by that.
+    /// Where the agent works, if the file was found by that.
     workplace: Option<Workplace>,
     sought_at: Option<Timestamp>,
     found_at: Option<Timestamp>,
@@ -261,16 +260,16 @@ struct RecordFile {
     stamp: FileStamp,
     /// The stamp of the file with what is not in the database yet.
     journal: FileStamp,
-    /// A hash of all that, of the files of a folder.
+    /// A hash of the stamps of a folder's files.
     gathered: Option<u64>,
     offset: u64,
     /// The beginning of a line whose end is not written yet.
     half: Vec<u8>,
-    /// Whether the rest of a line is skipped that is too long.
+    /// Whether the rest of a line that is too long is skipped.
     skips: bool,
     reader: AgentRecordReader,
-    /// For a recording: what is kept, the lines that were read since somebody asked for them, what those before them said
-    /// together, and whether what was read before all that does not count any more.
+    /// For a recording: what to keep, the lines that were read since the last call, the sum of those before them, and
+    /// whether the file was begun anew.
     keeping: Option<RecordKeeping>,
     added: Vec<Value>,
     known: Option<Box<AgentRecordReader>>,
@@ -287,7 +286,7 @@ struct Followed<'a> {
 }
 
 impl RecordFile {
-    /// Finds the file if `pause` is over since it was sought last, and reads what was added to it.
+    /// Finds the file if the last search was at least `pause` ago, and reads what was added to it.
     fn follow(&mut self, of: &Followed<'_>, pause: Span, now: Timestamp) {
         let Followed { source, agent, session, files, .. } = *of;
         let is_other = self.session.as_deref() != session;
@@ -315,7 +314,7 @@ impl RecordFile {
         if source.gathered {
             return self.read_gathered(of);
         }
-        // It may have been removed, and comes back or is found elsewhere.
+        // It may have been removed, to come back or to be found elsewhere.
         let path = path.clone();
         let read = files.state(&path).and_then(|state| match (self.is_shared, source.replaced) {
             (true, _) => self.read_database(of, &path, state),
@@ -333,7 +332,7 @@ impl RecordFile {
         self.path.iter().cloned().chain(journal).collect()
     }
 
-    /// Another file is read from now on, or none: the agent's folder, and the file.
+    /// Changes to another file, or to none. `found` is the agent's folder and the file.
     fn change_to(&mut self, found: Option<(PathBuf, PathBuf)>) {
         let below = found.iter().filter_map(|(base, path)| path.strip_prefix(base).ok()).next().map(Path::to_owned);
         *self = Self {
@@ -365,8 +364,8 @@ impl RecordFile {
         self.keep(source, value);
     }
 
-    /// Keeps a line that was read, or what it and all before it say, if they were written before lines are kept. A line
-    /// without a time is as old as the one before it; what is added to a file that is read already is new.
+    /// Keeps a line that was read; of lines that are too old, only their sum. A line without a time is as old as the one
+    /// before it; lines added to a known file are new.
     fn keep(&mut self, source: &AgentRecordSource, value: &Value) {
         let Some(RecordKeeping { depth, since }) = self.keeping else { return };
         let written = source.written_at(value);
@@ -378,7 +377,7 @@ impl RecordFile {
         }
     }
 
-    /// Whether the file is as it was; notes how it is now.
+    /// Whether the file is unchanged; notes its state.
     fn is_unchanged(&mut self, FileState { identity, stamp }: FileState) -> bool {
         if self.identity.replace(identity) != Some(identity) {
             self.begin_at(0);
@@ -388,14 +387,14 @@ impl RecordFile {
         std::mem::replace(&mut self.stamp, stamp) == stamp
     }
 
-    /// Reads a part of the file, unless another one has taken its place since.
+    /// Reads a part of the file, unless it has been replaced.
     fn part(&self, files: &dyn Files, path: &Path, from: u64, at_most: u64) -> Option<Vec<u8>> {
         let (state, bytes) = files.read(path, from, at_most)?;
         (self.identity == Some(state.identity)).then_some(bytes)
     }
 
-    /// Reads a file that is one value. One that is caught while it is written keeps what was known: it is empty, or the end
-    /// of the old value stands behind the new one.
+    /// Reads a file that is one value. While it is being written it is empty, or ends with a rest of the old value: then
+    /// what was known stays.
     fn read_whole(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
         let Followed { source, agent, files, clock, .. } = *of;
         if self.is_unchanged(state) {
@@ -447,7 +446,7 @@ impl RecordFile {
             Err(Unanswered::Busy) => return Some(()),
             Ok(()) => (),
             Err(Unanswered::TooLong) if self.reader.reading().is_none() => (),
-            // It may be answered in time when it has changed once more.
+            // It may be answered in time after another change.
             Err(Unanswered::TooLong) => {
                 (self.identity, self.stamp, self.journal) = found;
                 return Some(());
@@ -459,8 +458,8 @@ impl RecordFile {
         Some(())
     }
 
-    /// Begins to read anew at a byte: what was read before does not count, and unless it is the first one, what stands there
-    /// is a part of a line.
+    /// Starts over at a byte; what was read before is forgotten. Unless at the beginning, the first bytes are part of a
+    /// line.
     fn begin_at(&mut self, offset: u64) {
         let is_partial = offset > 0;
         (self.offset, self.half, self.skips) = (offset, Vec::new(), is_partial);
@@ -468,7 +467,7 @@ impl RecordFile {
         (self.added, self.known, self.is_anew) = (Vec::new(), None, true);
     }
 
-    /// Reads what holds for all of a file at its head.
+    /// Reads at the file's head what holds for all of it.
     fn read_head(&mut self, of: &Followed<'_>, path: &Path) -> Option<()> {
         let Followed { source, files, clock, .. } = *of;
         let bytes = self.part(files, path, 0, HEAD)?;
@@ -487,7 +486,7 @@ impl RecordFile {
         let unchanged = self.is_unchanged(state);
         let size = self.stamp.length;
         if size < self.offset {
-            // It was begun anew under the same number.
+            // It was truncated.
             self.begin_at(0);
         } else if unchanged && self.offset >= size {
             return Some(());
@@ -514,7 +513,7 @@ impl RecordFile {
                 self.skips = false;
             }
         }
-        // A long line leaves no room behind.
+        // A long line must not keep its memory.
         self.half.shrink_to_fit();
         Some(())
     }

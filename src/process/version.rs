@@ -1,7 +1,7 @@
 //! The version of a running agent, from the path or the package of its executable (SPEC §3).
 //!
-//! Nothing is run to find it: agents are installed as packages that state their version in a file, or below a directory
-//! that is named after it. This works only for processes of this machine.
+//! Nothing is run to find it: agents are installed as packages with their version in a file, or in a directory that is
+//! named after it. This works only for processes of this machine.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -23,13 +23,13 @@ pub struct VersionCache {
 }
 
 impl VersionCache {
-    /// The version of a process of this machine. Reads a few small files when the process has not been met before.
+    /// The version of a process of this machine. Reads a few small files for a new process.
     pub fn version_of(&mut self, process: &ProcessInfo) -> Option<String> {
         let key = (process.pid, process.arguments.clone());
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        // Processes come and go; those that are still there are read again.
+        // Processes come and go; those that still run are read again.
         if self.known.len() >= 1024 {
             self.known.clear();
         }
@@ -39,7 +39,7 @@ impl VersionCache {
     }
 }
 
-/// The version that a path tells by itself: `…/versions/2.1.329/…`, `…/Cellar/codex/0.58.0/…`.
+/// The version in a path itself: `…/versions/2.1.329/…`, `…/Cellar/codex/0.58.0/…`.
 pub fn version_in_path(path: &Path) -> Option<String> {
     let parts: Vec<&str> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
     let after = |name: &str, distance: usize| {
@@ -63,7 +63,7 @@ fn as_version(text: &str) -> Option<String> {
     Some(text[..end].to_owned())
 }
 
-/// The files that a process may be running, most telling first, links resolved.
+/// The files that a process may be running, most likely first, links resolved.
 fn candidates(process: &ProcessInfo) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut add = |path: PathBuf| {
@@ -75,7 +75,7 @@ fn candidates(process: &ProcessInfo) -> Vec<PathBuf> {
     };
     let directory = PathBuf::from(format!("/proc/{}", process.pid));
     let cwd = std::fs::read_link(directory.join("cwd")).unwrap_or_default();
-    // Other words than the program and an interpreter's script may be paths, too, but of something else.
+    // Words other than the program and an interpreter's script may be paths of something else.
     let executable = process.executable.as_deref().map(Path::new);
     let mut words = process.arguments.iter().filter(|word| !word.starts_with('-'));
     let program = words.next();
@@ -94,7 +94,7 @@ fn candidates(process: &ProcessInfo) -> Vec<PathBuf> {
         let in_path = std::env::split_paths(&path).map(|place| place.join(own_name)).find(|path| path.is_file());
         in_path.into_iter().for_each(&mut add);
     }
-    // An interpreter's own version, which its package or its directory tells, is none of the agent's.
+    // An interpreter's own version is not the agent's.
     let own = executable.filter(|path| !path.to_str().is_some_and(is_interpreter));
     own.into_iter().for_each(|path| add(path.to_owned()));
     found
@@ -105,7 +105,7 @@ fn is_interpreter(program: &str) -> bool {
     matches!(name, "node" | "nodejs" | "bun" | "deno" | "uv" | "pipx") || name.starts_with("python")
 }
 
-/// Variables of a process's environment, as it was begun with; none where that may not be read.
+/// Variables of a process's initial environment; none if it may not be read.
 pub(super) fn environment(process: u32, names: &[&str]) -> HashMap<String, OsString> {
     let bytes = read_some(&PathBuf::from(format!("/proc/{process}/environ"))).unwrap_or_default();
     let pairs = bytes.split(|&byte| byte == 0).filter_map(|pair| {
@@ -121,8 +121,8 @@ fn version_of_file(path: &Path) -> Option<String> {
     version_in_path(path).or_else(|| node_package(path)).or_else(|| python_package(path))
 }
 
-/// The version in the nearest `package.json`: the one of the package that a path below `node_modules` names, else one
-/// of a directory above the file that says what programs it installs.
+/// The version in the nearest `package.json`: that of the package that a path below `node_modules` names, else that of a
+/// directory above the file which installs programs.
 fn node_package(path: &Path) -> Option<String> {
     let read = |directory: &Path| {
         serde_json::from_slice::<serde_json::Value>(&read_some(&directory.join("package.json"))?).ok()

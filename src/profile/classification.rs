@@ -29,11 +29,11 @@ pub struct Activity {
     pub status_row_only: bool,
     /// Whether its rows offer to stop it, as an agent's do while it works, even when it is frozen.
     pub offers_stop: bool,
-    /// Whether the title tells it.
+    /// Whether the title shows it.
     pub titled: bool,
     /// Whether the prompt would take a submission if this work were not shown.
     pub prompt_idle: bool,
-    /// For how long the turn has gone on, where a status row counts that.
+    /// How long the turn has lasted, if a status row counts that.
     #[serde(default)]
     pub elapsed: Option<Span>,
 }
@@ -61,7 +61,7 @@ pub struct TurnRegion {
 }
 
 impl TurnRegion {
-    /// Whether `self` shows all that `earlier` showed and something more below it: the answer grew.
+    /// Whether the answer grew: `self` shows all that `earlier` showed, and more below it.
     pub fn grew_from(&self, earlier: &TurnRegion) -> bool {
         if self.text == earlier.text {
             return false;
@@ -90,19 +90,18 @@ pub enum Family {
 }
 
 impl Classification {
-    /// Whether a row is drawn between the last submitted prompt and the live one that was not there in an earlier reading.
+    /// Whether a row between the last submitted prompt and the live one is new since an earlier reading.
     pub fn has_new_rows(&self, earlier: &[u64]) -> bool {
         self.edge.iter().any(|row| earlier.binary_search(row).is_err())
     }
 }
 
-/// What stands in the live prompt, as far as it can be seen: its letters and digits, between pastes that the agent shows
-/// collapsed.
+/// The visible letters and digits of the live prompt, split where the agent shows a paste collapsed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Composed(Vec<String>);
 
 impl Composed {
-    /// What stands before, between and behind the words in brackets that stand for pastes.
+    /// The texts before, between and after the bracketed words that stand for pastes.
     pub fn of(shown: &str) -> Self {
         let mut pieces = vec![String::new()];
         for (brackets, part) in shown.split('[').enumerate() {
@@ -114,7 +113,8 @@ impl Composed {
         Self(pieces)
     }
 
-    /// Whether all that is shown may be of this text: agents show long ones in part, and cut or replace what they cannot draw.
+    /// Whether all that is shown may belong to this text: agents show only part of a long text, and cut or replace what
+    /// they cannot draw.
     pub fn is_part_of(&self, text: &str) -> bool {
         let all = drawn_letters(text);
         let ascii = |text: &str| text.chars().filter(char::is_ascii).collect::<String>();
@@ -122,8 +122,7 @@ impl Composed {
         are_within(pieces(), &all) || (!all.is_ascii() && are_within(pieces().map(|piece| ascii(&piece)), &ascii(&all)))
     }
 
-    /// Whether the beginning of this text can be seen, and something that is not of it. What a command was turned into
-    /// counts for nothing.
+    /// Whether the beginning of this text can be seen, and something else. What a command was turned into is ignored.
     pub fn is_more_than(&self, text: &str) -> bool {
         let beginning: String = drawn_letters(text).chars().take(8).collect();
         let shows = !beginning.is_empty() && self.0.iter().any(|piece| piece.contains(&beginning));
@@ -131,12 +130,12 @@ impl Composed {
     }
 }
 
-/// The letters and digits of a submitted prompt's rows: of the first one, and of those right below it, of which the screen
-/// does not tell where an answer begins.
+/// The letters and digits of a submitted prompt's rows: the first one, and those right below it. The screen does not
+/// show where among them an answer begins.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Submitted(Arc<[String]>);
 
-/// Letters with which a row goes on with a text: an answer seldom begins with the same.
+/// Letters that a row must share with a text to continue it: an answer seldom begins with the same.
 const GOES_ON: usize = 4;
 
 impl Submitted {
@@ -150,8 +149,8 @@ impl Submitted {
         self.0.first().map_or("", String::as_str)
     }
 
-    /// Whether the beginning of this text can be seen in it, and something that is not of the text: in the first row, or in
-    /// one below that goes on with the text.
+    /// Whether the beginning of this text can be seen, and something else: in the first row, or in one below that
+    /// continues the text.
     pub fn is_more_than(&self, text: &str) -> bool {
         if Composed::of(self.first()).is_more_than(text) {
             return true;
@@ -168,7 +167,7 @@ impl Submitted {
     }
 }
 
-/// Whether pieces stand in a text, one behind the other.
+/// Whether a text contains pieces in their order.
 fn are_within(mut pieces: impl Iterator<Item = String>, mut rest: &str) -> bool {
     pieces.all(|piece| {
         let behind = rest.find(&piece).map(|at| &rest[at + piece.len()..]);
@@ -177,26 +176,26 @@ fn are_within(mut pieces: impl Iterator<Item = String>, mut rest: &str) -> bool 
     })
 }
 
-/// Whether this is how agents call a paste that they do not show: `Pasted text #1 +29 lines`, `Pasted Content 2869 chars`. As
-/// what is wrongly taken for text keeps Enter from being pressed, the words of other versions and agents count, too.
+/// Whether agents name a paste that they do not show like this: `Pasted text #1 +29 lines`, `Pasted Content 2869 chars`.
+/// The words of all versions and agents count: a paste that is taken for text keeps Enter from being pressed.
 fn stand_for_a_paste(words: &str) -> bool {
     let words = words.to_lowercase();
     words.len() <= 100 && ["past", "truncated", "lines", "chars"].iter().any(|word| words.contains(word))
 }
 
-/// The letters and digits of a text that a terminal gives a cell.
+/// The letters and digits of a text that take a cell.
 fn drawn_letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric() && c.width().is_some_and(|width| width > 0)).collect()
 }
 
-/// The profile's reading of one snapshot. It is a pure function of the snapshot.
+/// The profile's reading of one snapshot, a pure function of it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Classification {
     /// The phase that this screen by itself supports.
     pub phase: Phase,
     /// Whether a dialog waits for the operator.
     pub in_dialog: bool,
-    /// Whether a menu is open of which the screen does not tell that the operator opened it.
+    /// Whether a menu is open and the screen does not show who opened it.
     pub menu_by_either: bool,
     pub surface: Surface,
     pub assessment: Assessment,
@@ -215,23 +214,23 @@ pub struct Classification {
     pub transcript_rows: usize,
     /// The letters and digits of the last submitted prompt, as far as its last row shows them.
     pub submitted: Option<Arc<str>>,
-    /// The same prompt with all that stands right below it.
+    /// The same prompt with all rows right below it.
     pub submitted_rows: Option<Submitted>,
     /// The letters and digits of the text in the live prompt.
     pub draft: Option<Arc<str>>,
-    /// What somebody has written there, without what the agent suggests.
+    /// What somebody has written in the prompt, without the agent's suggestions.
     pub composed: Option<Composed>,
     pub family: Option<Family>,
     /// What it waits for or does, in one line: the dialog's question, the running tool, the answer's first line.
     pub headline: Option<String>,
     /// Whether the screen shows nothing at all.
     pub blank: bool,
-    /// Why the screen contradicts itself, when it does; such a reading claims no phase.
+    /// Why the screen contradicts itself, if it does; such a reading claims no phase.
     pub doubt: Option<String>,
     pub evidence: Vec<Evidence>,
-    /// The version that a banner on the screen tells.
+    /// The version in a banner on the screen.
     pub banner_version: Option<String>,
-    /// What it tells of the agent beside its state.
+    /// What the screen says of the agent beside its state.
     pub facts: Vec<(FactName, FactValue)>,
 }
 

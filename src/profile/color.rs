@@ -87,7 +87,7 @@ fn exact(word: &str) -> Result<Alternative, String> {
 fn class_of(color: Color) -> Class {
     let (r, g, b) = match color {
         Color::Default => return Class::Default,
-        // The first sixteen have names of their own whatever the terminal's theme makes of them.
+        // The first sixteen have names, whatever the terminal's theme makes of them.
         Color::Indexed(index @ 0..16) => return NAMED[usize::from(index)],
         Color::Indexed(index) => rgb_of(index),
         Color::Rgb(r, g, b) => (r, g, b),

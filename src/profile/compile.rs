@@ -65,7 +65,7 @@ pub struct Temporal {
     pub prompt_returns: bool,
     /// Whether work that goes without an answer was stopped.
     pub stops_silently: bool,
-    /// Whether no recording shows this version: what looks ready must stand still before it is called so. That is not
+    /// Whether no recording shows this version: what looks ready must stand still before it counts as ready. That is not
     /// the profile's to say, but follows from how it was selected.
     pub cautious: bool,
 }
@@ -91,12 +91,12 @@ pub(super) struct ScreenRule {
     pub status_row: bool,
 }
 
-/// Which versions a profile reads, as its file writes them.
+/// The versions that a profile reads, as written in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versions {
     /// The first one.
     pub min: String,
-    /// The first one that it does not read any more.
+    /// The first one that it no longer reads.
     pub max: Option<String>,
     /// Those that recordings show; `None` when the file does not say.
     pub recorded: Option<Vec<String>>,
@@ -128,7 +128,7 @@ pub(super) struct Tool {
     pub records: Arc<[AgentRecordSource]>,
 }
 
-/// A profile as it is written. Compiling its patterns takes milliseconds, so that is left until it is needed.
+/// A profile as written. Compiling its patterns takes milliseconds, and is left until it is needed.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub id: String,
@@ -158,10 +158,10 @@ impl Written {
     }
 }
 
-/// Reads one file: its tools with their profiles, of which only the first one has any. `file` names it in errors.
+/// Reads one file: its tools, of which only the first has profiles. `file` names it in errors.
 ///
 /// # Errors
-/// When it is no TOML of this form; patterns and names of rows are checked by [`Written::compile`].
+/// It is not TOML of this form; patterns and names of rows are checked by [`Written::compile`].
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, ProfileError> {
     let source = SourceText { file, text };
     let parsed: ToolFile =
@@ -216,7 +216,7 @@ fn special(source: &SourceText<'_>, data: &InputData) -> Result<Special, Profile
     Ok(Special { text, taken: taken.clone(), taken_as, pad: pad.clone() })
 }
 
-/// Adds what the extended profile says where the extending one is silent.
+/// Adds what only the extended profile says.
 fn inherit(
     source: &SourceText<'_>,
     mut data: ProfileData,
@@ -244,7 +244,7 @@ fn inherit(
     Ok(data)
 }
 
-/// A table with what the extended profile's has beside it. Errors point to the extending one.
+/// A table merged with the extended profile's. Errors point to the extending one.
 fn merged<T>(own: Option<Spanned<T>>, other: Option<Spanned<T>>, or: fn(T, T) -> T) -> Option<Spanned<T>> {
     match (own, other) {
         (Some(own), Some(other)) => Some(Spanned::new(own.span(), or(own.into_inner(), other.into_inner()))),
@@ -371,7 +371,7 @@ impl Profile {
         &self.versions
     }
 
-    /// What it says of time, for a version that recordings show.
+    /// The agent's behaviour over time, for a version that recordings show.
     pub fn temporal(&self) -> Temporal {
         self.turn.temporal
     }

@@ -37,7 +37,7 @@ impl Conclusion<'_> {
         self.fired.iter().find(|fired| fired.rule.gives == signal && !(fired.rule.by_either && opened))
     }
 
-    /// What takes the keys without a question of the agent's: a menu, or a dialog that the operator opened.
+    /// What takes the keys without being a question of the agent: a menu, or a dialog that the operator opened.
     pub(super) fn menu(&self) -> Option<&Fired<'_>> {
         let opened = self.operator_opened();
         let dialog = |gives| matches!(gives, Signal::Setup | Signal::Question | Signal::Trust | Signal::Approval);
@@ -45,7 +45,7 @@ impl Conclusion<'_> {
         self.fired.iter().find(by_operator).or_else(|| self.first(Signal::Menu))
     }
 
-    /// Whether the latest submitted prompt is a command to the agent's own surface under which no answer stands.
+    /// Whether the latest submitted prompt is a command to the agent itself, with no answer below it.
     fn operator_opened(&self) -> bool {
         let (sight, turn) = (self.sight, &self.sight.profile.turn);
         let commanded = sight.submitted.last().is_some_and(|&y| sight.is_any(y, turn.commands));
@@ -109,7 +109,7 @@ impl Conclusion<'_> {
         }
     }
 
-    /// A submitted prompt with all that stands right below its first row.
+    /// A submitted prompt with all rows right below its first one.
     fn submitted(&self, y: usize) -> Submitted {
         let rows = (y + 1..self.sight.region(Region::Above).end).take_while(|&row| !self.sight.is_blank(row));
         Submitted::of(std::iter::once(self.sight.submitted_text(y)).chain(rows.map(|row| self.sight.row(row))))
@@ -146,7 +146,7 @@ impl Conclusion<'_> {
         Activity { fingerprint: hasher.finish(), ticks, status_row_only, offers_stop, titled, prompt_idle, elapsed }
     }
 
-    /// How the latest turn ended. What stands further down is the newer; a failure or interruption wins over the
+    /// How the latest turn ended. Of several rows the lowest is the newest; a failure or interruption wins over the
     /// completion row that agents draw below it.
     fn end(&self) -> Option<TurnEnd> {
         let found = |signal, mark| {
@@ -176,7 +176,7 @@ impl Conclusion<'_> {
         let mut text = String::new();
         for y in sight.region(Region::Turn) {
             if !sight.is_any(y, sight.profile.turn.chrome) {
-                // Glyphs blink and borders reflow; letters and digits are what was said.
+                // Glyphs blink and borders reflow; only letters and digits were said.
                 text.extend(sight.row(y).chars().filter(|c| c.is_alphanumeric()));
             }
         }
@@ -208,7 +208,7 @@ impl Conclusion<'_> {
         self.asked(signal)
     }
 
-    /// The dialog from its first row to the last one of the screen that says something.
+    /// The dialog from its first row to the last row of the screen that is not blank.
     fn read_dialog(&self, fired: &Fired<'_>) -> Dialog {
         let sight = self.sight;
         let matched = fired.rows.first().copied().unwrap_or(0);
@@ -259,7 +259,7 @@ impl Conclusion<'_> {
             let spelled = self.sight.screen.row(*y).map(Row::spelled)?;
             let text = match &spelled {
                 Cow::Borrowed(row) => self.sight.group(*y, question, "text").unwrap_or(row.text()),
-                // What nobody sees is a part of what is asked, and of no pattern.
+                // Invisible characters are part of what is asked, but of no pattern.
                 Cow::Owned(row) => row.text(),
             };
             return Some(cut(strip_border(text).trim(), 200));
@@ -278,7 +278,7 @@ impl Conclusion<'_> {
         found.map(|(_, text)| text).filter(|text| !text.is_empty())
     }
 
-    /// The last paragraph of these kinds, and the row where it ends. Where nothing marks its first row, as in opencode, the
+    /// The last paragraph of these kinds, and the row where it ends. If nothing marks its first row, as in opencode, the
     /// rows right above belong to it; one that the screen's edge cuts off begins with an ellipsis.
     fn last_text(&self, kinds: &[Kind]) -> Option<(usize, String)> {
         let of_row = |y: usize| {
@@ -320,7 +320,7 @@ impl Conclusion<'_> {
         evidence
     }
 
-    /// What the rows tell that a rule for facts fired on, where several tell the same the first rule's.
+    /// What rules for facts found; if several found the same fact, the first counts.
     fn facts(&self) -> Vec<(FactName, FactValue)> {
         let mut facts: Vec<(FactName, FactValue)> = Vec::new();
         for fired in self.fired.iter().filter(|fired| fired.rule.gives == Signal::Facts) {
@@ -328,7 +328,7 @@ impl Conclusion<'_> {
                 for (name, text) in self.sight.groups(y, kind) {
                     let fact = match (name, FactName::of_word(name)) {
                         (_, Some(name)) => FactValue::read(name, text).map(|value| (name, value)),
-                        // Rounded as the agent's own word for what is left would be.
+                        // Rounded as the agent itself would round what is left.
                         ("context_full", _) => numbered(text).map(|full| {
                             let left = (100.0 - full.clamp(0.0, 100.0)).floor();
                             (FactName::ContextLeft, FactValue::Count(left as u64))
@@ -343,8 +343,8 @@ impl Conclusion<'_> {
         facts
     }
 
-    /// The first row of the latest prompt, unless that is a command to the agent's own surface. A row that is full goes on
-    /// in the next one, of which the screen does not tell whether it is the prompt's.
+    /// The first row of the latest prompt, unless it is a command to the agent itself. After a full row, the screen does
+    /// not show whether the next one belongs to the prompt.
     fn prompt_fact(&self) -> Option<FactValue> {
         /// Cells that a wrapped row may leave blank.
         const RAGGED: usize = 16;
@@ -361,8 +361,8 @@ impl Conclusion<'_> {
         Evidence { rule: rule.to_owned(), line, text: cut(text.trim(), 200) }
     }
 
-    /// The version in the agent's banner. Two banners belong to two sessions, and one below a submitted prompt may be
-    /// quoted: neither tells.
+    /// The version in the agent's banner. Two banners belong to two sessions, and one below a submitted prompt may be a
+    /// quotation: neither counts.
     fn banner_version(&self) -> Option<String> {
         let sight = self.sight;
         let banner = sight.profile.banner.as_ref()?;
@@ -387,7 +387,7 @@ fn cut(text: &str, characters: usize) -> String {
     text.chars().take(characters).collect()
 }
 
-/// What a text says, whatever glyphs and blanks are around it.
+/// The letters and digits of a text.
 fn letters(text: &str) -> Arc<str> {
     text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().into()
 }

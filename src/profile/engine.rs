@@ -9,7 +9,7 @@ use super::rules::{ComposerTest, CursorData};
 use super::screen_view::{DraftText, LivePrompt, ScreenView};
 use crate::screen::{PaneFacts, Screen};
 
-/// A rule that fired, with the rows that it fired on from top to bottom.
+/// A rule that fired, with the rows that it fired on, from top to bottom.
 pub(super) struct Fired<'a> {
     pub rule: &'a ScreenRule,
     pub rows: Vec<usize>,
@@ -20,13 +20,13 @@ pub(super) struct Fired<'a> {
 pub enum Miss {
     /// The title does not match.
     Title,
-    /// The cursor is not as asked.
+    /// The cursor does not fit.
     Cursor,
-    /// The live prompt is not as asked.
+    /// The live prompt does not fit.
     Composer,
-    /// No row of this kind stands where it should.
+    /// There is no row of this kind where there should be one.
     Row(String),
-    /// A row stands there that must not.
+    /// There is a row that must not be there.
     Forbidden(usize),
 }
 
@@ -74,7 +74,7 @@ pub(super) fn try_rule(sight: &ScreenView<'_>, rule: &ScreenRule) -> Result<Vec<
     }
 }
 
-/// Finds the rule's rows in their order, as far down as they go.
+/// Finds the rule's rows in their order, the lowest ones.
 fn find_rows(sight: &ScreenView<'_>, rule: &ScreenRule, part: Range<usize>) -> Result<Vec<usize>, Miss> {
     let mut end = part.end;
     let mut rows = Vec::with_capacity(rule.rows.len());

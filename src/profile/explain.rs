@@ -29,7 +29,7 @@ pub struct PromptFound {
     pub row: usize,
     /// `empty`, `placeholder` or `draft`.
     pub holds: &'static str,
-    /// Whether the cursor says that it takes the keys.
+    /// Whether the cursor shows that it takes the keys.
     pub focused: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct RuleTried {
 }
 
 impl Profile {
-    /// Reads a screen and tells how it came to the reading.
+    /// Reads a screen and explains the reading.
     pub fn explain(&self, screen: &Screen, facts: &PaneFacts) -> (Classification, Explanation) {
         let sight = ScreenView::new(self, screen, facts);
         let prompt = sight.prompt.as_ref().map(|prompt| PromptFound {

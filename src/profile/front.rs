@@ -13,12 +13,12 @@ pub(super) enum Front {
     Dialog(UiContext),
     Menu,
     Starting,
-    /// The prompt takes text, but no session is there that would take a submission.
+    /// The prompt takes text, but there is no session yet to submit it to.
     Opening,
     /// The prompt with a list at it.
     List(UiContext),
     Prompt,
-    /// A prompt is drawn, but the cursor says that it does not take the keys.
+    /// A prompt is drawn, but the cursor shows that it does not take the keys.
     UnfocusedPrompt,
     /// No prompt, but signs of work.
     WorkOnly,

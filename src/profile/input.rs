@@ -1,4 +1,4 @@
-//! What an agent makes of a text that is sent to it: it does not take some texts as prompts, and some do not arrive unchanged.
+//! What an agent makes of a text that is sent to it: some texts are no prompts to it, and some do not arrive unchanged.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use regex::Regex;
 pub(super) struct Special {
     /// Which texts.
     pub text: Regex,
-    /// What becomes of them, behind the word "taken"; `None` where they arrive as they are because of the padding.
+    /// What becomes of them, to follow the word "taken"; `None` if they arrive unchanged because of the padding.
     pub taken: Option<String>,
     pub taken_as: TakenAs,
-    /// What is sent behind them so that they arrive as they are. The agent cuts it off.
+    /// What is sent after them so that they arrive unchanged. The agent cuts it off.
     pub pad: String,
 }
 
-/// What an agent takes a text as that is sent to it.
+/// What an agent takes a text as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum TakenAs {
     #[default]
     Prompt,
-    /// A command of its own, which may do all that it does without a turn.
+    /// A command of its own, which may run without a turn.
     Command,
 }
 
@@ -35,7 +35,7 @@ impl RefusedInputs {
         Self(specials.into())
     }
 
-    /// What the agent takes a text as, where that is not a prompt as it stands: `as a shell command`.
+    /// What the agent takes a text as, unless it is a prompt: `as a shell command`.
     pub fn taken(&self, text: &str) -> Option<String> {
         let taken: Vec<&str> = self.of(text).filter_map(|special| special.taken.as_deref()).collect();
         (!taken.is_empty()).then(|| taken.join(" and "))
@@ -47,7 +47,7 @@ impl RefusedInputs {
         if is_command { TakenAs::Command } else { TakenAs::Prompt }
     }
 
-    /// A text with what has to be sent behind it, so that it arrives as it is.
+    /// A text with the padding that makes it arrive unchanged.
     pub fn padded<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.of(text).find(|special| !special.pad.is_empty()) {
             Some(special) => Cow::Owned(format!("{text}{}", special.pad)),

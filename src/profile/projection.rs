@@ -37,9 +37,9 @@ pub enum RowReason {
     Answer,
     /// Kept: the text of a dialog that waits for the operator.
     Dialog,
-    /// Kept: it goes on from the row above.
+    /// Kept: it continues the row above.
     Text,
-    /// Dropped: nothing stands in it.
+    /// Dropped: it is blank.
     Blank,
     /// Dropped: the agent's name, version and greeting.
     Banner,
@@ -81,7 +81,7 @@ pub struct DialogProjection {
     pub rows_total: usize,
     pub rows_kept: usize,
     pub rows_dropped: usize,
-    /// What is odd about the projection: a projector that the caller chose, and what an assessment of the screen adds
+    /// What is odd about the projection: that the caller chose the projector, and what an assessment of the screen adds
     /// with [`DialogProjection::add_anomalies`].
     pub anomalies: Vec<Anomaly>,
     pub rows: Vec<ProjectedRow>,
@@ -180,8 +180,7 @@ fn reason(sight: &ScreenView<'_>, y: usize, in_dialog: bool, banner: &BTreeSet<u
     }
 }
 
-/// The rows of banners: what stands above the first submitted prompt and around the agent's name and version, up to the
-/// next blank row.
+/// The rows of banners: above the first submitted prompt, around the agent's name and version, up to the next blank row.
 fn banner_rows(sight: &ScreenView<'_>) -> BTreeSet<usize> {
     let Some(banner) = &sight.profile.banner else { return BTreeSet::new() };
     let first_prompt = sight.submitted.first().copied().unwrap_or(usize::MAX);
@@ -196,7 +195,7 @@ fn is_separator(row: &str) -> bool {
     row.chars().all(|c| c.is_whitespace() || matches!(c, '\u{2500}'..='\u{259F}' | '-' | '='))
 }
 
-/// Finds the answer in a dialog; which answer belongs to which question is the caller's to know (SPEC §6).
+/// Finds the answer in a dialog; only the caller knows which question it answers (SPEC §6).
 pub trait AnswerAssociator {
     /// The answer in a dialog's text.
     fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str>;

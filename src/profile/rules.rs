@@ -26,7 +26,7 @@ pub(super) struct ToolFile {
     pub without_profile: Vec<ToolData>,
     #[serde(default, rename = "profile")]
     pub profiles: Vec<ProfileData>,
-    /// What it writes about its own sessions.
+    /// The records that it writes about its own sessions.
     #[serde(default, rename = "record")]
     pub records: Vec<Spanned<AgentRecordSource>>,
 }
@@ -45,19 +45,19 @@ pub(super) struct ToolData {
     /// Interpreters under which its scripts run.
     #[serde(default)]
     pub interpreters: Vec<String>,
-    /// Patterns of executables' paths, links resolved, that tell the tool whatever name it was started by.
+    /// Patterns of executables' paths, links resolved, that identify the tool whatever name it was started by.
     #[serde(default)]
     pub executables: Vec<Spanned<String>>,
-    /// Patterns of script paths or module names that tell the tool under an interpreter.
+    /// Patterns of script paths or module names that identify the tool under an interpreter.
     #[serde(default)]
     pub scripts: Vec<Spanned<String>>,
     /// Prompts that end it.
     #[serde(default)]
     pub ends: Vec<String>,
-    /// The keys that stop its turn, one after the other; none where that is not known.
+    /// The keys that stop its turn, one after the other; none if that is not known.
     #[serde(default)]
     pub interrupt: Vec<StopKey>,
-    /// Texts that are no prompts to it, or would not arrive as they are.
+    /// Texts that are no prompts to it, or would not arrive unchanged.
     #[serde(default)]
     pub input: Vec<InputData>,
     /// What the options of its dialogs mean.
@@ -69,10 +69,10 @@ pub(super) struct ToolData {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OptionsData {
-    /// How those begin that are lines to type in.
+    /// How options begin that are lines to type in.
     #[serde(default)]
     pub typed: Vec<String>,
-    /// Whole labels that allow what it asks leave for, this once.
+    /// Whole labels that allow what it asks for, this once.
     #[serde(default)]
     pub once: Vec<String>,
     /// Whole labels that refuse it.
@@ -89,13 +89,13 @@ pub(super) struct OptionsData {
 pub(super) struct InputData {
     /// A pattern of the whole text.
     pub text: Spanned<String>,
-    /// What becomes of it, behind the word "taken": `as a shell command`.
+    /// What becomes of it, to follow the word "taken": `as a shell command`.
     #[serde(default)]
     pub taken: Option<String>,
     /// Whether it is a prompt all the same, and begins a turn.
     #[serde(default)]
     pub prompt: bool,
-    /// What is sent behind it, and cut off by the tool, so that it arrives as it is.
+    /// What is sent after it, and cut off by the tool, so that it arrives unchanged.
     #[serde(default)]
     pub pad: String,
 }
@@ -133,9 +133,9 @@ pub(super) struct ProfileData {
     pub without: Vec<String>,
     /// The first version that it reads.
     pub min: Spanned<String>,
-    /// The first version that it does not read any more.
+    /// The first version that it no longer reads.
     pub max: Option<Spanned<String>>,
-    /// Versions that recordings show, of which the oldest and the newest count: what lies outside is read with caution.
+    /// Versions that recordings show. Only the oldest and the newest count: what lies outside is read with caution.
     /// Without it every version of the interval is trusted.
     pub recorded: Option<Vec<Spanned<String>>>,
     /// A pattern with a group `version`, tried on every row.
@@ -159,7 +159,7 @@ pub(super) struct RowData {
     pub style: Vec<StyleData>,
 }
 
-/// What is asked of the style at one place of a row.
+/// Conditions on the style at one place of a row.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StyleData {
@@ -177,7 +177,7 @@ pub(super) struct StyleData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ComposerData {
-    /// The row with the prompt's glyph; a group `draft` holds the text behind it. It must be given.
+    /// The row with the prompt's glyph; a group `draft` holds the text after it. Required.
     pub prompt: Option<String>,
     /// Rows that follow it while the text is longer than one row.
     pub continuation: Option<String>,
@@ -187,7 +187,7 @@ pub(super) struct ComposerData {
     pub below: Option<String>,
     /// Rows that must follow right below that, in this order, and belong to the prompt.
     pub foot: Option<Vec<String>>,
-    /// Rows that are not blank and may follow at most: a footer, a list. A prompt further up is history. It must be given.
+    /// The most rows that are not blank and may follow: a footer, a list. A prompt further up is history. Required.
     pub rows_below: Option<usize>,
     /// What makes shown text a placeholder or a suggestion instead of a draft.
     pub ghost: Option<Vec<StyleData>>,
@@ -203,7 +203,7 @@ pub(super) struct ComposerData {
 }
 
 impl ComposerData {
-    /// Its own keys, and those of another composer where it has none.
+    /// Its own keys, and another composer's for those it lacks.
     pub(super) fn or(self, other: ComposerData) -> ComposerData {
         ComposerData {
             prompt: self.prompt.or(other.prompt),
@@ -234,7 +234,7 @@ pub(super) enum CursorData {
 pub(super) struct TurnData {
     /// Rows of submitted prompts; a group `text` holds what the user wrote, without glyph, clock and the like.
     pub prompts: Option<Vec<String>>,
-    /// Those of `prompts` that are commands to the agent's own surface: what such a command opens was opened by the
+    /// Those of `prompts` that are commands to the agent itself: what such a command opens was opened by the
     /// operator, and what it prints is no answer.
     pub commands: Option<Vec<String>>,
     /// Rows that are no part of what was said: progress, tips, notices, status.
@@ -245,10 +245,10 @@ pub(super) struct TurnData {
     pub tools: Option<Vec<String>>,
     /// Rows whose group `text` begins an answer, the last one counting.
     pub answers: Option<Vec<String>>,
-    /// How long work is taken to go on after its last trace, in ms.
+    /// How long work counts as going on after its last trace, in milliseconds.
     pub linger_ms: Option<u64>,
-    /// Whether a growing turn is work by itself, for agents that show nothing else while they answer; where a title was
-    /// seen that tells work, it is believed instead.
+    /// Whether a growing turn is work by itself, for agents that show nothing else while they answer. If a title has shown
+    /// work, the title is believed instead.
     pub growth: Option<bool>,
     /// Whether a turn ends well only with a completion row; without one it ends without a result.
     pub completion_row: Option<bool>,
@@ -260,7 +260,7 @@ pub(super) struct TurnData {
 }
 
 impl TurnData {
-    /// Its own keys, and those of another turn where it has none.
+    /// Its own keys, and another turn's for those it lacks.
     pub(super) fn or(self, other: TurnData) -> TurnData {
         TurnData {
             prompts: self.prompts.or(other.prompts),
@@ -279,7 +279,7 @@ impl TurnData {
 }
 
 words! {
-    /// What a rule says of the screen.
+    /// What a rule concludes from the screen.
     Signal {
         /// A turn is in flight.
         Working = "working",
@@ -306,7 +306,7 @@ words! {
         Background = "background",
         /// The screen contradicts itself.
         Doubt = "doubt",
-        /// Nothing of the state: the groups of its rows that are called like facts, or `context_full`, are what they say.
+        /// Nothing of the state: the groups of its rows that are named like facts, or `context_full`, are their values.
         Facts = "facts",
     }
 }
@@ -365,11 +365,11 @@ pub(super) struct RuleData {
     pub excerpt: Option<String>,
     /// For dialogs: which of `rows` is the question. The first by default.
     pub question: Option<String>,
-    /// For dialogs: the rows do not tell who opened it. Opened by a command of the operator it is a menu, whatever the
+    /// For dialogs: the rows do not show who opened it. Opened by a command of the operator it is a menu, whatever the
     /// rule gives; a menu that opens in the agent's turn waits for the operator.
     #[serde(default)]
     pub by_either: bool,
-    /// For dialogs: how it takes its answer, where that cannot be read from how it is drawn.
+    /// For dialogs: how it takes its answer, if the drawing does not show that.
     pub manner: Option<Manner>,
     /// For work: the agent repaints these rows while it works.
     #[serde(default)]

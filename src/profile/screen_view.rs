@@ -21,7 +21,7 @@ pub(super) struct ScreenView<'a> {
     pub submitted: Vec<usize>,
 }
 
-/// The live prompt's rows and what stands in it.
+/// The live prompt's rows and its content.
 #[derive(Clone, Debug)]
 pub(super) struct LivePrompt {
     /// With the rules above and below.
@@ -31,16 +31,16 @@ pub(super) struct LivePrompt {
     pub draft: DraftText,
     /// What is shown in it, without blanks.
     pub text: String,
-    /// The same without what the agent suggests.
+    /// The same without the agent's suggestions.
     pub typed: String,
-    /// Whether the cursor says that it takes the keys.
+    /// Whether the cursor shows that it takes the keys.
     pub focused: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DraftText {
     Empty,
-    /// A placeholder or a suggestion, which is no user text.
+    /// A placeholder or a suggestion, not text of the user.
     Ghost,
     Text,
 }
@@ -170,7 +170,7 @@ impl<'a> ScreenView<'a> {
         shown && (!composer.cursor_inside || rows.contains(&usize::from(cursor.row)))
     }
 
-    /// What stands in the prompt. An inverse cell is the drawn caret; a placeholder's first letter may stand in it.
+    /// The content of the prompt. An inverse cell is the drawn caret, which may hold a placeholder's first letter.
     fn draft(&self, composer: &ComposerRules, rows: Range<usize>) -> (DraftText, String, String) {
         let (mut typed, mut ghost, mut under_caret) = (0, 0, 0);
         let (mut shown, mut written) = (String::new(), String::new());

@@ -14,7 +14,7 @@ use crate::state::words;
 /// The files of `config/profiles`, which `build.rs` lists, with the names that errors give them.
 const BUILTIN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
 
-/// The tool whose profile stands in for agents that have none: it knows nothing, and so it claims nothing (SPEC §5).
+/// The tool whose profile stands in for agents without one: it knows nothing, and claims nothing (SPEC §5).
 const GENERIC: &str = "generic";
 
 words! {
@@ -36,13 +36,13 @@ words! {
 pub struct Selected {
     pub profile: Arc<Profile>,
     pub selection: Selection,
-    /// Whether recordings show how the agent looks at this version. If none does, or the version is not known, what the
-    /// profile does not find on a screen may still be there in another shape.
+    /// Whether recordings show the agent at this version. If none does, or the version is not known, the screen may show
+    /// in another shape what the profile does not find.
     pub recorded: bool,
 }
 
 impl Selected {
-    /// What the profile says of time, with caution for a version that no recording shows.
+    /// The agent's behaviour over time, with caution for a version that no recording shows.
     pub fn temporal(&self) -> Temporal {
         Temporal { cautious: !self.recorded, ..self.profile.temporal() }
     }
@@ -73,26 +73,26 @@ impl Listed {
         Ok(Self { written, compiled })
     }
 
-    /// The compiled profile. It is there: the user's are compiled when they are added, the built-in ones in a test.
+    /// The compiled profile. It always exists: the user's are compiled when they are added, the built-in ones in a test.
     fn profile(&self) -> Option<&Arc<Profile>> {
         self.compiled.get_or_init(|| self.written.compile().ok().map(Arc::new)).as_ref()
     }
 }
 
-/// All profiles: the ones that are compiled in and the user's.
+/// All profiles: the built-in ones and the user's.
 #[derive(Clone, Debug, Default)]
 pub struct ProfileSet {
     tools: Vec<KnownTool>,
-    /// Of the texts that it was read from, in their order.
+    /// A hash of the texts that it was read from, in their order.
     fingerprint: Fnv,
 }
 
 impl ProfileSet {
-    /// The profiles that are compiled in.
+    /// The built-in profiles.
     pub fn builtin() -> Self {
         let mut library = Self::default();
         for (file, text) in BUILTIN {
-            // A test reads every file that is built in, so none is left out here.
+            // A test reads every built-in file, so none is left out here.
             library.fingerprint.feed(text.as_bytes());
             for (tool, profiles) in read(file, text).into_iter().flatten() {
                 library.insert(tool, profiles.into_iter().map(Listed::new).collect());
@@ -101,16 +101,16 @@ impl ProfileSet {
         library
     }
 
-    /// The text of the file of a tool that is compiled in.
+    /// The text of a built-in tool's file.
     pub fn shipped(tool: &str) -> Option<&'static str> {
         BUILTIN.iter().find(|(file, _)| file.strip_suffix(".toml") == Some(tool)).map(|(_, text)| *text)
     }
 
-    /// Adds a file of profiles; a tool of the same name takes the place of the one that was there, except for those
-    /// of its profiles that the file does not name.
+    /// Adds a file of profiles. A tool of the same name is replaced, except for those of its profiles that the file does
+    /// not name.
     ///
     /// # Errors
-    /// When the file is not well-formed; the library is unchanged then.
+    /// The file is not well-formed; the library stays unchanged.
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), ProfileError> {
         let compiled =
             |profiles: Vec<Written>| profiles.into_iter().map(Listed::compiled).collect::<Result<Vec<_>, _>>();
@@ -126,10 +126,10 @@ impl ProfileSet {
         self.fingerprint.get()
     }
 
-    /// Checks a file without adding it; the ids of its profiles.
+    /// Checks a file without adding it; returns the ids of its profiles.
     ///
     /// # Errors
-    /// What is wrong first, with its place.
+    /// The first fault, with its place.
     pub fn check(file: &str, text: &str) -> Result<Vec<String>, ProfileError> {
         let tools = read(file, text)?;
         tools.iter().flat_map(|(_, it)| it).map(|written| written.compile().map(|profile| profile.id)).collect()
@@ -157,7 +157,7 @@ impl ProfileSet {
         self.tools.iter().filter(|known| !known.profiles.is_empty()).map(|known| known.tool.data.name.as_ref().as_str())
     }
 
-    /// The same without the one that stands for all others.
+    /// The same without the one that stands in for all others.
     pub fn agents(&self) -> impl Iterator<Item = &str> {
         self.tools().filter(|tool| *tool != GENERIC)
     }
@@ -172,7 +172,7 @@ impl ProfileSet {
         self.find(tool).is_some_and(|known| known.tool.data.ends.iter().any(|end| end == prompt.trim()))
     }
 
-    /// The keys that stop a tool's turn, as far as that is known.
+    /// The keys that stop a tool's turn; none if they are not known.
     pub fn interrupt(&self, tool: &str) -> &[StopKey] {
         self.find(tool).map_or(&[], |known| &known.tool.data.interrupt)
     }
@@ -182,12 +182,12 @@ impl ProfileSet {
         self.find(tool).map(|known| known.tool.input.clone()).unwrap_or_default()
     }
 
-    /// What a tool writes about its own sessions.
+    /// The records that a tool writes about its own sessions.
     pub fn records(&self, tool: &str) -> Arc<[AgentRecordSource]> {
         self.find(tool).map(|known| Arc::clone(&known.tool.records)).unwrap_or_default()
     }
 
-    /// The processes that are found to be a tool by themselves.
+    /// The processes that are a tool by themselves.
     pub fn agent_processes(&self, tool: &str, processes: &[ProcessInfo]) -> Vec<u32> {
         let is_agent = |process: &&ProcessInfo| {
             let alone = self.identify(&process.name, std::slice::from_ref(*process), None);
@@ -200,8 +200,8 @@ impl ProfileSet {
         self.tools.iter().find(|known| known.tool.data.name.as_ref() == tool)
     }
 
-    /// The profile for a tool at a version: the highest minimum that fits (SPEC §5). A tool that has none gets the
-    /// `generic` one, as far as there is one.
+    /// The profile for a tool at a version: the highest minimum that fits (SPEC §5). A tool without one gets the
+    /// `generic` one, if there is one.
     ///
     /// `configured` says that the version comes from the configuration.
     pub fn select(&self, tool: &str, version: Option<&str>, configured: bool) -> Option<Selected> {
@@ -226,14 +226,14 @@ impl ProfileSet {
 
     /// Which program a pane runs, from tmux's `pane_current_command` and the processes under the pane's pid.
     ///
-    /// `pinned` is the tool that the configuration gives for the pane: then the processes only tell whether it runs.
+    /// `pinned` is the tool that the configuration gives for the pane: then the processes only show whether it runs.
     /// The version is left open; whoever listed the processes knows more about it.
     pub fn identify(&self, current_command: &str, processes: &[ProcessInfo], pinned: Option<&str>) -> Program {
         let runs = |known: &&KnownTool| {
             let data = &known.tool.data;
             let own = processes.iter().filter(|process| process.foreground).any(|process| known.runs_as(process));
             let by_command = data.processes.iter().any(|name| name == current_command);
-            // Under an interpreter only the script tells; without processes, a pinned tool is believed.
+            // Under an interpreter only the script counts; without processes, a pinned tool is believed.
             let by_interpreter = pinned.is_some()
                 && processes.is_empty()
                 && data.interpreters.iter().any(|name| name == current_command);
@@ -248,7 +248,7 @@ impl ProfileSet {
             };
         }
         let allowed = |known: &&KnownTool| pinned.is_none_or(|name| known.tool.data.name.as_ref() == name);
-        // An agent that is known well may run a program that has the name of one that is not.
+        // An agent with profiles may run a program that has the name of one without.
         let (read, unread): (Vec<_>, Vec<_>) = self.tools.iter().filter(allowed).partition(|k| !k.profiles.is_empty());
         match read.into_iter().find(runs).or_else(|| unread.into_iter().find(runs)) {
             Some(known) => Program::Agent { tool: known.tool.data.name.as_ref().clone(), version: None },
@@ -270,7 +270,7 @@ impl KnownTool {
     fn runs_as(&self, process: &ProcessInfo) -> bool {
         let data = &self.tool.data;
         let named = data.processes.iter().any(|name| process.is_called(name));
-        // A link may have any name; what it leads to tells.
+        // A link may have any name; its target counts.
         let executable = process.executable.as_deref();
         let linked = || executable.is_some_and(|path| self.tool.executables.iter().any(|known| known.is_match(path)));
         let interpreter = |name: &str| {

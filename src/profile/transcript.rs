@@ -4,16 +4,16 @@ use super::projection::{DialogProjection, RowReason};
 use crate::agent_record::{Said, Speaker};
 use crate::screen::Screen;
 
-/// The line that stands where something may have scrolled by between two screens.
+/// The line in place of what may have scrolled by between two screens.
 pub const GAP: &str = "⋯";
 
 /// Screens overlap by less than this many lines of the transcript.
 const REACH: usize = 400;
-/// Letters and digits that two screens must share to be taken for parts of one dialog; less is found on any screen.
+/// Letters and digits that two screens must share to count as parts of one dialog; any two screens share fewer.
 const SHARED: usize = 6;
 
 impl DialogProjection {
-    /// The dialog with a blank line wherever blank rows stood between what was kept.
+    /// The dialog, with a blank line wherever there were blank rows between kept ones.
     pub fn said(&self, screen: &Screen) -> Vec<Said> {
         let mut said: Vec<Said> = Vec::new();
         let mut blank = false;
@@ -39,8 +39,8 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Goes on with the dialog of a later screen: from where the two overlap, the later one is what is true. Without an
-    /// overlap it begins anew behind a [`GAP`].
+    /// Appends the dialog of a later screen: from where the two overlap, the later one counts. Without an overlap it begins
+    /// anew after a [`GAP`].
     pub fn add(&mut self, dialog: Vec<Said>) {
         if dialog.iter().all(|line| line.text.trim().is_empty()) {
             return;
@@ -58,18 +58,18 @@ impl Transcript {
         self.lines
     }
 
-    /// The line at which a dialog's first line belongs: where the longest stretch that both have lies in both.
+    /// The line where a dialog's first line belongs, by the longest stretch that both have in common.
     fn overlap(&self, dialog: &[Said]) -> Option<usize> {
         let from = self.lines.len().saturating_sub(REACH);
         let weight = |line: &Said| line.text.chars().filter(|c| c.is_alphanumeric()).count();
         let mut best: Option<(usize, usize)> = None;
-        // What the stretch that ends at the line before weighs, for each line of the dialog.
+        // The weight of the stretch that ends at the line before, for each line of the dialog.
         let mut ending = vec![0; dialog.len() + 1];
         for (i, line) in self.lines.iter().enumerate().skip(from) {
             for j in (0..dialog.len()).rev() {
                 let shared = line.text == dialog[j].text;
                 ending[j + 1] = if shared { ending[j] + weight(line) } else { 0 };
-                // Of stretches that weigh the same the later one is meant: the same may have been said before.
+                // Of stretches with the same weight the later one counts: the same may have been said before.
                 if shared && ending[j + 1] >= SHARED && best.is_none_or(|(most, _)| ending[j + 1] >= most) {
                     best = Some((ending[j + 1], i.saturating_sub(j)));
                 }

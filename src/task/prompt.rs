@@ -1,14 +1,14 @@
 //! Whether a task asks for something, judged by its last lines and its cursor (SPEC §9).
 //!
-//! Words alone do not decide: an answered question, a log and a text about prompts contain the same words. The place of the
-//! cursor distinguishes them. A program that reads an answer leaves it right behind its question, or, when it printed
-//! the question as a line, at the beginning of the next one.
+//! Words alone do not decide: an answered question, a log and a text about prompts contain the same words. The cursor
+//! tells them apart. A program that reads an answer leaves it right after its question or, if it printed the question as
+//! a line, at the beginning of the next one.
 
 use super::snapshot::{self, PaneState, Preview};
 use crate::state::TaskStatus;
 use crate::time::{Span, Timestamp};
 
-/// A question that stands at the end of a task's output.
+/// A question at the end of a task's output.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskPrompt {
     /// The row that asks, without the blanks around it.
@@ -19,13 +19,13 @@ pub struct TaskPrompt {
 /// What makes a row a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum PromptForm {
-    /// It ends in a known phrase, and the cursor is right behind it.
+    /// It ends in a known phrase, and the cursor is right after it.
     Open,
-    /// It stands above a place for an answer, and the cursor is in that place.
+    /// It is above a place for an answer, and the cursor is in that place.
     Above,
     /// It ends in a known phrase, and the cursor is below it: asked in a line of its own, or answered with Enter.
     Line,
-    /// It ends like a question, and the cursor is right behind it.
+    /// It ends like a question, and the cursor is right after it.
     Asking,
 }
 
@@ -57,14 +57,14 @@ const BARE_REPLS: &[&str] = &["node", "deno", "bun", "R", "lua", "luajit", "rack
 /// Words that begin the line of a log.
 const LOG_WORDS: &[&str] = &["trace", "debug", "info", "notice", "warn", "warning", "error", "fatal", "critical"];
 
-/// Columns between a question and the cursor behind it.
+/// Columns between a question and the cursor after it.
 const GAP: usize = 2;
 
 /// Rows above a bare sigil in which its question is searched for.
 const MENU_ROWS: usize = 12;
 
 impl TaskPrompt {
-    /// Whether the prompt still stands in a later preview, even with an answer half typed behind it.
+    /// Whether a later preview still shows the prompt, even with half an answer typed after it.
     pub(super) fn stands_in(&self, preview: &Preview) -> bool {
         let Some(caret) = preview.caret() else { return false };
         let lines = preview.lines();
@@ -169,7 +169,7 @@ fn asks(row: &str) -> bool {
     word && before.chars().any(char::is_alphabetic) && !is_log(row)
 }
 
-/// The prompt of an interactive interpreter, with nothing behind it.
+/// The prompt of an interactive interpreter, with nothing after it.
 fn is_repl(row: &str, command: &str) -> bool {
     if row == ">>>" || (row == "..." && command.starts_with("python")) {
         return true;
@@ -200,7 +200,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-'
 }
 
-/// A comment, a list, a quotation or a line of a log, which says the words but asks nothing.
+/// A comment, a list, a quotation or a line of a log, which has the words but asks nothing.
 fn is_quoted(row: &str) -> bool {
     row.starts_with(['#', '*', '|', '"', '\'', '`', '>'])
         || row.starts_with("//")
@@ -227,12 +227,12 @@ fn is_log(row: &str) -> bool {
 
 // What a task is doing now, and whether it stands at a prompt.
 
-/// How long a screen must stand still before a row that only looks like a question is one. A program that goes on after
-/// a colon is quicker.
+/// How long a screen must stand still before a row that only looks like a question counts as one. A program that goes on
+/// after a colon does so sooner.
 const ASKING: Span = Span::from_secs(1);
 
-/// How long a full-screen program must stand still before it waits for keys. Those that repaint by themselves, such as
-/// monitors, do so more often.
+/// How long a full-screen program must stand still before it counts as waiting for keys. Programs that repaint by
+/// themselves, such as monitors, do so more often.
 const FULL_SCREEN: Span = Span::from_secs(2);
 
 /// How long a task whose screen stands still may yet be given something else to do.
@@ -242,16 +242,16 @@ pub const SETTLED: Span = FULL_SCREEN;
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct PromptDetector {
     preview: Option<Preview>,
-    /// What ran then, and the question that those two show: only new rows are searched for it.
+    /// What ran then, and the question that both showed: only new rows are searched for one.
     command: String,
     asked: Option<TaskPrompt>,
     /// Since when the preview is the same.
     still_since: Timestamp,
     /// The prompt of the last poll, which is reported only if the next poll shows it too.
     found: Option<TaskPrompt>,
-    /// The prompt that stands.
+    /// The current prompt.
     prompt: Option<TaskPrompt>,
-    /// A prompt behind which the cursor was and is no more: it was answered, though its row is still the last one.
+    /// A prompt that the cursor has left: it was answered, though its row is still the last one.
     answered: Option<String>,
     /// The prompt that stood before this process polled, as long as it may be the same one.
     known: Option<String>,
@@ -263,7 +263,7 @@ impl PromptDetector {
         Self { known: prompt, ..Self::default() }
     }
 
-    /// Takes in a poll; gives the prompt that has come to stand with it.
+    /// Takes in a poll; returns the prompt that it confirms.
     pub(super) fn poll(&mut self, pane: &PaneState, now: Timestamp) -> Option<&str> {
         if pane.dead {
             *self = Self::default();
@@ -298,12 +298,12 @@ impl PromptDetector {
         }
     }
 
-    /// The prompt that stands.
+    /// The current prompt.
     pub(super) fn prompt(&self) -> Option<&str> {
         self.prompt.as_ref().map(|prompt| prompt.text.as_str()).or(self.known.as_deref())
     }
 
-    /// Whether the last poll found a prompt of which only the next one tells whether it stands.
+    /// Whether the last poll found a prompt that the next one has to confirm.
     pub(super) fn may_ask(&self) -> bool {
         self.prompt.is_none() && self.found.is_some()
     }

@@ -21,8 +21,7 @@ const PREVIEW_LINES: usize = 20;
 pub struct TaskPoll {
     /// The declared task sessions that exist, and sessions with single task windows.
     pub sessions: Vec<SessionSnapshot>,
-    /// Windows of the server that are there and are no tasks: a task that is among them was moved, or has become an
-    /// agent.
+    /// Other windows of the server: a task that is among them was moved, or has become an agent.
     pub elsewhere: BTreeSet<WindowId>,
 }
 
@@ -41,27 +40,27 @@ pub struct TaskSnapshot {
     pub name: String,
     /// The window's place in its session.
     pub index: u32,
-    /// The pane that stands for the window: its first.
+    /// The pane that represents the window: its first.
     pub key: TerminalKey,
-    /// `None` when the pane is there but its state could not be had.
+    /// `None` if the pane exists but its state could not be read.
     pub pane: Option<PaneState>,
-    /// When the program of a dead pane ended, to the second, where tmux tells it.
+    /// When the program of a dead pane ended, to the second, if tmux reports it.
     #[serde(default)]
     pub ended_at: Option<Timestamp>,
     /// Whether a bell rang since somebody last looked at the window in tmux.
     pub bell: bool,
-    /// What the bell counter says; `None` where none is installed.
+    /// The bell counter; `None` if none is installed.
     pub bells: Option<u64>,
     pub registration: Registration,
     pub shown: TaskDisplay,
 }
 
-/// How the configuration wants a task to be shown.
+/// How the configuration has a task shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskDisplay {
     /// What it is grouped by in the dashboard.
     pub label: Option<String>,
-    /// Whether it stands at the top of the dashboard, and whether it never counts as needing the operator.
+    /// Whether it is pinned to the top of the dashboard, and whether it never counts as needing the operator.
     pub pinned: bool,
     pub muted: bool,
 }
@@ -92,19 +91,19 @@ impl Registration {
 pub struct PaneState {
     /// `pane_current_command`.
     pub command: String,
-    /// What the pane was started with, or its beginning; `None` when it is a shell for people.
+    /// The beginning of what the pane was started with; `None` for a shell that people type in.
     pub start_command: Option<String>,
     pub cwd: Option<String>,
     pub dead: bool,
-    /// The exit code of a dead pane, when tmux tells it.
+    /// The exit code of a dead pane, if tmux reports it.
     pub exit_code: Option<i32>,
     /// Whether a full-screen program shows its own screen.
     pub alternate: bool,
     pub preview: Preview,
 }
 
-/// The last lines of a task's output, and where its cursor is among them. Two of them are equal when nothing was
-/// printed in between.
+/// The last lines of a task's output, and where the cursor is among them. Two previews are equal if nothing was printed
+/// in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Preview {
     lines: Arc<[String]>,
@@ -114,7 +113,7 @@ pub struct Preview {
 /// Where the cursor is in a preview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Caret {
-    /// The line; past the last when the cursor stands below all of them.
+    /// The line; past the last one if the cursor is below all of them.
     pub line: usize,
     /// Cells from the line's beginning.
     pub column: usize,
@@ -140,7 +139,7 @@ impl Preview {
         Self { lines, cursor: caret }
     }
 
-    /// A preview of plain lines with the cursor in none of them, as tests and tools write it.
+    /// A preview of plain lines without a cursor, for tests and tools.
     pub fn of_lines(lines: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         Self { lines: lines.into_iter().map(|line| harmless(line.as_ref())).collect(), cursor: None }
     }
@@ -150,7 +149,7 @@ impl Preview {
         &self.lines
     }
 
-    /// The last `count` lines that say something, oldest first.
+    /// The last `count` lines with words, oldest first.
     pub fn useful(&self, count: usize) -> Vec<&str> {
         let says = |line: &&str| line.chars().any(char::is_alphanumeric);
         let mut last: Vec<&str> = self.lines.iter().rev().map(|line| line.trim()).filter(says).take(count).collect();
@@ -187,7 +186,7 @@ pub struct TaskFields {
     pub known: bool,
     pub status: TaskStatus,
     pub since: Timestamp,
-    /// Whether that is known; if not, the status has lasted since then at least (SPEC §10).
+    /// Whether that is exact; if not, the status has lasted at least since then (SPEC §10).
     #[serde(default)]
     pub since_exact: bool,
     /// When the program began to run, or was first seen.
@@ -215,26 +214,26 @@ impl TaskFields {
         }
     }
 
-    /// The window's id and its place and name, as far as they can be read.
+    /// The window's id, index and name, if they can be read.
     pub(super) fn window(&self) -> Option<(WindowId, u32, &str)> {
         let (index, name) = self.window.split_once(':')?;
         Some((WindowId(self.window_id.strip_prefix('@')?.parse().ok()?), index.parse().ok()?, name))
     }
 }
 
-/// What the history says of a task.
+/// What the history knows of a task.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct TaskHistory {
     pub key: TerminalKey,
-    /// Its public fields after what was written last of it.
+    /// Its public fields after its last record.
     pub fields: TaskFields,
-    /// Why the operator has killed it since, if that is so.
+    /// Why it is gone, if the operator has killed it since.
     pub killed: Option<String>,
 }
 
-// What is known of programs that people sit in front of: shells, and programs that fill the screen.
+// Interactive programs: shells, and programs that fill the screen.
 
-/// Shells, and programs behind which mostly a shell of another machine or user is.
+/// Shells, and programs that mostly run a shell of another machine or user.
 const SHELLS: &[&str] = &[
     "bash",
     "sh",
@@ -300,12 +299,12 @@ const INTERACTIVE: &[&str] = &[
     "neomutt",
 ];
 
-/// Whether a program that fills the screen does so to be typed into.
+/// Whether a program that fills the screen waits for keys.
 pub(super) fn is_interactive(command: &str) -> bool {
     INTERACTIVE.contains(&command)
 }
 
-/// Whether a row is the prompt of the shell that runs, with or without something typed behind it.
+/// Whether a row is the prompt of the running shell, with or without something typed after it.
 pub(super) fn is_prompt(row: &str, command: &str) -> bool {
     // A login shell is `-bash`.
     let command = command.strip_prefix('-').unwrap_or(command);
@@ -331,7 +330,7 @@ pub(super) fn is_prompt(row: &str, command: &str) -> bool {
     false
 }
 
-/// What may stand before a shell's sigil: nothing, `ada@box:~/src`, `[ada@box src]`, `(venv) ada@box:~`, `box src`.
+/// Whether a text may precede a shell's sigil: nothing, `ada@box:~/src`, `[ada@box src]`, `(venv) ada@box:~`, `box src`.
 fn is_place(before: &str) -> bool {
     let mut before = before.trim_end();
     while let Some(rest) = before.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
@@ -344,19 +343,19 @@ fn is_place(before: &str) -> bool {
     words <= 1 || (words == 2 && before.contains('@')) || before.starts_with("bash-")
 }
 
-// Why a task is said to stand as it does.
+// Why a task has its status.
 
 /// How many lines of output are shown for a program that has ended.
 const LAST: usize = 3;
 
-/// The least code that says which signal ended a program.
+/// The first exit code that stands for a signal.
 const SIGNALS: i32 = 128;
 
 impl Task {
-    /// Why it is said to stand as it does, as text for people; headings stand at the margin.
+    /// Why it has its status, as text for people; headings are not indented.
     pub fn why(&self, now: Timestamp) -> String {
         let word = self.as_status().word();
-        // What a first poll finds may have been so for long.
+        // What a first poll finds may have lasted for long.
         let (is_seen, more) = (self.since_exact, if self.since_exact { "" } else { "more than " });
         let mut text = format!("{word} for {more}{}\n", now.since(self.since).running());
         for reason in self.reasons() {

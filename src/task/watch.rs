@@ -13,8 +13,8 @@ use crate::status::Status;
 use crate::time::Timestamp;
 use crate::tracker::Settings;
 
-/// The tasks of one server over time. The first poll of a session is its baseline and makes no events, but for what
-/// `fleetwatch run` started and nobody has reported.
+/// The tasks of one server over time. The first poll of a session is its baseline and makes no events, except for
+/// windows that `fleetwatch run` started and nobody has reported.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct TaskTracker {
     /// Whether the server was polled before: a window of `run` in a session that was not there then is news.
@@ -24,7 +24,7 @@ pub struct TaskTracker {
     tasks: BTreeMap<WindowId, Task>,
     /// Windows that the operator has killed, and the words for it.
     killed: BTreeMap<WindowId, String>,
-    /// Since when the server cannot be asked, and how often it could not.
+    /// Since when polls of the server fail, and how many have failed.
     #[serde(default)]
     failing: Option<(Timestamp, u32)>,
 }
@@ -38,47 +38,47 @@ pub struct Task {
     pub window: WindowId,
     /// The name of the window.
     pub name: String,
-    /// The place of the window in its session.
+    /// The index of the window in its session.
     pub index: u32,
     pub session: String,
     pub session_id: SessionId,
     pub status: TaskStatus,
     /// When the status began.
     pub since: Timestamp,
-    /// Whether that is known; if not, it has lasted since then at least.
+    /// Whether that is exact; if not, it has lasted at least since then.
     #[serde(default)]
     pub since_exact: bool,
     /// When the program began to run, or was first seen.
     pub started_at: Timestamp,
     /// The last known state of the pane.
     pub pane: Option<PaneState>,
-    /// Whether that state is of the last poll.
+    /// Whether that state is from the last poll.
     pub known: bool,
     pub bell: bool,
     /// Bells since the program was first seen.
     pub bells: u64,
     pub registration: Registration,
     pub shown: TaskDisplay,
-    /// What the operator says of it.
+    /// The operator's note on it.
     #[serde(default)]
     pub note: Note,
-    /// Why it cannot be polled now, and how it stood before; its status is unknown meanwhile.
+    /// Why it cannot be polled now, and its status before; meanwhile its status is unknown.
     #[serde(default)]
     unreachable: Option<Unreachable>,
     /// Whether it was known before the first poll, and this process has not polled it yet.
     unwatched: bool,
-    /// Whether it still shows what the first poll found there.
+    /// Whether it still shows what the first poll found.
     #[serde(default)]
     as_found: bool,
     counter: Option<u64>,
-    /// The flag went up in the last poll and the counter did not follow yet.
+    /// The last poll showed the flag, and the counter does not include that bell yet.
     flag_awaits_counter: bool,
-    /// The flag went up in the last poll, where there was no counter, and was counted.
+    /// The last poll showed the flag, there was no counter, and the flag was counted.
     counted_by_flag: bool,
     standing: PromptDetector,
 }
 
-/// Why a task cannot be polled, and how it stood when it could.
+/// Why a task cannot be polled, and its status when it could.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Unreachable {
     problem: Problem,
@@ -89,7 +89,7 @@ struct Unreachable {
 }
 
 impl TaskTracker {
-    /// Goes on from what is known of the tasks before the first poll, which shows what happened to them since.
+    /// Begins with what is known of the tasks; the first poll shows what has happened to them since.
     pub fn known(known: Vec<TaskHistory>) -> Self {
         let mut watch = Self::default();
         for TaskHistory { key, fields, killed } in known {
@@ -100,7 +100,7 @@ impl TaskTracker {
         watch
     }
 
-    /// Takes in a poll; gives what happened since the one before, windows that are gone first.
+    /// Takes in a poll; returns what happened since the previous one, windows that are gone first.
     pub fn take(&mut self, poll: TaskPoll, now: Timestamp) -> Vec<TaskEvent> {
         let mut events = Vec::new();
         self.failing = None;
@@ -133,8 +133,7 @@ impl TaskTracker {
         events
     }
 
-    /// The server could not be asked. Tasks that ran are beyond reach once that repeats, as agents are (SPEC §3); one
-    /// that has ended has ended.
+    /// A poll failed. Once that repeats, tasks that ran are unreachable, as agents are (SPEC §3); ended ones stay ended.
     pub fn failed(&mut self, problem: &Problem, settings: &Settings, now: Timestamp) {
         let (since, count) = self.failing.map_or((now, 1), |(since, count)| (since, count + 1));
         self.failing = Some((since, count));
@@ -146,7 +145,7 @@ impl TaskTracker {
         }
     }
 
-    /// The operator kills a window: when it is gone, that is the reason.
+    /// Notes that the operator kills a window, as the reason once it is gone.
     pub fn killed(&mut self, window: WindowId, reason: String) {
         self.killed.insert(window, reason);
     }
@@ -161,14 +160,14 @@ impl TaskTracker {
         self.tasks.get(&window)
     }
 
-    /// Gives a task its unique name; whether it is another one.
+    /// Sets a task's unique name; returns whether it changed.
     pub fn rename(&mut self, window: WindowId, id: String) -> bool {
         let Some(task) = self.tasks.get_mut(&window).filter(|task| task.id != id) else { return false };
         task.id = id;
         true
     }
 
-    /// Takes what the notes say of its tasks.
+    /// Takes over the notes on its tasks.
     pub fn take_notes(&mut self, notes: &[KeptNote]) {
         for task in self.tasks.values_mut() {
             let note = notes.iter().find(|noted| noted.is_of(&task.key, None));
@@ -197,7 +196,7 @@ impl TaskTracker {
 }
 
 impl Task {
-    /// Its name without the one that the operator gives, as long as no other task has it.
+    /// Its name, not counting the operator's own, as long as no other task has it.
     pub fn own_name(&self) -> String {
         self.key.server.on_host(&self.name)
     }
@@ -275,7 +274,7 @@ impl Task {
             unreachable: None,
             unwatched: false,
             as_found: is_baseline,
-            // The counter may lag the flag by a moment, and is not to count the same bell again.
+            // The counter may lag the flag by a moment, and must not count the same bell again.
             counter: window.bells.map(|bells| if is_baseline { bells } else { bells.max(u64::from(window.bell)) }),
             flag_awaits_counter: false,
             counted_by_flag: window.bells.is_none() && window.bell && !is_baseline,
@@ -316,7 +315,7 @@ impl Task {
             unseen = true;
         }
         let again = !window.key.may_be(&self.key);
-        // Where the first of several panes is gone, the next one stands for the window, but it does not begin now.
+        // If the first of several panes is gone, the next one represents the window, but has not just begun.
         let in_place = window.key.pane == self.key.pane;
         let was_dead = self.is_dead();
         if again && !was_dead {
@@ -324,7 +323,7 @@ impl Task {
             events.push(self.event(now, Happening::Exited { code: None, bells: 0 }));
         }
         if !std::mem::take(&mut self.unwatched) && window.registration.at() != self.registration.at() {
-            // `run` has begun it, and the count with it.
+            // `run` started it, and the count with it.
             self.counter = self.counter.map(|_| 0);
         }
         (self.name, self.index, self.registration) = (window.name, window.index, window.registration);
@@ -351,12 +350,12 @@ impl Task {
         }
     }
 
-    /// The prompt that the task stands at.
+    /// The prompt that the task waits at.
     pub fn prompt(&self) -> Option<&str> {
         self.standing.prompt()
     }
 
-    /// Whether it may stand at a prompt, which only another poll can tell.
+    /// Whether it may wait at a prompt, which only another poll can tell.
     pub fn may_ask(&self) -> bool {
         self.standing.may_ask()
     }
@@ -366,12 +365,12 @@ impl Task {
         self.pane.as_ref().is_some_and(|pane| pane.dead)
     }
 
-    /// The exit code of a program that has ended, when tmux tells it.
+    /// The exit code of a program that has ended, if tmux reports it.
     pub fn exit_code(&self) -> Option<i32> {
         self.pane.as_ref().filter(|pane| pane.dead)?.exit_code
     }
 
-    /// What runs in it, as people would say it: the command that it was started with, else the program.
+    /// What runs in it: the command that it was started with, else the program.
     pub fn command(&self) -> &str {
         let pane = self.pane.as_ref();
         pane.map_or("", |pane| pane.start_command.as_deref().unwrap_or(&pane.command))
@@ -395,7 +394,7 @@ impl Task {
         self.unreachable.as_ref().map(|unreachable| &unreachable.problem)
     }
 
-    /// Whether and how often it rang, for people; `None` when it did not.
+    /// How often it rang, for people; `None` if it did not.
     pub fn rings(&self) -> Option<String> {
         let bells = self.bells.max(u64::from(self.bell));
         (bells > 0).then(|| rang(bells))
@@ -437,7 +436,7 @@ impl Task {
         }
     }
 
-    /// It cannot be polled. What was seen last stays, and is not said to be so still.
+    /// It cannot be polled: what was seen last is kept, but its status is unknown.
     fn lost(&mut self, problem: &Problem, now: Timestamp) {
         match &mut self.unreachable {
             Some(unreachable) => unreachable.problem = problem.clone(),
@@ -449,8 +448,8 @@ impl Task {
         }
     }
 
-    /// Takes in the state of the pane, if it is known; gives the prompt that has come to stand. What nobody has seen change
-    /// is `unseen`: only tmux knows since when it is so.
+    /// Takes in the state of the pane, if it is known; returns the prompt that the poll confirms. `unseen` says that nobody
+    /// saw the change: only tmux knows when it was.
     fn take_pane(
         &mut self,
         pane: Option<PaneState>,
@@ -468,7 +467,7 @@ impl Task {
             (self.since, self.since_exact) = match ended {
                 Some(at) => (at.min(now), true),
                 None if unseen => (now, false),
-                // What the first poll found is only now understood.
+                // What the first poll found is understood only now.
                 None if self.as_found => (self.since, false),
                 None => (now, true),
             };
@@ -496,10 +495,10 @@ impl Task {
         let awaited = std::mem::take(&mut self.flag_awaits_counter);
         let counted = std::mem::replace(&mut self.counted_by_flag, rose && counter.is_none());
         let rung = match (before, counter) {
-            // The first bell since there is a counter.
+            // The counter is new.
             (None, Some(counter)) => counter.saturating_sub(u64::from(counted)),
             (Some(before), Some(counter)) if counter > before => counter - before,
-            // The counter is a hook, which runs a moment after the flag is set: the next poll will show it.
+            // The counter is a hook that runs a moment after the flag is set: the next poll will show it.
             (Some(_), Some(_)) if rose => {
                 self.flag_awaits_counter = true;
                 0

@@ -33,9 +33,9 @@ use crate::ui::Interrupt;
 
 /// The longest body of a request, in bytes: the longest prompt, with every byte of it escaped.
 const BODY_BYTES: usize = 512 << 10;
-/// Keys that are pressed at once, at most.
+/// The most keys of one request.
 const MOST_KEYS: usize = 64;
-/// Characters of an idempotency key at most.
+/// The most characters of an idempotency key.
 const LONGEST_KEY: usize = 128;
 /// How many operations may be in progress; beyond that, the caller waits.
 pub(super) const MOST: u32 = 32;
@@ -71,9 +71,9 @@ pub(super) struct PromptBody {
 pub(super) struct AnswerBody {
     /// The `id` of the dialog that was read.
     dialog: String,
-    /// What is chosen, as `fleetwatch answer` takes it.
+    /// The choice, as `fleetwatch answer` takes it.
     choice: String,
-    /// A text of one's own, for an option that takes one.
+    /// The caller's own text, for an option that takes one.
     text: Option<String>,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct AnswerBody {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct KeysBody {
     keys: Vec<String>,
-    /// The `id` of the dialog that they are for, where one is open.
+    /// The `id` of the dialog that they are for, if one is open.
     dialog: Option<String>,
 }
 
@@ -92,7 +92,7 @@ pub(super) struct KeysBody {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct InterruptBody {
-    /// The `id` of the dialog that is open, where one is.
+    /// The `id` of the open dialog, if there is one.
     dialog: Option<String>,
 }
 
@@ -101,7 +101,7 @@ struct Ask<B> {
     id: String,
     by: Producer,
     key: String,
-    /// The token, and a hash of what is asked for.
+    /// The token, and a hash of the request.
     token: String,
     digest: String,
     body: B,
@@ -188,7 +188,7 @@ impl IntoResponse for Answered {
 }
 
 impl Served {
-    /// Does what a request asks for, once, however often it is repeated; the caller need not stay for the answer.
+    /// Performs a request once, however often it is repeated, even if the caller does not wait for the answer.
     async fn once<B, F>(
         self,
         ask: Ask<B>,
@@ -217,13 +217,13 @@ impl Served {
             let keep = move |path: &_, owner, now| {
                 let mut requests = HttpRequests::open(path, owner, now)?;
                 match status {
-                    // Nothing was done, and it may be asked for again.
+                    // Nothing was done, and the request may be repeated.
                     StatusCode::SERVICE_UNAVAILABLE => requests.forget(&request),
                     _ => requests.answered(&request, status.as_u16(), &body),
                 }
             };
             if let Err(denial) = self.in_store(keep).await {
-                // It is done, and asked again it is said that its outcome is not known.
+                // It is done. If it is repeated, the answer is that its outcome is unknown.
                 tracing::warn!(?denial, "what was answered to an act is not kept");
             }
             Ok(answer.into_response())
@@ -231,7 +231,7 @@ impl Served {
         done.await.map_err(Denial::broken)?
     }
 
-    /// Does something in the history's file, which takes time.
+    /// Runs something on the history's file, which may block.
     async fn in_store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&std::path::Path, Owner, Timestamp) -> Result<T, Trouble> + Send + 'static,
@@ -251,7 +251,7 @@ impl Served {
     async fn perform(&self, to: Recipient, by: Producer, act: Act, gate: impl Gate) -> Outcome {
         let server = to.key.server.clone();
         let outcome = self.sender.perform(Operation { at: poll::now(), producer: by, to, act }, gate).await;
-        // What it changed is to be seen at once; at the end nobody watches any more.
+        // Its effect should be visible at once; fails only when `serve` ends.
         let _ends = self.ask(move |engine| engine.wake(&server)).await;
         outcome
     }
@@ -269,7 +269,7 @@ impl Served {
             .with("intent", number.0))
     }
 
-    /// The dialog that a terminal shows in place of another one, as soon as it is known.
+    /// The dialog that replaces another one in a terminal, as soon as it is known.
     async fn dialog_after(&self, id: &str, before: &str) -> Value {
         let until = Instant::now() + ANOTHER_DIALOG;
         loop {
@@ -283,7 +283,7 @@ impl Served {
     }
 }
 
-/// The answer that was given before.
+/// The earlier answer.
 fn replayed(status: u16, body: &str) -> Result<Response, Denial> {
     let status = StatusCode::from_u16(status).map_err(Denial::broken)?;
     let fields = serde_json::from_str(body).map_err(Denial::broken)?;
@@ -292,7 +292,7 @@ fn replayed(status: u16, body: &str) -> Result<Response, Denial> {
     Ok(response)
 }
 
-/// Why nothing is done under a key that was used before.
+/// Why nothing is done under a key that was already used.
 fn not_again(before: &RequestProgress) -> Denial {
     match before {
         RequestProgress::UnderWay => {
@@ -413,7 +413,7 @@ async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Res
     served.once(ask, act).await
 }
 
-/// The dialog that is open in a terminal, if it is the one that was read.
+/// The open dialog of a terminal, if it is the named one.
 ///
 /// # Errors
 /// Another one is open, or none.
@@ -433,7 +433,7 @@ fn dialog_named(terminal: &Terminal, name: &str) -> Result<Arc<Dialog>, Denial> 
     }
 }
 
-/// The dialog that keys are for: who presses them must have read it.
+/// The dialog that keys are for: whoever presses them must have read it.
 ///
 /// # Errors
 /// As [`dialog_named`], or none is named and one is open.

@@ -18,10 +18,10 @@ use crate::cli::Failure;
 use crate::history;
 use crate::token::{Token, TokenFile};
 
-/// The largest burst of requests for a token, and how many a second it gets back.
+/// The largest burst of requests for a token; each second returns as many as the next constant says.
 const AT_ONCE: f64 = 100.0;
 const A_SECOND: f64 = 50.0;
-/// The header that says what the token is good for, so that nothing is offered that is refused.
+/// The header with the token's scope, so that a client offers only what is allowed.
 const SCOPE: &str = "fleetwatch-scope";
 /// How long a body may take to arrive.
 const BODY: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ impl Denial {
         self
     }
 
-    /// What the command line would say.
+    /// The error that the command line would print.
     pub(super) fn of(status: StatusCode, failure: &Failure) -> Self {
         Self::new(status, failure, failure.remedy().unwrap_or_default())
     }
@@ -69,7 +69,7 @@ impl IntoResponse for Denial {
     }
 }
 
-/// The caller, as every route behind [`check`] gets it.
+/// The caller, as routes get it from [`check`].
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     pub token: Token,
@@ -80,7 +80,7 @@ pub(super) struct Caller {
 #[derive(Debug)]
 pub(super) struct Access {
     pub tokens: TokenFile,
-    /// Names by which requests may address this server, beside `localhost` and numbers.
+    /// Names by which requests may address this server, besides `localhost` and IP addresses.
     pub names: Vec<String>,
     budgets: Mutex<HashMap<String, Budget>>,
 }
@@ -97,8 +97,8 @@ impl Access {
         Self { tokens, names, budgets: Mutex::default() }
     }
 
-    /// Refuses a request that is addressed to another name or comes from another origin. A page whose name was made to lead here
-    /// still has its own name, and no name is a number.
+    /// Refuses a request that is addressed to another name or comes from another origin. A page on a name that was made to
+    /// resolve to this server still sends its own name.
     fn check_address(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denial> {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let is_one = headers.get_all(header::HOST).iter().count() == 1;
@@ -120,7 +120,7 @@ impl Access {
         Ok(())
     }
 
-    /// Whether this server goes by what stands in `Host`, whatever the port: a tunnel has its own.
+    /// Whether a `Host` header names this server. Any port fits: a tunnel has its own.
     fn is_own(&self, host: &str) -> bool {
         let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((address, port)) => (address, port.strip_prefix(':').or(Some(port).filter(|port| port.is_empty()))),
@@ -181,7 +181,7 @@ impl Access {
 /// Routes that reveal nothing about the fleet and need no token.
 const OPEN: &[&str] = &["/", "/sw.js", "/manifest.json", "/icon.png", "/healthz", "/openapi.json"];
 
-/// Lets a request through, or answers why not. No browser may keep, frame or run an answer.
+/// Lets a request through, or answers why not. Headers keep browsers from storing, framing or running an answer.
 pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
     let may_pass = access.check_address(request.uri(), request.headers()).and_then(|()| {
         let is_open = matches!(*request.method(), Method::GET | Method::HEAD) && OPEN.contains(&request.uri().path());
@@ -235,7 +235,7 @@ pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes,
     })
 }
 
-/// The answer where there is no route.
+/// The answer if there is no route.
 pub(super) async fn missing() -> Denial {
     Denial::new(StatusCode::NOT_FOUND, "there is nothing here", "the routes are in docs/serving.md")
 }

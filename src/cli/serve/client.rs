@@ -20,7 +20,7 @@ use crate::poll;
 use crate::state::KeptNote;
 use crate::token::Scope;
 
-/// News that wait for a slow client at most; it misses those that come then, and knows the same by the next poll.
+/// The most news that wait for a slow client. It misses further ones, and catches up at its next poll.
 const WAITING: usize = 256;
 
 /// Clients on other machines.
@@ -28,7 +28,7 @@ pub(super) struct RemoteClients {
     settings: Settings,
     servers: Vec<ServerId>,
     profiles: Vec<(String, String)>,
-    /// What the operator says of terminals.
+    /// The operator's notes on terminals.
     notes: std::sync::Mutex<Vec<KeptNote>>,
     news: broadcast::Sender<RelayedInput>,
     relay: Relay,
@@ -51,7 +51,7 @@ impl RemoteClients {
         Self { settings, servers, profiles, notes, news, relay }
     }
 
-    /// Tells clients what those on this machine read in the history.
+    /// Passes on to clients what those on this machine read from the history.
     pub(super) fn hear(&self, event: &EngineEvent, fleet: &Fleet) {
         let input = match event {
             EngineEvent::Submission(submission) => submission.input_for(fleet, poll::now()),
@@ -106,7 +106,7 @@ pub(super) async fn client(
     Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
 }
 
-/// Somebody who was let in by a token.
+/// A caller with a valid token.
 struct Admitted {
     served: Served,
     caller: Caller,
@@ -122,7 +122,7 @@ impl Admission for Admitted {
     }
 
     async fn saw(&self, key: TerminalKey) {
-        // At the end nobody marks anything any more.
+        // Fails only when `serve` ends.
         let _ends = self.served.tell(move |engine| engine.handle_local(Input::Seen { key }, poll::now())).await;
     }
 }

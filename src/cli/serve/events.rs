@@ -1,5 +1,5 @@
-//! The event stream: the lines of `watch --json`, each with a number, of which the newest are kept. Each reader reads at its
-//! own pace; one that falls behind what is kept starts over with the full state.
+//! The event stream: the lines of `watch --json` with numbers. The newest are kept, and each reader reads at its own pace;
+//! one that falls too far behind starts over with the full state.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -20,15 +20,15 @@ use super::Served;
 use super::check::{Caller, Denial};
 use crate::history;
 
-/// The bytes of the lines that are kept.
+/// The most bytes of lines that are kept.
 const KEPT_BYTES: usize = 16 << 20;
-/// Bytes that are handed over at once.
+/// The most bytes of a chunk.
 const CHUNK: usize = 64 << 10;
-/// How often it is asked whether somebody may still hear, who then learns that this is all, if it is.
+/// How often it is checked whether a reader may still follow. One that is idle gets a comment.
 const HEART_BEAT: Duration = Duration::from_secs(15);
-/// How many are sent all that there is at the same time: it may be megabytes for each.
+/// How many readers are sent the full state at the same time: each may take megabytes.
 const BEGINNERS: usize = 8;
-/// The header in which a browser tells what it heard last.
+/// The header in which a browser says which event it got last.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// The newest lines.
@@ -56,7 +56,7 @@ impl EventLog {
         Self { run: history::now().as_millis(), kept: Mutex::default(), last, beginners }
     }
 
-    /// Keeps lines of JSON, and tells those who follow.
+    /// Keeps lines of JSON, and wakes readers.
     pub(super) fn push(&self, lines: &str) {
         if lines.is_empty() {
             return;
@@ -80,8 +80,7 @@ impl EventLog {
         *self.last.borrow()
     }
 
-    /// What comes next behind a number, as much as is handed over at once, and the number that it goes up to; `None` when it is
-    /// not kept any more.
+    /// The next chunk after a number, and the number of its last line; `None` if it is no longer kept.
     fn behind(&self, number: u64) -> Option<(String, u64)> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let missing = usize::try_from(kept.last.checked_sub(number)?).ok()?;
@@ -97,12 +96,12 @@ impl EventLog {
         Some((text, at))
     }
 
-    /// A number as those who follow receive it.
+    /// A number as readers receive it.
     fn name(&self, number: u64) -> String {
         format!("{}-{number}", self.run)
     }
 
-    /// The number behind which somebody goes on; `None` for one of another run, or none at all.
+    /// The number after which a reader continues; `None` for a number of another run, or for anything else.
     fn number(&self, name: &str) -> Option<u64> {
         let (run, number) = name.split_once('-')?;
         number.parse().ok().filter(|_| run.parse() == Ok(self.run))
@@ -123,23 +122,23 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Denial> {
     let heard = headers.get(LAST_EVENT_ID).and_then(|name| served.events.number(name.to_str().ok()?));
-    // One chunk at most waits for somebody who does not read.
+    // At most one chunk waits for a slow reader.
     let (chunks, body) = mpsc::channel(1);
     tokio::spawn(async move {
-        // Whoever has gone hears nothing.
+        // The reader may have gone.
         let _gone = follow(&served, &caller, heard, &chunks).await;
     });
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(Chunks(body))).into_response())
 }
 
-/// Tells all that happens until there is nobody to tell it to.
+/// Sends all events until the reader is gone.
 async fn follow(served: &Served, caller: &Caller, mut heard: Option<u64>, chunks: &mpsc::Sender<Bytes>) -> Option<()> {
     let log = &served.events;
     let (mut last, mut ending) = (log.last.subscribe(), served.ending.clone());
     let mut ask_again = Instant::now() + HEART_BEAT;
     chunks.send("retry: 1000\n\n".into()).await.ok()?;
     loop {
-        // Where something happens all the time as well.
+        // Also if something happens all the time.
         if ask_again <= Instant::now() {
             if !served.access.still_admits(caller) {
                 return None;
@@ -165,13 +164,13 @@ async fn follow(served: &Served, caller: &Caller, mut heard: Option<u64>, chunks
     }
 }
 
-/// Waits until what is watched satisfies a condition; whether it does, or nobody changes it any more.
+/// Waits until a value satisfies a condition; returns false if nothing changes it any more.
 async fn passes<T>(watched: &mut watch::Receiver<T>, is_it: impl FnMut(&T) -> bool) -> bool {
     watched.wait_for(is_it).await.is_ok()
 }
 
-/// Tells all that there is, and returns the number behind which it goes on. Only its last event has a name: whoever is cut off
-/// before begins again.
+/// Sends the full state, and returns the number after which to continue. Only the last event has an id: a reader that is
+/// cut off before it starts over.
 async fn begin(served: &Served, chunks: &mpsc::Sender<Bytes>) -> Option<u64> {
     let log = &served.events;
     let _place = log.beginners.acquire().await.ok()?;

@@ -1,4 +1,4 @@
-//! Where requests come in: a port or a socket, with a limit on connections, of which idle ones are closed.
+//! Where requests come in: a port or a socket, with a limit on connections. Idle ones are closed.
 
 use std::fmt;
 use std::io;
@@ -33,13 +33,13 @@ use crate::private;
 
 /// Connections at once; the next one waits in the system's queue.
 const CONNECTIONS: usize = 512;
-/// How long the head of a request may take, and how long a connection may stand idle.
+/// How long the head of a request may take, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(10);
-/// How long somebody may not read what is sent to them.
+/// How long a client may leave its answer unread.
 const UNREAD: Duration = Duration::from_secs(30);
 /// The longest head of a request, in bytes.
 const HEAD_BYTES: usize = 32 << 10;
-/// How long requests that are being answered may go on at the end.
+/// How long answers in progress may take at the end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Who is at the other end of a connection.
@@ -51,7 +51,7 @@ pub(super) enum Peer {
 }
 
 impl fmt::Display for Peer {
-    /// Where they are, for people; which port they have there says nothing.
+    /// The address for people, without the port, which says nothing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Peer::Address(address) => address.ip().fmt(f),
@@ -62,12 +62,12 @@ impl fmt::Display for Peer {
 
 /// Where `serve` listens.
 pub(super) enum Listener {
-    /// A port, and what encrypts what is said there.
+    /// A port, with encryption or without.
     Port(TcpListener, Option<TlsAcceptor>),
     Socket(UnixListener, PathBuf),
 }
 
-/// What shows who this server is, and encrypts what is said to it.
+/// The encryption with a certificate and its key.
 ///
 /// # Errors
 /// A file cannot be read, others can read the key, or they do not belong together.
@@ -76,7 +76,7 @@ pub(super) fn encryption(certificate: &Path, key: &Path) -> Result<TlsAcceptor, 
         Failure::usage(format!("{} cannot be used: {why}", path.display()))
             .hint("name a certificate with its chain, and its key, both in PEM")
     };
-    // A group may be let read it, as the packages of certificates do.
+    // A group may read it: packages of certificates set that up.
     private::check_secret(key, 0o027).map_err(|error| unusable(key, &error))?;
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|error| unusable(certificate, &error))?;
@@ -90,7 +90,7 @@ pub(super) fn encryption(certificate: &Path, key: &Path) -> Result<TlsAcceptor, 
 
 impl Listener {
     /// # Errors
-    /// Nobody may listen there, or somebody does.
+    /// The address is in use, or not allowed.
     pub(super) async fn on_port(address: SocketAddr, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
         TcpListener::bind(address).await.map(|listener| Listener::Port(listener, tls)).map_err(|error| {
             Failure::refused(format!("cannot listen on {address}: {error}"))
@@ -101,7 +101,7 @@ impl Listener {
     /// A socket that only this user can reach.
     ///
     /// # Errors
-    /// Its directory is others', or somebody listens there.
+    /// Its directory belongs to others, or somebody listens there.
     pub(super) async fn on_socket(path: &Path) -> Result<Self, Failure> {
         let refused = |error: io::Error| {
             Failure::refused(format!("cannot listen on {}: {error}", path.display()))
@@ -109,7 +109,7 @@ impl Listener {
         };
         private::make_directory(path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")))
             .map_err(refused)?;
-        // One that nobody listens on is left from a process that was killed. Nothing else is taken away: Linux refuses connections
+        // A socket that nobody listens on was left by a killed process. Nothing else is removed: Linux refuses connections
         // to a file that is no socket as well.
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
         if is_socket
@@ -123,7 +123,7 @@ impl Listener {
         Ok(Listener::Socket(listener, path.to_owned()))
     }
 
-    /// Where it is, for people: a URL, or a path.
+    /// The place for people: a URL, or a path.
     pub(super) fn place(&self) -> io::Result<String> {
         match self {
             Listener::Port(listener, tls) => {
@@ -143,7 +143,7 @@ impl Listener {
             }
             Listener::Socket(listener, _) => {
                 let (stream, _) = listener.accept().await?;
-                // Between its making and its mode others could have come.
+                // Others could have connected before its mode was set.
                 if !private::is_own(stream.peer_cred()?.uid()) {
                     return Err(io::ErrorKind::PermissionDenied.into());
                 }
@@ -159,7 +159,7 @@ impl Listener {
         }
     }
 
-    /// Answers requests until `ending` says true, and then those that have begun.
+    /// Answers requests until `ending` is true, and then completes those in progress.
     pub(super) async fn serve(self, router: Router, mut ending: watch::Receiver<bool>) {
         let places = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -175,7 +175,7 @@ impl Listener {
                 Ok(arrived) => arrived,
                 Err(error) => {
                     tracing::warn!(%error, "a connection was not taken");
-                    // Without free files the next one fails as well.
+                    // Without free file descriptors the next one fails as well.
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 }
@@ -188,7 +188,7 @@ impl Listener {
                 drop(place);
             });
         }
-        // A place is given back when its connection has ended.
+        // A permit returns when its connection has ended.
         let all = places.acquire_many(u32::try_from(CONNECTIONS).unwrap_or(u32::MAX));
         let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
     }
@@ -202,7 +202,7 @@ impl Drop for Listener {
     }
 }
 
-/// The same connection, encrypted where that is wanted.
+/// The same connection, encrypted if so configured.
 async fn encrypted(stream: Box<dyn Stream>, tls: Option<TlsAcceptor>) -> io::Result<Box<dyn Stream>> {
     match tls {
         Some(tls) => Ok(Box::new(tls.accept(stream).await?)),
@@ -210,7 +210,7 @@ async fn encrypted(stream: Box<dyn Stream>, tls: Option<TlsAcceptor>) -> io::Res
     }
 }
 
-/// Answers what is asked through one connection, until it ends, or what was asked when `ending` says true.
+/// Answers the requests of one connection until it ends, or until `ending` is true and the current one is answered.
 pub(super) async fn answer(stream: Box<dyn Stream>, peer: Peer, router: Router, mut ending: watch::Receiver<bool>) {
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -222,7 +222,7 @@ pub(super) async fn answer(stream: Box<dyn Stream>, peer: Peer, router: Router, 
     let connection = http.serve_connection(TokioIo::new(Patient { stream, unread: None }), service);
     let mut connection = std::pin::pin!(connection.with_upgrades());
     let is_ended = tokio::select! {
-        // Whoever goes away in the midst of it is no trouble of ours.
+        // A client may go away in the middle of it.
         _ = &mut connection => true,
         _ = ending.wait_for(|ending| *ending) => false,
     };
@@ -232,14 +232,14 @@ pub(super) async fn answer(stream: Box<dyn Stream>, peer: Peer, router: Router, 
     }
 }
 
-/// A connection that ends when nobody reads what was written to it for too long.
+/// A connection that ends if its client does not read for too long.
 struct Patient {
     stream: Box<dyn Stream>,
     unread: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    /// Ends what has waited for too long.
+    /// Ends a write that has waited for too long.
     fn wait(&mut self, context: &mut Context<'_>, is_pending: bool) -> Poll<io::Result<()>> {
         if !is_pending {
             self.unread = None;

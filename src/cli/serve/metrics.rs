@@ -25,16 +25,16 @@ use crate::state::{Phase, Since, State as AgentState, TurnResult};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
-/// What a number is of.
+/// The labels of a number.
 type Labels = Vec<(&'static str, String)>;
 type Seconds = Gauge<f64, AtomicU64>;
 type Durations = Family<Labels, Histogram, fn() -> Histogram>;
 
-/// The ends of the classes of waits and turns, in seconds: from what is answered at once to what is left over night.
+/// The upper bounds of the classes of waits and turns, in seconds: from an answer at once to one the next morning.
 const CLASSES: [f64; 13] =
     [2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14_400.0, 43_200.0];
 
-/// All numbers. Those that only count up are kept, the others are made when they are asked for.
+/// All numbers. Counters are kept, gauges are computed when they are asked for.
 pub(super) struct Metrics {
     registry: Registry,
     terminals: Family<Labels, Gauge>,
@@ -51,18 +51,18 @@ pub(super) struct Metrics {
     known: BTreeMap<TerminalKey, LastSeen>,
 }
 
-/// How a terminal stood when it was last counted.
+/// A terminal when it was last counted.
 #[derive(Clone, Copy)]
 struct LastSeen {
     /// Since when it is watched here.
     watched: Timestamp,
-    /// Whether the beginning was seen of a turn that was seen in flight, and whose end was not counted yet.
+    /// For a turn in flight whose end was not counted yet: whether its beginning was seen.
     in_flight: Option<bool>,
     at: Timestamp,
     status: Status,
     since: Since,
-    /// When its last turn had ended, and when the one had begun that was counted last: a success that is withdrawn and comes again
-    /// is one turn.
+    /// When its last turn ended, and when the last counted one began: a success that is withdrawn and comes again is one
+    /// turn.
     ended: Option<Timestamp>,
     counted: Option<Timestamp>,
 }
@@ -75,8 +75,7 @@ impl LastSeen {
         Self { watched: at, in_flight, at, status: Status::of(state), since: state.since(), ended, counted }
     }
 
-    /// Whether the last turn has ended since, and did so while it was watched: one that the first poll found at its end, or that ended
-    /// before it, was over.
+    /// Whether the last turn has ended since, while it was watched: not one that the first poll found ended.
     fn has_seen_end(&self, state: &AgentState) -> bool {
         let last = &state.last_turn;
         let is_counted = last.began.is_some() && last.began == self.counted;
@@ -84,8 +83,7 @@ impl LastSeen {
         is_new && (self.in_flight.is_some() || last.began.is_some_and(|began| began >= self.watched))
     }
 
-    /// How long the agent worked on the last turn, where its beginning and its end were seen: one that is found after nobody had watched
-    /// for a while began or ended at any time before that.
+    /// How long the agent worked on the last turn, if its beginning and its end were seen.
     fn worked(&self, state: &AgentState) -> Option<Span> {
         let worked = state.last_turn.worked()?;
         let end_was_seen = state.turn.since_exact || state.turn.phase != Phase::Ready;
@@ -171,7 +169,7 @@ impl Metrics {
             return;
         };
         let of = |name, value: &str| vec![(name, value.to_owned()), agent(state), host(key)];
-        // Prometheus sees no rise of what was not there before: what may end soon begins with 0.
+        // Prometheus sees no increase of a new series: what may end soon begins with 0.
         if now.status.needs_operator() {
             drop(self.waits.get_or_create(&of("state", &now.status.word())));
         }
@@ -181,7 +179,7 @@ impl Metrics {
                 drop(self.turns.get_or_create(&of("result", result.word())));
             }
         }
-        // What it was found with has been counted by then.
+        // What its first poll found is not counted.
         if at <= before.at {
             return;
         }
@@ -198,7 +196,7 @@ impl Metrics {
                 self.turns.get_or_create(&labels).observe(worked.as_secs());
             }
         }
-        // What was withdrawn is not forgotten.
+        // A turn that was withdrawn stays counted.
         let counted = now.counted.max(before.counted);
         let in_flight = now.in_flight.or(before.in_flight.filter(|_| !has_seen_end));
         *before = LastSeen { watched: before.watched, in_flight, counted, ..now };
@@ -215,7 +213,7 @@ impl Metrics {
         self.inputs.get_or_create(&sent(input.sent.what(), outcome, sender)).inc();
     }
 
-    /// All of it as text, with what is so now.
+    /// All metrics as text, with the current gauges.
     fn text_of(&self, fleet: &Fleet, now: Timestamp) -> Result<String, std::fmt::Error> {
         self.terminals.clear();
         self.tasks.clear();

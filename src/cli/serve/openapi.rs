@@ -1,4 +1,4 @@
-//! What the routes take and answer, in OpenAPI. A test makes it from the types; it is shipped as a file.
+//! The OpenAPI description of the routes. A test makes it from the types; it is shipped as a file.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};

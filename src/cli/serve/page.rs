@@ -13,7 +13,7 @@ const WORKER: &str = include_str!("sw.js");
 const MANIFEST: &str = include_str!("manifest.json");
 const ICON: &[u8] = include_bytes!("../../../config/icon.png");
 
-/// What a browser may do with the page: run its own script, by the hash of that, and ask this server.
+/// What a browser may do with the page: run its own script, identified by its hash, and ask this server.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let allowed = |element: &str| {
         let (open, close) = (format!("<{element}>"), format!("</{element}>"));
@@ -35,12 +35,12 @@ pub(super) async fn page() -> Response {
     (headers, PAGE).into_response()
 }
 
-/// `GET /sw.js`: what shows notices while the page is closed. It asks nobody anything.
+/// `GET /sw.js`: shows notices while the page is closed. It sends no requests.
 pub(super) async fn worker() -> Response {
     ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], WORKER).into_response()
 }
 
-/// `GET /manifest.json`: what the page is on a home screen.
+/// `GET /manifest.json`: the page as an app on a home screen.
 pub(super) async fn manifest() -> Response {
     ([(header::CONTENT_TYPE, "application/manifest+json")], MANIFEST).into_response()
 }

@@ -25,7 +25,7 @@ pub(super) struct PushOffer {
     subscriptions: usize,
 }
 
-/// What a browser is notified by: its `PushSubscription` in JSON.
+/// A browser's `PushSubscription` in JSON.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct SubscribeBody {
@@ -40,7 +40,7 @@ struct SubscribeKeys {
     auth: String,
 }
 
-/// What ends it.
+/// The subscription to end.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -70,7 +70,7 @@ pub(super) async fn subscribe(
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Result<Json<Subscribed>, Denial> {
-    // By this name the page was found; whoever runs the push service can ask there.
+    // The name that the page was opened by, where the push service's operator can ask.
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let contact = format!("https://{host}");
     let body: SubscribeBody = read(request).await?;
@@ -86,7 +86,7 @@ pub(super) async fn subscribe(
                 "turn notices off in one of them, or make another token",
             ));
         }
-        // A browser is notified once, by the token that it has now.
+        // A browser has one subscription, with its current token.
         tokens.iter_mut().for_each(|token| token.subscriptions.retain(|it| !is_it(it)));
         tokens[own].subscriptions.push(subscription);
         Ok(())
@@ -114,7 +114,7 @@ async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, Den
     serde_json::from_slice(&body).map_err(|error| Denial::new(StatusCode::BAD_REQUEST, error, hint))
 }
 
-/// Changes subscriptions for a token, as long as it is good: all tokens, and which of them it is.
+/// Changes subscriptions for a valid token. `change` gets all tokens and the index of this one.
 async fn changed(
     served: Served,
     caller: Caller,

@@ -9,10 +9,10 @@ use crate::cli::Failure;
 
 /// Black on white, whatever colours the terminal has: cameras read no other code reliably.
 const COLOURS: (&str, &str) = ("\x1b[38;5;16;48;5;231m", "\x1b[0m");
-/// An address that nobody has. Nothing is sent there.
+/// An address for documentation, which nobody has. Nothing is sent there.
 const NOWHERE: &str = "192.0.2.1:9";
 
-/// Where a phone finds the page: by the first name that requests may be addressed to, else by the address.
+/// Where a phone finds the page: the first allowed name, else the address.
 pub(super) fn address(place: &str, names: &[String]) -> String {
     let Some((scheme, authority)) = place.split_once("://") else { return place.to_owned() };
     let Ok(listening) = authority.parse::<SocketAddr>() else { return place.to_owned() };

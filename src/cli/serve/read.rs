@@ -1,4 +1,4 @@
-//! What can be read: the JSON of `list`, `explain` and `history`, and what is on a screen.
+//! The routes that read: the JSON of `list`, `explain` and `history`, and screens.
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -25,10 +25,10 @@ use crate::time::Timestamp;
 const USUAL_RECORDS: u32 = 100;
 const MOST_RECORDS: u32 = 1000;
 
-/// What comes of a request.
+/// The answer to a request.
 type JsonAnswer = Result<Json<Value>, Denial>;
 
-/// All routes, with what every request has to pass.
+/// All routes, with the checks of every request.
 pub(super) fn routes(served: Served) -> Router {
     let access = std::sync::Arc::clone(&served.access);
     Router::new()
@@ -58,7 +58,7 @@ pub(super) fn routes(served: Served) -> Router {
 }
 
 impl Served {
-    /// Something of the terminal or task that a name means: its whole name, or a pane's or window's id.
+    /// Reads something of a terminal or task, named by its whole name, or by a pane's or window's id.
     pub(super) async fn of<T: Send + 'static>(
         &self,
         id: String,
@@ -90,7 +90,7 @@ impl Served {
     }
 }
 
-/// What runs where somebody saw it who does not go by names.
+/// The terminal at an address, with the agent that the caller saw there.
 ///
 /// # Errors
 /// It is gone, or another agent runs there.
@@ -121,7 +121,7 @@ async fn tasks(State(served): State<Served>) -> JsonAnswer {
     listed(&served, |view| view.tasks.iter().copied().map(Meant::Task).collect()).await
 }
 
-/// The states of a part of what is watched.
+/// The states of some of what is watched.
 async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Meant<'a>>) -> JsonAnswer {
     let all = served.ask(move |engine| {
         let now = poll::now();
@@ -140,7 +140,7 @@ async fn dialog(State(served): State<Served>, Path(id): Path<String>) -> Result<
     served.of_terminal(id, |_, terminal, _| Ok(Json(DialogShown::of(terminal)))).await
 }
 
-/// The dialog that a terminal shows, with all that it says, spelled as on the dashboard.
+/// The dialog that a terminal shows, with its whole text, spelled as on the dashboard.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct DialogShown {
@@ -148,19 +148,19 @@ pub(super) struct DialogShown {
     id: String,
     /// Whether the pane shows all of it.
     whole: bool,
-    /// Where its beginning is not shown: some of it, or what was there before.
+    /// The rows above it if its beginning is not shown: a part of it, or what was there before.
     above: Vec<String>,
     text: Vec<String>,
     options: Vec<OptionShown>,
     since: Timestamp,
-    /// Whether its beginning was seen; if not, it is as old at least.
+    /// Whether its beginning was seen; if not, it is at least as old.
     since_exact: bool,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct OptionShown {
-    /// What it is chosen by.
+    /// What chooses it.
     name: String,
     label: String,
     text: Vec<String>,
@@ -169,7 +169,7 @@ struct OptionShown {
 }
 
 impl DialogShown {
-    /// `None` where a terminal shows none.
+    /// `None` if the terminal shows none.
     pub(super) fn of(terminal: &Terminal) -> Option<Self> {
         let dialog = terminal.dialog.as_ref()?;
         let option = |option: &crate::dialog::Choice| OptionShown {
@@ -193,7 +193,7 @@ impl DialogShown {
 
 async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<ScreenShown>, Denial> {
     let shown = |_: &Engine, terminal: &Terminal, _| {
-        // The last one of a terminal that cannot be read any more is as old as its last good poll.
+        // A screen that can no longer be read is as old as its last good poll.
         let at = terminal.state.stale.as_ref().map_or(terminal.state.observed_at, |stale| stale.at);
         Ok((terminal.screen.clone(), at))
     };
@@ -205,17 +205,17 @@ async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<
     Ok(Json(ScreenShown::of(&screen, at)))
 }
 
-/// A screen. What cannot be seen is spelled out.
+/// A screen. Invisible characters are spelled out.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ScreenShown {
     at: Timestamp,
     columns: u16,
-    /// Each as stretches of one style.
+    /// Each as runs of one style.
     rows: Vec<Vec<StyledRun>>,
 }
 
-/// A text with what of its style is not usual.
+/// A text with its style, as far as that is not the default.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StyledRun {
@@ -267,7 +267,7 @@ impl StyledRun {
     }
 }
 
-/// What serde asks of a flag.
+/// The signature that serde requires.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_not(flag: &bool) -> bool {
     !*flag
@@ -292,7 +292,7 @@ async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> Js
     served.of(id, document).await.map(Json)
 }
 
-/// Which records are asked for, as `history` takes them.
+/// The records that are asked for, in the options of `history`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HistoryQuery {

@@ -13,7 +13,7 @@ use crate::history;
 use crate::time::Timestamp;
 use crate::token::{Scope, Token, TokenFile, hexadecimal};
 
-/// What every token begins with, so that one that lies about is known for what it is.
+/// The beginning of every token, by which a leaked one is recognised.
 const PREFIX: &str = "fwt_";
 /// Random bytes of a token: nobody guesses it, so its hash needs no salt and no work.
 const SECRET_BYTES: usize = 32;
@@ -76,7 +76,7 @@ pub(super) fn tokens() -> Result<TokenFile, Failure> {
     })
 }
 
-/// Replaces the list by what `change` makes of it.
+/// Changes the list.
 fn change(file: &TokenFile, change: impl FnOnce(&mut Vec<Token>) -> Result<(), Failure>) -> Result<(), Failure> {
     let unusable = |error: io::Error| {
         Failure::refused(format!("the tokens in {} cannot be used: {error}", file.path().display()))
@@ -113,7 +113,7 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
     let (text, token, until) = made(name, scope, good_for)?;
     let now = token.created;
     change(file, |tokens| {
-        // One that has ended gives its name back.
+        // The name of an expired one is free again.
         tokens.retain(|token| token.is_good(now));
         if tokens.iter().any(|token| token.name == name) {
             return Err(Failure::refused(format!("there is a token `{name}` already"))
@@ -137,7 +137,7 @@ pub(super) fn replace(file: &TokenFile, name: &str, scope: Scope) -> anyhow::Res
     Ok(text)
 }
 
-/// A new token: its text, what is kept of it, and until when it is good.
+/// A new token: its text, what is kept of it, and when it expires.
 fn made(name: &str, scope: Scope, good_for: jiff::Span) -> anyhow::Result<(String, Token, Zoned)> {
     let now = Zoned::now();
     let until = now

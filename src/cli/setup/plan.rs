@@ -4,12 +4,12 @@ use toml::{Table, Value};
 
 use crate::screen::harmless;
 
-/// Keys for the popup, the first that is free.
+/// Keys for the popup; the first free one is used.
 const KEYS: [&str; 4] = ["F", "W", "A", "Y"];
 /// Lines of a file that are shown around a change.
 const AROUND: usize = 3;
 
-/// What tmux's configuration has already.
+/// What tmux's configuration already has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TmuxSettings {
     /// A popup with fleetwatch.
@@ -18,9 +18,9 @@ pub struct TmuxSettings {
     pub status: bool,
     /// Whether it sets the right of the status line itself, or adds to it.
     sets_right: bool,
-    /// Keys that are bound behind the prefix.
+    /// Keys that are bound after the prefix.
     bound: Vec<String>,
-    /// What it reads besides, where only tmux knows which files that are.
+    /// Files that it reads and only tmux can find.
     pub unread: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl TmuxSettings {
     }
 }
 
-/// The words of a line of tmux's configuration, without their quotes; what parts its commands is a word of its own.
+/// The words of a line of tmux's configuration, without their quotes; a separator of commands is a word of its own.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
@@ -93,7 +93,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The key that `bind-key` binds behind the prefix with these words.
+/// The key that `bind-key` binds after the prefix with these words.
 fn bound(words: &[String]) -> Option<String> {
     let mut words = words.iter();
     loop {
@@ -126,7 +126,7 @@ pub fn tells_of_notices(table: &Table) -> bool {
     has_bell || table.contains_key("notify")
 }
 
-/// The configuration with what was chosen; `None` where that cannot be added without another line changing.
+/// The configuration with the choice; `None` if it cannot be added without changing another line.
 pub fn with_notices(text: &str, notices: Notices) -> Option<String> {
     let (new, key, value) = match notices {
         Notices::Bell => return Some(text.to_owned()),
@@ -154,24 +154,24 @@ pub fn with_notices(text: &str, notices: Notices) -> Option<String> {
     (new.parse::<Table>().ok()? == wanted).then_some(new)
 }
 
-/// A line, and where the next one begins.
+/// The bytes of a line, and where the next one begins.
 fn after_line<'a>(at: &mut usize, line: &'a str) -> Option<(&'a str, usize)> {
     *at += line.len();
     Some((line, *at))
 }
 
-/// A text with another one behind it, a blank line between them.
+/// A text with another one after it, a blank line between them.
 pub fn appended(text: &str, more: &str) -> String {
     let end = match text {
         "" => "",
         text if text.ends_with('\n') => "\n",
-        // A backslash at the end of a line would take the next one in, too.
+        // A backslash at the end of a line would continue into the next one.
         _ => "\n\n",
     };
     format!("{text}{end}{more}")
 }
 
-/// The change of a file in one place, as `diff -u` writes it and with nothing that could act on the terminal.
+/// The change of a file in one place, as `diff -u` writes it, without control characters.
 pub fn diff(name: &str, old: Option<&str>, new: &str) -> String {
     let name = harmless(name);
     let (before, after): (Vec<&str>, Vec<&str>) = (old.unwrap_or_default().lines().collect(), new.lines().collect());

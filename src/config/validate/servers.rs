@@ -48,7 +48,7 @@ impl ConfigText<'_> {
                 hosts.extend(self.hosts_in(index, Path::new(path), &socket)?);
                 read.files.push(path.into());
             }
-            // A host that several patterns mean is one host.
+            // A host that several patterns match is one host.
             for host in hosts {
                 let server = ServerId { host: Some(host), socket: socket.clone() };
                 self.check_server(index, "hosts", &server)?;
@@ -85,7 +85,7 @@ impl ConfigText<'_> {
 
     fn check_server(&self, index: usize, host: &'static str, server: &ServerId) -> Result<(), ConfigError> {
         let Err(error) = tmux::check_name(server) else { return Ok(()) };
-        // A socket's name that is right here may be wrong on a host.
+        // A socket name that is valid here may be invalid on a host.
         let key = match (&error, &server.socket) {
             (tmux::Error::BadName { what: "host", .. }, _) => host,
             (_, Socket::Path(_)) => "path",
@@ -94,7 +94,7 @@ impl ConfigText<'_> {
         Err(self.fault(("server", Some(index), Some(key)), error.to_string(), error.hint()))
     }
 
-    /// The hosts that a name or a pattern means; a pattern means hosts of ssh's own configuration.
+    /// The hosts that a name or a pattern means; patterns match hosts of ssh's own configuration.
     fn hosts(&self, index: usize, text: &str, ssh: &OnceCell<SshHosts>) -> Result<Vec<String>, ConfigError> {
         let pattern = Pattern::new(text).ok().filter(|_| is_pattern(text));
         let Some(pattern) = pattern else { return Ok(vec![text.to_owned()]) };
@@ -149,7 +149,7 @@ impl ConfigText<'_> {
 
 // The names of hosts that the configuration does not spell out: those of ssh's own configuration, and those of a file.
 
-/// Files that include each other may do so this deep, as in ssh itself.
+/// How deep files may include each other, as in ssh itself.
 const DEPTH: u32 = 16;
 
 /// What a pattern of names is written with; in ssh's configuration also what is no name.
@@ -173,7 +173,7 @@ pub(super) struct SshHosts {
 }
 
 impl SshHosts {
-    /// Those of this user and of the system.
+    /// Reads the files of this user and of the system.
     pub(super) fn of_user() -> Self {
         let mut hosts = Self::default();
         if let Some(home) = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()) {
@@ -183,13 +183,13 @@ impl SshHosts {
         hosts
     }
 
-    /// Those whose names fit one of the patterns.
+    /// The hosts that a pattern matches.
     pub(super) fn matching<'a>(&'a self, pattern: &'a Pattern) -> impl Iterator<Item = &'a String> {
         self.names.iter().filter(|name| pattern.matches(name))
     }
 
-    /// Takes in a file and those that it includes; their paths are relative to `directory`. One that cannot be read names none,
-    /// as for ssh.
+    /// Reads a file and those that it includes; their paths are relative to `directory`. One that cannot be read has no
+    /// hosts, as for ssh.
     fn read(&mut self, path: &Path, directory: &Path, home: &Path, depth: u32) {
         let Ok(text) = std::fs::read_to_string(path) else { return };
         if self.files.iter().any(|file| file == path) {
@@ -226,7 +226,7 @@ impl SshHosts {
     }
 }
 
-/// The words of a line, of which those with blanks stand in quotes; a comment ends it.
+/// The words of a line. Words with blanks are in quotes; a comment ends the line.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = line.trim_start();
@@ -241,7 +241,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The files that a path means whose last part may be a pattern, by name: none that begins with a dot, as in glob(3).
+/// The files that match a path whose last part may be a pattern, sorted; as in glob(3), none that begins with a dot.
 pub fn files_named(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let (Some(above), true) = (path.parent(), name.contains(WILD_IN_PATH)) else { return vec![path.to_owned()] };
@@ -252,7 +252,7 @@ pub fn files_named(path: &Path) -> Vec<PathBuf> {
     found.into_iter().collect()
 }
 
-/// The names in a file of hosts, one a line, and where they stand; `#` begins a comment.
+/// The names in a file of hosts and their places, one a line; `#` begins a comment.
 pub(super) fn listed(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     text.lines().filter_map(|line| {
         let name = line.split('#').next().unwrap_or_default().trim();

@@ -7,12 +7,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::ConfigError;
 
-/// The farthest spelling that still counts as a slip of the fingers, from 0 (nothing alike) to 1 (the same).
+/// How similar a word must be to count as a typing error, from 0 (nothing alike) to 1 (the same).
 const LIKENESS: f64 = 0.75;
 
 const KEYS_WITH_DEFAULTS: &str = "`fleetwatch config` prints every key with its default";
 
-/// Turns a parser's error into one that says what was meant.
+/// Turns a parser's error into one that suggests what was meant.
 pub(super) fn explain(error: &toml::de::Error, text: &str, path: &Path) -> ConfigError {
     let message = error.message().trim();
     let fault = |what, hint| ConfigError::at(path, text, error.span(), what, hint);
@@ -48,7 +48,7 @@ pub(super) fn explain(error: &toml::de::Error, text: &str, path: &Path) -> Confi
     fault(format!("this is not TOML: {first_line}"), hint.to_owned())
 }
 
-/// A type or value as serde names it, in the words of people who write TOML.
+/// A type or value as serde names it, in the terms of TOML.
 fn in_toml(name: &str) -> String {
     match name {
         _ if name == "map" || name.starts_with("struct ") => "a table".to_owned(),
@@ -69,7 +69,7 @@ fn choices(message: &str) -> Option<(String, Vec<String>)> {
     Some((names.next()?, names.collect()))
 }
 
-/// What may have been meant, or else all that could be.
+/// The name that was probably meant, or else all known names.
 pub(in crate::config) fn suggestion(unknown: &str, known: &[impl AsRef<str>], title: &str) -> String {
     let nearest = known
         .iter()
@@ -85,7 +85,7 @@ pub(in crate::config) fn suggestion(unknown: &str, known: &[impl AsRef<str>], ti
     }
 }
 
-/// The dotted name of the value that stands at a span, or of the table that holds the key there.
+/// The dotted name of the value at a span, or of the table with the key there.
 fn place_of(text: &str, span: &Range<usize>) -> String {
     let (document, _) = DeTable::parse_recoverable(text);
     let mut names = Vec::new();
@@ -93,7 +93,7 @@ fn place_of(text: &str, span: &Range<usize>) -> String {
     names.join(".")
 }
 
-/// Pushes the names on the way to the value or key at a span; says whether it was found.
+/// Collects the names on the path to the value or key at a span; returns whether it was found.
 fn find(table: &DeTable<'_>, wanted: &Range<usize>, names: &mut Vec<String>) -> bool {
     for (key, value) in table {
         if key.span() == *wanted {

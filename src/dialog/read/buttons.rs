@@ -1,10 +1,10 @@
-//! Options that stand side by side, one of which has another background.
+//! Options side by side, one of which has another background.
 
 use super::super::{Choice, Manner};
 use super::{DialogLine, Found, line};
 use crate::screen::{Color, Row};
 
-/// What begins a hint for a key, which stands behind the buttons.
+/// How a hint for a key begins, which follows the buttons.
 const HINTS: [&str; 10] = ["ctrl", "alt", "shift", "enter", "esc", "tab", "space", "⇆", "←", "↑"];
 
 /// The lowest row that looks like buttons.
@@ -28,7 +28,7 @@ fn buttons(line: &DialogLine<'_>) -> Option<Found> {
     let styles: Vec<(Color, bool)> = labels.iter().map(|(byte, _)| style(*byte)).collect();
     let is_alone = |place: &usize| styles.iter().filter(|other| **other == styles[*place]).count() == 1;
     let alone: Vec<usize> = (0..styles.len()).filter(is_alone).collect();
-    // Of two buttons both are alone; the blanks behind them tell which one is not marked.
+    // Of two buttons, each is the only one of its style; the style of the blanks after them is that of the unmarked one.
     let behind = labels.last().map(|(byte, label)| style(byte + label.len() + 1));
     let marked = match alone[..] {
         [one] if styles.len() > 2 => one,
@@ -46,7 +46,7 @@ fn buttons(line: &DialogLine<'_>) -> Option<Found> {
     })
 }
 
-/// The texts that two blanks or more part from each other, up to the first hint, with their bytes in the row.
+/// The texts that two or more blanks separate, up to the first hint, with their bytes in the row.
 fn labels<'a>(line: &DialogLine<'a>) -> Vec<(usize, &'a str)> {
     let offset = line.row.text().len() - line.row.text().trim_start().len();
     let Some(start) = line.row.text().find(line.text).map(|start| start.max(offset)) else { return Vec::new() };

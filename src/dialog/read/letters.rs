@@ -1,9 +1,9 @@
-//! Options that stand as letters behind a question: `(Y)es/(N)o`, `[y/N]`.
+//! Options as letters after a question: `(Y)es/(N)o`, `[y/N]`.
 
 use super::super::{Choice, Manner};
 use super::{DialogLine, Found};
 
-/// Options in the last row that says something.
+/// Options in the last row with words.
 pub(super) fn find(lines: &[DialogLine<'_>]) -> Option<Found> {
     let line = lines.iter().rfind(|line| !line.text.is_empty())?;
     let (question, typed) = split_typed(line.text);
@@ -19,7 +19,7 @@ pub(super) fn find(lines: &[DialogLine<'_>]) -> Option<Found> {
     })
 }
 
-/// The question and what is typed behind it.
+/// The question and what is typed after it.
 fn split_typed(text: &str) -> (&str, &str) {
     let end = text.rfind([']', ')', ':', '?']).map_or(text.len(), |last| last + 1);
     (&text[..end], text[end..].trim())

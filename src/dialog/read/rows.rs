@@ -1,10 +1,10 @@
-//! Options that stand one below the other.
+//! Options one below the other.
 
 use super::super::{Choice, Manner, Submit, TextEntry, text};
 use super::{DialogLine, Found, untick};
 use crate::screen::Color;
 
-/// Boxes that can be ticked one by one, and whether they are.
+/// Boxes to tick, and whether they are ticked.
 const BOXES: [(&str, bool); 12] = [
     ("[ ]", false),
     ("[x]", true),
@@ -20,13 +20,13 @@ const BOXES: [(&str, bool); 12] = [
     ("▢", false),
 ];
 
-/// A label without the box before it, and whether that is ticked.
+/// A label without its box, and whether that is ticked.
 fn unboxed(label: &str) -> (&str, Option<bool>) {
     let found = BOXES.iter().find_map(|(it, ticked)| Some((label.strip_prefix(it)?, *ticked)));
     found.map_or((label, None), |(label, ticked)| (label.trim_start(), Some(ticked)))
 }
 
-/// What the row says that hands in what is ticked.
+/// Labels of the row that hands in what is ticked.
 const SUBMITS: [&str; 4] = ["submit", "submit answers", "next", "done"];
 
 /// A row that begins an option.
@@ -38,8 +38,8 @@ struct Numbered<'a> {
     label: &'a str,
 }
 
-/// Options with numbers that go up from 1: the lowest such list that has a mark, else the lowest one of several. What
-/// is asked about stands above, and may have numbers, too.
+/// Options with numbers that go up from 1: the lowest such list with a mark, else the lowest one of several options. The
+/// subject is above, and may have numbers, too.
 pub(super) fn numbered(lines: &[DialogLine<'_>]) -> Option<Found> {
     let candidates: Vec<Numbered<'_>> = lines.iter().enumerate().filter_map(candidate).collect();
     let mut lists = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn numbered(lines: &[DialogLine<'_>]) -> Option<Found> {
     Some(found(lines, &starts, marked, Manner::Numbers, |place| list[place].number.to_string()))
 }
 
-/// The one option with a background of its own: some agents mark with nothing else.
+/// The one option with a background of its own, which is all that some agents mark with.
 fn highlighted(lines: &[DialogLine<'_>], list: &[Numbered<'_>]) -> Option<usize> {
     let is_highlighted = |option: &Numbered<'_>| {
         let line = &lines[option.index];
@@ -83,7 +83,7 @@ fn list_start(candidates: &[Numbered<'_>]) -> usize {
     let mut start = candidates.len() - 1;
     while start > 0 {
         let (above, below) = (&candidates[start - 1], &candidates[start]);
-        // Numbers of two digits may stand one column further to the left.
+        // Numbers of two digits may begin one column further to the left.
         if above.number + 1 != below.number || above.column.abs_diff(below.column) > 1 {
             break;
         }
@@ -100,7 +100,7 @@ pub(super) fn marked(lines: &[DialogLine<'_>]) -> Option<Found> {
     let above = lines[..index].iter().rev().take_while(belongs).count();
     let below = lines[index + 1..].iter().take_while(belongs).count();
     let block = index - above..index + 1 + below;
-    // What stands in brackets as a whole says something of the options above it.
+    // A row in brackets is a remark on the options above it.
     let is_option = |text: &str, at: usize| at == column && !(text.starts_with('(') && text.ends_with(')'));
     let starts: Vec<(usize, &str)> = block
         .map(|i| (i, lines[i].unmarked()))
@@ -121,13 +121,13 @@ fn found(
     let mut end = 0;
     let options = starts.iter().enumerate().map(|(place, (index, label))| {
         let next = starts.get(place + 1).map_or(lines.len(), |(next, _)| *next);
-        // A label may go on right below its number, which for the last option only tells when it had no more room.
+        // A label may continue right below its number; for the last option only if it had no more room.
         let (_, column, _) = lines[*index].unmarked();
         let belongs = |pair: &&[DialogLine<'_>]| {
             let [line, below] = pair else { return false };
             let is_deeper = below.column > lines[*index].column;
             let goes_on = below.column >= column && (place + 1 < starts.len() || text::had_no_room(line, below));
-            // The row that hands in what is ticked stands below the last option, but belongs to none.
+            // The row that hands in what is ticked is below the last option, but belongs to none.
             let hands_in = unboxed(label).1.is_some() && is_submit(below);
             !below.text.is_empty() && !hands_in && (is_deeper || goes_on)
         };

@@ -13,18 +13,18 @@ use serde_json::{Map, Value};
 use super::files::open;
 use super::find::Workplace;
 
-/// How long the agent's own writing is waited for.
+/// How long to wait while the agent writes.
 pub(super) const BUSY: Duration = Duration::from_millis(50);
-/// How long all questions together may take: databases of gigabytes were seen.
+/// How long all queries together may take: some databases have gigabytes.
 pub(super) const LONGEST: Duration = Duration::from_millis(200);
 /// Steps of SQLite's machine between two checks of the clock.
 const STEPS: i32 = 10_000;
-/// Rows that a question may have.
+/// The most rows of one query.
 pub(super) const ROWS: usize = 1000;
-/// The column that tells the session that later questions ask about.
+/// The column with the session that later queries ask about.
 pub(super) const SESSION: &str = "session";
 
-/// The file in which SQLite keeps what is not yet in the database.
+/// The file with what SQLite has not yet written into the database.
 pub(super) fn journal(path: &Path) -> Option<PathBuf> {
     beside(path, "-wal")
 }
@@ -33,7 +33,7 @@ fn beside(path: &Path, end: &str) -> Option<PathBuf> {
     Some(path.with_file_name(format!("{}{end}", path.file_name()?.to_str()?)))
 }
 
-/// The rows that answer some questions, as far as there was an answer.
+/// The rows that answer the queries, as far as there was an answer.
 #[derive(Debug)]
 pub(super) struct DatabaseAnswers {
     pub rows: Vec<Value>,
@@ -44,7 +44,7 @@ impl DatabaseAnswers {
     pub(super) const NONE: Self = Self { rows: Vec::new(), ended: Err(Unanswered::Busy) };
 }
 
-/// Asks the database at `path` all questions at once, so that all answers are of one moment.
+/// Runs all queries on the database at `path` in one transaction, so that all answers are of one moment.
 pub(super) fn query(path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers {
     let opened = open(path).and_then(|file| AgentDatabase::open(path, &file));
     let Some(mut database) = opened else { return DatabaseAnswers::NONE };
@@ -62,23 +62,23 @@ pub(super) fn query(path: &Path, queries: &[String], at: &Workplace) -> Database
     answers
 }
 
-/// A database that is only read.
+/// A database, opened only to read.
 struct AgentDatabase {
     connection: Connection,
     end: Instant,
 }
 
-/// Why a question has no answer.
+/// Why a query has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unanswered {
-    /// The agent writes, or has just begun to: it may be asked again at once.
+    /// The agent is writing: it can be tried again at once.
     Busy,
-    /// All questions together took too long.
+    /// All queries together took too long.
     TooLong,
 }
 
 impl AgentDatabase {
-    /// Opens the database that `file` is, if that is possible now without creating a file beside it.
+    /// Opens the database, if that is possible now without creating a file beside it.
     fn open(path: &Path, file: &File) -> Option<Self> {
         let uri = format!("file:{}?mode=ro{}", escaped(path), how(path, file)?);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -93,8 +93,7 @@ impl AgentDatabase {
         Some(Self { connection, end })
     }
 
-    /// The rows that answer a question; one that fits another version of the database has none. All answers are of one
-    /// moment.
+    /// The rows that answer a query; one for another version of the database has none.
     fn ask(&mut self, query: &str, at: &Workplace, session: Option<&str>) -> Result<Vec<Value>, Unanswered> {
         if Instant::now() > self.end {
             return Err(Unanswered::TooLong);
@@ -109,11 +108,10 @@ impl AgentDatabase {
     }
 }
 
-/// More of the address that SQLite opens, so that it creates nothing: it would make the files of a write-ahead log that
-/// are not there, which is so when nobody has the database open and everything is in it. `None` when it cannot be read so
-/// now.
+/// Parameters of SQLite's URI that keep it from creating files: it would create those of a write-ahead log, which are
+/// missing while nobody has the database open. `None` if it cannot be read that way now.
 fn how(path: &Path, file: &File) -> Option<&'static str> {
-    /// Where the header says how it is written, and what it says for a write-ahead log.
+    /// The byte of the header that says how it is written, and its value for a write-ahead log.
     const WRITTEN: (u64, u8) = (18, 2);
     let mut written = [0];
     file.read_exact_at(&mut written, WRITTEN.0).ok()?;
@@ -122,7 +120,7 @@ fn how(path: &Path, file: &File) -> Option<&'static str> {
     }
     let size = |end: &str| Some(beside(path, end)?.symlink_metadata().ok()?.len());
     match (size("-wal"), size("-shm")) {
-        // What is in the log is seen, and the index beside it not even marked.
+        // The log is read, and its index is not even marked.
         (Some(_), Some(_)) => Some("&readonly_shm=1"),
         (None | Some(0), _) => Some("&immutable=1"),
         (Some(_), None) => None,
@@ -154,7 +152,7 @@ fn rows(connection: &Connection, query: &str, at: &Workplace, session: Option<&s
     Ok(found)
 }
 
-/// A row as a JSON value; a text that is JSON as what it says.
+/// A row as a JSON value; texts that are JSON are parsed.
 fn value(row: &Row<'_>, columns: &[String]) -> rusqlite::Result<Value> {
     let mut fields = Map::new();
     for (place, name) in columns.iter().enumerate() {
@@ -169,7 +167,7 @@ fn value(row: &Row<'_>, columns: &[String]) -> rusqlite::Result<Value> {
     Ok(Value::Object(fields))
 }
 
-/// A text of a row: what it says, where that is JSON.
+/// A text of a row, parsed if it is JSON.
 pub(super) fn read_text(text: &str) -> Value {
     let written = Some(text).filter(|text| text.starts_with(['{', '[']));
     written.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| text.to_owned().into())

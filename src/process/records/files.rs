@@ -20,7 +20,7 @@ use crate::process::{proc, version};
 use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
 
-/// How long variables of a process are remembered. It has others once it has become another program.
+/// How long a process's variables are remembered. They change when it becomes another program.
 const VARIABLES_KEPT: Span = Span::from_secs(10);
 
 /// Which file it is, by its device and inode, and its stamp.
@@ -30,33 +30,33 @@ pub(super) struct FileState {
     pub stamp: FileStamp,
 }
 
-/// A machine with /proc. What it cannot tell, for whatever reason, is not there.
+/// A machine with /proc. What cannot be read, for whatever reason, counts as absent.
 pub(super) trait Files: Debug + Send {
-    /// Begins to read the records of some agents, of which these files are known; says by which clock they tell times.
+    /// Begins a poll of some agents' records, of which these files are known; returns the clock of their times.
     fn begin(&mut self, agents: &[&RecordedAgent], known: &[&Path], now: Timestamp) -> RecordClock;
 
-    /// Whether it has stopped to answer since then: what is not there is not known.
+    /// Whether it has stopped answering since then: what is absent is unknown.
     fn is_silent(&self) -> bool;
 
-    /// Whether it is this machine, on which more can be asked than what is below.
+    /// Whether it is this machine, where more can be read than this trait offers.
     fn is_here(&self) -> bool;
 
     /// Bytes of a file that are read at one poll.
     fn at_once(&self) -> u64;
 
-    /// The session that a process is in. One that left its terminal's session is a service for all.
+    /// The session of a process. One that left its terminal's session is a shared service.
     fn session(&self, process: u32) -> Option<u64>;
 
     /// When a process began, in ticks since the machine started.
     fn began(&self, process: u32) -> Option<u64>;
 
-    /// A variable of a process's environment, as it was begun with.
+    /// A variable of a process's initial environment.
     fn variable(&self, process: u32, name: &str) -> Option<OsString>;
 
     /// The files that a process holds open.
     fn held(&self, process: u32) -> Vec<PathBuf>;
 
-    /// A path with its links resolved, if there is something.
+    /// A path with its links resolved, if it exists.
     fn real(&self, path: &Path) -> Option<PathBuf>;
 
     fn is_folder(&self, path: &Path) -> bool;
@@ -64,7 +64,7 @@ pub(super) trait Files: Debug + Send {
     /// Where a process works, and since when.
     fn workplace(&self, process: u32) -> Option<Workplace>;
 
-    /// The processes that work in a directory, of those whose directories this user may know.
+    /// The processes that work in a directory, as far as this user may know.
     fn working_in(&self, directory: &Path) -> Vec<ProcessInfo>;
 
     /// A process and its parents.
@@ -73,30 +73,31 @@ pub(super) trait Files: Debug + Send {
     /// The repository around a directory, else the directory itself.
     fn repository(&self, directory: &Path) -> Option<PathBuf>;
 
-    /// The file below a folder, of those that fit a pattern, in which a text stands and nothing else.
+    /// The file below a folder that fits a pattern and contains a text and nothing else.
     fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf>;
 
     /// The files below a folder whose paths fit a pattern, up to a bound.
     fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf>;
 
-    /// How a regular file of this user is now; a link at its end is none.
+    /// The state of a regular file of this user; `None` for a link.
     fn state(&self, path: &Path) -> Option<FileState>;
 
-    /// Reads such a file from a place on, with how it was when it was opened.
+    /// Reads such a file from an offset, and its state when it was opened.
     fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)>;
 
-    /// Asks a database about who works at a place.
+    /// Queries a database about who works at a place.
     fn query(&self, path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers;
 }
 
 /// This machine.
 #[derive(Debug, Default)]
 pub(super) struct Here {
-    /// The processes by their directories, from when they were first asked for at this poll.
+    /// The processes by their directories, read once in a poll.
     workers: OnceCell<HashMap<PathBuf, Vec<u32>>>,
-    /// The sessions of processes, as they were first asked for at this poll.
+    /// The sessions of processes, read once in a poll.
     sessions: RefCell<HashMap<u32, Option<u64>>>,
-    /// Variables by process and name, and since when they are remembered: they are sought each second, and hardly ever change.
+    /// Variables by process and name, and since when they are remembered: they are needed each second, and hardly ever
+    /// change.
     variables: RefCell<HashMap<(u32, String), Option<OsString>>>,
     variables_since: Timestamp,
 }
@@ -216,7 +217,7 @@ impl Files for Here {
 }
 
 impl FileState {
-    /// When it was last changed, by the clock there.
+    /// When it was last changed, by its machine's clock.
     pub(super) fn changed(self) -> Timestamp {
         let FileStamp { seconds, nanoseconds, .. } = self.stamp;
         Timestamp::from_millis(seconds.saturating_mul(1000).saturating_add(nanoseconds / 1_000_000))
@@ -227,7 +228,7 @@ impl FileState {
     }
 }
 
-/// Opens a file that is this user's, without following a link at its end and without waiting for a pipe.
+/// Opens a regular file of this user, without following a link and without waiting for a pipe.
 pub(super) fn open(path: &Path) -> Option<File> {
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;

@@ -1,4 +1,4 @@
-//! Where an agent's records are: by proof that a file belongs to its process, or by the directory that it works in.
+//! Finds an agent's records: by proof that a file belongs to its process, or by the directory that it works in.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use crate::agent_record::{AgentRecordSource, DirectoryLink};
 use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
 
-/// Bytes of a file that only names a directory.
+/// Bytes that are read of a file that only names a directory.
 const NAMES: u64 = 16 << 10;
 /// Files of a folder that are read together.
 const GATHERED: usize = 100;
 /// Files of a directory that are read to find the newest that fits.
 const CANDIDATES: usize = 8;
-/// How exactly the start of a process is known in the machine's time.
+/// How exactly the start of a process is known.
 const CLOCK: Span = Span::from_secs(2);
 
 /// Where an agent works, and since when: what leads to a record that nothing proves to be its own.
@@ -32,7 +32,7 @@ pub(super) fn works_alone(files: &dyn Files, agent: &RecordedAgent) -> Option<Wo
     let workplace = files.workplace(*agent.processes.first()?)?;
     let is_other = |process: &ProcessInfo| !is_part_of(files, process.pid, agent) && is_same_kind(process, agent);
     let there = files.working_in(&workplace.directory);
-    // Where it is not seen itself, nobody else is seen either.
+    // If it is not listed itself, others are not either.
     let is_seen = there.iter().any(|process| agent.processes.contains(&process.pid));
     (is_seen && !there.iter().any(is_other)).then_some(workplace)
 }
@@ -48,8 +48,8 @@ fn is_same_kind(process: &ProcessInfo, agent: &RecordedAgent) -> bool {
     !agent.profiles.agent_processes(&agent.tool, &[process]).is_empty()
 }
 
-/// The file of a source that was changed last since the agent began, among those that its directory leads to, behind the
-/// agent's folder.
+/// The agent's folder, and the newest file of a source that was changed since the agent began, among those that its
+/// directory leads to.
 pub(super) fn find_by_directory(
     files: &dyn Files,
     source: &AgentRecordSource,
@@ -87,14 +87,14 @@ pub(super) fn gathered(files: &dyn Files, folder: &Path, source: &AgentRecordSou
     found
 }
 
-/// When a file was last changed; a database is as new as what is not yet in it.
+/// When a file was last changed; a database is as new as its journal.
 fn changed(files: &dyn Files, source: &AgentRecordSource, path: &Path) -> Option<Timestamp> {
     let at = |path: &Path| files.state(path).map(FileState::changed);
     let journal = (!source.queries.is_empty()).then(|| database::journal(path)).flatten();
     at(path).max(journal.and_then(|journal| at(&journal)))
 }
 
-/// What stands for the `*` of a pattern in a path that fits it.
+/// What matches the `*` of a pattern in a path that fits it.
 fn starred(path: &Path, pattern: &str) -> Option<String> {
     let parts = path.iter().filter_map(|part| part.to_str()).zip(pattern.split('/'));
     let mut starred = parts.filter_map(|(part, wanted)| {
@@ -108,7 +108,7 @@ pub(super) fn content(files: &dyn Files, path: &Path) -> Option<String> {
     String::from_utf8(files.read(path, 0, NAMES)?.1).ok()
 }
 
-/// The file of a source for one process, if there is one and it is proven to be that process's, behind the agent's folder.
+/// The agent's folder, and the file of a source that is proven to belong to one process, if there is one.
 pub(super) fn find(
     files: &dyn Files,
     source: &AgentRecordSource,
@@ -140,13 +140,13 @@ pub(super) fn find(
     inside(files, &base, &path)
 }
 
-/// The agent's folder, and a file with its links resolved, which must not lead out of it.
+/// The agent's folder and a file, links resolved; `None` if they lead out of the folder.
 fn inside(files: &dyn Files, base: &Path, path: &Path) -> Option<(PathBuf, PathBuf)> {
     let real = files.real(path)?;
     real.starts_with(base).then(|| (base.to_owned(), real))
 }
 
-/// The agent's folder: the first of those that there is.
+/// The agent's folder: the first that exists.
 fn base(files: &dyn Files, source: &AgentRecordSource, process: u32, directory: Option<&Path>) -> Option<PathBuf> {
     source.base.iter().find_map(|base| match base.as_str() {
         "{repository}" => files.repository(directory?),
@@ -168,7 +168,7 @@ fn folder(files: &dyn Files, written: &str, process: u32) -> Option<PathBuf> {
     path.is_absolute().then(|| files.real(&path)).flatten()
 }
 
-/// The files that a process holds open below a folder and whose names fit.
+/// The files below a folder that a process holds open and whose names fit.
 fn held(files: &dyn Files, process: u32, base: &Path, wanted: &str) -> Vec<PathBuf> {
     let mut found = files.held(process);
     found.retain(|path| path.strip_prefix(base).is_ok_and(|rest| fits(rest, wanted)));
@@ -191,12 +191,12 @@ pub(super) fn part_fits(name: &str, wanted: &str) -> bool {
     }
 }
 
-/// Whether the first line of a file says what it must.
+/// Whether the first line of a file says what the source requires.
 fn begins_as(files: &dyn Files, path: &Path, source: &AgentRecordSource) -> bool {
     source.first.is_empty() || first_value(files, path, source).is_some_and(|value| source.first.hold(&value))
 }
 
-/// The first line of a file, or all of it where it is one value.
+/// The first line of a file, or all of it if it is one value.
 fn first_value(files: &dyn Files, path: &Path, source: &AgentRecordSource) -> Option<Value> {
     let first = |text: Vec<u8>| text.split_inclusive(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
     let head = || files.read(path, 0, HEAD).and_then(|(_, text)| first(text));

@@ -25,14 +25,14 @@ use crate::tmux::{Error, Nonce, Server};
 
 /// Bytes of a file that are read at one poll.
 const AT_ONCE: u64 = 512 << 10;
-/// What `stat` tells of a file: whose it is, what it is, and what tells whether it is still the same.
+/// What `stat` prints of a file: its owner, its kind, and what identifies it and its state.
 const STAT: &str = "--format=%u %f %d %i %s %Y %y %n";
-/// The kinds of a file among the bits of its mode, and a regular one.
+/// The bits of a mode with the kind of file, and their value for a regular one.
 const KINDS: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 
-/// All that is asked at each poll: the time there, in nanoseconds where `date` can tell them, and this user's number; what the
-/// processes with the given ids are; what they hold open; and how files are. A mark stands between the parts.
+/// All that is read at each poll: the time there, in nanoseconds if `date` has them, and the user's id; the processes with
+/// the given ids; the files that they hold open; and the states of files. A mark separates the parts.
 const POLL: &str = r#"mark=$1 format=$2 count=$3
 shift 3
 date +%s%N
@@ -50,13 +50,13 @@ printf '%s\n' "$mark"
 [ $# -eq 0 ] || stat "$format" -- "$@" 2>/dev/null
 exit 0
 "#;
-/// How the files below a folder are that fit a pattern, which is only ever read as one.
+/// The states of the files below a folder that fit a pattern. The shell reads the pattern as nothing else.
 const BELOW: &str = r#"cd -- "$1" 2>/dev/null || exit 0
 IFS=
 printf '%s\0' $2 | xargs -0 stat "$3" -- 2>/dev/null
 exit 0
 "#;
-/// The file below a folder, of those that fit a pattern, whose line is a text.
+/// The file below a folder that fits a pattern and whose line is a text.
 const SAYING: &str = r#"cd -- "$1" 2>/dev/null || exit 0
 IFS=
 for file in $2; do
@@ -71,7 +71,7 @@ while [ ! -e .git ] && [ "$PWD" != / ]; do cd -P ..; done
 [ -e .git ] || cd -P -- "$1"
 pwd -P
 "#;
-/// When the machine was started, in seconds; where processes work, of those of which it may be known; and all processes.
+/// When the machine was started, in seconds; the readable working directories of processes; and all processes.
 const PROCESSES: &str = r#"mark=$1
 shift
 sed -n 's/^btime //p' /proc/stat
@@ -79,35 +79,35 @@ ls -ld /proc/[0-9]*/cwd 2>/dev/null
 printf '%s\n' "$mark"
 exec "$@"
 "#;
-/// Asks a database; what is asked stands in the first line of what it reads.
+/// Queries a database; the queries are the first line of standard input.
 const QUERY: &str = include_str!("query.py");
-/// How an open file is, and so many of its bytes from a place on.
+/// The state of an open file, and some of its bytes from an offset.
 const READ: &str = r#"[ -f "$1" ] && [ ! -L "$1" ] || exit 1
 { stat -L "$4" /proc/self/fd/0 && tail -c +"$2" | head -c "$3"; } <"$1"
 "#;
 
-/// A host, and what is known of it since the records were last begun to be read.
+/// A host, and what is known of it in the current poll.
 #[derive(Debug)]
 pub(super) struct ProcessesOnHost {
     server: Server,
     runtime: Handle,
     is_silent: Cell<bool>,
     user: Option<u32>,
-    /// The processes by their ids: their sessions, and when they began.
+    /// The session and the start of each process, by id.
     processes: HashMap<u32, (u64, u64)>,
-    /// Variables of processes by their ids and when those began; they stay as they are.
+    /// Variables of processes, by id and start: they never change.
     variables: RefCell<HashMap<(u32, u64, String), Option<OsString>>>,
     held: HashMap<u32, Vec<PathBuf>>,
     states: RefCell<HashMap<PathBuf, Option<FileState>>>,
     real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
-    /// All processes, from when they were first asked for.
+    /// All processes, once they were asked for.
     all: OnceCell<AllProcesses>,
 }
 
 /// The processes of a host.
 #[derive(Debug, Default)]
 struct AllProcesses {
-    /// When the machine was started, as it tells that.
+    /// When the machine was started, as it says so.
     started: String,
     directories: HashMap<u32, PathBuf>,
     /// What each is, and its parent.
@@ -147,7 +147,7 @@ impl ProcessesOnHost {
         })
     }
 
-    /// What a program prints there; `None` when it fails, or nothing came.
+    /// What a program prints there; `None` if it fails or does not answer.
     fn ask(&self, words: &[&OsStr], stdin: &str) -> Option<Vec<u8>> {
         if self.is_silent.get() {
             return None;
@@ -163,7 +163,7 @@ impl ProcessesOnHost {
     }
 
     fn ask_shell(&self, script: &str, words: &[&OsStr]) -> Option<Vec<u8>> {
-        // All of the script is read before any of it runs.
+        // The whole script is read before any of it runs.
         let before = ["sh", "-c", r#"eval "$(cat)""#, "sh"].map(OsStr::new);
         self.ask(&[&before, words].concat(), script)
     }
@@ -173,7 +173,7 @@ impl ProcessesOnHost {
         self.states.borrow_mut().extend(states.map(|(state, path)| (path, Some(state))));
     }
 
-    /// Reads a line of [`STAT`]; nothing of what is no regular file of this user.
+    /// Reads a line of [`STAT`]; `None` unless it is a regular file of this user.
     fn read_state(&self, line: &[u8]) -> Option<(FileState, PathBuf)> {
         let mut fields = line.splitn(10, |byte| *byte == b' ');
         let mut next = || std::str::from_utf8(fields.next()?).ok();
@@ -203,7 +203,7 @@ impl Files for ProcessesOnHost {
         words.extend(known.iter().map(|path| path.as_os_str().to_owned()));
         let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
         let Some(answer) = self.ask_shell(POLL, &words) else {
-            // Its shell ends it well, whatever was not there.
+            // Its shell ends it well, whatever was missing.
             self.is_silent.set(true);
             return RecordClock::from(now);
         };
@@ -225,7 +225,7 @@ impl Files for ProcessesOnHost {
         self.held = read_held(held, &ids);
         self.states.borrow_mut().extend(known.iter().map(|path| (path.to_path_buf(), None)));
         self.read_states(states);
-        // The host reported its time before anything was read: nothing is taken for younger than it is.
+        // The host reported its time before anything was read, so nothing counts as newer than it is.
         RecordClock::new(now, clock)
     }
 
@@ -254,7 +254,7 @@ impl Files for ProcessesOnHost {
         if let Some(known) = self.variables.borrow().get(&key) {
             return known.clone();
         }
-        // An environment has keys and tokens as well; only what is asked for leaves the host.
+        // An environment holds keys and tokens as well; only what is asked for leaves the host.
         let script = r#"tr "\n\000" "\001\n" <"/proc/$1/environ" | sed -n "s/^$2=//p""#;
         let answer = self.ask(&["sh", "-c", script, "sh", &process.to_string(), name].map(OsStr::new), "")?;
         let value = answer.strip_suffix(b"\n").map(|value| OsString::from_vec(value.to_vec()));
@@ -353,7 +353,7 @@ impl Files for ProcessesOnHost {
         let ended = match ended {
             "done" => Ok(()),
             "busy" => Err(Unanswered::Busy),
-            // It took too long, or there is nothing that can ask.
+            // It took too long, or the host has no program for it.
             _ => Err(Unanswered::TooLong),
         };
         let row = |line| -> Option<Value> {
@@ -365,7 +365,7 @@ impl Files for ProcessesOnHost {
     }
 }
 
-/// What was printed before, between and behind marks on lines of their own.
+/// The parts of an answer, which marks on lines of their own separate.
 fn parts<'a>(answer: &'a [u8], mark: &str) -> Vec<&'a [u8]> {
     let mark = format!("{mark}\n");
     let (mut parts, mut rest) = (Vec::new(), answer);
@@ -388,7 +388,7 @@ fn read_path(mut answer: Vec<u8>) -> Option<PathBuf> {
     is_line.then(|| PathBuf::from(OsString::from_vec(answer)))
 }
 
-/// Where a link leads to, in a line of `ls -l`.
+/// The target of a link, in a line of `ls -l`.
 fn target(line: &[u8]) -> Option<(&[u8], PathBuf)> {
     let at = line.windows(4).position(|part| part == b" -> ")?;
     Some((&line[..at], PathBuf::from(OsStr::from_bytes(&line[at + 4..]))))
@@ -401,7 +401,7 @@ fn read_directory(line: &[u8]) -> Option<(u32, PathBuf)> {
     Some((std::str::from_utf8(process).ok()?.parse().ok()?, directory))
 }
 
-/// Reads what `date +%s%N` printed; the end of the second where it cannot tell parts of one.
+/// Reads what `date +%s%N` printed; the end of the second if it has no nanoseconds.
 fn read_clock(line: &str) -> Option<Timestamp> {
     let digits: String = line.chars().take_while(char::is_ascii_digit).collect();
     let number: i64 = digits.parse().ok()?;
@@ -411,7 +411,7 @@ fn read_clock(line: &str) -> Option<Timestamp> {
     })
 }
 
-/// Reads what `ls -l` printed of the folders of open files.
+/// Reads what `ls -l` printed of open files, by process.
 fn read_held(answer: &[u8], processes: &[u32]) -> HashMap<u32, Vec<PathBuf>> {
     let mut held: HashMap<u32, Vec<PathBuf>> = HashMap::new();
     let mut process = None;

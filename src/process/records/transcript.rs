@@ -1,4 +1,4 @@
-//! What was said in a session, read from its record as that grows.
+//! What was said in a session, read from its record as it grows.
 
 use std::collections::VecDeque;
 use std::io::{Read, Seek, SeekFrom};
@@ -15,19 +15,19 @@ use crate::time::Timestamp;
 
 /// Bytes at the end of a record that a transcript is read from.
 const TRANSCRIPT: u64 = 16 << 20;
-/// Bytes before the place that was read up to by which it is known again: a file that was written anew has others there.
+/// Bytes before the offset by which a file is recognised: one that was written anew has others there.
 const KNOWN_BY: usize = 64;
 
-/// What was said in one session, with how far its record was read, so that only what was added is read next time. It holds
-/// what was said in the last 16 MiB of the record, until another record is asked for.
+/// What was said in one session, and how far its record was read, so that only additions are read. It holds the last
+/// 16 MiB of the record, until another record is asked for.
 #[derive(Debug, Default)]
 pub struct RecordedTranscript {
     path: PathBuf,
-    /// The file by its device and number.
+    /// The file's device and inode.
     identity: (u64, u64),
-    /// Bytes that were read, whole lines of them.
+    /// Bytes that were read, all of them whole lines.
     offset: u64,
-    /// Whether what comes next is a part of a line.
+    /// Whether the next bytes are part of a line.
     skips: bool,
     /// The last bytes before `offset`.
     known_by: Vec<u8>,
@@ -45,15 +45,15 @@ pub struct RecordedTranscript {
 struct RecordedLine {
     /// Where it begins in the file.
     begin: u64,
-    /// When it and all before it had been written.
+    /// When it and all lines before it were written.
     written: Timestamp,
     said: Vec<Said>,
 }
 
 impl RecordedTranscript {
-    /// What was said up to a time, as the record at `path` has it, oldest first; where more was written than is read, it
-    /// begins with [`GAP`]. While nothing new was said it is the same as before. `None` when the file cannot be read. Waits
-    /// for the disk.
+    /// What was said up to a time, from the record at `path`, oldest first. It begins with [`GAP`] if more was written than
+    /// is read. The list is the same one until something new was said; `None` if the file cannot be read. Waits for the
+    /// disk.
     pub fn up_to(&mut self, path: &Path, source: &AgentRecordSource, until: Timestamp) -> Option<Arc<[Said]>> {
         let mut file = open(path)?;
         let data = file.metadata().ok()?;
@@ -81,7 +81,7 @@ impl RecordedTranscript {
         Some(self.tell(begin > 0, until))
     }
 
-    /// Takes in what was added; a line without an end is read when it has one.
+    /// Takes in what was added; a line is read once it is complete.
     fn take(&mut self, source: &AgentRecordSource, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n').filter(|part| part.ends_with(b"\n")) {
             let begin = self.offset;

@@ -40,7 +40,7 @@ impl FromIterator<Kind> for Kinds {
     }
 }
 
-/// A kind of row: a pattern and what is asked of the style.
+/// A kind of row: a pattern and conditions on the style.
 #[derive(Clone, Debug)]
 pub(in crate::profile) struct RowKind {
     pub name: String,
@@ -49,7 +49,7 @@ pub(in crate::profile) struct RowKind {
 }
 
 impl RowKind {
-    /// Whether the styles are right in a row whose text has already matched.
+    /// Whether the styles fit in a row whose text has already matched.
     pub(in crate::profile) fn styles_fit(&self, row: &Row) -> bool {
         self.styles.iter().all(|test| match &test.at {
             Place::First => {
@@ -72,7 +72,7 @@ enum Place {
     Group(String),
 }
 
-/// What is asked of one style.
+/// The conditions on one style.
 #[derive(Clone, Debug)]
 pub(in crate::profile) struct StyleTest {
     at: Place,
@@ -111,7 +111,7 @@ pub(super) fn row_kind(source: &SourceText<'_>, name: &str, row: &Spanned<RowDat
     Ok(RowKind { name: name.to_owned(), pattern, styles })
 }
 
-/// Compiles what is asked of one style.
+/// Compiles the conditions on one style.
 ///
 /// # Errors
 /// A colour or a group that is wrong.

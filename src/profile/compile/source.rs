@@ -71,7 +71,7 @@ impl SourceText<'_> {
                 );
                 return self.error(span, message);
             }
-            // The crate draws its errors over several lines; the last one says what is wrong.
+            // The crate's errors have several lines; the last one says what is wrong.
             let text = error.to_string();
             let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
             self.error(span, format!("`{}` is not a pattern: {reason}", shortened(pattern)))
@@ -85,11 +85,11 @@ impl SourceText<'_> {
     }
 }
 
-/// Bytes that one compiled pattern may take. Every row of every screen is held against every pattern, so that one that is
-/// as large as the crate allows would keep a dashboard busy for minutes.
+/// Bytes that one compiled pattern may take. Every row of every screen is matched against every pattern, and one as large
+/// as the crate allows would keep a dashboard busy for minutes.
 const PATTERN_SIZE: usize = 256 << 10;
 
-/// Bytes that the matcher of one pattern may keep of what it has worked out.
+/// Bytes that the matcher of one pattern may cache.
 const CACHE_SIZE: usize = 1 << 20;
 
 /// As much of a pattern as an error shows.
@@ -101,8 +101,8 @@ fn shortened(pattern: &str) -> String {
     }
 }
 
-/// Writes word boundaries as ASCII ones. Unicode ones cost a hundredfold on rows that are not plain ASCII, which is all
-/// of the interesting ones: the fast matcher does not know them.
+/// Writes word boundaries as ASCII ones. The fast matcher has no Unicode ones, which cost a hundredfold on rows that are
+/// not plain ASCII, as all interesting ones are.
 fn ascii_boundaries(pattern: &str) -> String {
     let mut written = String::with_capacity(pattern.len());
     let mut chars = pattern.chars();
