@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::history::{find, on_servers};
 use super::survey::{Survey, Watched};
-use super::target::{Meant, Purpose};
+use super::target::Purpose;
 use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Match, PaneAddress};
@@ -19,6 +19,7 @@ use crate::profile::{Classification, Explanation, ProcessInfo, ProfileSet, Progr
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 use crate::time::Timestamp;
+use crate::ui::Item;
 
 /// Explain the state of a terminal or task: the answer, then the regions, rules, rows and timers behind it.
 #[derive(Clone, Debug, clap::Args)]
@@ -80,9 +81,9 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
         }
     };
     let terminal = match meant {
-        Meant::Terminal(terminal) => terminal,
+        Item::Terminal(terminal) => terminal,
         // What only looks like a question is one if another poll shows it as well.
-        Meant::Task(_) => return explain_task(args, &watched.survey_with_prompts().await?),
+        Item::Task(_) => return explain_task(args, &watched.survey_with_prompts().await?),
     };
     let state = survey.fleet.state_of(terminal, survey.now);
     if state.has_ended() {
@@ -213,7 +214,7 @@ fn list(processes: &[ProcessInfo]) -> String {
 
 /// Explains a task, which has no rules and regions: its status follows from what runs in it and what it prints.
 fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
-    let Meant::Task(task) = survey.meant(&args.target, Purpose::Reading)? else {
+    let Item::Task(task) = survey.meant(&args.target, Purpose::Reading)? else {
         return Err(Failure::refused(format!("{} is no longer a task", args.target)).hint("try again").into());
     };
     let why = task.why(survey.now);

@@ -36,7 +36,7 @@ pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
     let associator = args.answer.as_deref().map(|pattern| associator(pattern, args.answer_within)).transpose()?;
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
-    let terminal = survey.meant(&args.target, Purpose::Reading)?.terminal()?;
+    let terminal = target::terminal(survey.meant(&args.target, Purpose::Reading)?)?;
     let state = survey.fleet.state_of(terminal, survey.now);
     let read = explain::read(terminal, &watched.settings.profiles)?;
     let projector = if args.plain { Projector::Plain } else { Projector::Profile };

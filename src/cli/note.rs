@@ -1,7 +1,7 @@
 //! `fleetwatch note`: the operator's note on a terminal, its name and its label.
 
 use super::survey::Watched;
-use super::target::{self, Meant, Purpose};
+use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
 use crate::history::{self, Notes, Trouble};
 use crate::state::{KeptNote, Note, NotePart};
@@ -47,10 +47,6 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let survey = watched.survey().await?;
     let view = survey.fleet.view(survey.now);
     let meant = args.target.as_deref().map(|target| survey.meant(target, Purpose::Acting)).transpose()?;
-    let meant = meant.map(|meant| match meant {
-        Meant::Terminal(terminal) => Item::from(terminal),
-        Meant::Task(task) => Item::from(task),
-    });
     let Some(item) = meant else { return output::print(&list(&Item::all(&view))) };
     let typed = Some(args.text.join(" ")).filter(|_| !args.text.is_empty());
     let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::history::keep;
 use super::survey::{Watched, turn};
-use super::target::{Meant, Purpose};
+use super::target::Purpose;
 use super::wait::{self, Limit, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::dialog::{Cut, Dialog, NoChoice, TextEntry};
@@ -19,6 +19,7 @@ use crate::sender::{Gate, Sender, StepLimits};
 use crate::status::Hindrance;
 use crate::time::Span;
 use crate::tmux::{Key, PasteText, UnfitText, UnknownKey};
+use crate::ui::Item;
 
 /// Send a prompt to an agent and say whether it took it.
 #[derive(Clone, Debug, clap::Args)]
@@ -98,8 +99,8 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;
     let (to, privacy) = match survey.meant(&args.target, Purpose::Acting)? {
-        Meant::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
-        Meant::Task(task) => (Recipient::of_task(task), Privacy::Secret),
+        Item::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
+        Item::Task(task) => (Recipient::of_task(task), Privacy::Secret),
     };
     let act = Act::Keys { keys: args.keys.clone(), dialog: None, privacy };
     perform(&sender(&watched).await, to, act, ()).await

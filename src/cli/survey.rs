@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::Semaphore;
 
-use super::target::{Meant, Purpose};
+use super::target::Purpose;
 use super::{Command, Failure, GlobalOptions, target, watch};
 use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
@@ -21,6 +21,7 @@ use crate::profile::ProfileSet;
 use crate::sender::Sender;
 use crate::state::{KeptNote, Problem};
 use crate::time::Timestamp;
+use crate::ui::Item;
 use crate::{engine, history, owner, poll, private, tmux};
 
 /// The longest time to watch a task that may wait at a prompt: what looks like a question counts as one after a second
@@ -279,16 +280,15 @@ impl Survey {
     /// # Errors
     /// None fits, several do, or it is a task.
     pub(super) fn terminal(&self, target: &str) -> Result<&Terminal, Failure> {
-        self.meant(target, Purpose::Acting)?.terminal()
+        target::terminal(self.meant(target, Purpose::Acting)?)
     }
 
     /// The terminal or the task that a target means.
     ///
     /// # Errors
     /// None fits, or several do.
-    pub(super) fn meant(&self, target: &str, purpose: Purpose) -> Result<Meant<'_>, Failure> {
-        let view = self.fleet.view(self.now);
-        target::resolve_any(target, &view.terminals, &view.tasks, purpose)
+    pub(super) fn meant(&self, target: &str, purpose: Purpose) -> Result<Item<'_>, Failure> {
+        target::resolve(target, &Item::all(&self.fleet.view(self.now)), purpose)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which terminal a TARGET means.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::Failure;
@@ -8,6 +9,7 @@ use crate::ids::WindowId;
 use crate::profile::Program;
 use crate::state::ProcessState;
 use crate::task::Task;
+use crate::ui::Item;
 
 /// How TARGET may be written for a command that acts on it, for help texts.
 pub(super) const HELP_TO_ACT: &str = "Terminal: its whole name (on a host with or without `HOST/`), a pane id such as %12, a \
@@ -25,43 +27,21 @@ pub(super) const HELP: &str = "Terminal: its name (on a host with or without `HO
                                window id such as @12, a tmux target such as session:window.pane, or the beginning of a \
                                name that only one terminal has";
 
-/// What a target may mean: an agent's terminal or a task.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Meant<'a> {
-    Terminal(&'a Terminal),
-    Task(&'a Task),
-}
-
-impl<'a> Meant<'a> {
-    /// The agent's terminal.
-    pub(super) fn terminal(self) -> Result<&'a Terminal, Failure> {
-        match self {
-            Meant::Terminal(terminal) => Ok(terminal),
-            Meant::Task(task) => Err(is_a_task(&task.id)),
-        }
-    }
-}
-
 /// The terminal or the task that a target means: the first of name, `%pane`, `@window`, `session`, `session:window`,
 /// `session:window.pane` and, for reading, beginning of a name that fits any at all.
 ///
 /// # Errors
 /// Nothing fits, or several do; the hint names them.
-pub(super) fn resolve_any<'a>(
-    target: &str,
-    terminals: &[&'a Terminal],
-    tasks: &[&'a Task],
-    purpose: Purpose,
-) -> Result<Meant<'a>, Failure> {
-    let places: Vec<PaneLocation> = tasks.iter().map(|task| place(task)).collect();
-    let mut candidates: Vec<TargetCandidate<'_>> =
-        terminals.iter().map(|terminal| TargetCandidate::of(terminal)).collect();
-    candidates.extend(tasks.iter().zip(&places).map(|(task, place)| TargetCandidate::of_task(task, place)));
-    let one = find_one(target, &candidates, AGENTS, purpose)?;
-    Ok(match one.checked_sub(terminals.len()) {
-        None => Meant::Terminal(terminals[one]),
-        Some(one) => Meant::Task(tasks[one]),
-    })
+pub(super) fn resolve<'a>(target: &str, items: &[Item<'a>], purpose: Purpose) -> Result<Item<'a>, Failure> {
+    find_one(target, items, AGENTS, purpose)
+}
+
+/// The terminal that an item is.
+///
+/// # Errors
+/// It is a task.
+pub(super) fn terminal(item: Item<'_>) -> Result<&Terminal, Failure> {
+    item.terminal().ok_or_else(|| is_a_task(item.id()))
 }
 
 /// The failure for a task where an agent is needed.
@@ -76,19 +56,7 @@ pub(super) fn is_a_task(name: &str) -> Failure {
 /// # Errors
 /// No task fits, or several do; the hint names them.
 pub(super) fn resolve_task<'a>(target: &str, tasks: &[&'a Task]) -> Result<&'a Task, Failure> {
-    let places: Vec<PaneLocation> = tasks.iter().map(|task| place(task)).collect();
-    let candidates: Vec<TargetCandidate<'_>> =
-        tasks.iter().zip(&places).map(|(task, place)| TargetCandidate::of_task(task, place)).collect();
-    find_one(target, &candidates, TASKS, Purpose::Acting).map(|one| tasks[one])
-}
-
-fn place(task: &Task) -> PaneLocation {
-    PaneLocation {
-        session: task.session.clone(),
-        window_index: task.index,
-        window_name: task.name.clone(),
-        ..PaneLocation::default()
-    }
+    find_one(target, tasks, TASKS, Purpose::Acting)
 }
 
 /// The program in a terminal, from its state.
@@ -112,38 +80,33 @@ struct TargetCandidate<'a> {
     pane: PaneId,
     /// The window, of a task.
     window: Option<WindowId>,
-    place: &'a PaneLocation,
+    place: Cow<'a, PaneLocation>,
 }
 
 impl<'a> TargetCandidate<'a> {
-    fn of(terminal: &'a Terminal) -> Self {
-        let host = terminal.key.server.host.as_deref();
-        let renamed_from = terminal.renamed_from();
-        let (id, pane) = (terminal.state.terminal.id.as_str(), terminal.key.pane);
-        Self { id, renamed_from, host, pane, window: None, place: &terminal.place }
+    fn of(item: Item<'a>) -> Self {
+        let key = item.key();
+        let renamed_from = item.note().name.as_ref().map(|_| item.own_name());
+        let (window, place) = match item {
+            Item::Terminal(terminal) => (None, Cow::Borrowed(&terminal.place)),
+            Item::Task(task) => (Some(task.window), Cow::Owned(place(task))),
+        };
+        Self { id: item.id(), renamed_from, host: key.server.host.as_deref(), pane: key.pane, window, place }
     }
 
-    fn of_task(task: &'a Task, place: &'a PaneLocation) -> Self {
-        let host = task.key.server.host.as_deref();
-        let renamed_from = task.note.name.as_ref().map(|_| task.own_name());
-        Self { id: &task.id, renamed_from, host, pane: task.key.pane, window: Some(task.window), place }
-    }
-
-    /// The name without its host.
-    fn name_on_host(&self) -> Option<&'a str> {
-        self.id.strip_prefix(self.host?)?.strip_prefix('/')
+    /// A name without the host.
+    fn on_host<'n>(&self, name: &'n str) -> Option<&'n str> {
+        name.strip_prefix(self.host?)?.strip_prefix('/')
     }
 
     /// Whether this was its name, with or without its host, before the operator gave it another one.
     fn was_called(&self, target: &str) -> bool {
-        let Some(own) = &self.renamed_from else { return false };
-        let on_host = || own.strip_prefix(self.host?)?.strip_prefix('/');
-        own == target || on_host() == Some(target)
+        self.renamed_from.as_ref().is_some_and(|own| own == target || self.on_host(own) == Some(target))
     }
 
     /// Whether a tmux target names the pane; a session or a window names all of its panes.
     fn is_at(&self, target: &str) -> bool {
-        let PaneLocation { session, window_index, window_name, pane_index, .. } = self.place;
+        let PaneLocation { session, window_index, window_name, pane_index, .. } = &*self.place;
         let Some(rest) = target.strip_prefix(session.as_str()) else { return false };
         if rest.is_empty() {
             return true;
@@ -158,19 +121,35 @@ impl<'a> TargetCandidate<'a> {
     }
 }
 
+fn place(task: &Task) -> PaneLocation {
+    PaneLocation {
+        session: task.session.clone(),
+        window_index: task.index,
+        window_name: task.name.clone(),
+        ..PaneLocation::default()
+    }
+}
+
 /// Whether a target names a pane by its id or its place, watched or not.
 pub(super) fn names_pane(target: &str, pane: PaneId, place: &PaneLocation) -> bool {
+    let place = Cow::Borrowed(place);
     target == pane.to_string()
         || TargetCandidate { id: "", renamed_from: None, host: None, pane, window: None, place }.is_at(target)
 }
 
-/// The one candidate that a target means.
-fn find_one(
+/// The one of the items that a target means.
+fn find_one<'a, T: Copy + Into<Item<'a>>>(
     target: &str,
-    candidates: &[TargetCandidate<'_>],
+    items: &[T],
     sought: Sought,
     purpose: Purpose,
-) -> Result<usize, Failure> {
+) -> Result<T, Failure> {
+    let candidates: Vec<TargetCandidate<'_>> = items.iter().map(|&item| TargetCandidate::of(item.into())).collect();
+    only(target, &candidates, sought, purpose).map(|index| items[index])
+}
+
+/// The one candidate that a target means.
+fn only(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought, purpose: Purpose) -> Result<usize, Failure> {
     match find(target, candidates, purpose)[..] {
         [one] => Ok(one),
         [] => Err(missing(target, candidates, sought)),
@@ -182,7 +161,7 @@ fn find_one(
 fn find(target: &str, candidates: &[TargetCandidate<'_>], purpose: Purpose) -> Vec<usize> {
     let readings: [&dyn Fn(&TargetCandidate<'_>) -> bool; 7] = [
         &|candidate| candidate.id == target,
-        &|candidate| candidate.name_on_host() == Some(target),
+        &|candidate| candidate.on_host(candidate.id) == Some(target),
         &|candidate| candidate.was_called(target),
         &|candidate| candidate.pane.to_string() == target,
         &|candidate| candidate.window.is_some_and(|window| window.to_string() == target),
@@ -260,6 +239,7 @@ mod tests {
     use crate::ids::place;
 
     fn candidate<'a>(id: &'a str, pane: u32, place: &'a PaneLocation) -> TargetCandidate<'a> {
+        let place = Cow::Borrowed(place);
         TargetCandidate { id, renamed_from: None, host: None, pane: PaneId(pane), window: None, place }
     }
 
@@ -328,9 +308,9 @@ mod tests {
             TargetCandidate { window: Some(WindowId(9)), ..candidate("shop-web", 2, &api) },
         ];
         let text = |failure: Failure| format!("{failure:?}");
-        let refusal = |target, sought| text(find_one(target, &candidates, sought, Purpose::Reading).unwrap_err());
+        let refusal = |target, sought| text(only(target, &candidates, sought, Purpose::Reading).unwrap_err());
         assert!(refusal("shop-apj", AGENTS).contains("did you mean `shop-api`?"));
-        let acting = |target| text(find_one(target, &candidates, AGENTS, Purpose::Acting).unwrap_err());
+        let acting = |target| text(only(target, &candidates, AGENTS, Purpose::Acting).unwrap_err());
         assert!(acting("shop").contains("whole name or the pane id; did you mean `shop-api`, `shop-web`?"));
         assert!(acting("shop-a").contains("did you mean `shop-api`?"), "one that begins so is not enough either");
         assert!(refusal("zzz", AGENTS).contains("fleetwatch list"));

@@ -15,6 +15,7 @@ use crate::ids::ServerId;
 use crate::poll::{self, ServerPoll};
 use crate::task::Task;
 use crate::tmux::{Server, Start};
+use crate::ui::Item;
 
 /// List tasks, kill them, run them again, and remove those that have ended.
 #[derive(Clone, Debug, clap::Args)]
@@ -186,7 +187,8 @@ impl<'a> FoundTasks<'a> {
             eprintln!("there are no tasks; `fleetwatch run NAME -- COMMAND` starts one");
             return output::print("");
         }
-        output::print(&list::table(&[], &tasks, None, output::terminal_width(), self.survey.now))
+        let items: Vec<Item<'_>> = tasks.into_iter().map(Item::Task).collect();
+        output::print(&list::table(&items, None, output::terminal_width(), self.survey.now))
     }
 
     /// Ends tasks and removes their windows; tasks that had already ended do not count as killed.

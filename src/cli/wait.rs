@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::failure::BadValue;
 use super::output::end_asked_for;
 use super::survey::{Watched, first_polls, turn};
-use super::target::{Meant, Purpose};
+use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::engine::Engine;
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
@@ -16,6 +16,7 @@ use crate::state::{Availability, BusinessState, Phase, TurnResult};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
+use crate::ui::Item;
 
 /// Wait until a terminal or task is in a given state.
 #[derive(Clone, Debug, clap::Args)]
@@ -126,11 +127,6 @@ impl WaitCondition {
             | WaitCondition::Gone => false,
         }
     }
-
-    /// Whether the condition is the end of a task.
-    const fn is_end_of_task(self) -> bool {
-        matches!(self, WaitCondition::Gone)
-    }
 }
 
 /// A number of seconds on the command line.
@@ -219,7 +215,7 @@ async fn until_task(
             last = Some(task.clone());
             Ok(None)
         }
-        (None, Some(task)) if args.condition.iter().any(|it| it.is_end_of_task()) => Ok(Some(task)),
+        (None, Some(task)) if args.condition.contains(&WaitCondition::Gone) => Ok(Some(task)),
         (None, _) => Err(gone()),
     };
     let late = |fleet: &Fleet| match fleet.task(server, window) {
@@ -335,9 +331,9 @@ async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Resu
 /// What a target means now.
 async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) -> Result<WaitTarget, Failure> {
     let view = fleet.view(Timestamp::default());
-    match target::resolve_any(target, &view.terminals, &view.tasks, purpose) {
-        Ok(Meant::Terminal(terminal)) => Ok(WaitTarget::Terminal(terminal.key.clone())),
-        Ok(Meant::Task(task)) => Ok(WaitTarget::Task(task.key.server.clone(), task.window)),
+    match target::resolve(target, &Item::all(&view), purpose) {
+        Ok(Item::Terminal(terminal)) => Ok(WaitTarget::Terminal(terminal.key.clone())),
+        Ok(Item::Task(task)) => Ok(WaitTarget::Task(task.key.server.clone(), task.window)),
         Err(missing) => {
             // A server that does not answer explains better why a terminal is not found.
             let trouble = view.servers.iter().find_map(|server| Some((&server.id, server.health.problem()?)));

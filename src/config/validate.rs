@@ -108,7 +108,7 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("notify", &["command_environment"], Rule::List(no_variables)),
     ("notify", &["webhook"], Rule::Text(no_webhook)),
     ("notify", &["webhook_shape"], Rule::OneOf(WebhookShape::words)),
-    ("notify", &["webhook_secret", "webhook_token"], Rule::Text(no_variable)),
+    ("notify", &["webhook_secret", "webhook_token"], Rule::Text(|name| no_variables(&[name]))),
     ("notify", &["quiet_hours"], Rule::Text(no_quiet_hours)),
     ("notify", &["minimum_distance_seconds"], Rule::Seconds(0.0, 86_400.0)),
     ("serve", &["push_services"], Rule::Text(no_push_service)),
@@ -218,10 +218,6 @@ fn no_variables(names: &[&str]) -> Option<ValueFault> {
     let odd = names.iter().find(|name| name.is_empty() || name.contains(['=', '\0', '$', '*', ' ']))?;
     let hint = "write names only, such as command_environment = [\"NTFY_TOKEN\"]";
     fault(format!("`{odd}` is not the name of an environment variable"), hint)
-}
-
-fn no_variable(name: &str) -> Option<ValueFault> {
-    no_variables(&[name])
 }
 
 fn no_webhook(url: &str) -> Option<ValueFault> {

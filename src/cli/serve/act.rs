@@ -17,10 +17,10 @@ use super::Served;
 use super::check::{Caller, Denial, json_body};
 use super::read::DialogShown;
 use crate::cli::send::{self, PromptBack};
-use crate::cli::target::Meant;
 use crate::dialog::Dialog;
 use crate::engine::Engine;
 use crate::fleet::Terminal;
+use crate::hash::hexadecimal;
 use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress, Trouble};
 use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, When};
 use crate::poll;
@@ -28,8 +28,8 @@ use crate::sender::Gate;
 use crate::status::Hindrance;
 use crate::time::Timestamp;
 use crate::tmux::{Key, PasteText};
-use crate::token::{Scope, hexadecimal};
-use crate::ui::Interrupt;
+use crate::token::Scope;
+use crate::ui::{Interrupt, Item};
 
 /// The longest body of a request, in bytes: the longest prompt, with every byte of it escaped.
 const BODY_BYTES: usize = 512 << 10;
@@ -379,15 +379,15 @@ async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Respon
                 "send 1 to 64; a text goes to `input`",
             ));
         }
-        let press = move |_: &Engine, meant: Meant<'_>, _| match meant {
-            Meant::Terminal(terminal) => {
+        let press = move |_: &Engine, meant: Item<'_>, _| match meant {
+            Item::Terminal(terminal) => {
                 let dialog = open_dialog(terminal, terminal.dialog.as_ref(), name.as_deref())?;
                 if dialog.as_ref().is_some_and(|dialog| !dialog.is_whole()) {
                     return Err(unread(terminal));
                 }
                 Ok((Recipient::as_shown(terminal), Act::Keys { keys, dialog, privacy: Privacy::of(terminal) }))
             }
-            Meant::Task(task) => {
+            Item::Task(task) => {
                 Ok((Recipient::of_task(task), Act::Keys { keys, dialog: None, privacy: Privacy::Secret }))
             }
         };

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::check::{self, Denial};
 use super::{Served, act, client, events, metrics, openapi, page, push};
-use crate::cli::target::{self, Meant, Purpose};
+use crate::cli::target::{self, Purpose};
 use crate::cli::{Failure, explain, history, list};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
@@ -20,6 +20,7 @@ use crate::poll;
 use crate::screen::{Color, Screen, Style};
 use crate::sender::Addressed;
 use crate::time::Timestamp;
+use crate::ui::Item;
 
 /// Records in one answer, if nothing says how many, and at most.
 const USUAL_RECORDS: u32 = 100;
@@ -62,7 +63,7 @@ impl Served {
     pub(super) async fn of<T: Send + 'static>(
         &self,
         id: String,
-        tell: impl FnOnce(&Engine, Meant<'_>, Timestamp) -> Result<T, Denial> + Send + 'static,
+        tell: impl FnOnce(&Engine, Item<'_>, Timestamp) -> Result<T, Denial> + Send + 'static,
     ) -> Result<T, Denial> {
         self.ask(move |engine| {
             let now = poll::now();
@@ -70,7 +71,7 @@ impl Served {
             if let Some(addressed) = Addressed::read(&id) {
                 return tell(engine, addressed_in(&view, &addressed)?, now);
             }
-            let meant = target::resolve_any(&id, &view.terminals, &view.tasks, Purpose::Acting);
+            let meant = target::resolve(&id, &Item::all(&view), Purpose::Acting);
             tell(engine, meant.map_err(|failure| Denial::of(StatusCode::NOT_FOUND, &failure))?, now)
         })
         .await?
@@ -82,8 +83,8 @@ impl Served {
         id: String,
         tell: impl FnOnce(&Engine, &Terminal, Timestamp) -> Result<T, Denial> + Send + 'static,
     ) -> Result<T, Denial> {
-        let tell = |engine: &Engine, meant: Meant<'_>, now| {
-            let terminal = meant.terminal().map_err(|failure| Denial::of(StatusCode::CONFLICT, &failure))?;
+        let tell = |engine: &Engine, meant: Item<'_>, now| {
+            let terminal = target::terminal(meant).map_err(|failure| Denial::of(StatusCode::CONFLICT, &failure))?;
             tell(engine, terminal, now)
         };
         self.of(id, tell).await
@@ -94,13 +95,13 @@ impl Served {
 ///
 /// # Errors
 /// It is gone, or another agent runs there.
-fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Result<Meant<'a>, Denial> {
+fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Result<Item<'a>, Denial> {
     let gone = || {
         Denial::new(StatusCode::NOT_FOUND, "the terminal is gone; nothing was sent", "look at what is there now")
             .with("outcome", "refused")
     };
     if let Some(task) = view.tasks.iter().find(|task| task.key.may_be(key)) {
-        return Ok(Meant::Task(task));
+        return Ok(Item::Task(task));
     }
     let terminal = view.terminals.iter().find(|terminal| terminal.key.may_be(key)).ok_or_else(gone)?;
     let runs = Recipient::of(terminal).tool;
@@ -110,19 +111,19 @@ fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Res
         let error = format!("{expected} does not run there; {runs} does");
         return Err(Denial::new(StatusCode::CONFLICT, error, "look at what is there now").with("outcome", "refused"));
     }
-    Ok(Meant::Terminal(terminal))
+    Ok(Item::Terminal(terminal))
 }
 
 async fn terminals(State(served): State<Served>) -> JsonAnswer {
-    listed(&served, |view| view.terminals.iter().copied().map(Meant::Terminal).collect()).await
+    listed(&served, |view| view.terminals.iter().copied().map(Item::Terminal).collect()).await
 }
 
 async fn tasks(State(served): State<Served>) -> JsonAnswer {
-    listed(&served, |view| view.tasks.iter().copied().map(Meant::Task).collect()).await
+    listed(&served, |view| view.tasks.iter().copied().map(Item::Task).collect()).await
 }
 
 /// The states of some of what is watched.
-async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Meant<'a>>) -> JsonAnswer {
+async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Item<'a>>) -> JsonAnswer {
     let all = served.ask(move |engine| {
         let now = poll::now();
         let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
@@ -280,9 +281,9 @@ async fn transitions(State(served): State<Served>, Path(id): Path<String>) -> Js
 }
 
 async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
-    let document = |engine: &Engine, meant: Meant<'_>, now| match meant {
-        Meant::Task(task) => Ok(json!({ "state": task.fields(), "why": task.why(now) })),
-        Meant::Terminal(terminal) => {
+    let document = |engine: &Engine, meant: Item<'_>, now| match meant {
+        Item::Task(task) => Ok(json!({ "state": task.fields(), "why": task.why(now) })),
+        Item::Terminal(terminal) => {
             let (fleet, profiles) = (engine.fleet(), &engine.settings().profiles);
             let read = explain::read(terminal, profiles);
             let read = read.map_err(|failure| Denial::of(StatusCode::CONFLICT, &failure))?;
@@ -344,5 +345,5 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
 }
 
 fn all_kinds() -> String {
-    format!("kinds are {}", Kind::ALL.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", "))
+    format!("kinds are {}", Kind::words().join(", "))
 }
