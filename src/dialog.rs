@@ -9,7 +9,7 @@ mod read;
 mod subject;
 mod text;
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::ops::Range;
 
 pub use choose::NoChoice;
@@ -17,6 +17,7 @@ pub use subject::{ApprovalSubject, about, approval, asked, asked_before, bare};
 
 use sha2::{Digest, Sha256};
 
+use crate::hash::hexadecimal;
 use crate::screen::{Row, Screen};
 
 /// The hexadecimal digits of a dialog's name: 192 bits.
@@ -235,11 +236,7 @@ impl Dialog {
             feed(&option.name);
             feed(&option.text.join("\n"));
         }
-        hash.finalize().iter().take(NAME_DIGITS / 2).fold(String::with_capacity(NAME_DIGITS), |mut name, byte| {
-            // A string takes whatever is written to it.
-            let _ = write!(name, "{byte:02x}");
-            name
-        })
+        hexadecimal(&hash.finalize()[..NAME_DIGITS / 2])
     }
 
     /// Whether a text has the form of a dialog's name.

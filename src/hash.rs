@@ -1,6 +1,7 @@
-//! A hash that is the same in every run and build (64-bit FNV-1a), which the standard library's hasher does not promise.
+//! A hash that is the same in every run and build (64-bit FNV-1a), which the standard library's hasher does not promise,
+//! and hashes as text.
 //!
-//! It detects accidental changes; it does not resist an attacker.
+//! FNV-1a detects accidental changes; it does not resist an attacker.
 
 use std::io;
 
@@ -46,6 +47,11 @@ pub fn fnv(bytes: &[u8]) -> u64 {
     let mut hash = Fnv::default();
     hash.feed(bytes);
     hash.get()
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //! | 0 | [`ids`] | hosts, servers, sessions, windows and panes by their names and ids |
 //! | 0 | [`pattern`] | globs of names, and texts with placeholders |
 //! | 0 | [`address`] | web addresses, and whether a connection to one is private |
-//! | 0 | [`hash`] | a hash that is the same in every run and build |
+//! | 0 | [`hash`] | a hash that is the same in every run and build, and hashes as text |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`repository`] | what git says about a repository: its branch, its changes, a diff |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said about a terminal |

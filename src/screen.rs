@@ -201,7 +201,7 @@ pub fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().filter(|&c| is_harmless(c)).peekable();
     while let Some(c) = chars.next() {
-        if !is_joiner_apart(out.chars().next_back(), c, chars.peek().copied()) && !is_blank(c) {
+        if !is_joiner_apart(out.chars().next_back(), c, chars.peek().copied()) && !is_drawn_as_nothing(c) {
             out.push(c);
         }
     }
@@ -230,7 +230,7 @@ fn is_unseen(before: Option<char>, c: char, next: Option<char>) -> bool {
     // A variant of a character that is not ASCII looks different.
     let varies = matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
     let in_vain = varies && !before.is_some_and(is_shaped) && next != Some(KEYCAP);
-    !is_harmless(c) || is_blank(c) || is_joiner_apart(before, c, next) || in_vain
+    !is_harmless(c) || is_drawn_as_nothing(c) || is_joiner_apart(before, c, next) || in_vain
 }
 
 /// How a character that nobody sees is written.
@@ -244,7 +244,7 @@ fn spelling(c: char) -> String {
 }
 
 /// Whether a character takes part in the text and is drawn as nothing.
-fn is_blank(c: char) -> bool {
+pub(crate) fn is_drawn_as_nothing(c: char) -> bool {
     matches!(c,
         '\u{00AD}' | '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
         | '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{206A}'..='\u{206F}' | '\u{3164}' | '\u{FFA0}')
@@ -343,7 +343,7 @@ pub struct Cursor {
     pub visible: bool,
 }
 
-/// What tmux tells about a pane beside its screen.
+/// What tmux reports about a pane beside its screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PaneFacts {
     /// `pane_title`, without control characters.
@@ -411,7 +411,7 @@ impl Screen {
 }
 
 /// Appends the sequence that sets a style, whatever was set before.
-fn push_style(text: &mut String, style: Style) {
+pub(crate) fn push_style(text: &mut String, style: Style) {
     text.push_str("\x1b[0");
     let flags =
         [(style.bold, "1"), (style.dim, "2"), (style.italic, "3"), (style.underline, "4"), (style.inverse, "7")];

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::hash::hexadecimal;
 use crate::history;
 use crate::private;
 use crate::push::{PushKey, Subscription, TOKENS};
@@ -32,7 +33,7 @@ pub struct Token {
     pub expires: Timestamp,
     /// SHA-256 of the whole token, in hexadecimal digits.
     hash: String,
-    /// Where whoever has it is told what happens, oldest first. They end with it.
+    /// The browsers that get notices through it, oldest first. They end with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subscriptions: Vec<Subscription>,
 }
@@ -54,7 +55,7 @@ impl Token {
             && (self.created, self.expires) == (other.created, other.expires)
     }
 
-    /// What may be told of it.
+    /// What may be shown of it.
     pub fn json(&self) -> serde_json::Value {
         let Self { name, scope, created, expires, subscriptions, .. } = self;
         let subscriptions = subscriptions.len();
@@ -119,7 +120,7 @@ impl TokenFile {
         let hash = hash(text);
         let mut found = None;
         for token in self.read()? {
-            // Every token is looked at, and each whole, so that the time tells nothing.
+            // Every token is compared, and each whole, so that the time reveals nothing.
             if is_equal(token.hash.as_bytes(), hash.as_bytes()) {
                 found = Some(token);
             }
@@ -127,7 +128,7 @@ impl TokenFile {
         Ok(found)
     }
 
-    /// Where those are told what happens whose tokens are good now.
+    /// The browsers whose tokens are good now.
     pub fn subscriptions(&self) -> io::Result<Vec<Subscription>> {
         let now = history::now();
         let good = self.read()?.into_iter().filter(|token| token.is_good(now));
@@ -150,11 +151,6 @@ fn is_equal(left: &[u8], right: &[u8]) -> bool {
 
 fn hash(text: &str) -> String {
     hexadecimal(&Sha256::digest(text.as_bytes()))
-}
-
-/// Bytes as two digits each.
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use sha2::Sha256;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::carrier::Troubles;
-use crate::hash::Fnv;
+use crate::hash::{Fnv, hexadecimal};
 use crate::history;
 use crate::http::Endpoint;
 use crate::notify::{Dispatch, Webhook, WebhookShape};
@@ -173,7 +173,7 @@ fn headers(post: &Post, id: &str, secret: Option<&str>) -> Result<Vec<(HeaderNam
 fn signature(secret: &str, at: &str, body: &str) -> Result<String, String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).map_err(|error| error.to_string())?;
     [at, ".", body].iter().for_each(|part| mac.update(part.as_bytes()));
-    Ok(mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(&mac.finalize().into_bytes()))
 }
 
 // Posting, again and again.

@@ -100,27 +100,9 @@ pub(super) struct InputData {
     pub pad: String,
 }
 
-/// A key that can stop an agent, by tmux's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum StopKey {
-    Escape,
-    #[serde(rename = "C-c")]
-    ControlC,
-    #[serde(rename = "C-d")]
-    ControlD,
-    Enter,
-}
-
-impl StopKey {
-    /// tmux's name of the key.
-    pub const fn word(self) -> &'static str {
-        match self {
-            StopKey::Escape => "Escape",
-            StopKey::ControlC => "C-c",
-            StopKey::ControlD => "C-d",
-            StopKey::Enter => "Enter",
-        }
-    }
+words! {
+    /// A key that can stop an agent, by tmux's name.
+    StopKey { Escape = "Escape", ControlC = "C-c", ControlD = "C-d", Enter = "Enter" }
 }
 
 #[derive(Clone, Debug, Deserialize)]

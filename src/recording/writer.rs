@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{Header, Size};
 use crate::agent_record::RecordAddition;
-use crate::screen::{Color, PaneFacts, Row, Screen, Style, harmless};
+use crate::screen::{PaneFacts, Row, Screen, harmless, push_style};
 use crate::time::Span;
 
 /// Writes one recording, a frame at a time. Every event is one line and is written with one call.
@@ -131,29 +131,9 @@ fn size_of(screen: &Screen) -> Option<Size> {
 
 fn paint_row(text: &mut String, row: &Row) {
     for (run, style) in row.runs() {
-        select(text, style);
+        push_style(text, style);
         text.push_str(run);
     }
-}
-
-/// Writes the sequence that selects a style, whatever was selected before.
-fn select(text: &mut String, style: Style) {
-    text.push_str("\x1b[0");
-    let flags = [(style.bold, 1), (style.dim, 2), (style.italic, 3), (style.underline, 4), (style.inverse, 7)];
-    for (_, code) in flags.into_iter().filter(|(set, _)| *set) {
-        let _ = write!(text, ";{code}");
-    }
-    color(text, style.foreground, 38);
-    color(text, style.background, 48);
-    text.push('m');
-}
-
-fn color(text: &mut String, color: Color, code: u8) {
-    let _ = match color {
-        Color::Default => Ok(()),
-        Color::Indexed(index) => write!(text, ";{code};5;{index}"),
-        Color::Rgb(r, g, b) => write!(text, ";{code};2;{r};{g};{b}"),
-    };
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The branch that its directory has, with what differs there, else the one that the agent tells of.
+    /// The branch that its directory has, with what differs there, else the one that the agent reports.
     pub fn branch(self) -> String {
         self.git().map_or_else(|| self.fact(FactName::Branch), GitFacts::words)
     }
@@ -226,7 +226,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether its screen stands still; `None` after a single poll, which cannot tell.
+    /// Whether its screen stands still; empty after a single poll, which cannot tell.
     pub fn stable(self) -> &'static str {
         self.terminal().filter(|terminal| terminal.state.stability.stable).map_or("", |_| "stable")
     }

@@ -9,9 +9,10 @@ use jiff::Zoned;
 
 use crate::cli::failure::BadValue;
 use crate::cli::{Done, Failure, output};
+use crate::hash::hexadecimal;
 use crate::history;
 use crate::time::Timestamp;
-use crate::token::{Scope, Token, TokenFile, hexadecimal};
+use crate::token::{Scope, Token, TokenFile};
 
 /// The beginning of every token, by which a leaked one is recognised.
 const PREFIX: &str = "fwt_";

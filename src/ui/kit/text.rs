@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthChar;
 
-use crate::screen::is_harmless;
+use crate::screen::{is_drawn_as_nothing, is_harmless};
 
 /// Marks kept on one base character. Real scripts need no more than three; stacks of hundreds are an attack.
 const MARKS_KEPT: usize = 4;
@@ -261,12 +261,11 @@ fn stand_in(c: char) -> Option<&'static str> {
     }
 }
 
-/// Characters without a look of their own that terminals give different widths.
+/// Invisible characters that terminals give different widths.
 fn is_left_out(c: char) -> bool {
-    matches!(c,
-        '\u{00AD}' | '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
-        | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}'
-        | '\u{E0100}'..='\u{E01EF}')
+    let joins_or_varies = matches!(c,
+        '\u{200C}'..='\u{200F}' | '\u{2065}'..='\u{2069}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
+    is_drawn_as_nothing(c) || joins_or_varies
 }
 
 fn is_mark(c: char) -> bool {
