@@ -507,7 +507,7 @@ impl AgentRecordReader {
         Some(reader)
     }
 
-    /// Takes in one line, or the whole of a file that is replaced. Now stands for a time that it does not tell.
+    /// Takes in one line, or the whole of a file that is replaced. Now stands in for a missing time.
     pub fn read(&mut self, source: &AgentRecordSource, value: &Value, clock: impl Into<RecordClock>) {
         if source.replaced || source.gathered {
             *self = Self::new(self.is_partial);

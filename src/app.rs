@@ -345,7 +345,7 @@ impl App {
                 Update::Effect(_) | Update::Operation(OperationEvent::Begun(_)) => {}
                 Update::Refused(why) => self.ui.notify_about(Topic::Owner, Status::Unknown, why, poll::now()),
                 Update::Message(message) => self.on_intent(message),
-                // What becomes of messages in the outbox the history tells.
+                // The history reports what becomes of messages in the outbox.
                 Update::Operation(OperationEvent::Ended(operation, outcome)) => {
                     if self.history.path().is_none() {
                         self.keep_in_log(vec![Stored::unwritten(&operation, &outcome)]);

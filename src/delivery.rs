@@ -35,8 +35,8 @@ use outbox::{Outbox, OutboxSettings};
 const AGAIN: Span = Span::from_secs(5);
 /// The least time between two comparisons of a summary with the fleet.
 const PAUSE: Span = Span::from_millis(200);
-/// The same of what may have to be told. What needs the operator is told after a second: among a thousand terminals something
-/// changes all the time, and to look at each of them takes as long as a frame.
+/// The same of what may have to be announced. What needs the operator is announced after a second: among a thousand
+/// terminals something changes all the time, and checking each of them takes as long as a frame.
 const NOTICES: Span = Span::from_millis(100);
 
 /// An event of the delivery itself, for the operator.
@@ -46,7 +46,7 @@ pub enum DeliveryEvent {
     Trouble(String),
     /// Whether a prompt arrived is not known. Where prompts are followed by their records, those tell it.
     Unclear(String),
-    /// An agent was told something.
+    /// A message was sent to an agent.
     FollowUp(String),
 }
 
@@ -64,7 +64,7 @@ pub struct Dispatcher {
     leads: BTreeMap<ServerId, Lead>,
     /// Whether there is a terminal that can ring.
     has_terminal: bool,
-    /// Whether there is anything to tell the operator, ever.
+    /// Whether the operator may get any notice at all.
     has_notices: bool,
     notices: NoticeSchedule,
 }
@@ -171,7 +171,7 @@ impl Dispatcher {
         let mut bytes = Vec::new();
         let deliveries: Vec<Dispatch> = std::iter::from_fn(|| self.notifier.poll(view.now, &leads)).collect();
         self.notices.due = self.notifier.poll_timeout();
-        // The others know it first: should this process be killed now, nothing is told twice.
+        // The others know it first: should this process be killed now, nothing is announced twice.
         for notice in self.notifier.take_handled() {
             let lead = self.leads.get(&notice.key.server);
             lead.into_iter().for_each(|lead| lead.handled(notice.clone()));
@@ -202,7 +202,7 @@ impl Dispatcher {
 /// When to check for new notices.
 #[derive(Debug, Default)]
 struct NoticeSchedule {
-    /// The version of the view in which it was looked for last, and when; `None` when something else has changed.
+    /// The version of the view that was checked last, and when; `None` when something else has changed.
     last: Option<(Option<u64>, Timestamp)>,
     /// Whether something may have changed since.
     is_behind: bool,
@@ -211,7 +211,7 @@ struct NoticeSchedule {
 }
 
 impl NoticeSchedule {
-    /// Whether it is looked for now: something may have changed, or is due, and the last time was a while ago.
+    /// Whether it is checked now: something may have changed, or is due, and the last time was a while ago.
     fn are_followed(&mut self, view: &View<'_>) -> bool {
         let now = view.now;
         if let Some((version, at)) = self.last {
@@ -227,7 +227,7 @@ impl NoticeSchedule {
         true
     }
 
-    /// When it has to be looked for again at the latest.
+    /// When it has to be checked again at the latest.
     fn poll_timeout(&self) -> Option<Timestamp> {
         let behind = self.last.filter(|_| self.is_behind).map(|(_, at)| at + NOTICES);
         [self.due, behind].into_iter().flatten().min()
@@ -291,7 +291,7 @@ impl Summaries {
     }
 }
 
-/// Notes in tmux that the ends of what `fleetwatch run` started have been told, so that nobody who watches later tells them
+/// Notes in tmux that the ends of what `fleetwatch run` started have been reported, so that no later watcher reports them
 /// again.
 fn note_ends(batch: &Batch, fleet: &Fleet, tmux: &tmux::Settings) {
     let was_run = |window: WindowId| {
@@ -307,7 +307,7 @@ fn note_ends(batch: &Batch, fleet: &Fleet, tmux: &tmux::Settings) {
     tokio::spawn(async move {
         let Ok(server) = Server::new(server, tmux) else { return };
         if let Err(error) = server.ends_were_reported(&ended).await {
-            tracing::warn!(server = %server.id(), %error, "ends may be told twice");
+            tracing::warn!(server = %server.id(), %error, "ends may be reported twice");
         }
     });
 }
@@ -318,7 +318,7 @@ mod tests {
     use crate::fleet::{Input, PollResult, ServerReport, Settings};
 
     #[test]
-    fn what_changes_all_the_time_is_looked_at_now_and_then() {
+    fn what_changes_all_the_time_is_checked_now_and_then() {
         let mut fleet = Fleet::new(Settings::default(), ProfileSet::builtin().into());
         let mut notices = NoticeSchedule::default();
         let begin = Timestamp::from_millis(1_800_000_000_000);
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(follow(failed(), begin - PAUSE), None);
         assert_eq!(follow(PollResult::Listed(Vec::new()), begin), Some(begin + AGAIN));
         let soon = begin + Span::from_millis(1);
-        assert_eq!(follow(failed(), soon), Some(begin + PAUSE), "it is looked at again");
+        assert_eq!(follow(failed(), soon), Some(begin + PAUSE), "it is checked again");
         assert_eq!(follow(failed(), begin + PAUSE), Some(begin + AGAIN));
         assert_eq!(follow(failed(), begin + AGAIN), Some(begin + AGAIN + AGAIN), "written again");
     }

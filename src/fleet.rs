@@ -85,7 +85,7 @@ pub enum Effect {
     TaskIntroduced { server: ServerId, window: WindowId },
     /// Task sessions that existed when watching began, reported once per server.
     TasksFound { sessions: Vec<FoundSession> },
-    /// A task stands otherwise than its events tell: for the history, which sums up how long it ran and waited.
+    /// A task has another status than its events say: for the history, which sums up how long it ran and waited.
     TaskChanged(TaskTransition),
     /// A task is watched no longer, whatever became of it.
     TaskLeft(TaskTransition),
@@ -246,7 +246,7 @@ impl Fleet {
         self.entry(key).and_then(Entry::dialog_text)
     }
 
-    /// Why a terminal is said to be what it is at `now`, `reads_records` telling whether its records may be read; `None`
+    /// Why a terminal is said to be what it is at `now`, `reads_records` says whether its records may be read; `None`
     /// when no profile has read a screen of it.
     pub fn explain(&self, key: &TerminalKey, reads_records: bool, now: Timestamp) -> Option<String> {
         self.entry(key).and_then(|entry| entry.explain(&self.profiles, reads_records, now))

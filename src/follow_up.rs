@@ -116,7 +116,7 @@ impl FollowUpEvent {
         Self { output, ..Self::new(key, source, Occasion::of_task(happening), at, &text) }
     }
 
-    /// What a state of an agent tells: how its last turn ended, and what it needs.
+    /// What a state of an agent says: how its last turn ended, and what it needs.
     pub fn of_agent(key: &TerminalKey, state: &State) -> Vec<Self> {
         let name = &state.terminal.id;
         let result = match state.last_turn.result {
@@ -215,7 +215,7 @@ pub fn message(number: i64, events: &[MessageEvent]) -> String {
     }
 }
 
-/// What a message tells, in one short line.
+/// What a message says, in one short line.
 pub fn message_text(events: &[MessageEvent]) -> String {
     let last = events.last().map(|event| event.text.as_str()).unwrap_or_default();
     match events {

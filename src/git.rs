@@ -182,7 +182,7 @@ impl Repository {
 /// What is known of the repository around a directory of a server's machine at a time.
 ///
 /// # Errors
-/// There is none, or git or the host does not tell.
+/// There is none, or git or the host does not answer.
 pub async fn facts_at(server: &Server, directory: &str, at: Timestamp) -> Result<GitFacts, GitTrouble> {
     match server.id().host {
         Some(_) => host::facts(server, directory, &mut Distance::default(), at).await,
@@ -232,7 +232,7 @@ impl Git {
     /// What is known of the repository around a directory at a time.
     ///
     /// # Errors
-    /// There is none, or git does not tell.
+    /// There is none, or git does not answer.
     pub async fn facts_around(&self, directory: &Path, at: Timestamp) -> Result<GitFacts, GitTrouble> {
         self.facts(&root_around(directory).await?, &mut Distance::default(), at).await
     }
@@ -254,7 +254,7 @@ impl Git {
     /// How the working tree around a directory differs from the commit that is checked out.
     ///
     /// # Errors
-    /// There is none, or git does not tell.
+    /// There is none, or git does not answer.
     pub async fn difference(&self, directory: &Path) -> Result<WorkingTreeDiff, GitTrouble> {
         let it = self.resolve(&root_around(directory).await?, DIFF_DEADLINE).await?;
         let patch = self.differing(&it, &PATCHED, PATCH, DIFF_DEADLINE).await?;

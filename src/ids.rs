@@ -20,8 +20,8 @@ pub enum Socket {
 }
 
 impl Socket {
-    /// What tells it from the others. Paths are compared as they are spelt: part by part takes ten times as long, and each
-    /// terminal's identity has one.
+    /// What distinguishes it from others. Paths are compared as they are spelt: part by part takes ten times as long, and
+    /// each terminal's identity has one.
     fn spelling(&self) -> (u8, &OsStr) {
         match self {
             Socket::Default => (0, OsStr::new("")),
@@ -118,12 +118,12 @@ pub struct ServerId {
 }
 
 impl ServerId {
-    /// The server in a word that every process spells alike, however it was told of it.
+    /// The server in a word that every process spells alike, however it was named.
     pub fn word(&self) -> String {
         format!("{}/{}", self.host.as_deref().unwrap_or_default(), self.socket.word())
     }
 
-    /// A name of something on it, told apart from the same one on another machine.
+    /// A name of something on it, different from the same one on another machine.
     pub fn on_host(&self, name: &str) -> String {
         self.host.as_ref().map_or_else(|| name.to_owned(), |host| format!("{host}/{name}"))
     }

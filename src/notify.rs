@@ -3,8 +3,9 @@
 //! What a terminal needs must last for a moment before it is announced, so that a half-drawn dialog makes no
 //! notice. Nothing is announced twice: a dialog that is covered for a while is the same dialog, and what is over before a rule's
 //! minimum distance has passed is dropped. Of the processes that watch a server one notifies, its leader; the others keep what
-//! they would tell for a while, should the leader end before it has. The driving rule: call [`Notifier::observe`] when something has changed or
-//! when [`Notifier::poll_timeout`] has come, then take deliveries from [`Notifier::poll`] until there are none.
+//! they would announce for a while, should the leader end before it has. The driving rule: call [`Notifier::observe`]
+//! when something has changed or when [`Notifier::poll_timeout`] has come, then take deliveries from [`Notifier::poll`]
+//! until there are none.
 
 mod rule;
 
@@ -53,7 +54,7 @@ pub struct Notifier {
     /// The operator's time zone, for quiet hours.
     zone: TimeZone,
     known: HashMap<TerminalKey, Known>,
-    /// Servers that were looked at before: what their first poll shows is no news.
+    /// Servers that were polled before: what their first poll shows is no news.
     servers: HashSet<ServerId>,
     muted: bool,
     /// Notices that other leaders should send, and since when.
@@ -62,7 +63,7 @@ pub struct Notifier {
     reported_there: Vec<(Timestamp, NoticeId)>,
     /// Notices that went out, or need not, since the last [`Notifier::take_handled`].
     handled: Vec<NoticeId>,
-    /// Counts the polls, to tell which terminals are still there.
+    /// Counts the polls, to know which terminals are still there.
     poll: u64,
 }
 
@@ -72,7 +73,7 @@ struct Known {
     thing: Option<Thing>,
     /// Since when it stands.
     since: Timestamp,
-    /// What was told last, or was not because nobody wanted to know.
+    /// What was announced last, or was not because nobody wanted to know.
     reported: Option<Thing>,
     poll: u64,
 }
@@ -186,7 +187,7 @@ impl Notifier {
         known.chain(self.lanes.iter().filter_map(Lane::due)).min()
     }
 
-    /// What is to be told of a terminal now; from here on it counts as told.
+    /// What is to be announced of a terminal now; from here on it counts as announced.
     fn due_thing(&mut self, terminal: &Terminal, now: Timestamp) -> Option<Thing> {
         let thing = Thing::of(&terminal.state);
         let is_news = self.servers.contains(&terminal.key.server);
@@ -270,8 +271,8 @@ impl Thing {
         Some(Self { occasion, mark })
     }
 
-    /// Whether what was told before is over, so that the same may be told again: the agent works or is ready. While
-    /// nothing can be told of a screen, a dialog may still be behind what covers it.
+    /// Whether what was announced before is over, so that the same may be announced again: the agent works or is ready.
+    /// While nothing is known of a screen, a dialog may still be behind what covers it.
     pub fn is_over(state: &State) -> bool {
         state.turn.phase != Phase::Unknown
     }
@@ -427,7 +428,7 @@ pub fn statement(state: &State, dialog: Option<&Dialog>, occasion: Occasion) -> 
     sentence(&format!("{} {}{unwatched}", state.terminal.id, predicate(occasion)), said.as_deref())
 }
 
-/// Whether the end of the last turn, which is what the operator is wanted for, was found when nobody had looked.
+/// Whether the end of the last turn, which is what the operator is wanted for, was found after nobody had watched.
 fn is_unwatched(state: &State) -> bool {
     state.attention.is_about_the_past() && !state.since_exact
 }

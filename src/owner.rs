@@ -223,7 +223,7 @@ impl Drop for Watcher {
 /// The server's name is not fit for a command line.
 pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEvent>) -> Result<Watcher, Error> {
     if settings.remote.is_none() {
-        // The name is checked here, where somebody can be told.
+        // The name is checked here, where the error reaches somebody.
         Server::new(server.clone(), settings.poll.tmux.clone())?;
     }
     let hooks_set = Arc::new(AtomicBool::new(false));
@@ -252,7 +252,7 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
     Ok(Watcher { task, to_task, hooks_set, used })
 }
 
-/// What the owner of a server knows of it, with `fresh` after it has looked again; what is known then, or `None` when there
+/// What the owner of a server knows of it, with `fresh` after another poll; what is known then, or `None` when there
 /// is no owner that this process can follow.
 pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Vec<Input>> {
     if let Some(remote) = &settings.remote {
@@ -443,7 +443,7 @@ impl WatchTask {
                 }
                 Some(event) = self.local_events.recv() => match event {
                     LocalEvent::Wake => poller.wake(),
-                    // A process that is alone has nobody to tell.
+                    // A process that is alone has no clients.
                     LocalEvent::Input(_) | LocalEvent::Handled(_) => {}
                 },
                 () = &mut ask_again, if self.place.is_some() => {

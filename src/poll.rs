@@ -465,7 +465,7 @@ impl ServerPoller {
         }
     }
 
-    /// Adds the version that the agent's package tells, when the program does not have one yet.
+    /// Adds the version of the agent's package, when the program does not have one yet.
     fn with_version(&mut self, program: Program, processes: &[ProcessInfo]) -> Program {
         let Program::Agent { tool, version: None } = program else { return program };
         let agent = self.agent_processes(&Program::Agent { tool: tool.clone(), version: None }, processes);

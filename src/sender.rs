@@ -131,7 +131,7 @@ impl Sender {
     /// Performs an operation: records it, does it, and records its outcome.
     pub async fn perform(&self, operation: Operation, mut gate: impl Gate) -> Outcome {
         let operation = Arc::new(operation);
-        // An agent cuts the blanks off a prompt; of nothing but blanks it makes none, and of nothing there is nothing to tell.
+        // An agent cuts the blanks off a prompt; it makes no prompt of blanks alone.
         if matches!(&operation.act, Act::Prompt { text, .. } if text.trim().is_empty()) {
             let outcome = Outcome::from(Refusal::Text(UnfitText::Empty));
             self.tell(OperationEvent::Ended(operation, outcome.clone()));

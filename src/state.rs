@@ -479,7 +479,7 @@ impl State {
         self.agent.text(FactName::LastPrompt).filter(|_| is_of_this_turn)
     }
 
-    /// What the last turn answered, where a record tells it.
+    /// What the last turn answered, if a record has it.
     pub fn answer(&self) -> Option<&str> {
         let answered = self.agent.get(FactName::LastAnswer)?.at;
         let is_of_last_turn = self.last_turn.began.is_some_and(|began| answered >= began);

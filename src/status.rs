@@ -46,7 +46,7 @@ pub enum Status {
     Unknown,
     /// The agent, its pane or the task's window is no longer there.
     Gone,
-    /// The task's program has ended with this code, where tmux tells it.
+    /// The task's program has ended with this code, if tmux reports it.
     Exited(Option<i32>),
 }
 
@@ -87,7 +87,7 @@ impl Status {
     pub const fn doing(state: &State) -> Self {
         let waits = matches!(state.assessment.business_state, BusinessState::AwaitingOperator);
         let context = if waits { dialog(state.assessment.ui_context) } else { UiContext::Unknown };
-        // A turn whose end is looked at once more has not ended, and its row should not say one word for a second.
+        // A turn whose end is still to be confirmed has not ended, and its row should not say one word for a second.
         if matches!((state.operator.completion, state.turn.phase), (Completion::CandidateComplete, Phase::Ready)) {
             return Status::Working;
         }
@@ -101,7 +101,7 @@ impl Status {
         Status::of_turn(summary.availability, summary.phase, context)
     }
 
-    /// What a task is to a person, by what it does and by its exit code where tmux tells it.
+    /// What a task is to a person, by what it does and by its exit code if tmux reports it.
     pub const fn of_task(status: TaskStatus, exit_code: Option<i32>) -> Self {
         match status {
             TaskStatus::Running => Status::Running,
@@ -249,7 +249,8 @@ impl Status {
     }
 
     /// Its place by how urgently it needs the operator; the lowest comes first. All that waits for an answer stands equal, so
-    /// that who waits longest comes first. A task that ended well needs nobody: it was told, and there is no turn to give it.
+    /// that who waits longest comes first. A task that ended well needs nobody: it was announced, and there is no turn to
+    /// give it.
     pub const fn urgency(self) -> usize {
         match self {
             Status::Exited(Some(0)) => Status::Gone.place(),
@@ -379,7 +380,7 @@ const fn dialog(context: UiContext) -> UiContext {
 
 // What a transition changed, in the words that people read: `working → approval`, `ready`, `finished`.
 
-/// The rank of fields that follow from others and say less to an operator; they are told only when nothing else is.
+/// The rank of fields that follow from others and say less to an operator; they are said only if nothing else is.
 const FOLLOWS: u8 = 9;
 
 /// What is said of a last turn without a result, since its agent ended before it did (SPEC §7, rule 8).
@@ -458,7 +459,7 @@ fn status_after(summary: &Summary) -> Status {
     Status::of_turn(summary.availability, summary.phase, summary.ui_context)
 }
 
-/// How much a field tells an operator; the lowest comes first.
+/// How much a field says to an operator; the lowest comes first.
 fn rank(field: &str) -> u8 {
     match field {
         "availability" => 0,
@@ -521,7 +522,7 @@ fn short(value: &Value) -> String {
     let word = match value {
         Value::Null => "–",
         Value::String(word) => word.as_str(),
-        // A problem is told by its kind.
+        // A problem is named by its kind.
         Value::Object(fields) => fields.get("kind").and_then(Value::as_str).unwrap_or("?"),
         other => return other.to_string(),
     };
@@ -601,7 +602,7 @@ mod change_tests {
     }
 
     #[test]
-    fn a_change_is_told_in_the_words_of_the_table() {
+    fn a_change_is_put_in_the_words_of_the_table() {
         let field =
             |name: &'static str, from: &str, to: &str| Change { field: name.into(), from: json!(from), to: json!(to) };
         let asks = [

@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(early.since(late), Span::ZERO);
     }
 
-    /// The time that a clock tells when the wall says what it says, both in seconds.
+    /// The time of the clock when the wall clock says this, both in seconds.
     fn reads(clock: &mut Clock, wall: i64, elapsed: u64) -> i64 {
         clock.at(Timestamp::from_millis(wall * 1000), Span::from_secs(elapsed)).as_millis() / 1000
     }

@@ -306,7 +306,7 @@ impl Server {
 
     /// Runs a program of constant words on the machine that the server is on, and returns what it printed.
     ///
-    /// For what tmux itself does not tell (`ps`). Fails like a poll does; a program that says no is a failure.
+    /// For what tmux itself does not report (`ps`). Fails like a poll does; a program that says no is a failure.
     pub(crate) async fn run_beside(&self, words: &[&str]) -> Result<String, Error> {
         Ok(String::from_utf8_lossy(&self.print_beside(words, Vec::new()).await?).into_owned())
     }

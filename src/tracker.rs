@@ -273,7 +273,7 @@ impl Tracker {
             }
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
-        // What the first poll after a gap finds began unseen, and so did what only time tells of it.
+        // What the first poll after a gap finds began unseen, and so did what only time shows of it.
         let is_found = is_poll && self.turn.coverage.is_after_gap();
         let unseen = is_found || self.turn.is_unwatched();
         let reading =
@@ -565,7 +565,7 @@ impl Tracker {
         self.ages.follow(previous.phase, &self.published, (attention, self.turn.ended()), is_settling, since);
         let mut changed = previous.changes_to(&self.published);
         if attention != before && (attention == Attention::Stalled || before == Attention::Stalled) {
-            // Nothing else tells that it has stalled, or goes on.
+            // Nothing else shows that it has stalled, or goes on.
             changed.push(Change { field: "attention".into(), from: json!(before), to: json!(attention) });
         }
         if changed.is_empty() && notes.is_empty() {

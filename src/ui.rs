@@ -277,7 +277,7 @@ pub struct Ui {
     panes: Panes,
     /// Which terminal has which tile, while the last frame showed a grid.
     tiles: Option<Tiles>,
-    /// What the history tells of what happened.
+    /// What the history reports of what happened.
     log: log::Log,
     /// Newest lines of the log that are scrolled away.
     skipped: usize,
@@ -394,7 +394,7 @@ impl Ui {
         }
     }
 
-    /// Takes in what the history tells of something that happened on these servers or was done for the operator.
+    /// Takes in what the history reports of something that happened on these servers or was done for the operator.
     pub fn keep_in_log(&mut self, record: Stored) {
         self.log.keep(record);
     }

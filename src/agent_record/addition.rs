@@ -52,7 +52,7 @@ pub enum RecordDepth {
     Whole,
 }
 
-/// The files of one agent as a recording tells them.
+/// The files of one agent, as a recording has them.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedFiles {
     sources: Arc<[AgentRecordSource]>,

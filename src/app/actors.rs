@@ -48,7 +48,7 @@ impl Actors {
         self.inside.as_ref().is_some_and(Inside::is_popup)
     }
 
-    /// Performs an operation; the sender tells how far it has come.
+    /// Performs an operation; the sender reports its progress.
     pub(super) fn perform(&mut self, operation: Operation) {
         if matches!(operation.act, Act::Keys { .. } | Act::Interrupt { .. }) {
             return self.press(&operation);

@@ -82,7 +82,7 @@ fn first(directories: &[PathBuf], name: &Path) -> Result<Option<(PathBuf, String
     Ok(None)
 }
 
-/// What the environment tells of the terminal.
+/// What the environment says of the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Environment {
     no_color: Option<String>,

@@ -1,5 +1,5 @@
 //! Lending the terminal to others: to tmux for a jump, to an editor for a prompt, to the shell while the dashboard is
-//! stopped. Nothing is drawn meanwhile; watching, sending and telling go on.
+//! stopped. Nothing is drawn meanwhile; watching, sending and notices go on.
 
 use std::fs::{self, OpenOptions};
 use std::future::pending;
@@ -250,7 +250,7 @@ impl DraftFile {
         Ok(text)
     }
 
-    /// Leaves the file where it is if the editor has written anything else into it, and tells where that is.
+    /// Leaves the file where it is if the editor has written anything else into it, and reports where.
     pub(super) fn keep_if_changed(mut self) -> Option<PathBuf> {
         let written = fs::read(&self.path).ok()?;
         let text = written.strip_suffix(b"\n").unwrap_or(&written);

@@ -20,7 +20,7 @@ pub struct InspectArgs {
     /// Find an answer in the dialog: the last match of this pattern, or its last group.
     #[arg(long, value_name = "PATTERN")]
     pub answer: Option<String>,
-    /// How far from the dialog's end the answer is searched for.
+    /// How far from the dialog's end the answer is looked for.
     #[arg(long, value_name = "CHARACTERS", default_value_t = 4000, requires = "answer")]
     pub answer_within: usize,
     /// Print one JSON object: `{"terminal", "parser", "assessment", "agent", "projection", "answer", "diagnostics", "evidence"}`.

@@ -222,7 +222,7 @@ fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads what is typed, and tells of every answer: Enter, a key that picks an option, or Escape.
+/// Reads what is typed, and reports every answer: Enter, a key that picks an option, or Escape.
 fn listen(refusing: Option<u8>) -> Receiver<DemoAnswer> {
     let (tell, answers) = mpsc::channel();
     std::thread::spawn(move || {

@@ -239,7 +239,7 @@ fn claim(directory: &Path) -> Option<PathBuf> {
     (is_demo(directory) && std::fs::rename(directory, &claimed).is_ok()).then_some(claimed)
 }
 
-/// The socket of the tmux server that this process runs in, as tmux tells every process in its panes.
+/// The socket of the tmux server that this process runs in, as tmux names it to every process in its panes.
 fn socket_of_server() -> Option<PathBuf> {
     let printed = std::env::var("TMUX").ok()?;
     printed.split(',').next().map(PathBuf::from)

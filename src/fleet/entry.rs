@@ -34,7 +34,7 @@ pub(super) struct Entry {
     /// The history's knowledge of it, until its first poll.
     #[serde(default)]
     known: Option<Box<TerminalHistory>>,
-    /// Whether nobody has looked at its screen yet.
+    /// Whether its screen was not captured yet.
     #[serde(default)]
     is_unread: bool,
     agent: Option<Agent>,
@@ -56,7 +56,7 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Agent {
     tool: String,
-    /// The version that the configuration gives or that the executable's package tells.
+    /// The version from the configuration or from the executable's package.
     given_version: Option<String>,
     /// The version in the banner on its screen: an agent that was updated while it ran still is the old one.
     banner: Option<String>,
@@ -164,7 +164,7 @@ impl Entry {
         state
     }
 
-    /// Says that nobody has looked yet, and beside that what was known last.
+    /// Says that it was not polled yet, and what was known last.
     fn say_unread(&self, state: &mut State, now: Timestamp) {
         let mut message = "not looked at yet".to_owned();
         if let Some(TerminalHistory { state: known, watched_until: at, .. }) = self.known.as_deref() {
@@ -246,8 +246,8 @@ impl Entry {
         other
     }
 
-    /// Takes in a poll that found all as it was, where time changes nothing either: most looks at most terminals. `false` where
-    /// the report has to go through [`Entry::poll`].
+    /// Takes in a poll that found all as it was, where time changes nothing either: most polls of most terminals. `false`
+    /// where the report has to go through [`Entry::poll`].
     pub(super) fn stands_still(&mut self, report: &PaneReport, now: Timestamp) -> bool {
         let PaneReport {
             key: _,
@@ -344,8 +344,8 @@ impl Entry {
         EntryUpdate { renamed: renamed || (was_unread && !self.is_unread), transition }
     }
 
-    /// After which time nothing was printed in the pane. Of several panes in a window tmux does not tell which one it was: the one
-    /// whose whole screen is as it was is taken to have been silent.
+    /// After which time nothing was printed in the pane. Of several panes in a window tmux does not say which one
+    /// printed: the one whose whole screen is as it was is taken to have been silent.
     fn printed_until(&self, report: &PaneReport) -> Option<Timestamp> {
         let PaneReport { capture, facts, place, .. } = report;
         let before = self.terminal.screen.as_ref();
@@ -536,7 +536,7 @@ impl Entry {
         self.observe(Observation::Read { reading: &reading, temporal: selected.temporal(), resized }, now)
     }
 
-    /// What the pane tells of an agent that no profile reads: whether it prints, its bell and its title.
+    /// What the pane shows of an agent that no profile reads: whether it prints, its bell and its title.
     fn activity_without_profile(&self, now: Timestamp) -> String {
         /// What prints less often than this is quiet.
         const PRINTS: Span = Span::from_secs(3);
@@ -546,7 +546,7 @@ impl Entry {
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 
-    /// A banner on the screen tells the version better than the package on the disk does (SPEC §3); whether that changes
+    /// A banner on the screen knows the version better than the package on the disk (SPEC §3); whether that changes
     /// the profile or how far it is trusted.
     fn learn_version(&mut self, banner: Option<String>, profiles: &ProfileSet, now: Timestamp) -> bool {
         let (Some(banner), Some(agent)) = (banner, &self.agent) else { return false };

@@ -12,7 +12,7 @@ use crate::task::{Batch, Happening, Registration, Task, TaskEvent, TaskFields, T
 use crate::time::{Span, Timestamp};
 use crate::tracker::Settings;
 
-/// What one look at one server showed of its tasks.
+/// What one poll of one server showed of its tasks.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct TaskReport {
     pub server: ServerId,
@@ -40,7 +40,7 @@ pub(super) struct Tasks {
     watches: BTreeMap<ServerId, TaskTracker>,
     sessions: BTreeMap<ServerId, Vec<SessionView>>,
     standings: Standings,
-    /// What is known of tasks on servers that have not been looked at yet.
+    /// What is known of tasks on servers that have not been polled yet.
     known: BTreeMap<ServerId, Vec<TaskHistory>>,
     /// What the names of the tasks follow from, as it was when they were given.
     named: Option<u64>,
@@ -50,7 +50,7 @@ pub(super) struct Tasks {
 /// All that is known of the tasks of one server.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct TasksCheckpoint {
-    /// `None` when the server has not been looked at.
+    /// `None` if the server has not been polled.
     watch: Option<TaskTracker>,
     sessions: Vec<SessionView>,
     recent: Vec<TaskEvent>,
@@ -60,7 +60,7 @@ pub(super) struct TasksCheckpoint {
 pub(super) struct Taken {
     /// Tasks that are new, or have another name.
     pub introduced: Vec<(ServerId, WindowId)>,
-    /// Sessions that the first look at a server found.
+    /// Sessions that the first poll of a server found.
     pub found: Vec<FoundSession>,
     pub batch: Batch,
     /// Changes of tasks that are no events, and tasks that are no longer watched.
@@ -82,7 +82,7 @@ impl Tasks {
         let known = self.known.remove(&server).unwrap_or_default();
         let watch = self.watches.entry(server.clone()).or_insert_with(|| TaskTracker::known(known));
         let remembered: Vec<Task> = watch.tasks().filter(|_| first).cloned().collect();
-        // Of those that are only known nobody was told yet.
+        // Those that are only known were not reported yet.
         let before: BTreeSet<WindowId> = watch.tasks().filter(|_| !first).map(|task| task.window).collect();
         let mut events = watch.take(poll, now);
         for task in &remembered {
@@ -148,7 +148,7 @@ impl Tasks {
         tasks.filter(|task| !is_known(task)).map(|task| task.window).collect()
     }
 
-    /// The history says this of the tasks on a server that is looked at for the first time.
+    /// The history says this of the tasks on a server before its first poll.
     pub(super) fn remember(&mut self, server: ServerId, known: Vec<TaskHistory>) {
         if !self.watches.contains_key(&server) {
             self.known.insert(server, known);
@@ -295,10 +295,11 @@ fn found(server: &ServerId, watch: &TaskTracker) -> Vec<FoundSession> {
 }
 
 // How tasks stand from when on, as the history keeps it beside their events: that a question was answered, or that a
-// program was there from the start, is no event (SPEC §9), and without it nobody could tell how long it ran and waited.
+// program was there from the start, is no event (SPEC §9), and without it the time that it ran and waited would not be
+// known.
 
-/// How long a task stands otherwise before that is told. A full-screen program that repaints itself now and then seems to
-/// run for a moment each time.
+/// How long another status must last before it is reported. A full-screen program that repaints itself now and then seems
+/// to run for a moment each time.
 const SETTLED: Span = Span::from_secs(4);
 
 /// A change of a task that is no event.
@@ -312,7 +313,7 @@ pub struct TaskTransition {
     pub state: Option<Box<TaskFields>>,
 }
 
-/// How each task stands by what was told of it: by its events, and by transitions for what is none.
+/// The status of each task as it was reported: by its events, and by transitions for what is no event.
 #[derive(Debug, Default)]
 struct Standings(BTreeMap<TerminalKey, (String, TaskStatus)>);
 
@@ -324,7 +325,7 @@ pub(in crate::fleet) struct TaskChanges {
 }
 
 impl Standings {
-    /// It was told before how a task stands.
+    /// Whether the task's status was reported before.
     fn remember(&mut self, task: &Task, status: TaskStatus) {
         self.0.insert(task.key.clone(), (task.id.clone(), status));
     }
@@ -367,7 +368,7 @@ impl Standings {
         changes
     }
 
-    /// Takes the tasks of a server for told as they are.
+    /// Takes the tasks of a server as reported.
     fn restore<'a>(&mut self, server: &ServerId, tasks: impl Iterator<Item = &'a Task>) {
         self.0.retain(|key, _| key.server != *server);
         self.0.extend(tasks.map(|task| (task.key.clone(), (task.id.clone(), task.status))));
@@ -401,7 +402,7 @@ mod standing_tests {
         PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot, TaskTracker,
     };
 
-    /// What is told of a task whose screen, by seconds, is this; `None` is a window that is gone.
+    /// What is reported of a task whose screen, by seconds, is this; `None` is a window that is gone.
     fn changes(polls: &[(i64, Option<&str>)]) -> Vec<String> {
         let (mut watch, mut standings) = (TaskTracker::default(), Standings::default());
         let mut changes = Vec::new();
@@ -443,7 +444,7 @@ mod standing_tests {
     }
 
     #[test]
-    fn what_no_event_tells_is_told_from_when_on_it_was_so() {
+    fn a_status_without_an_event_is_reported_with_its_beginning() {
         // It was there from the start, asks, which is an event, and is answered, which is none.
         let asks = Some("Proceed? [y/N] ");
         let polls = [(1, Some("one")), (2, asks), (3, asks), (20, Some("two")), (21, Some("two")), (25, Some("two"))];
@@ -453,7 +454,7 @@ mod standing_tests {
     }
 
     #[test]
-    fn what_lasts_no_longer_than_a_moment_is_not_told() {
+    fn what_lasts_no_longer_than_a_moment_is_not_reported() {
         let asks = Some("Proceed? [y/N] ");
         let polls = [(1, Some("one")), (2, asks), (3, asks), (10, Some("two")), (12, asks), (13, asks), (30, asks)];
         assert_eq!(changes(&polls), ["1 unknown running"]);

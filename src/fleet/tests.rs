@@ -42,7 +42,7 @@ fn one_that_is_gone_takes_its_name_from_nobody_who_is_there() {
     assert_eq!(names(&mut fleet, 1, vec![pane(3, 11)]), [named(0, 10, "web %0"), named(3, 11, "web")]);
     let again = names(&mut fleet, 2, vec![pane(3, 12)]);
     assert_eq!(again, [named(0, 10, "web %0"), named(3, 11, "web %3"), named(3, 12, "web")]);
-    // Two that are there are told apart, and each of those that are gone has a name of its own.
+    // Two live ones have different names, and each of those that are gone has a name of its own.
     let two = names(&mut fleet, 3, vec![pane(3, 13), pane(4, 14)]);
     let mut ids: Vec<&str> = two.iter().map(|(.., id)| id.as_str()).collect();
     assert!(ids.contains(&"web %4") && !ids.contains(&"web"), "{ids:?}");
@@ -53,7 +53,7 @@ fn one_that_is_gone_takes_its_name_from_nobody_who_is_there() {
 }
 
 #[test]
-fn what_nobody_has_looked_at_yet_is_told_as_that_beside_what_was_known_and_is_no_news() {
+fn what_was_not_polled_yet_says_so_beside_what_was_known_and_is_no_news() {
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
     let report = |second, panes| {
         let (server, outcome) = (ServerId::default(), PollResult::Listed(panes));

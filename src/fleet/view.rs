@@ -210,9 +210,9 @@ impl View<'_> {
     }
 }
 
-// What a poller tells the fleet of one look at one tmux server.
+// What a poller reports to the fleet of one poll of one tmux server.
 
-/// One look at one server.
+/// One poll of one server.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ServerReport {
     pub server: ServerId,
@@ -269,7 +269,7 @@ pub enum PollResult {
 }
 
 impl PollResult {
-    /// Whether nothing of it is told by a later one.
+    /// Whether a later one includes nothing of it.
     pub fn is_whole(&self) -> bool {
         match self {
             Self::Listed(panes) => panes.iter().all(|pane| pane.capture != Capture::Awaited),
@@ -372,7 +372,7 @@ pub enum Capture {
 /// All that a fleet knows of one server. A fleet that starts from it reacts to the same inputs as the original does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// `None` when the server has not been looked at.
+    /// `None` if the server has not been polled.
     server: Option<ServerView>,
     entries: Vec<Entry>,
     tasks: tasks::TasksCheckpoint,

@@ -27,7 +27,7 @@ impl Record {
         Record::Action { key: Some(key), name, at, action: OperatorAction::Kill { reason: reason.to_owned() } }
     }
 
-    /// The operator has seen how a turn ended, which nothing else that is kept may tell.
+    /// The operator has seen how a turn ended, which may be kept nowhere else.
     pub fn seen(key: TerminalKey, name: String, at: Timestamp) -> Self {
         Record::Action { key: Some(key), name, at, action: OperatorAction::Seen }
     }

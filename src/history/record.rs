@@ -125,7 +125,7 @@ impl From<&TaskEvent> for TaskRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", content = "detail", rename_all = "snake_case")]
 pub enum OperatorAction {
-    /// Saw how a turn ended, which nothing else that is kept may tell.
+    /// Saw how a turn ended, which may be kept nowhere else.
     Seen,
     /// Killed a task; `reason` says so to people.
     Kill { reason: String },

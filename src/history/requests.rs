@@ -12,7 +12,7 @@ use crate::time::{Span, Timestamp};
 /// How long a key is remembered, and how many of them are.
 const KEPT: Span = Span::from_secs(24 * 3600);
 const MOST: i64 = 2000;
-/// How long an act may take; the process that did it is not able to tell any more then.
+/// How long an act may take; after that, its process can no longer report it.
 const LONGEST: Span = Span::from_secs(180);
 
 /// A request.

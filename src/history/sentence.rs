@@ -202,7 +202,7 @@ fn after(last: &LastTurn) -> Option<String> {
     Some(format!(" after {}{waited}", worked.rounded()))
 }
 
-/// A task that goes on once its question was answered; all else its events tell.
+/// A task that goes on once its question was answered; for all else it has events.
 fn of_task_transition(transition: &Transition, now: Status) -> Option<Sentence> {
     let asked = |change: &Change| change.field == "status" && change.from == TaskStatus::WaitingInput.word();
     let goes_on = now == Status::Running && transition.changed.iter().any(asked);

@@ -349,7 +349,7 @@ fn who_takes_over_tells_what_the_leader_has_not() {
     other.finished(3);
     leader.notifier.take_handled().into_iter().for_each(|notice| other.notifier.handled(notice, other.now));
     assert_eq!(other.pass(2.0), [""; 0]);
-    // This one it does not come to tell.
+    // This one it has no time to announce.
     other.dialog(3, "Stop it?");
     other.pass(2.0);
     other.leads = true;

@@ -59,7 +59,7 @@ async fn greet(
 /// Asks an owner once what it knows of a server, for the process with this number; with `fresh`, after another poll.
 ///
 /// # Errors
-/// It does not answer in time, or tells this process nothing: why, for people.
+/// It does not answer in time, or has nothing for this process: why, for people.
 pub(super) async fn ask<S: AsyncRead + AsyncWrite + Send + 'static>(
     connecting: impl Future<Output = io::Result<S>>,
     (hello, by): (&Hello, u32),

@@ -121,7 +121,7 @@ impl Chosen {
     }
 
     /// The chosen sessions of a server, when the file is another one than at the last call. One that cannot be read
-    /// changes nothing; `doctor` tells of it.
+    /// changes nothing; `doctor` reports it.
     pub(super) fn read_again(&mut self, server: &ServerId) -> Option<BTreeSet<String>> {
         let path = self.path.as_ref()?;
         let stamp = FileStamp::at(path);

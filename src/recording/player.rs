@@ -26,7 +26,7 @@ pub struct Frame {
 pub struct Player<'a> {
     events: std::iter::Peekable<std::slice::Iter<'a, RecordedEvent>>,
     terminal: vt100::Parser<EmulatorCalls>,
-    /// tmux's `pane_current_command`; `None` until a marker tells it.
+    /// tmux's `pane_current_command`; `None` until a marker says so.
     command: Option<&'a str>,
     exit: Option<i32>,
     copied: CopiedScreen,

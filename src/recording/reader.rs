@@ -203,7 +203,7 @@ fn inner(error: &serde_json::Error) -> String {
 fn names(command: Option<&str>, tags: &[String]) -> (Option<String>, Option<String>, Option<String>) {
     let command = command.and_then(|c| c.split_whitespace().next()).map(|c| c.rsplit('/').next().unwrap_or(c));
     let tool = command.filter(|c| !CARRIERS.contains(c)).map(str::to_owned).or_else(|| tags.first().cloned());
-    // Tags that do not begin with the agent are somebody's own and tell no version.
+    // Tags that do not begin with the agent are somebody's own and name no version.
     if tool.is_none() || tags.first() != tool.as_ref() {
         return (tool, None, None);
     }

@@ -128,7 +128,7 @@ struct Watch<'a> {
     now: Timestamp,
     /// What was seen at the last poll.
     last: Option<Frame>,
-    /// The agent's records as far as they were read, what the recording tells of them later, and what they said last.
+    /// The agent's records as far as they were read, what the recording has of them later, and what they said last.
     files: RecordedFiles,
     to_come: &'a [RecordedEvent],
     said: AgentRecordReading,

@@ -101,7 +101,7 @@ enum AnswerStage {
     },
 }
 
-/// What tells that Enter is wanted.
+/// What shows that Enter is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Enter {
     /// The letter stands behind the question.
@@ -221,7 +221,7 @@ impl<'a> Answering<'a> {
                 (AnswerStage::Closing { enter: Some(Enter::Typed(letter)), was_taken }, press)
             }
             (Some(&press @ Press::Character(_)), ..) => {
-                // Where the mark stands there already, it cannot tell what the key did.
+                // A mark that is already there does not show what the key did.
                 let elsewhere = dialog.marked.is_some_and(|marked| marked != option);
                 let enter = elsewhere.then_some(Enter::Marked { option, since: None });
                 (AnswerStage::Closing { enter, was_taken }, press)

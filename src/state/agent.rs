@@ -21,7 +21,7 @@ words! {
         ContextUsed = "context_used",
         /// Tokens that the context has room for.
         ContextLimit = "context_limit",
-        /// The share of the context that is left, in percent, as the screen tells it.
+        /// The share of the context that is left, in percent, as the screen shows it.
         ContextLeft = "context_left",
         /// Tokens read in this session.
         TokensIn = "tokens_in",
@@ -38,7 +38,7 @@ words! {
         Plan = "plan",
         LastPrompt = "last_prompt",
         LastAnswer = "last_answer",
-        /// The file that tells all that was said in the session.
+        /// The file with all that was said in the session.
         Transcript = "transcript",
     }
 }

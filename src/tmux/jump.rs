@@ -15,7 +15,7 @@ use crate::ids::{ServerId, Socket};
 /// How long the way back is shown, in milliseconds; the pane stands still meanwhile, until a key is pressed.
 const WAY_BACK_MS: usize = 2500;
 
-/// The tmux client that this process runs in, as its environment tells.
+/// The tmux client that this process runs in, by its environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inside {
     /// `TMUX`: socket path, server pid and session.
@@ -178,7 +178,7 @@ impl Server {
         Ok(command)
     }
 
-    /// The terminal to tell a host's tmux of, where it does not know ours and would not begin; `None` where it does, or
+    /// The terminal to name to a host's tmux if it does not know ours and would not start; `None` if it does, or
     /// where that is not known.
     async fn known_terminal(&self, term: Option<String>) -> Option<&'static str> {
         let term =

@@ -5,7 +5,7 @@
 //! a capture's record is the screen.
 //!
 //! To print all facts of a pane costs the server four times what a brief row does, and a row that is not printed next to nothing.
-//! Who looks again and again has [`KnownRows`], by which the rest is completed.
+//! Pollers complete the rest from [`KnownRows`].
 
 mod known;
 mod marks;
@@ -65,7 +65,7 @@ pub struct ListedPane {
     pub rows: u16,
     pub cwd: Option<String>,
     pub facts: PaneFacts,
-    /// When the program of a dead pane ended, in seconds of the server's clock; `None` where this tmux does not tell.
+    /// When the program of a dead pane ended, in seconds of the server's clock; `None` if this tmux does not report it.
     pub died: Option<i64>,
     /// Whether keys that are sent to this pane go to all panes of its window.
     pub synchronized: bool,
@@ -138,7 +138,7 @@ pub(super) fn row_format(nonce: &Nonce, kind: ListedKind) -> String {
     }
 }
 
-/// Which panes have something to tell.
+/// Which panes have something to report.
 pub(super) fn telling_filter(since: i64) -> String {
     let shown = "#{||:#{window_bell_flag},#{||:#{pane_in_mode},#{pane_dead}}}";
     format!("#{{||:#{{>=:#{{window_activity}},{since}}},{shown}}}")
@@ -307,7 +307,7 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
     Err(garbled(if headed { "the end is missing" } else { "the beginning is missing" }))
 }
 
-/// Lets panes rest of which nothing was told: each that rings, is in a mode or has died would have been.
+/// Clears the modes of panes that were not reported: each that rings, is in a mode or has died would have been.
 fn calm(panes: &mut [Arc<ListedPane>], listed: Option<Vec<bool>>) {
     for (pane, _) in panes.iter_mut().zip(listed.into_iter().flatten()).filter(|(_, listed)| !listed) {
         if pane.facts.bell || pane.facts.in_mode || pane.facts.dead {
@@ -362,7 +362,7 @@ impl Numbers<'_> {
         self.text()?.trim_start_matches(['%', '$', '@']).parse().ok()
     }
 
-    /// A flag; what this tmux does not tell is off.
+    /// A flag; one that this tmux does not report is off.
     fn flag(&mut self) -> Option<bool> {
         self.text().map(|text| !matches!(text, "" | "0"))
     }

@@ -167,7 +167,7 @@ async fn communicate(child: &mut Child, stdin: Vec<u8>, InTurn { after, next }: 
     let (mut output, errors) = (child.stdout.take(), child.stderr.take());
     let write = async move {
         if let Some(mut input) = input {
-            // A process that ends early (no server) closes the pipe; what it says tells why.
+            // A process that ends early (no server) closes the pipe; its output says why.
             let _ = input.write_all(&stdin).await;
             if let Some(after) = after {
                 // One that is not answered is over.

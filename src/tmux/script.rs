@@ -30,7 +30,7 @@ impl Script {
         self.push(DisplayMessage::new().print().message(listing::header_format(nonce, on_host)).build());
     }
 
-    /// Every pane of every session, or those that have something to tell.
+    /// Every pane of every session, or those with something to report.
     pub(super) fn list(&mut self, nonce: &Nonce, extent: Extent) {
         self.push(ListSessions::new().format(listing::windows_format(nonce)).build());
         let format = listing::row_format(nonce, ListedKind::Pane(extent));

@@ -46,7 +46,7 @@ pub enum TaskPlace {
 pub enum Start {
     Begun(Begun),
     /// Things are no longer as the caller saw them: the name is taken, the session is there or gone, the program that had
-    /// ended runs. Nothing was started; the caller looks again.
+    /// ended runs. Nothing was started; the caller polls again.
     Overtaken,
 }
 
@@ -146,7 +146,7 @@ impl Server {
         }
         let mut commands = vec![respawn];
         commands.extend(kept(&window.to_string(), now));
-        // Its end has not been told, and its bells begin anew.
+        // Its end has not been reported, and its bells begin anew.
         for name in [names::TOLD, names::BELLS] {
             commands.push(unset(&["-w"], &window.to_string(), name));
         }
@@ -176,8 +176,8 @@ impl Server {
         }
     }
 
-    /// Notes that the ends of tasks have been told, so that the next dashboard does not tell them again. One that was run
-    /// again in the meantime is another one.
+    /// Notes that the ends of tasks have been reported, so that the next dashboard does not report them again. One that
+    /// was run again in the meantime is another one.
     pub async fn ends_were_reported(&self, ended: &[(TerminalKey, WindowId)]) -> Result<(), Error> {
         let mut script = Script::new();
         for (key, window) in ended {

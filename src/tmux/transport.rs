@@ -94,7 +94,7 @@ impl Transport {
     }
 
     /// The command that gives the operator's terminal to a program, through the connection that is there already, so that
-    /// nobody has to log in twice. The program is told to have the terminal `term`; `None` leaves that as it is handed on.
+    /// nobody has to log in twice. The program gets `term` as the name of its terminal; `None` leaves the name as it is.
     pub(super) fn to_show(
         &self,
         program: &[String],

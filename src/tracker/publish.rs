@@ -183,7 +183,7 @@ impl Published {
         };
     }
 
-    /// Something else than the screen tells what the agent does.
+    /// Something other than the screen says what the agent does.
     pub(super) fn is_rather(&mut self, (phase, ready, business): (Phase, Tri, BusinessState), why: Evidence) {
         (self.phase, self.surface.ready_posture, self.assessment.business_state) = (phase, ready, business);
         self.evidence.push(why);
@@ -219,7 +219,7 @@ impl Published {
         matches!(self.diagnostics.availability, Availability::Available | Availability::Error)
     }
 
-    /// What tells the dialog that waits for the operator from the next one.
+    /// What distinguishes the dialog that waits for the operator from the next one.
     pub(super) fn dialog_name(&self) -> Option<DialogName> {
         let waits = self.assessment.awaits_operator();
         Some(fnv(self.assessment.dialog.as_deref().filter(|_| waits)?.as_bytes()))
@@ -252,7 +252,7 @@ impl Published {
             change("pending_input", &s.pending_input, &t.pending_input),
             change("phase", &self.phase, &next.phase),
             change("background_work", &self.background_work, &next.background_work),
-            // Two turns may end alike one after the other; the time tells that it is another result.
+            // Two turns may end alike one after the other; the time shows that it is another result.
             change_of_result(&self.last_turn, &next.last_turn),
             change("source", &self.last_turn.source, &next.last_turn.source),
             change("business_state", &x.business_state, &y.business_state),

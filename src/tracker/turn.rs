@@ -51,7 +51,7 @@ pub(super) struct TurnTracker {
     moved: Option<(Timestamp, Span)>,
     /// When such a version was first seen at its prompt.
     greeted_at: Option<Timestamp>,
-    /// Whether the title was seen to tell work: then growth need not.
+    /// Whether the title was seen to show work: then growth does not count.
     title_tells: bool,
     /// When the answer last grew, and the longest pause between two growths of this turn.
     growth: Option<(Timestamp, Span)>,

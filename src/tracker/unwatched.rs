@@ -40,7 +40,7 @@ impl Tracker {
     }
 
     /// Since when at least the phase was there that the first poll finds after nobody had watched: what stands still did so
-    /// since the last output, and work tells how long it has gone on.
+    /// since the last output, and work shows how long it has gone on.
     pub(super) fn stood_since(&self, reading: &Classification, phase: Phase, now: Timestamp) -> Timestamp {
         match phase {
             Phase::Active => {

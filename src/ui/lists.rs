@@ -141,7 +141,7 @@ pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
             1 => ", broke once".to_owned(),
             times => format!(", broke {times} times"),
         };
-        // The list stands still while it is open, so that it tells a time and no age.
+        // The list does not change while it is open, so it shows a time and no age.
         let at =
             server.answered_at.map(|at| format!(", data of {}", times::to_the_second(at, zone))).unwrap_or_default();
         let name = text::padded(&name(server), widest);

@@ -16,10 +16,10 @@ use crate::time::Timestamp;
 
 /// The widest column for names.
 const NAME_MOST: usize = 16;
-/// What the history tells that is remembered.
+/// How many events of the history are remembered.
 const KEPT: usize = 500;
 
-/// What the history tells beside the view: what happened before this dashboard, and what was done from anywhere.
+/// The events of the history beside the view: what happened before this dashboard, and what was done from anywhere.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     /// By time.

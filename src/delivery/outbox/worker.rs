@@ -218,7 +218,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends a message in a task of its own, which asks the thread right before the first byte, and tells it the outcome.
+    /// Sends a message in a task of its own, which asks the thread right before the first byte, and reports the outcome
+    /// to it.
     fn perform(&self, intent: &Intent, to: Recipient, text: String, now: Timestamp) {
         let (id, orders, sender) = (intent.id, self.orders.clone(), self.settings.sender.clone());
         let gate = Claimed { orders: orders.clone(), id, text: text.clone(), events: intent.events.len() };

@@ -294,7 +294,7 @@ impl PaneMemory {
     }
 
     /// Keeps a pane for some polls longer when it has died and its exit status is not known yet. How a task ended is
-    /// worth a second; a signal's number some versions of tmux never tell.
+    /// worth a second; some versions of tmux never report a signal's number.
     fn await_exit_status(&mut self, facts: &mut PaneFacts) {
         let is_task = matches!(self.wanted, CaptureNeed::Task(_));
         let polls = if is_task { TASK_ENDING } else { 1 };

@@ -194,7 +194,7 @@ fn what_is_printed_in_the_second_of_a_capture_is_captured_too() {
     let mut tmux = PlayedServer::new("");
     tmux.pane(1, "claude", "one");
     assert!(is_fresh(&tmux.poll()[0]));
-    // The same second: the activity cannot tell that something was printed.
+    // The same second: the activity does not show that something was printed.
     tmux.prints(1, "two");
     assert!(is_fresh(&tmux.poll()[0]));
     assert_eq!(tmux.calls, 1);
@@ -322,7 +322,7 @@ fn the_pane_of_fleetwatch_itself_is_never_a_terminal() {
     let mut tmux = PlayedServer::new(rules);
     tmux.pane(9, "fleetwatch", "x").pane(1, "make", "x");
     assert_eq!(tmux.poll().len(), 1);
-    // By its processes alone, where the environment tells nothing.
+    // By its processes alone, if the environment says nothing.
     let mut tmux = PlayedServer::new(rules);
     tmux.server_pid = 901;
     tmux.pane(9, "fleetwatch", "x").pane(1, "make", "x");

@@ -273,7 +273,7 @@ fn an_answer_that_is_still_growing_refuses() {
     assert_eq!((outcome, done), (Refusal::Hindrance(Hindrance::Working).into(), vec![]));
 }
 
-/// Right after an interruption a last stroke of work goes and the row that tells of it comes.
+/// Right after an interruption the last trace of work goes and the row that reports it comes.
 #[test]
 fn the_last_strokes_of_an_interrupted_turn_do_not_refuse() {
     let interrupted = |text: &str| seen(5, |read| read.turn = Arc::from(text));

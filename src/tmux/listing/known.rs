@@ -15,7 +15,7 @@ pub(in crate::tmux) enum Extent {
     /// All panes, with all facts of those that have printed something since then, by the server's clock, or whose programs have
     /// ended; of the others what may change without that.
     All(i64),
-    /// Those of them alone of which there is something to tell.
+    /// Only those of them with something to report.
     Telling(i64),
 }
 

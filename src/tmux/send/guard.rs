@@ -105,7 +105,7 @@ impl Guard {
         })
     }
 
-    /// Which of its rows do not hold, as each test tells, although the screen shows them at the same moment.
+    /// Which of its rows fail their test, although the screen shows them at the same moment.
     pub(super) fn misread(&self, holds: &[bool], facts: &PaneFacts, screen: &Screen) -> Misread {
         let shown = Self::of(facts, screen, 0..screen.rows().len(), 0..0);
         let is_shown = self.rows.iter().map(|row| (row, shown.rows.contains(row)));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_tested_and_nothing_that_cannot_be_told() {
+    fn what_was_seen_is_tested_and_nothing_that_is_not_known() {
         let guard = guard("❯ ls -l\n\nRun #{x}, $HOME?\n❯ ls -l\n❯ ls +l\n❯\u{a0}", 0..6);
         let Test { formats, values } = guard.exact();
         assert_eq!(

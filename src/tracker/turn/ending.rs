@@ -137,7 +137,7 @@ impl TurnTracker {
         self.known_end = None;
     }
 
-    /// The screen tells that the turn is over: how, and what stands there now is what it ended on.
+    /// The screen shows that the turn is over: how, and what stands there now is what it ended on.
     pub(super) fn conclude(&mut self, result: TurnResult, detail: Option<String>, at: Timestamp, region: &TurnRegion) {
         let how = Ending { result, detail, told_by: Witness::Screen };
         self.turn.on(TurnEvent::Ends { how, at, region, premature: false }, at);
@@ -146,7 +146,7 @@ impl TurnTracker {
     }
 }
 
-/// What an end mark tells at once (rule 4); a completion row's success has to settle first.
+/// What an end mark reports at once (rule 4); a completion row's success has to settle first.
 pub(super) const fn immediate_result(mark: EndMark) -> Option<TurnResult> {
     match mark {
         EndMark::Completed => None,

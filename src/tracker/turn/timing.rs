@@ -1,4 +1,4 @@
-//! What time tells of work: its timers, its pace, its silence, its standing still, and both recoveries from a stuck
+//! What time says of work: its timers, its pace, its silence, its standing still, and both recoveries from a stuck
 //! `active` (SPEC §7).
 
 use super::seen::{Belief, ShownWork, same_turn};
@@ -25,7 +25,7 @@ impl TurnTracker {
     }
 
     /// Whether growth alone is work: of an agent that shows nothing else while it answers, as far as is known, and whose
-    /// record does not tell that no turn has begun.
+    /// record does not say that no turn has begun.
     pub(super) fn growth_tells(&self, temporal: Temporal) -> bool {
         temporal.growth && !self.title_tells && !self.record_rests()
     }
@@ -71,7 +71,7 @@ impl TurnTracker {
     }
 
     /// How long work is taken to go on after its last trace: as the profile says, or a tenth longer than this turn's
-    /// longest pause so far, up to 4 s, unless the title or the record tells the end.
+    /// longest pause so far, up to 4 s, unless the title or the record shows the end.
     pub(super) fn linger(&self, temporal: Temporal) -> Span {
         let longest = self.growth.map_or(Span::ZERO, |(_, longest)| longest);
         let learned = Span::from_millis((longest.as_millis() * 11 / 10).min(4000));
@@ -84,7 +84,7 @@ impl TurnTracker {
     }
 
     /// Notes what moves between the last prompt and the live one on a screen that shows no work. Of a version that
-    /// nobody has recorded, nothing tells whether that is work: within a turn it is taken for one, else nothing is said.
+    /// nobody has recorded, nothing says whether that is work: within a turn it is taken for one, else nothing is said.
     pub(super) fn note_movement(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
         let reading = sighting.reading;
         /// Agents draw their greeting within this time.

@@ -116,7 +116,7 @@ impl Drill {
         for ask in asks {
             cx.ask(Request::Ask(HistoryQuestion::Terminal { key: key.clone(), ask: Box::new(ask) }));
         }
-        // They tell ages, which go on with those of the row.
+        // They contain ages, which grow with those of the row.
         let age = |at: Timestamp| at.since(self.shown.item().since().at).as_millis() / 1000;
         let is_old = self.asking.reasons_asked.is_none_or(|at| now.since(at) >= REASONS || age(at) != age(now));
         if self.side == Side::Why && self.selected.is_none() && self.here && is_old {

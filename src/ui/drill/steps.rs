@@ -95,7 +95,7 @@ impl TimelineEntry {
         }
     }
 
-    /// The last lines of a task's output, as its events tell them.
+    /// The last lines of a task's output, from its events.
     pub fn output(&self) -> Option<Screen> {
         Some(Screen::from_text(&self.body.task()?.preview.join("\n"), u16::MAX))
     }

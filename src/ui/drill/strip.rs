@@ -41,7 +41,7 @@ impl Zoom {
 }
 
 const HOUR: Span = Span::from_secs(3600);
-/// A strip shorter than this tells its times to the second.
+/// A strip shorter than this shows its times to the second.
 const MINUTES: Span = Span::from_secs(600);
 const DAY: Span = Span::from_secs(24 * 3600);
 

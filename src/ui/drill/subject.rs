@@ -124,7 +124,7 @@ impl Subject {
         }
     }
 
-    /// What the head tells of it beside its name, most telling first.
+    /// What the head shows of it beside its name, most important first.
     pub fn about(&self) -> Vec<String> {
         let item = self.item();
         let (what, id, profile) = match self {
