@@ -9,6 +9,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::{JoinError, JoinSet};
 
@@ -215,7 +216,7 @@ impl Engine {
     pub fn explain(&self, key: &TerminalKey, now: Timestamp) -> Option<String> {
         let terminal = &self.fleet.terminal(key)?.state.terminal;
         let reads_records = self.settings.poll.records.allow(&terminal.tool, terminal.cwd.as_deref());
-        self.fleet.explain(key, reads_records, now)
+        self.fleet.explain(key, reads_records, &TimeZone::system(), now)
     }
 
     /// The servers that are watched.

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
 use entry::Entry;
+use jiff::tz::TimeZone;
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
 pub use view::Checkpoint;
 pub use view::{Capture, Declared, PaneReport, PollResult, Replaced, ServerLoad, ServerReport};
@@ -246,10 +247,10 @@ impl Fleet {
         self.entry(key).and_then(Entry::dialog_text)
     }
 
-    /// Why a terminal is said to be what it is at `now`, `reads_records` says whether its records may be read; `None`
-    /// when no profile has read a screen of it.
-    pub fn explain(&self, key: &TerminalKey, reads_records: bool, now: Timestamp) -> Option<String> {
-        self.entry(key).and_then(|entry| entry.explain(&self.profiles, reads_records, now))
+    /// Why a terminal is said to be what it is at `now`, with times as clocks in `zone` show them; `reads_records` says
+    /// whether its records may be read. `None` when no profile has read a screen of it.
+    pub fn explain(&self, key: &TerminalKey, reads_records: bool, zone: &TimeZone, now: Timestamp) -> Option<String> {
+        self.entry(key).and_then(|entry| entry.explain(&self.profiles, reads_records, zone, now))
     }
 
     /// What an agent's own record says of its turn, where it says anything of it.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::history::{find, on_servers};
@@ -108,6 +109,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
         record: survey.fleet.recorded_turn(&terminal.key),
         no_record: no_record(terminal, &watched.settings.profiles, reads_records),
         timers: &timers,
+        zone: &TimeZone::system(),
         now: survey.now,
     };
     let rules = if args.fired { RuleSelection::Fired } else { RuleSelection::Tried };
@@ -120,7 +122,7 @@ fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
         let value = json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
         return output::print(&format!("{value:#}\n"));
     }
-    output::print(&answer_of_ended(state, now))
+    output::print(&answer_of_ended(state, &TimeZone::system(), now))
 }
 
 /// The last state of an agent that is gone, from the history; `None` if its server does not answer.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::view::{Capture, Declared, PaneReport, Terminal};
@@ -202,7 +203,13 @@ impl Entry {
     }
 
     /// Why the terminal is said to be what it is.
-    pub(super) fn explain(&self, profiles: &ProfileSet, reads_records: bool, now: Timestamp) -> Option<String> {
+    pub(super) fn explain(
+        &self,
+        profiles: &ProfileSet,
+        reads_records: bool,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Option<String> {
         let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
         let screen = self.terminal.screen.as_deref()?;
         let (reading, explanation) = profile.explain(screen, &self.terminal.facts);
@@ -210,7 +217,7 @@ impl Entry {
         let timers = self.timers();
         let no_record = no_record(&self.terminal, profiles, reads_records);
         let (reading, explanation, record) = (&reading, &explanation, self.record());
-        let why = Why { screen, reading, explanation, state: &state, record, no_record, timers: &timers, now };
+        let why = Why { screen, reading, explanation, state: &state, record, no_record, timers: &timers, zone, now };
         Some(format!("{}\n{}, read by {}\n{}", why.answer(), state.terminal.id, profile.id(), why.brief()))
     }
 

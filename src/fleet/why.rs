@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use jiff::tz::TimeZone;
+
 use super::Terminal;
 use crate::agent_record::{RecordedPhase, RecordedTurn};
 use crate::profile::{Classification, Explanation, ProfileSet};
@@ -34,17 +36,24 @@ pub struct Why<'a> {
     pub no_record: &'a str,
     /// The timers that run, the next deadline first.
     pub timers: &'a [Timer],
+    /// Where the operator's clock on the wall is.
+    pub zone: &'a TimeZone,
     pub now: Timestamp,
 }
 
 impl Why<'_> {
+    /// The answer in the operator's words, several lines of harmless text.
+    pub fn answer(&self) -> String {
+        answer(self.state, Some(self), self.zone, self.now)
+    }
+
     /// The details behind [`Why::answer`] for people, several lines of harmless text.
     pub fn text(&self, rules: RuleSelection) -> String {
         let mut text = String::new();
         push_screen(&mut text, self.screen, self.explanation);
         push_rules(&mut text, self.explanation, rules);
         push_state(&mut text, self.reading, self.state);
-        push_timers(&mut text, self.timers, self.now);
+        self.push_timers(&mut text);
         text
     }
 
@@ -52,9 +61,23 @@ impl Why<'_> {
     pub fn brief(&self) -> String {
         let mut text = String::new();
         push_state(&mut text, self.reading, self.state);
-        push_timers(&mut text, self.timers, self.now);
+        self.push_timers(&mut text);
         push_rules(&mut text, self.explanation, RuleSelection::Fired);
         text
+    }
+
+    /// The timers that run: what is going to happen by itself if nothing changes, and when.
+    fn push_timers(&self, text: &mut String) {
+        text.push_str("\nTimers\n");
+        if self.timers.is_empty() {
+            text.push_str("  none runs\n");
+        }
+        for timer in self.timers {
+            let left = timer.until.since(self.now).as_secs();
+            let [since, until] = [timer.since, timer.until].map(|at| clock(at, self.zone, self.now));
+            let _ = writeln!(text, "  {:<29} in {left:.1} s, at {until}, since {since}", timer.name);
+            let _ = writeln!(text, "    {}", timer.then);
+        }
     }
 }
 
@@ -157,37 +180,17 @@ fn result_text(last: &LastTurn) -> String {
     }
 }
 
-/// The timers that run: what is going to happen by itself if nothing changes, and when.
-fn push_timers(text: &mut String, timers: &[Timer], now: Timestamp) {
-    text.push_str("\nTimers\n");
-    if timers.is_empty() {
-        text.push_str("  none runs\n");
-    }
-    for timer in timers {
-        let left = timer.until.since(now).as_secs();
-        let (since, until) = (time_of_day(timer.since), time_of_day(timer.until));
-        let _ = writeln!(text, "  {:<29} in {left:.1} s, at {until}, since {since}", timer.name);
-        let _ = writeln!(text, "    {}", timer.then);
-    }
-}
-
-/// The time of day in UTC: `14:02:11.031Z`.
-fn time_of_day(moment: Timestamp) -> String {
-    let written = moment.to_string();
-    written.split_once('T').map_or(written.clone(), |(_, time)| time.to_owned())
+/// The time of day by the clock on the wall, with the day where that is not today: `14:02:11`, `14 Nov 14:02:11`.
+fn clock(moment: Timestamp, zone: &TimeZone, now: Timestamp) -> String {
+    let Some(at) = moment.in_zone(zone) else { return moment.to_string() };
+    let is_today = now.in_zone(zone).is_some_and(|now| now.date() == at.date());
+    at.strftime(if is_today { "%H:%M:%S" } else { "%-d %b %H:%M:%S" }).to_string()
 }
 
 // The answer before its details: what a terminal is, since when, why, how sure that is, and what would change it.
 
 /// What began so recently may have begun long before: a first poll cannot tell.
-const FIRST_LOOK: Span = Span::from_millis(1000);
-
-impl Why<'_> {
-    /// The answer in the operator's words, several lines of harmless text.
-    pub fn answer(&self) -> String {
-        answer(self.state, Some(self), self.now)
-    }
-}
+const FIRST_POLL: Span = Span::from_millis(1000);
 
 /// Why nothing is known of an agent by a record of its own, `is_allowed` telling whether the configuration lets it be read.
 pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &'static str {
@@ -208,11 +211,11 @@ pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &
 }
 
 /// The same of an agent that is gone: since when, why, and how its last turn ended.
-pub fn answer_of_ended(state: &State, now: Timestamp) -> String {
-    answer(state, None, now)
+pub fn answer_of_ended(state: &State, zone: &TimeZone, now: Timestamp) -> String {
+    answer(state, None, zone, now)
 }
 
-fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
+fn answer(state: &State, why: Option<&Why<'_>>, zone: &TimeZone, now: Timestamp) -> String {
     let mut text = format!("{} {}", state.terminal.id, what(state));
     if let Some(activity) = state.activity.as_deref().filter(|activity| !activity.trim().is_empty()) {
         let _ = write!(text, ": {activity}");
@@ -222,7 +225,7 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<14} {}", harmless(value));
     };
-    line("since", &since(state.since(), now));
+    line("since", &since(state.since(), zone, now));
     // How the last turn ended is no reason for what goes on now.
     let goes_on = state.turn.phase == Phase::Active || state.assessment.awaits_operator();
     let of_now = || state.evidence.iter().filter(|evidence| !(goes_on && evidence.rule == "last-turn"));
@@ -240,7 +243,7 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
         line("believed", believed);
     }
     if state.has_ended() {
-        let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", time_of_day(at), now.since(at).running()));
+        let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", clock(at, zone, now), now.since(at).running()));
         line("last turn", &(result_text(&state.last_turn) + &at.unwrap_or_default()));
     }
     if let Some(doubt) = why.and_then(|why| why.reading.doubt.as_deref()) {
@@ -308,7 +311,7 @@ fn recorded(why: &Why<'_>) -> (String, &'static str) {
         () if shown == published => "its screen",
         () => "neither alone",
     };
-    (format!("{said}: `{}` since {}", turn.word, time_of_day(turn.at)), believed)
+    (format!("{said}: `{}` since {}", turn.word, clock(turn.at, why.zone, why.now)), believed)
 }
 
 /// What a witness says, behind its name.
@@ -367,12 +370,12 @@ fn is_held_by_record(state: &State) -> bool {
     state.evidence.iter().any(|evidence| evidence.rule == "record" && evidence.text == RECORD_HOLDS)
 }
 
-fn since(since: Since, now: Timestamp) -> String {
+fn since(since: Since, zone: &TimeZone, now: Timestamp) -> String {
     let elapsed = now.since(since.at);
-    if elapsed < FIRST_LOOK && !since.exact {
+    if elapsed < FIRST_POLL && !since.exact {
         return "just now, or before this poll".to_owned();
     }
-    let (clock, elapsed) = (time_of_day(since.at), elapsed.running());
+    let (clock, elapsed) = (clock(since.at, zone, now), elapsed.running());
     if since.exact { format!("{clock}, for {elapsed}") } else { format!("{clock} at least, for more than {elapsed}") }
 }
 
@@ -463,7 +466,7 @@ mod tests {
             tracker.printed_until(printed_until);
             let read = Observation::Read { reading: &reading, temporal: profile.temporal(), resized: false };
             tracker.handle(read, at);
-            let text = answer(&tracker.state(TerminalFacts::default(), now), None, now);
+            let text = answer(&tracker.state(TerminalFacts::default(), now), None, &TimeZone::UTC, now);
             let of = |name: &str| {
                 text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_default().trim().to_owned()
             };
@@ -511,6 +514,7 @@ mod tests {
                 record: tracker.record(),
                 no_record: "no rules for its records",
                 timers: &[],
+                zone: &TimeZone::UTC,
                 now: at,
             };
             let answer = why.answer();
@@ -518,7 +522,7 @@ mod tests {
             lines.map(|line| line[15..].to_owned()).collect::<Vec<_>>()
         };
         let shown = "says that it is ready";
-        let since = "`busy` since 00:00:01.000Z";
+        let since = "`busy` since 00:00:01";
         for (phase, record, believed) in [
             (RecordedPhase::Idle, "says that it is ready", "both, and they agree"),
             (RecordedPhase::Active, "says that it works", "its record"),
