@@ -11,13 +11,16 @@ use super::times;
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::history::{Actor, Body, Sentence, Stored, of_task, of_transition};
 use crate::ids::PaneId;
+use crate::status::Status;
 use crate::task::TaskEvent;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// The widest column for names.
 const NAME_MOST: usize = 16;
 /// How many events of the history are remembered.
 const KEPT: usize = 500;
+/// What happens to several terminals within this time has one cause.
+const TOGETHER: Span = Span::from_secs(2);
 
 /// The events of the history beside the view: what happened before this dashboard, and what was done from anywhere.
 #[derive(Clone, Debug, Default)]
@@ -36,8 +39,9 @@ impl Log {
         }
     }
 
-    /// The entries, newest first. What the operator does several times in a row, such as typing keys, is one entry.
-    fn lines<'a>(&'a self, view: &View<'a>) -> impl Iterator<Item = LogLine<'a>> {
+    /// The entries, newest first. What the operator does several times in a row, such as typing keys, is one entry, and so is
+    /// an outage or an end that several terminals have in common.
+    fn lines<'a>(&'a self, view: &View<'a>) -> Vec<LogLine<'a>> {
         let mut events: Vec<Event<'a>> = view.recent.iter().map(Event::Terminal).collect();
         events.extend(view.task_events.iter().map(Event::Task));
         // The history may call a server otherwise, but of one pane nothing happens twice at a time.
@@ -50,19 +54,22 @@ impl Log {
         // Within one millisecond, what was reported last comes first.
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at()));
-        let mut last: Option<(Option<&'a TerminalKey>, Sentence)> = None;
-        events.into_iter().filter_map(move |event| {
-            let (key, sentence) = (event.key(), event.sentence()?);
-            let is_yours = sentence.actor == Actor::You;
-            let same = is_yours && last.as_ref().is_some_and(|(of, last)| *of == key && *last == sentence);
-            last = Some((key, sentence.clone()));
-            (!same).then_some(LogLine { at: event.at(), key, name: event.name(), sentence })
-        })
+        let mut lines: Vec<LogLine<'a>> = Vec::new();
+        for event in events {
+            let Some(sentence) = event.sentence() else { continue };
+            let line = LogLine { at: event.at(), key: event.key(), name: event.name(), others: 0, sentence };
+            match lines.last_mut().filter(|newer| newer.sentence == line.sentence) {
+                Some(newer) if line.sentence.actor == Actor::You && newer.key == line.key => {}
+                Some(newer) if newer.is_shared_with(&line) => newer.others += 1,
+                _ => lines.push(line),
+            }
+        }
+        lines
     }
 
     /// How many lines there are.
     pub fn count(&self, view: &View<'_>) -> usize {
-        self.lines(view).count()
+        self.lines(view).len()
     }
 }
 
@@ -71,7 +78,24 @@ struct LogLine<'a> {
     at: Timestamp,
     key: Option<&'a TerminalKey>,
     name: &'a str,
+    /// The other terminals that it happened to.
+    others: usize,
     sentence: Sentence,
+}
+
+impl LogLine<'_> {
+    /// Whether what ended or hid several terminals is told once for this one and an older one.
+    fn is_shared_with(&self, older: &Self) -> bool {
+        matches!(self.sentence.status, Some(Status::Error | Status::Gone))
+            && self.key != older.key
+            && self.at.since(older.at) < TOGETHER
+    }
+
+    /// Who it is about.
+    fn subject(&self) -> String {
+        let subject = self.sentence.subject(self.name);
+        if self.others == 0 { subject.to_owned() } else { format!("{subject} +{}", self.others) }
+    }
 }
 
 /// Something that happened or was done.
@@ -123,19 +147,20 @@ impl<'a> Event<'a> {
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, log: &Log, skipped: usize) {
     let parts = &canvas.theme.parts;
     let area = frame::titled(canvas, buffer, area, &[("log", parts.title)]);
-    let shown: Vec<LogLine<'_>> = log.lines(view).skip(skipped).take(usize::from(area.height)).collect();
+    let lines = log.lines(view);
+    let shown: Vec<&LogLine<'_>> = lines.iter().skip(skipped).take(usize::from(area.height)).collect();
     if shown.is_empty() {
         Pen::new(buffer, area, 0).skip(1).text("nothing has happened yet", parts.quiet);
         return;
     }
-    let subjects = shown.iter().map(|line| text::width(line.sentence.subject(line.name)));
-    let names = subjects.max().unwrap_or(0).min(NAME_MOST);
-    for (row, LogLine { at, key, name, sentence }) in (0..).zip(&shown) {
+    let names = shown.iter().map(|line| text::width(&line.subject())).max().unwrap_or(0).min(NAME_MOST);
+    for (row, line) in (0..).zip(shown) {
+        let LogLine { at, key, sentence, .. } = line;
         let is_selected = key.is_some_and(|key| canvas.selected == Some(key));
         let subject = if is_selected { parts.title } else { parts.text };
         let mut pen = Pen::new(buffer, area, row);
         pen.skip(1).text(&times::clock(*at, canvas.zone), parts.quiet).skip(2);
-        pen.field(sentence.subject(name), names, subject).skip(2);
+        pen.field(&line.subject(), names, subject).skip(2);
         let room = usize::from(pen.room());
         let style = sentence.status.map_or(parts.text, |status| canvas.theme.style(status));
         pen.text(&text::cut(&sentence.text, room), style);

@@ -12,12 +12,12 @@ mod today;
 use std::sync::Arc;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
-use fleetwatch::fleet::TerminalKey;
+use fleetwatch::fleet::{TerminalKey, TerminalTransition};
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
-    Attention, Availability, BusinessState, Fact, FactName, FactSource, FactValue, KeptNote, Note, NotePart, Phase,
-    PlanProgress,
+    Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, KeptNote, Note, NotePart,
+    OperatorStatus, Phase, PlanProgress, Summary, Transition, TurnResult, TurnSource, UiContext,
 };
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
@@ -552,6 +552,41 @@ fn a_finished_terminal_is_seen_after_a_second_and_only_when_somebody_is_there() 
     fleet.now = NOW + Span::from_secs(600);
     fleet.terminals[5].state.last_turn.at = Some(NOW + Span::from_secs(500));
     assert_eq!(ui.update(&fleet.view()), []);
+}
+
+#[test]
+fn what_hides_several_terminals_at_once_is_one_line_of_the_log() {
+    let mut fleet = SampleFleet::usual();
+    fleet.recent.clear();
+    let change =
+        |field: &'static str, from: &str, to: &str| Change { field: field.into(), from: from.into(), to: to.into() };
+    for (index, ago) in [(0, 5_000), (1, 4_900), (2, 4_800), (5, 1_000)] {
+        let terminal = &fleet.terminals[index];
+        let summary = Summary {
+            availability: Availability::Error,
+            phase: Phase::Unknown,
+            result: TurnResult::None,
+            source: TurnSource::None,
+            ui_context: UiContext::Unknown,
+            status: OperatorStatus::Unknown,
+        };
+        let transition = Transition {
+            at: NOW - Span::from_millis(ago),
+            changed: vec![change("diagnostics.availability", "available", "error")],
+            summary,
+            note: None,
+            evidence: Vec::new(),
+        };
+        let (key, id) = (terminal.key.clone(), terminal.state.terminal.id.clone());
+        fleet.recent.push_back(TerminalTransition { key, id, transition, state: None, screen: None });
+    }
+    let mut ui = dashboard();
+    let shown = lines(&frame(&mut ui, &fleet, 160, 45));
+    let log: Vec<&String> = shown.iter().skip_while(|line| !line.starts_with("─ log")).collect();
+    let told: Vec<&&String> = log.iter().filter(|line| line.contains("error")).collect();
+    assert_eq!(told.len(), 2, "{log:?}");
+    assert!(told[0].contains(&fleet.terminals[5].state.terminal.id) && !told[0].contains('+'), "{told:?}");
+    assert!(told[1].contains(" +2 "), "{told:?}");
 }
 
 #[test]
