@@ -461,11 +461,11 @@ impl App {
 /// The notice of task sessions that were there before; `prune` is the key that removes what has ended, after a question.
 pub(super) fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
     let count = |session: &FoundSession| match (session.alive, session.dead) {
-        (0, dead) => format!("{}: {dead} ended", session.name),
-        (alive, 0) => format!("{}: {alive} alive", session.name),
-        (alive, dead) => format!("{}: {alive} alive, {dead} ended", session.name),
+        (0, dead) => format!("{dead} ended in {}", session.name),
+        (alive, 0) => format!("{alive} running in {}", session.name),
+        (alive, dead) => format!("{alive} running and {dead} ended in {}", session.name),
     };
-    let message = format!("task sessions from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
+    let message = format!("tasks from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
     let only_ended = sessions.iter().any(|session| session.alive == 0);
     match prune.filter(|_| only_ended) {
         Some(key) => format!("{message}; {key} removes what has ended"),

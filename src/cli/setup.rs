@@ -3,6 +3,7 @@
 
 mod plan;
 
+use std::borrow::Cow;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -274,7 +275,7 @@ fn is_plain(path: &str) -> bool {
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
-    if is_plain(&path) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+    shlex::try_quote(&path).map(Cow::into_owned).unwrap_or(path)
 }
 
 fn home() -> Option<PathBuf> {

@@ -444,7 +444,7 @@ impl Body {
             Body::Action(action) => match action {
                 OperatorAction::Seen => "seen".to_owned(),
                 OperatorAction::Kill { reason } => format!("kill: {reason}"),
-                OperatorAction::Run { command, .. } => format!("run: {}", command.join(" ")),
+                OperatorAction::Run { command, .. } => format!("run: {}", as_typed(command)),
                 OperatorAction::Queued { text, by: None } => format!("queued: {text}"),
                 OperatorAction::Queued { text, by: Some(by) } => format!("queued: {text}  (by {by})"),
                 OperatorAction::TookBack { text } => format!("took back: {text}"),
@@ -518,6 +518,11 @@ fn members(value: Value) -> impl Iterator<Item = (String, Value)> {
         _ => Map::new(),
     }
     .into_iter()
+}
+
+/// A command as it would be typed in a shell.
+pub(super) fn as_typed(command: &[String]) -> String {
+    shlex::try_join(command.iter().map(String::as_str)).unwrap_or_else(|_| command.join(" "))
 }
 
 #[cfg(test)]

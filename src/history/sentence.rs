@@ -2,7 +2,7 @@
 //! the dashboard, the list of one terminal and `fleetwatch history` show them. What means nothing to a person,
 //! such as a draft that comes and goes, has no sentence and is shown by its fields.
 
-use super::record::{Body, FollowUpRecord, OperatorAction, Sent, StoredInput, StoredTransition, What};
+use super::record::{Body, FollowUpRecord, OperatorAction, Sent, StoredInput, StoredTransition, What, as_typed};
 use super::{IntentState, PublicState};
 use crate::dialog::{ApprovalSubject, approval, asked, bare};
 use crate::operation::{Outcome, TOKEN};
@@ -169,7 +169,7 @@ const NOTES: [(&str, &str); 2] =
 /// A turn began.
 fn began(state: Option<&State>) -> Sentence {
     match state.and_then(State::works_on) {
-        Some(prompt) => Sentence::of(Status::Working, "works on", prompt),
+        Some(prompt) => Sentence::of(Status::Working, "working on", prompt),
         None => Sentence::of(Status::Working, "working", ""),
     }
 }
@@ -280,7 +280,7 @@ fn of_action(action: &OperatorAction, name: &str) -> Option<Sentence> {
         OperatorAction::Kill { .. } => (format!("killed {name}"), ""),
         OperatorAction::Run { command, again, .. } => {
             let verb = if *again { "ran again" } else { "ran" };
-            return Some(Sentence::new(Actor::You, None, &format!("{verb} {name}"), &command.join(" ")));
+            return Some(Sentence::new(Actor::You, None, &format!("{verb} {name}"), &as_typed(command)));
         }
         OperatorAction::Queued { text, by } => {
             let said = Sentence::new(Actor::You, None, &format!("queued for {name}"), text);

@@ -67,7 +67,7 @@ impl Ui {
                 _ => hints.extend([(Action::Open, "history"), (Action::Raw, "type")]),
             }
             hints.push((Action::Jump, "jump"));
-            hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "end it") });
+            hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "kill") });
         }
         let arrangement = &self.memory.arrangement;
         if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {

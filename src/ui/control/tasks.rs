@@ -16,7 +16,7 @@ impl Ui {
         };
         match (action, selected) {
             (Action::KillTask, Some(task)) if task.is_dead() => self.ask_to_kill(vec![task], "remove"),
-            (Action::KillTask, Some(task)) => self.ask_to_kill(vec![task], "end"),
+            (Action::KillTask, Some(task)) => self.ask_to_kill(vec![task], "kill"),
             (Action::RerunTask, Some(task)) if task.is_dead() => {
                 let request = Request::RerunTask { key: task.key.clone(), window: task.window };
                 self.open(Confirm::new(format!("run {} again?", task.id), lines(&[task]), "run again", vec![request]));
@@ -27,7 +27,7 @@ impl Ui {
             (Action::PruneTasks, _) => {
                 self.ask_or_say(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove", view);
             }
-            (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "end", view),
+            (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "kill", view),
             _ => self.say("this is not a task".to_owned(), view),
         }
     }

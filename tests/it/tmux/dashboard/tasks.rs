@@ -47,7 +47,7 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     world.open();
     world.wait("▶ build");
     world.wait("exited 101");
-    world.wait("task sessions from before: tasks: 1 alive");
+    world.wait("tasks from before: 1 running in tasks");
     wait_until("the counter", || world.hooks().contains("@fleetwatch_bells"));
     // The failed test comes first.
     world.press("Home");
@@ -96,7 +96,7 @@ fn all_tasks_are_ended_at_once_and_what_was_left_is_offered_for_removal() {
     // Its end has been reported before, so that it is a leftover.
     world.watched.run(&["set-option", "-w", "-t", "tasks:", "@fleetwatch_told", "1"]);
     world.open();
-    world.wait("task sessions from before: tasks: 1 ended; X removes what has ended");
+    world.wait("tasks from before: 1 ended in tasks; X removes what has ended");
     world.press("X");
     world.wait("remove old?");
     world.press("Escape");
