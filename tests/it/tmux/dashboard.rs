@@ -69,6 +69,14 @@ impl World {
         world
     }
 
+    /// The same with the dashboard open, when it has found the parrot.
+    fn opened() -> Self {
+        let world = Self::with_parrot();
+        world.open();
+        world.wait("1 ready");
+        world
+    }
+
     fn start_parrot(&self) {
         self.start_parrot_in("birds");
     }
@@ -155,6 +163,12 @@ impl World {
         String::from_utf8_lossy(&children.stdout).trim().parse().unwrap()
     }
 
+    /// Leaves the dashboard.
+    fn quit(&self) {
+        self.press("q");
+        self.expect_restored();
+    }
+
     /// Fails unless the shell has its terminal back as it was: screen, cursor, mouse and modes.
     fn expect_restored(&self) {
         self.wait("world>");
@@ -184,15 +198,12 @@ fn it_finds_agents_follows_them_and_gives_the_terminal_back() {
     world.wait("for what is selected now");
     world.press("q");
     world.wait_without("for what is selected now");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn it_survives_every_size() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     for (columns, rows) in [(200, 50), (80, 24), (20, 5), (2, 1), (200, 50)] {
         world.resize(columns, rows);
         let size = || world.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_width}x#{pane_height}"]);
@@ -239,8 +250,7 @@ fn it_goes_into_the_background_and_comes_back() {
     world.press("Enter");
     world.wait("1 ready");
     assert_eq!(world.flags(), "110");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -279,8 +289,7 @@ fn servers_come_and_go() {
     world.wait("1 gone");
     world.start_parrot();
     world.wait("1 ready");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -289,13 +298,11 @@ fn what_is_missing_is_said() {
     world.open_with("PATH=/nonexistent");
     world.wait("tmux is not installed");
     world.wait("Install it with your package manager");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     world.watched.new_session("plain", &["cat"]);
     world.open();
     world.wait("No agents found");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -339,9 +346,7 @@ fn inside_tmux_a_jump_switches_the_client() {
 
 #[test]
 fn a_prompt_reaches_the_agent_as_it_was_written() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.press("i");
     world.wait("prompt to birds");
     let prompt = r#"-l 'one' "two"; #{pane_id} $HOME `id` ünï 🚀 \"#;
@@ -370,15 +375,12 @@ fn a_prompt_reaches_the_agent_as_it_was_written() {
     // Escape and a letter that arrive together are one key with Alt.
     world.press("Escape");
     world.wait_without("prompt to birds");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn a_prompt_on_its_way_arrives_although_the_dashboard_is_left() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.press("i");
     world.wait("prompt to birds");
     // In one go, so that the prompt has only just left when the dashboard is left, too.
@@ -389,9 +391,7 @@ fn a_prompt_on_its_way_arrives_although_the_dashboard_is_left() {
 
 #[test]
 fn a_hostile_pane_stays_in_its_cells() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     // A title of thousands of columns, the clipboard, a bell, another screen, marks that turn text around.
     let script = "printf '\\033]2;%05000d\\007\\033]52;c;aGk=\\007\\007\\033[?1049h\\033[41m\\342\\200\\256evil\\n'; sleep 60; true";
     world.watched.new_session("evil", &["bash", "-c", script]);
@@ -411,15 +411,12 @@ fn a_hostile_pane_stays_in_its_cells() {
         assert!(before.ends_with("  "), "{screen}");
     }
     assert!(world.operator.output(&["show-buffer"]).stdout.is_empty(), "nothing got into the operator's clipboard");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn jumping_hands_the_terminal_over_and_takes_it_back() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.press("g");
     world.wait("Parrot v1.0.0");
     world.wait("C-b d: back to fleetwatch");
@@ -431,8 +428,7 @@ fn jumping_hands_the_terminal_over_and_takes_it_back() {
     world.watched.wait_for_text("birds:", "hello from here");
     world.watched.run(&["detach-client", "-s", "birds"]);
     world.wait("? help");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -519,8 +515,7 @@ fn the_fleet_is_filtered_grouped_and_marked() {
     world.type_text("ub");
     world.wait_without("marked");
     world.wait_without("grouped by");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -541,8 +536,7 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
     wait_until("the dialog in the clipboard", || clipboard().contains("Allow this?") && clipboard().contains("1. Yes"));
     world.type_text("yt");
     wait_until("the transcript in the clipboard", || clipboard().contains("ask"));
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     // Inside of tmux it depends on an option, which is asked for and never set.
     world.open_with(&format!(
         "TMUX='{}'",
@@ -551,8 +545,7 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
     world.wait("1 needs you");
     world.type_text("yn");
     world.wait("not copied: tmux drops what programs in a popup copy");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     let variable =
         |format: &str| world.operator.run(&["display-message", "-p", "-t", "main:", format]).trim().to_owned();
     let inside = format!("TMUX='{}' TMUX_PANE='{}'", variable("#{socket_path},#{pid},0"), variable("#{pane_id}"));
@@ -566,8 +559,7 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
     world.wait("not copied: tmux drops what programs in it copy (`tmux set -s set-clipboard on`");
     world.wait_without("sent to tmux");
     assert_eq!(clipboard(), "birds");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -636,8 +628,7 @@ fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
     world.press("C-r");
     world.wait_without("nothing was changed: ");
     world.wait("configuration reloaded");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -667,8 +658,7 @@ fn changed_profiles_are_read_again_and_a_wrong_one_changes_nothing() {
     row("unknown");
     // The box stays for a second, so that no key that was meant for it goes elsewhere.
     world.wait_without("close; nothing was sent");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 /// A client of the watched server in the operator's terminal, and the dashboard in a popup over it. The command that

@@ -49,25 +49,12 @@ impl World {
 
     /// What `fleetwatch history` prints of the parrot as JSON lines.
     pub(super) fn history(&self) -> String {
-        self.run_history(&["--json"])
+        self.fleetwatch(&["history", "--json"]).1
     }
 
     /// What `fleetwatch history --summary` prints.
     pub(super) fn summary(&self, more: &[&str]) -> String {
-        self.run_history(&[&["--summary"], more].concat())
-    }
-
-    fn run_history(&self, words: &[&str]) -> String {
-        let directory = self.directory.path().display().to_string();
-        let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
-            .args(["history", "-L", self.watched.name()])
-            .args(words)
-            .env("XDG_CONFIG_HOME", &directory)
-            .env("XDG_STATE_HOME", format!("{directory}/state"))
-            .env_remove("TMUX")
-            .output()
-            .unwrap();
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        self.fleetwatch(&[&["history", "--summary"], more].concat()).1
     }
 }
 
@@ -91,8 +78,7 @@ fn a_dialog_is_answered_in_place() {
                 && line.contains("Allow this?")
         })
     });
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -128,8 +114,7 @@ fn letters_typed_on_behind_an_answer_run_nothing() {
     assert!(!is_muted(), "{}", world.screen());
     world.press("m");
     wait_until("the key to mean what it means", is_muted);
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -141,8 +126,7 @@ fn what_nobody_sees_is_spelled_out_where_it_is_approved() {
     world.press("Escape");
     world.wait_without("close; nothing was sent");
     world.wait("rm a<U+202E>txt.b<U+200B>");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -195,8 +179,7 @@ fn nobody_answers_blind_at_any_size() {
         world.resize(120, 40);
         world.wait_without("go there and answer");
     }
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -218,8 +201,7 @@ fn a_dialog_that_slides_under_the_finger_gets_no_key() {
     world.press("Enter");
     wait_until("the second answer", || world.watched.screen("birds:").matches("● answered 2").count() == 2);
     world.wait_without("sends: 2");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -278,8 +260,7 @@ fn options_are_ticked_and_texts_typed_in_place() {
     });
     // Until then the key closes the box.
     world.wait("i prompt");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -310,8 +291,7 @@ fn one_key_answers_yes_once_or_no_and_a_reason_follows_as_a_prompt() {
     wait_until("the no", || world.watched.screen("birds:").matches("● answered 2").count() == 2);
     world.watched.wait_for_text("birds:", "● heard run the tests first");
     world.wait("birds took the prompt");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -348,21 +328,7 @@ fn several_dialogs_are_answered_at_once_and_each_outcome_is_shown() {
 #[test]
 fn a_text_for_an_option_that_gives_the_prompt_back_is_the_next_prompt() {
     let world = World::with_parrot();
-    let answer = |words: &[&str]| {
-        let directory = world.directory.path().display().to_string();
-        let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
-            .args(["answer", "birds", "-L", world.watched.name()])
-            .args(words)
-            .env("XDG_CONFIG_HOME", &directory)
-            .env("XDG_STATE_HOME", format!("{directory}/state"))
-            .env_remove("TMUX")
-            .output()
-            .unwrap();
-        (
-            output.status.code(),
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr),
-        )
-    };
+    let answer = |words: &[&str]| world.fleetwatch(&[&["answer", "birds"], words].concat());
     world.tell_parrot("differ");
     world.watched.wait_for_text("birds:", "2. No, and say");
     let (code, reported) = answer(&["1", "--text", "otherwise"]);
@@ -389,9 +355,7 @@ fn type_slowly(world: &World, keys: &str) {
 
 #[test]
 fn a_reason_without_a_line_for_it_is_no_row_of_commands() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     type_slowly(&world, "w r e f a c t o r Space i t Enter");
     world.wait("birds is not asking anything; nothing was sent, and what you type is ignored until you pause");
     assert!(world.screen().contains("1 ready"), "{}", world.screen());
@@ -489,9 +453,7 @@ fn queue(world: &World, prompt: &str) {
 
 #[test]
 fn a_prompt_waits_until_the_agent_is_ready_and_is_sent_once() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.tell_parrot("hold");
     world.wait("1 working");
     queue(&world, "one for later");
@@ -521,9 +483,7 @@ fn a_prompt_waits_until_the_agent_is_ready_and_is_sent_once() {
 
 #[test]
 fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.tell_parrot("hold");
     world.wait("1 working");
     queue(&world, "left behind");
@@ -547,15 +507,12 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     world.wait("the queued prompt for birds was not sent: the agent has ended");
     world.wait_without("queued 1");
     assert!(world.history().contains("too late"), "the history keeps it");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn a_prompt_that_waits_survives_that_the_dashboard_is_killed_and_watch_sends_it() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.tell_parrot("hold");
     world.wait("1 working");
     queue(&world, "survives");
@@ -580,9 +537,7 @@ fn a_prompt_that_waits_survives_that_the_dashboard_is_killed_and_watch_sends_it(
 
 #[test]
 fn while_tmux_has_the_terminal_prompts_go_and_the_status_is_printed() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.tell_parrot("ask");
     world.wait("1 needs you");
     queue(&world, "one for later");
@@ -598,8 +553,7 @@ fn while_tmux_has_the_terminal_prompts_go_and_the_status_is_printed() {
     // What came of it is still shown.
     world.wait("birds took the prompt");
     world.wait("1 needs you");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 /// Begins a prompt for the parrot in an editor of the operator's, which is a script.
@@ -658,9 +612,7 @@ fn what_was_written_is_kept_when_the_dashboard_is_ended_below_an_editor() {
 
 #[test]
 fn a_draft_outlives_a_dashboard_that_is_killed() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.compose();
     world.type_text("half a thought");
     let drafts = world.directory.path().join("state/fleetwatch/drafts");
@@ -722,9 +674,7 @@ fn one_prompt_goes_to_all_that_are_marked() {
 
 #[test]
 fn an_agent_is_interrupted_once_the_operator_has_said_so() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     // A draft, so that there is something that a key could take away.
     world.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
     world.wait("half a thought");
@@ -748,15 +698,12 @@ fn an_agent_is_interrupted_once_the_operator_has_said_so() {
     world.wait("1 gone");
     world.press("x");
     world.wait("nothing to interrupt: the agent of birds has ended");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn every_key_goes_to_the_terminal_until_the_chord_that_leaves() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.press("r");
     world.wait("every key goes to birds; ctrl-] leaves");
     // Keys that mean something in the dashboard, and one that ends tmux's own command lines.
@@ -779,6 +726,5 @@ fn every_key_goes_to_the_terminal_until_the_chord_that_leaves() {
     world.watched.wait_for_text("birds:", "● chose Beta");
     world.press("C-]");
     world.wait("? help");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }

@@ -137,8 +137,7 @@ fn nothing_moves_where_nothing_is_to_move() {
     world.write("config.toml", "[ui]\nmotion = false\n");
     wait_until("the spinner to stand still", || world.screen().contains(STILL));
     assert_eq!(world.glyphs_of_work(Duration::from_secs(2)), BTreeSet::from([STILL]));
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -173,8 +172,7 @@ fn a_theme_of_ones_own_is_refused_with_its_place_and_changes_nothing() {
     std::fs::remove_file(world.directory.path().join("fleetwatch/themes/mine.toml")).unwrap();
     world.wait("unknown theme `mine`");
     assert!(world.screen().contains("S birds"));
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -212,6 +210,5 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     // Grouped by agent and folded.
     world.type_text("bbZ");
     world.wait("▸ parrot  4  ■ 4 marked  ? 1 needs you");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }

@@ -122,8 +122,7 @@ fn rows_stand_in_every_order_and_in_every_group() {
     world.wait_for_rows("label", &["▸ loud", "▸ the others"]);
     world.press("n");
     world.wait_for_cursor("bee");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -170,8 +169,7 @@ fn every_word_of_a_filter_holds() {
     world.wait("is: needs-you working");
     world.press("Escape");
     world.wait_for_rows("name", &["bee", "abe", "ant", "cat"]);
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -231,8 +229,7 @@ fn rows_are_marked_pinned_and_muted() {
     world.wait("bee is counted again when it needs you");
     world.wait_without("bee is muted");
     world.wait("1 needs you");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -253,8 +250,7 @@ fn what_the_configuration_says_of_how_rows_are_shown_holds_for_tasks() {
     world.wait("1 of 2");
     world.press("Escape");
     world.wait_without("label:builds");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -315,8 +311,7 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     // Right behind it, another key is one with Alt.
     world.wait_for_rows("name", &["aviary", "birds", "grinder"]);
     // It survives the dashboard.
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     world.open();
     world.wait("aviary");
     let history = reported(&["history", "nest"]);
@@ -325,6 +320,5 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     wait_until("the next agent under the terminal's own name", || world.rows().contains(&"nest".to_owned()));
     assert!(!world.rows().contains(&"aviary".to_owned()));
     wait_until("no label", || said().contains(&"nest null".to_owned()));
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }

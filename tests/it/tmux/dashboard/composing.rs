@@ -12,9 +12,7 @@ impl World {
 
 #[test]
 fn a_prompt_has_lines_takes_pastes_and_comes_back() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.compose();
     world.type_text("first line");
     world.press("M-Enter");
@@ -63,15 +61,12 @@ fn a_prompt_has_lines_takes_pastes_and_comes_back() {
     wait_until("the earlier prompt", || begins("second line"));
     world.press("C-c");
     world.wait("? help");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn the_prompt_says_that_copy_mode_keeps_it_from_an_agent() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.watched.run(&["copy-mode", "-t", "birds:"]);
     world.compose();
     world.wait("copy mode or another mode of tmux");
@@ -79,15 +74,12 @@ fn the_prompt_says_that_copy_mode_keeps_it_from_an_agent() {
     world.wait_without("copy mode or another mode of tmux");
     world.press("Escape");
     world.wait_without("prompt to birds");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn insisting_sends_where_it_is_refused_otherwise() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.watched.run(&["send-keys", "-t", "birds:", "mine and "]);
     world.compose();
     world.wait("the prompt contains a draft");
@@ -106,8 +98,7 @@ fn insisting_sends_where_it_is_refused_otherwise() {
     // What was said before of the same prompt is not said beside it.
     assert!(!world.screen().contains("taken back"), "{}", world.screen());
     world.wait_without("✎");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -149,8 +140,7 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
     world.wait("what should it do?");
     world.press("Escape");
     world.wait("? help");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -196,6 +186,5 @@ fn an_agent_is_interrupted_by_its_own_key_and_at_once_where_that_is_configured()
     world.wait("stops the turn of parrot");
     world.press("Escape");
     world.wait("? help");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }

@@ -66,8 +66,7 @@ fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
     world.wait("[why]");
     world.press("Escape");
     world.wait("NAME");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 
     world.open();
     world.wait("birds");
@@ -189,9 +188,7 @@ fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
 
 #[test]
 fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_open() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.tell_parrot("ask");
     world.wait("1 needs you");
     world.compose();

@@ -66,6 +66,5 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     world.press("F");
     world.wait("needs a decision");
     assert_eq!(reported(), 1);
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }

@@ -61,8 +61,7 @@ fn the_log_goes_back_in_time_with_the_wheel() {
     wait_until("the newest to be scrolled away", || asked() < 3);
     world.report(WHEEL_UP, (column, row), 'M');
     wait_until("all of them", || asked() == 3);
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -120,9 +119,7 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
 
 #[test]
 fn panes_are_resized_with_the_mouse() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     let (_, level) = world.place("─ log ─");
     world.drag((4, level), (6, level - 3));
     wait_until("the upper divider three rows up", || world.place("─ log ─").1 == level - 3);
@@ -134,15 +131,12 @@ fn panes_are_resized_with_the_mouse() {
     world.press("C-l");
     world.wait_for_cursor("birds");
     assert_eq!((world.place("─ birds ").0, world.place("─ log ─").1), (upright - 10, level - 3));
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.tell("birds", "ask");
     world.wait("1 needs you");
     world.click("enter answer");
@@ -176,6 +170,5 @@ fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     std::fs::write(world.directory.path().join("fleetwatch/config.toml"), "[ui]\nmouse = false\n").unwrap();
     world.press("C-r");
     wait_until("the mouse to be left alone", || world.flags() == "100");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }

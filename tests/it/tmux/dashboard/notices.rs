@@ -80,8 +80,7 @@ fn a_dialog_rings_and_shows_a_notice_of_the_terminal_once() {
     wait_until("another notice", || world.bytes().matches("\x1b]777;").count() == 2);
     wait_until("another bell", || world.bells() == 2);
     assert_eq!(world.bytes().matches("\x1b]9;").count(), 2);
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -99,15 +98,13 @@ fn without_a_rule_the_bell_rings_and_the_title_says_how_many_wait() {
     world.tell_parrot("ask");
     wait_until("a bell", || world.bells() == 1);
     wait_until("a count in the title", || title() == "(1) fleetwatch");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     wait_until("the old title", || title() == "a title of mine");
     // That was said on the first start, and is not said again.
     world.open();
     world.wait("1 needs you");
     assert!(!world.screen().contains("rings once"), "{}", world.screen());
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -122,8 +119,7 @@ fn a_title_that_is_switched_off_is_given_back_at_once() {
             .unwrap();
         wait_until(shown, || title() == shown);
     }
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     wait_until("the old title", || title() == "a title of mine");
 }
 
@@ -329,8 +325,7 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
     world.wait("heard nap 3.9");
     std::thread::sleep(std::time::Duration::from_secs(3));
     assert_eq!(world.events().len(), 2, "the dashboard comes before watch: {:?}", world.events());
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     finished(3);
     drop(second);
     let others = std::fs::read_to_string(world.directory.path().join("others")).unwrap();
@@ -347,8 +342,7 @@ fn one_that_watches_in_the_background_is_there_again_when_the_dashboard_is_left(
     let first = world.watched.background_watch().unwrap();
     assert!(kill("-KILL", &first));
     wait_until("its end", || world.watched.background_watch().is_none());
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     wait_until("another one", || world.watched.background_watch().is_some_and(|process| process != first));
     wait_until("it to watch", || status(&world, "plain").0 == "1 ready\n");
     assert!(kill("-TERM", &world.watched.background_watch().unwrap()));

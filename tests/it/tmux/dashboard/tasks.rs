@@ -29,8 +29,7 @@ fn a_task_is_not_said_to_run_where_its_server_does_not_answer() {
     wait_until("the task to run on", || row().contains("▶ build") && row().contains("running"));
     world.watched.run(&["kill-server"]);
     wait_until("the task to be gone", || row().is_empty());
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -84,8 +83,7 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     wait_until("the last window to be removed", || {
         !world.watched.output(&["has-session", "-t", "=tasks"]).status.success()
     });
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -110,8 +108,7 @@ fn all_tasks_are_ended_at_once_and_what_was_left_is_offered_for_removal() {
         !world.watched.output(&["has-session", "-t", "=tasks"]).status.success()
     });
     world.wait("disappeared: killed");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -130,8 +127,7 @@ fn what_happens_to_tasks_is_shown_wherever_the_operator_looks() {
     world.wait("build exited with code 7");
     world.press("Escape");
     world.wait("? help");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
@@ -167,8 +163,7 @@ fn a_task_session_that_is_taken_out_of_the_configuration_is_as_it_was_at_once() 
     world.wait("configuration reloaded");
     wait_until("the session to be as it was", || set() == before);
     world.wait_without("▶ server");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 /// A build that asks three times, the last time for something that nobody else may see.
@@ -217,8 +212,7 @@ fn a_task_that_asks_is_answered_in_place_and_what_is_typed_is_nowhere_kept() {
     world.wait("build has ended");
     world.press("Escape");
     world.wait_without("build has ended");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     wait_until("the keys in the history", || world.history().contains(r#""keys":["(text)""#));
     let state = world.directory.path().join("state/fleetwatch");
     let mut kept = vec![std::fs::read(&log).unwrap()];
@@ -282,8 +276,7 @@ fn a_session_is_chosen_to_be_one_of_tasks_and_let_go_by_the_same_keys() {
     world.wait("▶ server");
     wait_until("the counter", || hooks().contains("@fleetwatch_bells"));
     // The next dashboard knows it, too.
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     assert_eq!(hooks(), before);
     world.open();
     world.wait("▶ server");
@@ -294,6 +287,5 @@ fn a_session_is_chosen_to_be_one_of_tasks_and_let_go_by_the_same_keys() {
     world.wait("task sessions");
     world.press("Escape");
     world.wait_without("task sessions");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }

@@ -13,9 +13,7 @@ impl World {
 
 #[test]
 fn panes_are_laid_out_and_resized_by_keys() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     let (upper, right) = ("─ log ─", "─ birds ");
     world.wait(upper);
     world.wait(right);
@@ -51,19 +49,15 @@ fn panes_are_laid_out_and_resized_by_keys() {
     world.resize(120, 40);
     world.press("v");
     wait_until("the screen beside the table", || world.at(right).is_some_and(|at| at.1 == 2));
-    world.press("q");
-    world.expect_restored();
+    world.quit();
     world.open();
     wait_until("the same again", || world.at(right).is_some_and(|at| at.1 == 2));
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn commands_are_found_by_typing_keys_are_listed_and_reasons_shown() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.press(":");
     world.wait("select the terminal above");
     world.type_text("zzzz");
@@ -119,9 +113,7 @@ fn commands_are_found_by_typing_keys_are_listed_and_reasons_shown() {
 
 #[test]
 fn the_day_is_shown_as_the_history_sums_it_up() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     for (prompt, answer) in [("ask", Some("1")), ("nap 2", None), ("hello", None)] {
         world.tell("birds", prompt);
         if let Some(answer) = answer {
@@ -166,15 +158,12 @@ fn the_day_is_shown_as_the_history_sums_it_up() {
     world.wait("nobody watched on");
     world.press("Escape");
     world.wait("NAME");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
 fn one_terminal_is_looked_at_from_all_sides() {
-    let world = World::with_parrot();
-    world.open();
-    world.wait("1 ready");
+    let world = World::opened();
     world.tell("birds", "ask");
     world.wait("1 needs you");
     world.tell("birds", "1");
@@ -219,8 +208,7 @@ fn one_terminal_is_looked_at_from_all_sides() {
     wait_until("now", || world.screen().lines().any(|line| line.starts_with("› now")));
     world.press("q");
     world.wait("NAME");
-    world.press("q");
-    world.expect_restored();
+    world.quit();
 }
 
 #[test]
