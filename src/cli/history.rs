@@ -218,7 +218,7 @@ fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Done {
     output::conclude(written)
 }
 
-/// Records that are read at once while sentences are looked for.
+/// Records that are read at once to find sentences.
 const PAGE: u32 = 500;
 
 /// What happened in sentences; `limit` of the filter counts them, as not every record has one.
@@ -243,7 +243,7 @@ fn print_sentences(reader: &mut Reader, mut filter: RecordFilter) -> Done {
         eprintln!("nothing of that is worth a sentence; `--details` prints every change");
         return Ok(ExitCode::SUCCESS);
     }
-    // Keys that are typed one by one are told once.
+    // Keys that are typed one by one are one line.
     entries.dedup_by(|(next, later), (record, earlier)| {
         later.actor == Actor::You && next.key == record.key && later == earlier
     });

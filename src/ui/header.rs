@@ -187,7 +187,7 @@ impl<'a> Counts<'a> {
         }
     }
 
-    /// How many counts there are to be told.
+    /// How many counts there are to be shown.
     fn kinds(&self) -> usize {
         self.of.iter().chain([&self.muted]).filter(|count| **count > 0).count()
     }
@@ -333,7 +333,7 @@ fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
 }
 
 /// A round time that an age is below, in words and as a span. It is rounded up, never down, and in steps that are so
-/// wide that the usual pause between two looks does not make it flicker.
+/// wide that the usual pause between two polls does not make it flicker.
 fn bound(age: Span) -> (String, Span) {
     const STEPS: [u64; 10] = [2, 3, 5, 10, 15, 20, 30, 45, 60, 90];
     let seconds = (age.as_millis() + EARLY.as_millis()) / 1000 + 1;

@@ -45,7 +45,7 @@ impl Column {
         self.spare == 0
     }
 
-    /// Whether a table of [`TOLD_FROM`] cells has it whatever else there is, because it is told by default.
+    /// Whether a table of [`BOTH_FROM`] cells always has it, because it is shown by default.
     fn is_shown(&self) -> bool {
         self.title == LAST || self.title == STABLE
     }
@@ -153,11 +153,11 @@ const LAST: &str = "LAST";
 /// See [`LAST`].
 const STABLE: &str = "STABLE";
 /// From this width on there is room for both.
-const TOLD_FROM: usize = 120;
+const BOTH_FROM: usize = 120;
 const WIDE: usize = 100;
 /// From this width on the command line has room for all that is known.
 const WIDEST: usize = 200;
-/// What the host spares, which is told apart only where there are several.
+/// What the host spares, which matters only if there are several.
 const HOST: usize = 28;
 /// What every column spares in a narrow table: what a terminal does comes first there.
 const NARROW: usize = 36;
@@ -167,14 +167,14 @@ const FACTS: usize = 34;
 const LITTLE_CONTEXT: u64 = 20;
 /// What the columns spare that say where something is.
 const WHERE: usize = 40;
-/// What the facts spare that are read on a third look: only a wide dashboard has room for them.
+/// What the least important facts spare: only a wide dashboard has room for them.
 const MORE: usize = 50;
 /// Blanks between two columns.
 const GAP: usize = 2;
 /// Cursor, glyph and a blank; the marks of a row stand between cursor and glyph.
 const MARK: usize = 3;
 /// From this width on the heading says how many of the rows that are not shown wait for the operator.
-const LEAST_TOLD: u16 = 46;
+const LEAST_NAMED: u16 = 46;
 
 /// What stands behind a result whose turn fleetwatch itself began, and behind one that was inferred from the screen.
 pub const SENT_MARK: &str = "›";
@@ -287,7 +287,7 @@ impl ColumnLayout {
         }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
         let is_usual = arrangement.columns == ChosenColumns::default();
-        let (is_folded, is_narrow) = (width < TOLD_FROM && is_usual, width < WIDE && is_usual);
+        let (is_folded, is_narrow) = (width < BOTH_FROM && is_usual, width < WIDE && is_usual);
         // What all rows say is asked only of columns that may have room.
         let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
         let is_wanted = |it: &Column| {
@@ -298,7 +298,7 @@ impl ColumnLayout {
         };
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
             columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
-        optional.sort_by_key(|(it, _)| (width < TOLD_FROM || !it.is_shown(), it.spare));
+        optional.sort_by_key(|(it, _)| (width < BOTH_FROM || !it.is_shown(), it.spare));
         for (column, room) in optional {
             let cells = wanted(column) + GAP;
             if left >= cells + column.spare.max(if width < WIDE { NARROW } else { 0 }) {
@@ -366,7 +366,7 @@ pub fn draw_extent(
     let hidden = [("↑", needing(&rows[..first])), ("↓", needing(&rows[last..]))];
     let message = hidden.iter().filter(|(_, count)| *count > 0).map(|(arrow, count)| format!(" {arrow} {count}"));
     let message: String = message.collect();
-    let has_room = !message.is_empty() && area.width >= LEAST_TOLD;
+    let has_room = !message.is_empty() && area.width >= LEAST_NAMED;
     let need = if hidden.iter().map(|(_, count)| count).sum::<usize>() == 1 { "needs" } else { "need" };
     let message = if has_room { format!(" {message} {need} you ") } else { String::new() };
     let shown = format!(" {}–{last} of {}", first + 1, rows.len());
@@ -478,7 +478,7 @@ fn name(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, name: &str) {
     pen.field(name, cells, cell.text().add_modifier(bold));
 }
 
-/// What is read on a second look.
+/// The style of what is less important.
 fn quiet(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     pen.field(words, cells, cell.quiet);
 }

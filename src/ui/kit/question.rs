@@ -16,8 +16,8 @@ use crate::ui::action::Action;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext};
 
-/// How long keys do nothing after what they are for has changed: they may have been meant for what was there before.
-const LOOK_FIRST: Span = Span::from_secs(1);
+/// How long keys do nothing after a question has changed: they may have been meant for what was there before.
+const HELD_FOR: Span = Span::from_secs(1);
 /// The room of a text in which it can be read at all.
 const LEAST: (u16, u16) = (20, 3);
 /// The height from which on a frame is kept although the text has to be scrolled in it.
@@ -77,7 +77,7 @@ impl Pause {
     /// Whether keys do nothing.
     pub fn holds(&self, now: Timestamp) -> bool {
         // A clock that was set back must not hold them for hours.
-        self.since.is_some_and(|since| !self.shown || (since <= now && now.since(since) < LOOK_FIRST))
+        self.since.is_some_and(|since| !self.shown || (since <= now && now.since(since) < HELD_FOR))
     }
 }
 
