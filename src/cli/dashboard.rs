@@ -82,7 +82,7 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     show(Settings { config, watching, servers: vec![server], source }).await
 }
 
-/// Reads the profiles again.
+/// A function that reads the profiles again.
 fn read_profiles(options: &GlobalOptions) -> impl Fn() -> ProfilesResult + Send + Sync + 'static {
     let options = options.clone();
     move || options.profiles().map_err(|failure| (failure.to_string(), failure.remedy().unwrap_or_default().to_owned()))

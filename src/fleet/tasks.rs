@@ -325,7 +325,7 @@ pub(in crate::fleet) struct TaskChanges {
 }
 
 impl Standings {
-    /// Whether the task's status was reported before.
+    /// Notes the status of a task that was reported elsewhere.
     fn remember(&mut self, task: &Task, status: TaskStatus) {
         self.0.insert(task.key.clone(), (task.id.clone(), status));
     }

@@ -115,7 +115,7 @@ pub(super) fn broken(settings: &Settings, name: &str) -> u32 {
     host(settings, name).known().broken
 }
 
-/// A program of the host for the operator's terminal, for which it gets the name `term` where that is given.
+/// A program of the host for the operator's terminal, which gets the name `term` there if that is given.
 pub(super) fn to_show(
     settings: &Settings,
     name: &str,

@@ -88,7 +88,7 @@ pub(super) async fn run_in(
     }
 }
 
-/// `tmux WORDS` as a program for the operator's terminal, which gets the name `term` on a host, where that is given.
+/// `tmux WORDS` as a program for the operator's terminal, which gets the name `term` on a host if that is given.
 pub(super) fn foreground(
     settings: &Settings,
     id: &ServerId,
