@@ -170,7 +170,7 @@ fn push_state(text: &mut String, reading: &Classification, state: &State) {
     );
 }
 
-/// How the last turn ended, and by whom that is told.
+/// How the last turn ended, and what says so.
 fn result_text(last: &LastTurn) -> String {
     let LastTurn { result, source, detail, told_by, .. } = last;
     match (result, detail) {

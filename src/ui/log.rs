@@ -84,7 +84,7 @@ struct LogLine<'a> {
 }
 
 impl LogLine<'_> {
-    /// Whether what ended or hid several terminals is told once for this one and an older one.
+    /// Whether it shares a line with an older one, because one cause ended or hid both terminals.
     fn is_shared_with(&self, older: &Self) -> bool {
         matches!(self.sentence.status, Some(Status::Error | Status::Gone))
             && self.key != older.key

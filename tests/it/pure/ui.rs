@@ -583,10 +583,10 @@ fn what_hides_several_terminals_at_once_is_one_line_of_the_log() {
     let mut ui = dashboard();
     let shown = lines(&frame(&mut ui, &fleet, 160, 45));
     let log: Vec<&String> = shown.iter().skip_while(|line| !line.starts_with("─ log")).collect();
-    let told: Vec<&&String> = log.iter().filter(|line| line.contains("error")).collect();
-    assert_eq!(told.len(), 2, "{log:?}");
-    assert!(told[0].contains(&fleet.terminals[5].state.terminal.id) && !told[0].contains('+'), "{told:?}");
-    assert!(told[1].contains(" +2 "), "{told:?}");
+    let errors: Vec<&&String> = log.iter().filter(|line| line.contains("error")).collect();
+    assert_eq!(errors.len(), 2, "{log:?}");
+    assert!(errors[0].contains(&fleet.terminals[5].state.terminal.id) && !errors[0].contains('+'), "{errors:?}");
+    assert!(errors[1].contains(" +2 "), "{errors:?}");
 }
 
 #[test]
