@@ -126,6 +126,20 @@ impl Reader {
         period: &Period,
         grain: Grain,
     ) -> Result<Vec<DayTotals>, Trouble> {
+        // One transaction for hundreds of short questions: pages that were read stay known, and all is of one moment.
+        self.connection.execute_batch("BEGIN")?;
+        let days = self.days_of_moment(terminals, by, period, grain);
+        self.connection.execute_batch("COMMIT")?;
+        days
+    }
+
+    fn days_of_moment(
+        &mut self,
+        terminals: &[StoredTerminal],
+        by: TotalsOf,
+        period: &Period,
+        grain: Grain,
+    ) -> Result<Vec<DayTotals>, Trouble> {
         let all = self.usage(period.until)?;
         let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<&SessionUsage>>::new(), by_session(&all));
         all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used));
