@@ -35,7 +35,7 @@ use crate::time::{Span, Timestamp};
 use crate::tmux::PasteText;
 
 pub use several::SeveralDialogs;
-pub use verdict::NO_LINE;
+pub use verdict::{Ahead, NO_LINE};
 
 /// Why what is typed into a dialog goes nowhere yet.
 const NEW: &str = "the dialog is new on the screen";
@@ -65,8 +65,7 @@ pub struct DialogBox {
     has_sent: bool,
     /// What the operator reads below the options.
     message: Option<(Status, String)>,
-    /// Whether the keys that opened it were typed before anybody saw for what.
-    is_ahead: bool,
+    ahead: Ahead,
 }
 
 /// What is shown.
@@ -141,7 +140,7 @@ impl DialogBox {
             stage: Stage::Choosing,
             has_sent: false,
             message: None,
-            is_ahead: false,
+            ahead: Ahead::None,
         }
     }
 
@@ -186,9 +185,9 @@ impl DialogBox {
                     _ => {}
                 }
                 // One that came up just now may not be the one that the key was meant for that opened it.
-                match self.is_ahead {
-                    true => self.question.look_first(),
-                    false => self.question.shown_since(terminal.state.since().at),
+                match self.ahead {
+                    Ahead::None => self.question.shown_since(terminal.state.since().at),
+                    Ahead::Ignored | Ahead::Kept => self.question.look_first(),
                 }
             }
         }
@@ -214,7 +213,7 @@ impl DialogBox {
     }
 
     /// Whether keys do nothing: they may have been meant for what was there before.
-    fn is_deaf(&self, now: Timestamp) -> bool {
+    pub fn is_deaf(&self, now: Timestamp) -> bool {
         self.question.is_deaf(now) || matches!(self.stage, Stage::Closed(_))
     }
 
@@ -362,12 +361,9 @@ impl DialogBox {
 
     /// What is typed is a part of what is asked from now on.
     fn enter(&mut self, change: impl FnOnce(&mut LineInput) -> bool, cx: &mut OverlayContext<'_, '_>) {
-        if self.question.is_deaf(cx.view.now) {
+        if self.question.is_deaf(cx.view.now) && !self.keeps_text() {
             // The end of a text without its beginning may say the opposite.
             return cx.refuse_line(NEW);
-        }
-        if self.is_deaf(cx.view.now) {
-            return;
         }
         let is_open = self.stage == Stage::Choosing;
         if let Some(Typing { line, option: Some(option) }) = self.typing.as_mut().filter(|_| is_open) {

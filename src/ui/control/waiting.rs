@@ -4,7 +4,7 @@ use crate::fleet::View;
 use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::arrangement::TableRow;
-use crate::ui::dialog::DialogBox;
+use crate::ui::dialog::{Ahead, DialogBox};
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::{Topic, Ui};
@@ -105,10 +105,13 @@ impl Ui {
     }
 
     /// The box of a dialog; one whose row nobody can have read under the cursor takes no keys at first: they were typed
-    /// ahead.
+    /// ahead. A text is kept where keys led to a row that waited already.
     pub(super) fn guarded(&self, dialog: DialogBox, now: Timestamp) -> DialogBox {
         let is_ahead = self.drawn.selected.as_ref() != self.cursor.row() || self.cursor.has_just_come(now, READ);
-        let was_seen = !self.overlays.is_empty() || !is_ahead;
-        if was_seen { dialog } else { dialog.typed_ahead() }
+        if !self.overlays.is_empty() || !is_ahead {
+            return dialog;
+        }
+        let is_meant = self.drawn.selected.is_some() && !dialog.is_deaf(now);
+        dialog.typed_ahead(if is_meant { Ahead::Kept } else { Ahead::Ignored })
     }
 }

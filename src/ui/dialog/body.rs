@@ -232,6 +232,9 @@ impl DialogBox {
                 let [goes, jumps] = ["goes there", "jumps"].map(|way| way_of(jump.as_deref(), way, ": "));
                 [format!("too small to read it here{goes}"), format!("too small{jumps}")]
             }
+            Held::Not(Hold::Changed) if self.keeps_text() => {
+                ["new on the screen: nothing is sent for a second", "nothing is sent for a second"].map(str::to_owned)
+            }
             Held::Not(hold) => return hold.words(canvas, context, self.read_on()),
             Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
             Held::Lost => {

@@ -16,6 +16,17 @@ use crate::ui::overlay::OverlayContext;
 /// What is said where no line can be opened for the reason of a no; the box says why.
 pub const NO_LINE: &str = "there is no line to say why";
 
+/// What becomes of keys that were typed before anybody saw for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// There were none.
+    None,
+    /// They do nothing for a second.
+    Ignored,
+    /// A text stands in its line, which can be sent after that second.
+    Kept,
+}
+
 impl DialogBox {
     /// The same with an answer chosen, if the dialog has it. What is typed next is for this box from now on.
     pub fn meaning(terminal: &Terminal, answer: Action, now: Timestamp) -> Self {
@@ -26,13 +37,18 @@ impl DialogBox {
         dialog
     }
 
-    /// The same for keys that were typed ahead: none does anything until it has been on the screen for a second.
-    pub fn typed_ahead(mut self) -> Self {
-        self.is_ahead = true;
+    /// The same for keys that were typed ahead: nothing is sent until it has been on the screen for a second.
+    pub fn typed_ahead(mut self, ahead: Ahead) -> Self {
+        self.ahead = ahead;
         if self.shown.is_some() {
             self.question.look_first();
         }
         self
+    }
+
+    /// Whether a text that is typed while keys do nothing stands in its line all the same.
+    pub(super) fn keeps_text(&self) -> bool {
+        self.ahead == Ahead::Kept && self.typing.as_ref().is_some_and(|typing| typing.option.is_some())
     }
 
     /// Whether a plain no is chosen.

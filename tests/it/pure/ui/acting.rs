@@ -966,6 +966,49 @@ fn an_answer_is_not_begun_in_its_middle() {
 }
 
 #[test]
+fn a_reason_typed_ahead_stands_in_its_line_and_is_sent_once_the_dialog_was_seen() {
+    let reason = "keep it";
+    let fleet_of = || {
+        let mut fleet = SampleFleet::usual();
+        ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+        ask_leave(&mut fleet, 1, "Remove it?\n❯ 1. Yes\n  2. No");
+        fleet
+    };
+    for keys in ["jw", "nnw"] {
+        let mut fleet = fleet_of();
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &chars(keys));
+        type_slowly(&mut ui, &mut fleet, &format!("{reason}\n"));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains(&format!("2  No: {reason}")) && shown.contains("look at it first"), "{keys}: {shown}");
+        press(&mut ui, &fleet, &chars("!"));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("nothing is sent for a second") && shown.contains("> keep it!"), "{keys}: {shown}");
+        fleet.now = fleet.now + Span::from_secs(1);
+        frame(&mut ui, &fleet, 120, 40);
+        assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1), "{keys}");
+    }
+    // What takes the place of the dialog gets nothing of it.
+    let mut fleet = fleet_of();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jw"));
+    type_slowly(&mut ui, &mut fleet, "keep");
+    ask_leave(&mut fleet, 1, "Remove all?\n❯ 1. Yes\n  2. No");
+    type_slowly(&mut ui, &mut fleet, " it");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("Remove all?") && !shown.contains("No: ") && !shown.contains("> "), "{shown}");
+    // Nobody has gone to a row that no frame has shown.
+    let mut fleet = fleet_of();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("w"));
+    type_slowly(&mut ui, &mut fleet, reason);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("No: ") && shown.contains("the dialog is new on the screen"), "{shown}");
+}
+
+#[test]
 fn no_key_goes_to_a_terminal_that_was_not_on_the_screen_nor_do_those_behind_it() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
