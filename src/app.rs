@@ -321,7 +321,10 @@ impl App {
             let remedy = self.history.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
             self.ui.notify_about(Topic::History, Status::Error, format!("{warning}{remedy}"), now);
         }
-        self.ui.set_history_trouble(self.history.health().trouble());
+        let health = self.history.health();
+        self.ui.set_history_trouble(health.trouble());
+        // Over a connection they wait on the other machine.
+        self.ui.set_cannot_wait(health.why_nothing_waits().filter(|_| !self.is_remote()));
         // What nobody sees does not count as seen, and no message goes before it was.
         if self.lent.is_none() {
             for request in self.ui.update(&self.engine.fleet().view(now)) {

@@ -490,6 +490,15 @@ impl HistoryHealth {
         }
     }
 
+    /// Why no prompt can wait in it, where none can.
+    pub fn why_nothing_waits(&self) -> Option<&'static str> {
+        match self.condition {
+            WriterState::Off => Some("no prompt can wait without a history"),
+            WriterState::Degraded(_) => Some("no prompt can wait while the history fails"),
+            _ => None,
+        }
+    }
+
     /// One line that the operator should see; `None` while all is well.
     pub fn warning(&self) -> Option<String> {
         let lost = match self.lost {

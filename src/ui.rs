@@ -357,6 +357,11 @@ impl Ui {
         self.history_trouble = trouble;
     }
 
+    /// Says why no prompt can wait until its agent is ready, until it is told otherwise.
+    pub fn set_cannot_wait(&mut self, why: Option<&'static str>) {
+        self.memory.cannot_wait = why;
+    }
+
     /// The messages to agents that are open from now on: that wait, are on their way, or are for the operator to
     /// decide.
     pub fn show_follow_ups(&mut self, open: Vec<Intent>) {

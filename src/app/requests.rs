@@ -398,7 +398,7 @@ impl App {
     ) {
         let path = self.history.path().map(ToOwned::to_owned);
         let work = tokio::task::spawn_blocking(move || {
-            let path = path.ok_or_else(|| "no history is kept, so no prompt can wait".to_owned())?;
+            let path = path.ok_or_else(|| "no prompt can wait without a history".to_owned())?;
             let now = poll::now();
             let outbox = Intents::open(&path, Owner::of_process(now), now);
             outbox.and_then(|mut outbox| work(&mut outbox, now)).map_err(|trouble| trouble.to_string())

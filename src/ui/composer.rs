@@ -46,23 +46,25 @@ pub struct Composer {
     was_whole: bool,
     /// How it is to be sent once the operator has said yes to the question that lies over it.
     asking: Option<When>,
+    /// Why no prompt can wait, where none can.
+    cannot_wait: Option<&'static str>,
 }
 
 impl Composer {
     /// A composer for a terminal, with the draft that was left for it.
     pub fn new(key: TerminalKey, memory: &OverlayMemory) -> Self {
         let draft = memory.draft(&key).unwrap_or_default();
-        Self::with(Recipients::One(key), draft)
+        Self::with(Recipients::One(key), draft, memory.cannot_wait)
     }
 
     /// A composer for several terminals, with the draft that was left for several.
     pub fn for_several(keys: Vec<TerminalKey>, memory: &OverlayMemory) -> Self {
-        Self::with(Recipients::Several(keys), memory.broadcast.text())
+        Self::with(Recipients::Several(keys), memory.broadcast.text(), memory.cannot_wait)
     }
 
-    fn with(to: Recipients, draft: &str) -> Self {
-        let (text, recall) = (text_area(draft), PromptRecall::default());
-        Self { to, text, recall, asked: false, is_kept: !draft.is_empty(), was_whole: false, asking: None }
+    fn with(to: Recipients, draft: &str, cannot_wait: Option<&'static str>) -> Self {
+        let (text, recall, is_kept) = (text_area(draft), PromptRecall::default(), !draft.is_empty());
+        Self { to, text, recall, asked: false, is_kept, was_whole: false, asking: None, cannot_wait }
     }
 
     /// The prompt as it would be sent.
@@ -71,7 +73,7 @@ impl Composer {
     }
 
     /// Sends the prompt, or has it wait where it may be taken later; asks first, where several would get it or nobody
-    /// has seen all of it. Where no terminal would ever take it, it stays in the box.
+    /// has seen all of it. Where no terminal would ever take it, or it cannot wait, it stays in the box.
     fn send(&mut self, when: When, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let text = self.prompt();
         if text.trim().is_empty() {
@@ -79,9 +81,20 @@ impl Composer {
             return Flow::Stay;
         }
         let to = self.to.one().filter(|key| cx.terminal(key).is_some());
-        if let Some(Gets::Nothing(why)) = to.map(|key| gets(cx.view, key, when)) {
-            cx.say(&format!("nothing was sent: {why}"));
-            return Flow::Stay;
+        match (to.map(|key| gets(cx.view, key, when)), self.cannot_wait) {
+            (Some(Gets::Nothing(why)), _) => {
+                cx.say(&format!("nothing was sent: {why}"));
+                return Flow::Stay;
+            }
+            (Some(Gets::WhenReady(why)), Some(cannot_wait)) => {
+                cx.say(&format!("nothing was sent: {why}, and {cannot_wait}"));
+                return Flow::Stay;
+            }
+            (Some(Gets::Now), Some(cannot_wait)) if when == When::Ready => {
+                cx.say(&format!("nothing was sent: {cannot_wait}"));
+                return Flow::Stay;
+            }
+            _ => {}
         }
         // Insisting on many at once is more than one key can mean, and one letter was perhaps meant for a dialog.
         let is_answer = text.trim().chars().count() == 1;
@@ -239,6 +252,37 @@ impl Composer {
         frame::hints(canvas, buffer, last, Context::Composer, &left_out)
     }
 
+    /// Draws into the last row why the prompt would not be sent now, and what becomes of it instead. Returns the rows
+    /// that this took.
+    fn draw_hindrance(
+        &self,
+        canvas: &Canvas<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        key: &TerminalKey,
+        view: &View<'_>,
+    ) -> u16 {
+        let parts = &canvas.theme.parts;
+        let Some(hindrance) = hindrance(view, key).filter(|_| area.height > 1) else { return 0 };
+        // Without a terminal the title says so already.
+        let Some(terminal) = find(view, key) else { return 0 };
+        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let queue = canvas.keymap.key_for(Context::Composer, Action::Send).filter(|_| hindrance.may_pass());
+        let mut pen = Pen::new(buffer, last, 0);
+        pen.skip(1).text(&hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)));
+        pen.skip(3);
+        match queue {
+            Some(_) if let Some(cannot_wait) = self.cannot_wait => {
+                pen.text(cannot_wait, canvas.theme.style(Status::Error));
+            }
+            Some(queue) => {
+                pen.text(&queue, parts.key).text(" queues it until it is ready", parts.quiet);
+            }
+            None => {}
+        }
+        1
+    }
+
     /// Draws into the last row what the agent takes the text as, where that is no plain prompt. Returns the rows that
     /// this took.
     fn draw_taken(
@@ -292,10 +336,12 @@ impl Overlay for Composer {
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
         let send = match self.to.one().map(|key| gets(view, key, When::Now)) {
-            Some(Gets::WhenReady(_)) => "queue",
-            _ => "send",
+            Some(Gets::WhenReady(_)) if self.cannot_wait.is_some() => None,
+            Some(Gets::WhenReady(_)) => Some("queue"),
+            _ => Some("send"),
         };
-        let mut hints = vec![(Action::Send, send), (Action::Newline, "new line")];
+        let mut hints: Vec<Hint> = send.map(|send| (Action::Send, send)).into_iter().collect();
+        hints.push((Action::Newline, "new line"));
         // Insisting on many at once is more than one key can mean.
         hints.extend(self.to.one().map(|_| (Action::SendAnyway, "send anyway")));
         hints.extend([(Action::Recall, "earlier"), (Action::Template, "template")]);
@@ -311,7 +357,7 @@ impl Overlay for Composer {
         }
         let mut inner = self.draw_title(canvas, buffer, write, view);
         if let Some(key) = self.to.one() {
-            inner.height -= draw_hindrance(canvas, buffer, inner, key, view);
+            inner.height -= self.draw_hindrance(canvas, buffer, inner, key, view);
             inner.height -= self.draw_taken(canvas, buffer, inner, key, view);
         }
         let buttons = self.draw_hints(canvas, buffer, inner, view);
@@ -381,6 +427,7 @@ impl Overlay for Composer {
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.cannot_wait = cx.memory.cannot_wait;
         if !std::mem::replace(&mut self.asked, true) {
             cx.ask(Request::Prompts { key: self.to.one().cloned() });
         }
@@ -417,27 +464,4 @@ fn text_area(text: &str) -> TextArea<'static> {
     area.move_cursor(CursorMove::Bottom);
     area.move_cursor(CursorMove::End);
     area
-}
-
-/// Draws into the last row why the prompt would not be sent now, and what becomes of it instead. Returns the rows that this took.
-fn draw_hindrance(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, key: &TerminalKey, view: &View<'_>) -> u16 {
-    let parts = &canvas.theme.parts;
-    let Some(hindrance) = hindrance(view, key).filter(|_| area.height > 1) else { return 0 };
-    // Without a terminal the title says so already.
-    let Some(terminal) = find(view, key) else { return 0 };
-    let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-    let queue = canvas.keymap.key_for(Context::Composer, Action::Send).filter(|_| hindrance.may_pass());
-    let mut pen = Pen::new(buffer, last, 0);
-    pen.skip(1).text(&hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)));
-    pen.skip(3);
-    match queue {
-        Some(_) if canvas.history_trouble.is_some() => {
-            pen.text("no prompt can wait while the history fails", canvas.theme.style(Status::Error));
-        }
-        Some(queue) => {
-            pen.text(&queue, parts.key).text(" queues it until it is ready", parts.quiet);
-        }
-        None => {}
-    }
-    1
 }

@@ -420,6 +420,13 @@ impl Overlay for DialogBox {
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        let (next, close) = ((Action::NextWaiting, "next that needs you"), (Action::Close, "close"));
+        match self.stage {
+            Stage::Choosing => {}
+            // No letter does anything then.
+            Stage::Sending | Stage::Answered(_) => return vec![next, close],
+            Stage::Closed(_) => return vec![close],
+        }
         let mut hints = self.ways(self.held(view.now));
         let dialog = self.shown.as_ref().map(|shown| &shown.dialog).filter(|_| !self.is_deaf(view.now));
         let verdicts = [(Action::AllowOnce, "yes, once"), (Action::Refuse, "no"), (Action::RefuseWhy, "no, because …")];
@@ -434,7 +441,7 @@ impl Overlay for DialogBox {
         }
         hints.extend([
             (Action::Explain, "why"),
-            (Action::NextWaiting, "next that needs you"),
+            next,
             (Action::Close, if self.typing.is_some() { "back" } else { "close" }),
         ]);
         hints
@@ -458,7 +465,7 @@ impl Overlay for DialogBox {
             return if self.is_deaf(cx.view.now) { Flow::Stay } else { Flow::Close };
         }
         match action {
-            Action::Close if self.typing.is_some() && !matches!(self.stage, Stage::Closed(_)) => {
+            Action::Close if self.typing.is_some() && self.stage == Stage::Choosing => {
                 self.typing = None;
                 if self.refuses() {
                     // The next Enter must not refuse: the operator has just stepped back from that.

@@ -119,6 +119,8 @@ pub struct OverlayMemory {
     pub follow_ups: Vec<Intent>,
     /// The prompts that wait for each terminal until it is ready.
     pub queued: HashMap<TerminalKey, Vec<Waiting>>,
+    /// Why no prompt can wait, where none can.
+    pub cannot_wait: Option<&'static str>,
     /// What is typed for a line that did not open.
     pub type_ahead: TypeAhead,
 }

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{DialogBox, Held, Shown, Typing};
+use super::{DialogBox, Held, Shown, Stage, Typing};
 use crate::dialog::{self, Choice, Cut, Manner};
 use crate::fleet::Terminal;
 use crate::screen::Row;
@@ -164,9 +164,12 @@ impl DialogBox {
         let said = (2, 1 + u16::from(self.message.is_some() || self.typing.is_some()));
         let sheet = self.question.draw(canvas, buffer, area, (title, &asked), (cells, said));
         let held = self.held(canvas.now);
-        let (said, style) = match held {
-            None => (sends, parts.quiet),
-            Some(held) => (self.words(held, canvas, sheet.said.width), canvas.theme.style(Status::Stalled)),
+        let (said, style) = match (&self.stage, held) {
+            (Stage::Closed(_), _) => (String::new(), parts.quiet),
+            (Stage::Choosing, Some(held)) => {
+                (self.words(held, canvas, sheet.said.width), canvas.theme.style(Status::Stalled))
+            }
+            _ => (sends, parts.quiet),
         };
         let mut row = 0;
         if let Some(Typing { line, option: Some(_) }) = &self.typing {
@@ -185,15 +188,17 @@ impl DialogBox {
             let style = canvas.theme.style(*status);
             Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*status), style).skip(1).text(message, style);
         }
-        let mut buttons: Vec<Hint> = self.ways(held);
+        let is_open = self.stage == Stage::Choosing;
+        let mut buttons: Vec<Hint> = if is_open { self.ways(held) } else { Vec::new() };
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
-        let close = match (self.typing.is_some(), self.may_have_sent()) {
+        buttons.extend(is_open.then_some((Action::Jump, "go there and answer")));
+        let close = match (self.typing.is_some() && is_open, self.may_have_sent()) {
             (true, false) => "back; nothing was sent",
             (false, false) => "close; nothing was sent",
             (true, true) => "back",
             (false, true) => "close",
         };
-        buttons.extend([(Action::Jump, "go there and answer"), (Action::Close, close)]);
+        buttons.push((Action::Close, close));
         let buttons = frame::buttons(canvas, buffer, sheet.buttons, self.context(), &buttons);
         HitMap { place: sheet.place, buttons }
     }

@@ -39,6 +39,9 @@ const ANSWERS: Answers = Answers {
 const UNCHOSEN: Answers =
     Answers { yes: (Action::Down, "choose"), others: &[(Action::Close, "close; nothing was sent")], ..ANSWERS };
 
+/// The same where no dialog is left.
+const NONE_LEFT: Answers = Answers { yes: (Action::Close, "close; nothing was sent"), others: &[], ..ANSWERS };
+
 /// The dialogs of the marked terminals.
 #[derive(Debug)]
 pub struct SeveralDialogs {
@@ -214,7 +217,11 @@ impl SeveralDialogs {
     }
 
     fn answers(&self) -> Answers {
-        if self.question.chosen().is_some() { ANSWERS } else { UNCHOSEN }
+        match self.question.chosen() {
+            _ if self.asking.is_empty() => NONE_LEFT,
+            Some(_) => ANSWERS,
+            None => UNCHOSEN,
+        }
     }
 
     fn hold(&self, now: Timestamp) -> Option<Hold> {

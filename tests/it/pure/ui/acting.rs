@@ -166,6 +166,57 @@ fn a_no_takes_its_reason_along_as_the_next_prompt() {
     assert_eq!(ui.drafts().0.get(&key).map(String::as_str), Some(reason));
 }
 
+#[test]
+fn who_closes_the_box_before_a_no_was_taken_keeps_its_reason_as_a_draft() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("wkeep it"));
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("esc close"), "one key is enough");
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("sends: "));
+    assert_eq!(ui.drafts().0.get(&fleet.terminals[0].key).map(String::as_str), Some("keep it"));
+}
+
+#[test]
+fn only_what_works_is_offered_while_an_answer_is_on_its_way_and_after_it() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    let offers =
+        ["enter answer", "y yes", "n no", "w no", "r keys", "go there", "nothing was sent", "new on the screen"];
+    let assert_over = |ui: &mut Ui, fleet: &SampleFleet| {
+        let shown = text(ui, fleet, 120, 40);
+        assert!(shown.contains("sends: ") && shown.matches("esc close").count() == 2, "{shown}");
+        for offer in offers {
+            assert!(!shown.contains(offer), "{offer}: {shown}");
+        }
+    };
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("enter answer") && shown.contains("y yes, once"), "{shown}");
+    let requests = press(&mut ui, &fleet, &chars("y"));
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    assert_over(&mut ui, &fleet);
+    ui.ended(answer, &Outcome::Accepted(None), &fleet.view());
+    assert_over(&mut ui, &fleet);
+    // One that closes by itself offers no more.
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("the dialog is closed; nothing was sent"), "{shown}");
+    for offer in offers.into_iter().filter(|offer| *offer != "nothing was sent") {
+        assert!(!shown.contains(offer), "{offer}: {shown}");
+    }
+}
+
 /// Marks the first rows and opens what waits there.
 fn open_marked(ui: &mut Ui, fleet: &SampleFleet, rows: usize, (width, height): (u16, u16)) {
     frame(ui, fleet, width, height);
@@ -263,6 +314,18 @@ fn a_dialog_that_changes_beside_others_is_taken_out_and_keys_are_deaf() {
         matches!(acts(&requests)[..], [(key, Act::Answer { .. })] if *key == fleet.terminals[0].key),
         "{requests:?}"
     );
+    // Where none is left, there is nothing to choose.
+    ask_leave(&mut fleet, 0, "Run rm -rf src?\n❯ 1. Yes\n  2. No");
+    let mut ui = dashboard();
+    open_marked(&mut ui, &fleet, 2, (120, 40));
+    ask_leave(&mut fleet, 0, "Run a?\n❯ 1. Yes\n  2. No");
+    ask_leave(&mut fleet, 1, "Run b?\n❯ 1. Yes\n  2. No");
+    fleet.now = fleet.now + Span::from_secs(1);
+    frame(&mut ui, &fleet, 120, 40);
+    fleet.now = fleet.now + Span::from_secs(2);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("answer 0 of 2 dialogs") && shown.contains("esc close; nothing was sent"), "{shown}");
+    assert!(!shown.contains("choose") && !shown.contains("answer them"), "{shown}");
 }
 
 fn option_of(requests: &[Request]) -> Option<usize> {
@@ -628,6 +691,27 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     assert!(selected(&mut ui, &fleet).contains("ingest"), "it is the only row");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+}
+
+#[test]
+fn where_no_prompt_can_wait_none_is_queued_nor_offered_to_be() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    ui.set_cannot_wait(Some("no prompt can wait without a history"));
+    compose(&mut ui, &fleet, 7);
+    press(&mut ui, &fleet, &chars("later"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("it is working   no prompt can wait without a history"), "{shown}");
+    assert!(!shown.contains("queue") && !shown.contains("enter send"), "{shown}");
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(
+        shown.contains("nothing was sent: it is working, and no prompt can wait") && shown.contains("later"),
+        "{shown}"
+    );
+    ui.set_cannot_wait(None);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("enter queue"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]).len(), 1);
 }
 
 #[test]

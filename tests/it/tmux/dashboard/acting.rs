@@ -177,7 +177,7 @@ fn nobody_answers_blind_at_any_size() {
         let answered = || world.watched.screen("birds:").matches("● answered 1").count();
         wait_until("the answer", || answered() == nth + 1);
         world.resize(120, 40);
-        world.wait_without("go there and answer");
+        world.wait_without("sends: ");
     }
     world.quit();
 }
