@@ -151,8 +151,8 @@ pub fn height(text: &[Paragraph], cells: usize, blanks: bool) -> usize {
 }
 
 impl ReadProgress {
-    /// Draws the text as far as it is scrolled; without its blank lines where those have no room. What is drawn has
-    /// been read, unless something covers it. Returns where each line is.
+    /// Draws the text as far as it is scrolled; without its blank lines where those have no room, those between two
+    /// texts last. What is drawn has been read, unless something covers it. Returns where each line is.
     pub fn draw(
         &mut self,
         canvas: &Canvas<'_>,
@@ -163,12 +163,16 @@ impl ReadProgress {
         let area = area.intersection(buffer.area);
         let page = usize::from(area.height);
         self.cells = usize::from(area.width);
-        let blanks = height(text, self.cells, true) <= page;
+        let has_room = height(text, self.cells, true) <= page;
+        let mut room = page.saturating_sub(height(text, self.cells, false));
         let mut rows = Vec::new();
         self.rows.clear();
         for (index, line) in text.iter().enumerate() {
             let start = rows.len();
-            if blanks || !line.is_blank() {
+            let is_between = text.get(index + 1).is_some_and(|next| next.part != line.part);
+            let is_kept = line.is_blank() && room > 0 && (has_room || is_between);
+            room -= usize::from(is_kept);
+            if is_kept || !line.is_blank() {
                 rows.extend(line.rows(self.cells).into_iter().map(|row| (index, row)));
             }
             self.rows.push(start..rows.len());

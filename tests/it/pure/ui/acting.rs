@@ -291,6 +291,22 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
 }
 
 #[test]
+fn a_blank_row_stands_between_two_dialogs_where_not_all_have_room() {
+    let mut fleet = SampleFleet::usual();
+    for (at, name) in ["a", "b"].into_iter().enumerate() {
+        ask_leave(&mut fleet, at, &format!("Run\n\n  make {name}\n\nProceed with {name}?\n❯ 1. Yes\n  2. No"));
+    }
+    for (height, has_room) in [(24, true), (16, false)] {
+        let mut ui = dashboard();
+        open_marked(&mut ui, &fleet, 2, (80, height));
+        let shown = text(&mut ui, &fleet, 80, height);
+        let row = |said: &str| shown.lines().position(|line| line.contains(said)).expect("a row");
+        assert_eq!(row("Proceed with a?") - row("make a"), if has_room { 2 } else { 1 }, "{shown}");
+        assert_eq!(row("billing: question") - row("Proceed with a?"), 2, "{shown}");
+    }
+}
+
+#[test]
 fn a_dialog_that_changes_beside_others_is_taken_out_and_keys_are_deaf() {
     let mut fleet = SampleFleet::usual();
     ask_leave(&mut fleet, 0, "Run make a?\n❯ 1. Yes\n  2. No");
