@@ -383,8 +383,12 @@ fn strip_border(row: &str) -> &str {
     inner.trim_end()
 }
 
+/// The text, or its beginning with `…` at the end.
 fn cut(text: &str, characters: usize) -> String {
-    text.chars().take(characters).collect()
+    match text.char_indices().nth(characters) {
+        Some(_) => text.chars().take(characters - 1).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
 }
 
 /// The letters and digits of a text.
@@ -423,6 +427,11 @@ fn counter(text: &str) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_headline_says_that_it_was_cut() {
+        assert_eq!((cut("four", 4).as_str(), cut("grün!", 4).as_str()), ("four", "grü…"));
+    }
 
     #[test]
     fn what_a_status_row_counts_is_read() {
