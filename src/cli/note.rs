@@ -24,7 +24,7 @@ pub struct NoteArgs {
     /// Give the terminal this label to group by, in place of the configuration's; an empty one removes it.
     #[arg(long, value_name = "LABEL", requires = "target", conflicts_with = "clear")]
     pub label: Option<String>,
-    /// Remove note, name and label.
+    /// Remove note, name and label, and print them; `--name ""` and `--label ""` remove only one.
     #[arg(long, requires = "target")]
     pub clear: bool,
 }
@@ -59,20 +59,27 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
         kept.note = typed.iter().fold(kept.note, |note, typed| note.with(part, typed));
     }
     if typed.is_some() && kept.note.text.is_none() {
-        return Err(Failure::usage("the note is empty").hint("`--clear` removes a note").into());
+        return Err(Failure::usage("the note is empty").hint("`--clear` removes note, name and label").into());
     }
     let name = args.name.as_ref().and(kept.note.name.as_deref());
     if let Some(why) = name.and_then(|name| view.name_fault(item.key(), name)) {
         let failure = Failure::refused(format!("{} keeps its name: {why}", item.id()));
         return Err(failure.hint("choose a name that nothing else has").into());
     }
+    let mut removed = Note::default();
     if args.clear {
-        kept.note = Note::default();
+        removed = std::mem::take(&mut kept.note);
     } else if parts.iter().all(|(_, typed)| typed.is_none()) {
         return output::print(&kept.note.text.map(|text| format!("{text}\n")).unwrap_or_default());
     }
     keep(&path, &kept, item.id()).map_err(unusable)?;
-    output::print("")
+    output::print(&parts_of(&removed))
+}
+
+/// What a note says, a part of it in a line.
+fn parts_of(note: &Note) -> String {
+    let parts = [("note", &note.text), ("name", &note.name), ("label", &note.label)];
+    parts.into_iter().filter_map(|(part, text)| Some(format!("removed {part}: {}\n", text.as_ref()?))).collect()
 }
 
 fn keep(path: &std::path::Path, kept: &KeptNote, name: &str) -> Result<(), Trouble> {
@@ -94,4 +101,16 @@ fn list(items: &[Item<'_>]) -> String {
     }
     let head = ["NAME", "OWN NAME", "LABEL", "NOTE"].map(str::to_owned);
     list::aligned(&head, &rows, output::terminal_width())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_removed_is_printed() {
+        let note = Note::default().with(NotePart::Text, "review before Friday").with(NotePart::Label, "shop");
+        assert_eq!(parts_of(&note), "removed note: review before Friday\nremoved label: shop\n");
+        assert_eq!(parts_of(&Note::default()), "");
+    }
 }
