@@ -75,6 +75,8 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
 
 /// Blanks between two parts.
 const GAP: u16 = 3;
+/// What stands between two counts in words, and between two servers: a sign that is no glyph of a state.
+const BETWEEN: &str = " │ ";
 /// The cells of `data <90s`: room is kept for it whatever the age.
 const DATA: usize = 9;
 
@@ -204,7 +206,7 @@ impl<'a> Counts<'a> {
                 let first_glyph = index == form.words;
                 parts.push((
                     if in_words {
-                        " · "
+                        BETWEEN
                     } else if first_glyph {
                         "   "
                     } else {
@@ -263,12 +265,12 @@ fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a ServerHealt
     view.servers.iter().map(|server| (&server.health, part(server))).collect()
 }
 
-/// Parts with a dot between them.
+/// Parts one behind the other.
 fn listed<'a>(canvas: &Canvas<'_>, parts: impl Iterator<Item = &'a Part>) -> Vec<Part> {
     let mut listed: Vec<Part> = Vec::new();
     for part in parts {
         if !listed.is_empty() {
-            listed.push((" · ".to_owned(), canvas.theme.parts.quiet));
+            listed.push((BETWEEN.to_owned(), canvas.theme.parts.quiet));
         }
         listed.push(part.clone());
     }

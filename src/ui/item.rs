@@ -11,6 +11,8 @@ use crate::status::{CUT_OFF, Status};
 use crate::task::Task;
 use crate::time::Timestamp;
 
+/// What stands before each option of a dialog in its line.
+pub const BEFORE_OPTION: &str = "   ";
 /// How much of an option's text the line of a dialog shows, in characters.
 const OPTION_SHOWN: usize = 18;
 /// How much of a prompt stands before what its turn does now, in cells.
@@ -352,7 +354,7 @@ pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
     {
         let options = dialog.iter().flat_map(|dialog| &dialog.options);
         return options.fold(question, |line, option| {
-            format!("{line}   {} {}", option.name, text::cut(&option.label, OPTION_SHOWN))
+            format!("{line}{BEFORE_OPTION}{} {}", option.name, text::cut(&option.label, OPTION_SHOWN))
         });
     }
     if let Some(trouble) = trouble(state) {

@@ -10,7 +10,7 @@ use super::arrangement::{Arrangement, RowKey, TableRow};
 use super::columns::ChosenColumns;
 use super::flags::Flags;
 use super::frame::Canvas;
-use super::item::Item;
+use super::item::{BEFORE_OPTION, Item};
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use super::times;
@@ -68,15 +68,14 @@ impl Column {
 
     /// Whether it has something to say of any of these items.
     pub fn says_something(&self, items: &[Item<'_>]) -> bool {
+        // Those of which it is asked tell no times, and that nothing is known of an agent is told.
+        let says = |item: &Item<'_>| !(self.words)(*item, Timestamp::default()).is_empty();
         match self.spare {
             // A place that is called as the terminal is says nothing more.
             WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != item.id()),
             HOST => items.iter().any(|item| item.key().server != items[0].key().server),
-            // These tell no times.
-            FACTS.. if self.spare != WHERE && !self.is_shown() => {
-                items.iter().any(|item| !(self.words)(*item, Timestamp::default()).is_empty())
-            }
-            _ => true,
+            FACTS.. if self.spare != WHERE => items.iter().any(says),
+            _ => items.iter().any(|item| item.terminal().is_some() || says(item)),
         }
     }
 }
@@ -182,6 +181,8 @@ pub const SENT_MARK: &str = "›";
 pub const INFERRED_MARK: &str = "~";
 /// What stands for how long a screen has stood still that has not: it still moves.
 pub const MOVES: &str = "~";
+/// What stands for it where that is as long as the age of the state says.
+pub const AS_LONG: &str = "=";
 /// What stands behind a result that the operator has not seen yet.
 pub const UNSEEN_MARK: &str = "●";
 
@@ -554,9 +555,8 @@ fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
         Item::Task(_) => (String::new(), cell.quiet),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
             let span = times::running(cell.canvas.now.since(terminal.state.stability.stable_since));
-            // What says the same as the age of the state draws no eye.
             let is_said = span == times::running(cell.canvas.now.since(cell.item.since().at));
-            (span, if is_said { cell.quiet } else { cell.text() })
+            if is_said { (AS_LONG.to_owned(), cell.quiet) } else { (span, cell.text()) }
         }
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
     };
@@ -583,9 +583,9 @@ fn what(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
         pen.field(words, room, style);
         return;
     };
-    // What waits for the operator keeps its words, and nothing is lost of what is only ready; the sign is always there.
+    // What waits keeps what it asks without its options; nothing is lost of what is only ready; the sign is always there.
     let least = match cell.status {
-        status if status.needs_operator() => room,
+        status if status.needs_operator() => words.split_once(BEFORE_OPTION).map_or(room, |it| text::width(it.0) + GAP),
         Status::Ready => 0,
         _ => room / 3,
     };

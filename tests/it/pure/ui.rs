@@ -901,7 +901,7 @@ fn who_waits_longest_is_named_where_there_is_room() {
     let fleet = SampleFleet::usual();
     let header = |width| text(&mut dashboard(), &fleet, width, 24).lines().next().unwrap_or_default().to_owned();
     for (width, wanted) in
-        [(220, "3 need you: shop-api 2m04 · "), (80, "3 need you: shop-api 2m04"), (46, "?3 "), (30, "?3")]
+        [(220, "3 need you: shop-api 2m04 │ "), (80, "3 need you: shop-api 2m04"), (46, "?3 "), (30, "?3")]
     {
         assert!(header(width).contains(wanted), "{width}: {}", header(width));
     }
@@ -1064,6 +1064,34 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
         assert_eq!(heading(&mut next, &fleet, 200), usual);
     }
     assert_eq!(next.choices(), dashboard().choices());
+}
+
+#[test]
+fn columns_that_say_nothing_of_tasks_alone_take_no_room() {
+    let mut fleet = SampleFleet::usual();
+    let told = ["LAST", "STABLE"];
+    let shown = |fleet: &SampleFleet| {
+        let titles = heading(&mut dashboard(), fleet, 160);
+        told.map(|title| titles.iter().any(|it| it == title))
+    };
+    fleet.tasks = tasks();
+    assert_eq!(shown(&fleet), [true, true]);
+    fleet.terminals.clear();
+    assert_eq!(shown(&fleet), [true, false], "a task has rung");
+    fleet.tasks.retain(|task| task.rings().is_none());
+    assert_eq!(shown(&fleet), [false, false]);
+}
+
+#[test]
+fn how_long_a_screen_has_stood_still_is_told_where_the_state_does_not_say_it() {
+    let mut fleet = SampleFleet::usual();
+    let row = |fleet: &SampleFleet| {
+        let shown = text(&mut dashboard(), fleet, 160, 40);
+        shown.lines().find(|line| line.contains("? shop-api")).expect("a row").to_owned()
+    };
+    assert!(row(&fleet).contains("approval     2m04  –                          =  rm -rf"), "{}", row(&fleet));
+    fleet.terminals[0].state.stability.stable_since = NOW - Span::from_secs(9);
+    assert!(row(&fleet).contains("approval     2m04  –                         9s  rm -rf"), "{}", row(&fleet));
 }
 
 #[test]
@@ -1299,6 +1327,11 @@ fn a_note_is_written_shown_and_found() {
         let waits = row(&shown, "shop-api  ");
         assert!(waits.contains("rm -rf build/ca") && waits.contains('#'), "{shown}");
     }
+    // The options of a dialog are in its box; a note behind what is asked comes before them.
+    let at = fleet.terminals.iter().position(|it| it.state.terminal.id == "shop-api").expect("shop-api");
+    fleet.terminals[at].note = Note::default().with(NotePart::Text, "ask Ada first");
+    let waits = row(&text(&mut ui, &fleet, 160, 40), "shop-api  ");
+    assert!(waits.contains("Remove the build cache") && waits.ends_with("…  # ask Ada first"), "{waits}");
     press(&mut ui, &fleet, &chars("/note:FOOTER"));
     assert_eq!(names(&mut ui, &fleet), ["web"]);
     press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('t')]);

@@ -480,7 +480,7 @@ fn the_fleet_is_filtered_grouped_and_marked() {
     let config = "[[terminal]]\nsession = \"birds\"\nlabel = \"loud\"\n[[terminal]]\nsession = \"dove\"\nmute = true\n";
     std::fs::write(world.directory.path().join("fleetwatch/config.toml"), config).unwrap();
     world.open();
-    world.wait("2 ready · 1 muted");
+    world.wait("2 ready │ 1 muted");
     world.watched.run(&["send-keys", "-t", "dove:", "ask", "Enter"]);
     world.watched.run(&["send-keys", "-t", "crow:", "ask", "Enter"]);
     world.wait("1 needs you");
