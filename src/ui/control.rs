@@ -129,11 +129,12 @@ impl Ui {
             }
             Act::Keys { .. } | Act::Interrupt { .. } => Topic::Keys(key.clone()),
         };
-        self.on_event(OverlayEvent::Ended { operation, outcome }, view);
         // Whoever types sees what the keys do.
         if !(matches!(operation.act, Act::Keys { .. }) && outcome.is_accepted()) {
             self.notify_about(topic, toast::outcome_status(outcome), message, view.now);
         }
+        // What is open may tell it itself.
+        self.on_event(OverlayEvent::Ended { operation, outcome }, view);
     }
 
     /// A draft goes only when its text has arrived; what was not sent and is no draft becomes one.

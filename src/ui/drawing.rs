@@ -10,7 +10,7 @@ use super::grid::{self, Following};
 use super::item::Item;
 use super::layout::{Below, FrameSize, Layout, Regions};
 use super::overlay::OverlayPlace;
-use super::toast::{Free, Keyboard};
+use super::toast::{Free, Keyboard, filled};
 use super::{Drawn, Ui, header, log, preview, table, theme};
 use crate::fleet::View;
 use crate::status::Status;
@@ -125,8 +125,14 @@ impl Ui {
         self.drawn.buttons.extend(on_top);
         let needing = self.rows_that_need(&rows);
         let waits = self.selected(view).is_some_and(|item| item.status().needs_operator());
-        let asks = if waits && self.overlays.is_empty() { self.screen_pane() } else { Rect::ZERO };
-        self.memory.toasts.draw(&canvas, buffer, regions.body, &Free { keyboard, rows: &needing, asks });
+        let is_seen = self.overlays.iter().all(|overlay| overlay.place() == OverlayPlace::Bar);
+        let screen = if is_seen { filled(buffer, self.screen_pane()) } else { Rect::ZERO };
+        let asks = if waits { screen } else { Rect::ZERO };
+        let heading = Rect { height: regions.table.height.min(1), ..regions.table };
+        let places = self.drawn.rows.iter().map(|(place, _)| *place);
+        let table: Vec<Rect> = self.drawn.rows.first().map(|_| heading).into_iter().chain(places).collect();
+        let free = Free { keyboard, rows: &needing, asks, table: &table, screen };
+        self.memory.toasts.draw(&canvas, buffer, regions.body, &free);
     }
 
     /// Where the screen of the selected row stands.

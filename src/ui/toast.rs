@@ -143,8 +143,8 @@ impl Toasts {
         }
     }
 
-    /// The messages that are drawn, and their place: as many as can be drawn without hiding anything, or else the
-    /// newest one where it hides least.
+    /// The messages that are drawn, and their place: as many as can be drawn without hiding anything that must be seen,
+    /// or else the newest one where it hides least.
     fn placed(&self, buffer: &Buffer, area: Rect, free: &Free<'_>) -> Option<(Stack<'_>, Rect)> {
         let all = (1..=self.shown.len()).rev().map(|count| (count, LINES));
         let mut best: Option<(Stack<'_>, Rect, Cost)> = None;
@@ -152,12 +152,12 @@ impl Toasts {
             for is_left in [false, true] {
                 let stack = Stack::of(&self.shown[self.shown.len() - count..], area, lines, is_left)?;
                 let Some((place, cost)) = stack.best_place(buffer, area, free) else { continue };
-                if cost == Cost::default() {
-                    return Some((stack, place));
-                }
                 if best.as_ref().is_none_or(|(.., least)| cost < *least) {
                     best = Some((stack, place, cost));
                 }
+            }
+            if best.as_ref().is_some_and(|(.., cost)| !cost.hides_too_much()) {
+                break;
             }
         }
         best.map(|(stack, place, _)| (stack, place))
@@ -171,6 +171,17 @@ pub struct Free<'a> {
     pub rows: &'a [Rect],
     /// The screen of a terminal that waits: what it asks should stay in view.
     pub asks: Rect,
+    /// Every row of the table and its heading, and the screen of the selected one, in whose lower half its prompt
+    /// stands: they are hidden only where there is no other place.
+    pub table: &'a [Rect],
+    pub screen: Rect,
+}
+
+/// A pane down to the last of its rows with anything in it: what is below is free.
+pub fn filled(buffer: &Buffer, pane: Rect) -> Rect {
+    let is_filled = |row: &Rect| row.positions().any(|at| buffer.cell(at).is_some_and(|cell| cell.symbol() != " "));
+    let bottom = pane.rows().rev().find(is_filled).map_or(pane.y, |row| row.bottom());
+    Rect { height: bottom - pane.y, ..pane }
 }
 
 /// What has the keyboard.
@@ -193,9 +204,17 @@ impl Keyboard {
     }
 }
 
-/// What a place for messages hides: cells of what has the keyboard, and cells of rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Cost(usize, usize);
+/// What a place for messages hides: cells of what has the keyboard, of what should stay in view, of the lower half of the
+/// screen, and of all that says more than old lines of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost(usize, usize, usize, usize);
+
+impl Cost {
+    /// Whether fewer messages would be better.
+    fn hides_too_much(self) -> bool {
+        self.0 > 0 || self.1 > 0
+    }
+}
 
 impl Free<'_> {
     fn cost(&self, buffer: &Buffer, place: Rect) -> Cost {
@@ -204,7 +223,12 @@ impl Free<'_> {
         let is_drawn = |at: &Position| buffer.cell(*at).is_some_and(|cell| cell.symbol() != " ");
         let keyboard = if self.keyboard.is_view { hidden.positions().filter(is_drawn).count() } else { cells(hidden) };
         let rows: usize = self.rows.iter().map(|row| cells(place.intersection(*row))).sum();
-        Cost(keyboard, rows + place.intersection(self.asks).positions().filter(is_drawn).count())
+        let asked = place.intersection(self.asks).positions().filter(is_drawn).count();
+        let half = self.screen.height / 2;
+        let lower = Rect { y: self.screen.bottom() - half, height: half, ..self.screen };
+        let table: usize = self.table.iter().map(|row| cells(place.intersection(*row))).sum();
+        let others = table + cells(place.intersection(self.screen));
+        Cost(keyboard, rows + asked, cells(place.intersection(lower)), others)
     }
 }
 

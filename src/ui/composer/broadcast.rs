@@ -19,6 +19,7 @@ use crate::ui::reading::Paragraph;
 use crate::ui::scroll::Viewport;
 use crate::ui::text::{self, Pen};
 use crate::ui::theme::{Parts, Theme};
+use crate::ui::toast::Topic;
 use crate::ui::{find, toast};
 
 /// One terminal, or several that get the same.
@@ -372,16 +373,20 @@ impl Overlay for Outcomes {
         self.view.perform(action)
     }
 
-    fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
-        let OverlayEvent::Ended { operation: Operation { to, act, .. }, outcome } = event else { return };
-        let (key, outcome) = match (act, &self.sent) {
-            (Act::Prompt { text, .. }, SentToSeveral::Prompt(sent)) if text == sent => (&to.key, outcome.clone()),
-            (Act::Answer { .. }, SentToSeveral::Answers) => (&to.key, outcome.clone()),
+    /// What the list says needs no message.
+    fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
+        let OverlayEvent::Ended { operation: Operation { to: Recipient { key, .. }, act, .. }, outcome } = event else {
+            return;
+        };
+        let topic = match (act, &self.sent) {
+            (Act::Prompt { text, .. }, SentToSeveral::Prompt(sent)) if text == sent => Topic::Prompt(key.clone()),
+            (Act::Answer { .. }, SentToSeveral::Answers) => Topic::Dialog(key.clone()),
             _ => return,
         };
         let is_open = |it: &Progress| !matches!(it, Progress::Ended(_));
         if let Some((.., progress)) = self.terminals.iter_mut().find(|(of, _, it)| of == key && is_open(it)) {
-            *progress = Progress::Ended(outcome);
+            *progress = Progress::Ended(outcome.clone());
+            cx.memory.toasts.retire(&topic);
         }
     }
 }

@@ -797,6 +797,12 @@ fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
     assert!(later.iter().all(|(_, act)| **act == prompt("all", When::Ready)), "{later:?}");
     sent(&mut ui, &fleet, now[0].0, "all", Outcome::Accepted(None));
     dropped(&mut ui, &fleet, later[0].0, "all");
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("taken by 1 of 4") && shown.contains("the agent has ended"), "{shown}");
+    assert!(!shown.contains("took the prompt") && !shown.contains("was not sent"), "each is told once: {shown}");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    dropped(&mut ui, &fleet, later[1].0, "all");
+    assert!(text(&mut ui, &fleet, 160, 45).contains("was not sent: the agent has ended"), "by a message after that");
 }
 
 #[test]

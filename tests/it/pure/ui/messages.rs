@@ -1,6 +1,7 @@
 //! Messages that come and go: they hide nothing that has the keyboard, and no row that needs the operator.
 
 use super::*;
+use fleetwatch::screen::Screen;
 
 const LONG: &str = "keymap.toml:12:3: the key \"g\" stands twice in the list `fleet`: it runs `jump` and `first`, and only \
                     one of them can be meant (take one of them out)";
@@ -137,6 +138,36 @@ fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() 
     assert_eq!(needing.len(), 4);
     for row in needing {
         assert_eq!(lines(&before)[row], lines(&after)[row], "{}", lines(&after).join("\n"));
+    }
+}
+
+#[test]
+fn a_message_does_not_hide_where_the_selected_agent_is_written_to() {
+    let full: String = (1..=60).map(|row| format!("row {row} of its screen\n")).collect();
+    for (width, height) in [(80, 24), (100, 30), (160, 45)] {
+        // The screen below the table or beside the log, and the screen beside the table.
+        for layout in ["", "v"] {
+            let mut fleet = SampleFleet::usual();
+            let ingest = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == "ingest").expect("ingest");
+            ingest.screen = Some(Arc::new(Screen::from_text(full.trim_end(), 120)));
+            let mut ui = dashboard();
+            frame(&mut ui, &fleet, width, height);
+            press(&mut ui, &fleet, &chars(layout));
+            press(&mut ui, &fleet, &[KeyCode::Down; 7]);
+            fleet.now = NOW + Span::from_secs(60);
+            let before = frame(&mut ui, &fleet, width, height);
+            let top = lines(&before).iter().position(|line| line.contains("─ ingest")).expect("its screen");
+            let left = lines(&before)[top].split("─ ingest").next().map_or(0, UnicodeWidthStr::width);
+            for text in ["docs took the prompt", "a message that is as long as it takes to fill most of a row, or two"]
+            {
+                ui.notify(Status::Failed, text.to_owned(), fleet.now);
+            }
+            let after = frame(&mut ui, &fleet, width, height);
+            assert!(lines(&after).join("\n").contains("docs took the prompt"));
+            let (left, top) = (u16::try_from(left).expect("a column"), u16::try_from(top).expect("a row"));
+            let lower = top + (height - 1 - top).div_ceil(2);
+            assert_kept(&before, &after, Rect::new(left, lower, width - left, height - 1 - lower));
+        }
     }
 }
 
