@@ -158,13 +158,13 @@ fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     world.wait("▶ build");
     world.click(" build ");
     world.wait_for_cursor("build");
-    world.click("K end it");
-    world.wait("end build?");
+    world.click("K kill");
+    world.wait("kill build?");
     world.click("n no");
-    world.wait_without("end build?");
+    world.wait_without("kill build?");
     world.wait("▶ build");
-    world.click("K end it");
-    world.click("y end");
+    world.click("K kill");
+    world.click("y kill");
     world.wait("build was ended");
     // With the mouse left to the terminal no report means anything.
     std::fs::write(world.directory.path().join("fleetwatch/config.toml"), "[ui]\nmouse = false\n").unwrap();

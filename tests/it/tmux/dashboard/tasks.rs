@@ -68,11 +68,11 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     world.type_text("/build");
     world.press("Enter");
     world.press("K");
-    world.wait("end build?");
+    world.wait("kill build?");
     world.press("Escape");
-    world.wait_without("end build?");
+    world.wait_without("kill build?");
     world.press("K");
-    world.wait("end build?");
+    world.wait("kill build?");
     world.press("y");
     world.wait("build was ended");
     world.press("Escape");
@@ -102,7 +102,7 @@ fn all_tasks_are_ended_at_once_and_what_was_left_is_offered_for_removal() {
     world.run_task("build", &["sleep", "4711"]);
     world.wait("▶ build");
     world.press("M-k");
-    world.wait("end 2 tasks?");
+    world.wait("kill 2 tasks?");
     world.press("y");
     wait_until("the last window to be removed", || {
         !world.watched.output(&["has-session", "-t", "=tasks"]).status.success()
