@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::Terminal;
 use crate::agent_record::{RecordedPhase, RecordedTurn};
+use crate::dialog::{asked, bare};
 use crate::profile::{Classification, Explanation, ProfileSet};
 use crate::screen::{Screen, harmless};
 use crate::state::{
@@ -217,8 +218,12 @@ pub fn answer_of_ended(state: &State, zone: &TimeZone, now: Timestamp) -> String
 
 fn answer(state: &State, why: Option<&Why<'_>>, zone: &TimeZone, now: Timestamp) -> String {
     let mut text = format!("{} {}", state.terminal.id, what(state));
-    if let Some(activity) = state.activity.as_deref().filter(|activity| !activity.trim().is_empty()) {
-        let _ = write!(text, ": {activity}");
+    let said = match state.assessment.awaits_operator() {
+        true => asked(state, None),
+        false => state.activity.as_deref().map(bare),
+    };
+    if let Some(said) = said.filter(|said| !said.trim().is_empty()) {
+        let _ = write!(text, ": {said}");
     }
     let mut text = harmless(&text.replace(['\n', '\t'], " "));
     text.push('\n');
