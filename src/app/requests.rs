@@ -208,7 +208,7 @@ impl App {
 
     // What the dashboard does about tasks beside showing them.
 
-    /// Ends tasks, and removes their windows.
+    /// Kills tasks, and removes their windows.
     fn kill_tasks(&mut self, tasks: Vec<(TerminalKey, WindowId)>) {
         for (key, window) in tasks {
             let Some(task) = self.engine.fleet().task(&key.server, window) else { continue };
@@ -225,7 +225,7 @@ impl App {
             };
             self.actors.work(kill, move |app, killed| {
                 let (status, message) = match killed {
-                    Ok(true) => (Status::Finished, format!("{name} was {}", if ended { "removed" } else { "ended" })),
+                    Ok(true) => (Status::Finished, format!("{name} was {}", if ended { "removed" } else { "killed" })),
                     Ok(false) => (Status::Error, format!("{name} is gone already")),
                     Err(error) => (Status::Error, format!("{name}: {error}")),
                 };

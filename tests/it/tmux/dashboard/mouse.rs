@@ -165,7 +165,7 @@ fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     world.wait("▶ build");
     world.click("K kill");
     world.click("y kill");
-    world.wait("build was ended");
+    world.wait("build was killed");
     // With the mouse left to the terminal no report means anything.
     std::fs::write(world.directory.path().join("fleetwatch/config.toml"), "[ui]\nmouse = false\n").unwrap();
     world.press("C-r");

@@ -74,7 +74,7 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     world.press("K");
     world.wait("kill build?");
     world.press("y");
-    world.wait("build was ended");
+    world.wait("build was killed");
     world.press("Escape");
     world.wait("disappeared: killed");
     world.press("X");
