@@ -11,9 +11,7 @@ use super::frame::{self, Canvas, Hint, StyledLine};
 use super::keymap::{Binding, Context, show};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
 use super::scroll::{SearchableText, Viewport};
-use super::table::{
-    AS_LONG, DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK,
-};
+use super::table::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::{self, padded};
 use super::times;
 use super::{Request, find};
@@ -207,7 +205,6 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
         (NOTED, "your note on it, in WHAT"),
         (">", "before an age: nobody saw the state begin, so it is at least that old"),
         (MOVES, "before an age, or under STABLE: the screen is still changing"),
-        (AS_LONG, "under STABLE: nothing has changed for as long as STATE says"),
         ("data", "in the header: all that is shown is younger than that"),
     ] {
         lines.push(vec![(format!("  {} ", padded(mark, MARK - 1)), parts.quiet), (text.to_owned(), parts.text)]);

@@ -181,8 +181,6 @@ pub const SENT_MARK: &str = "›";
 pub const INFERRED_MARK: &str = "~";
 /// What stands for how long a screen has stood still that has not: it still moves.
 pub const MOVES: &str = "~";
-/// What stands for it where that is as long as the age of the state says.
-pub const AS_LONG: &str = "=";
 /// What stands behind a result that the operator has not seen yet.
 pub const UNSEEN_MARK: &str = "●";
 
@@ -555,8 +553,9 @@ fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
         Item::Task(_) => (String::new(), cell.quiet),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
             let span = times::running(cell.canvas.now.since(terminal.state.stability.stable_since));
+            // What says the same as the age of the state draws no eye.
             let is_said = span == times::running(cell.canvas.now.since(cell.item.since().at));
-            if is_said { (AS_LONG.to_owned(), cell.quiet) } else { (span, cell.text()) }
+            (span, if is_said { cell.quiet } else { cell.text() })
         }
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
     };

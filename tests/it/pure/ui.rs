@@ -1083,13 +1083,13 @@ fn columns_that_say_nothing_of_tasks_alone_take_no_room() {
 }
 
 #[test]
-fn how_long_a_screen_has_stood_still_is_told_where_the_state_does_not_say_it() {
+fn how_long_a_screen_has_stood_still_stands_beside_the_age_of_the_state() {
     let mut fleet = SampleFleet::usual();
     let row = |fleet: &SampleFleet| {
         let shown = text(&mut dashboard(), fleet, 160, 40);
         shown.lines().find(|line| line.contains("? shop-api")).expect("a row").to_owned()
     };
-    assert!(row(&fleet).contains("approval     2m04  –                          =  rm -rf"), "{}", row(&fleet));
+    assert!(row(&fleet).contains("approval     2m04  –                       2m04  rm -rf"), "{}", row(&fleet));
     fleet.terminals[0].state.stability.stable_since = NOW - Span::from_secs(9);
     assert!(row(&fleet).contains("approval     2m04  –                         9s  rm -rf"), "{}", row(&fleet));
 }
