@@ -275,7 +275,7 @@ fn by_session(all: &[(i64, SessionUsage)]) -> OfSessions<'_> {
 
 fn used_before(terminal: i64, usage: &[&SessionUsage], all: &OfSessions<'_>) -> UsedBefore {
     let mut before = UsedBefore::new();
-    for first in usage.iter().filter(|used| !used.session.is_empty()) {
+    for first in of_one_session(usage).map(|used| used[0]).filter(|used| !used.session.is_empty()) {
         let session = (first.session.clone(), first.tool.clone());
         if before.contains_key(&session) {
             continue;
@@ -289,6 +289,11 @@ fn used_before(terminal: i64, usage: &[&SessionUsage], all: &OfSessions<'_>) -> 
         before.insert(session, known);
     }
     before
+}
+
+/// The hours in a row that are of one session: few of a terminal's are not of the same one as the hour before.
+fn of_one_session<'a, 'b>(usage: &'a [&'b SessionUsage]) -> impl Iterator<Item = &'a [&'b SessionUsage]> {
+    usage.chunk_by(|one, next| one.session == next.session && one.tool == next.tool)
 }
 
 impl TerminalTotals<'_> {
@@ -367,15 +372,17 @@ fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[&SessionUsage], to: Ti
 fn growth(usage: &[&SessionUsage], begun: Timestamp, before: &UsedBefore) -> Vec<(Timestamp, Totals)> {
     let mut sessions = before.clone();
     let mut growth = Vec::new();
-    for used in usage {
-        let known = sessions.entry((used.session.clone(), used.tool.clone())).or_default();
-        // What was used before anyone watched is of no hour that is known.
-        let (tokens_in, tokens_out, cost_usd) = used.before;
-        known.tokens_in = tokens_in.or(known.tokens_in);
-        known.tokens_out = tokens_out.or(known.tokens_out);
-        known.cost_usd = cost_usd.or(known.cost_usd);
-        let is_begun_within = (used.hour..used.hour + HOUR).contains(&begun);
-        growth.push((if is_begun_within { begun } else { used.hour }, grown(used, known)));
+    for hours in of_one_session(usage) {
+        let known = sessions.entry((hours[0].session.clone(), hours[0].tool.clone())).or_default();
+        for used in hours {
+            // What was used before anyone watched is of no hour that is known.
+            let (tokens_in, tokens_out, cost_usd) = used.before;
+            known.tokens_in = tokens_in.or(known.tokens_in);
+            known.tokens_out = tokens_out.or(known.tokens_out);
+            known.cost_usd = cost_usd.or(known.cost_usd);
+            let is_begun_within = (used.hour..used.hour + HOUR).contains(&begun);
+            growth.push((if is_begun_within { begun } else { used.hour }, grown(used, known)));
+        }
     }
     growth
 }
