@@ -249,7 +249,7 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
                 listing.windows.push(numbers.ok_or_else(|| garbled("a session with other numbers"))?);
             }
             'E' if headed => {
-                calm(&mut listing.panes, listed.take());
+                listing.is_incomplete |= calm(&mut listing.panes, listed.take());
                 listing.is_incomplete |= known.whole_at.is_some() && listing.instance != known.instance;
                 listing.is_incomplete |= matches!(extent, Some(Extent::Telling(_))) && listing.windows != known.windows;
                 return Ok(listing);
@@ -263,7 +263,7 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
             }
             'M' => {
                 let tail = parts.next().ok_or_else(|| garbled("a mark that ends early"))?;
-                calm(&mut listing.panes, listed.take());
+                listing.is_incomplete |= calm(&mut listing.panes, listed.take());
                 let id = numbers.parse().map(PaneId).map_err(|_| garbled("a mark with another number"))?;
                 let of_ids = of_ids.get_or_insert_with(|| places_by_id(&listing.panes));
                 // One that is gone is not listed either.
@@ -307,16 +307,18 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
     Err(garbled(if headed { "the end is missing" } else { "the beginning is missing" }))
 }
 
-/// Clears the modes of panes that were not reported: each that rings, is in a mode or has died would have been.
-fn calm(panes: &mut [Arc<ListedPane>], listed: Option<Vec<bool>>) {
+/// Clears the modes of panes that were not reported: each that rings or is in a mode would have been. Returns whether a dead
+/// pane was not reported, either: it runs another program now, of which nothing is known.
+fn calm(panes: &mut [Arc<ListedPane>], listed: Option<Vec<bool>>) -> bool {
+    let mut is_replaced = false;
     for (pane, _) in panes.iter_mut().zip(listed.into_iter().flatten()).filter(|(_, listed)| !listed) {
-        if pane.facts.bell || pane.facts.in_mode || pane.facts.dead {
-            let pane = Arc::make_mut(pane);
-            let facts = &mut pane.facts;
-            (facts.bell, facts.in_mode, facts.dead, facts.exit_status) = (false, false, false, None);
-            pane.died = None;
+        is_replaced |= pane.facts.dead;
+        if pane.facts.bell || pane.facts.in_mode {
+            let facts = &mut Arc::make_mut(pane).facts;
+            (facts.bell, facts.in_mode) = (false, false);
         }
     }
+    is_replaced
 }
 
 /// The first row of each pane.

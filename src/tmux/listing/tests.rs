@@ -199,6 +199,13 @@ fn what_is_not_listed_is_as_it_was() {
     let calm = PaneFacts { in_mode: false, ..whole.panes[1].facts.clone() };
     assert_eq!(again.panes[1].facts, calm, "it would have been reported if it still were in a mode");
     assert_eq!(again.captures[0].pane, again.panes[1]);
+    // One that was dead runs another program now.
+    let mut with_dead = KnownRows::default();
+    let dead = read(&output(&(windows(2) + &two(NUMBERS, &other.replace("6,1,0,0,,,,1", "6,1,0,1,2,,,0"))))).unwrap();
+    assert!(dead.panes[1].facts.dead);
+    with_dead.learn(&dead, Extent::Whole);
+    let records = output(&(windows(2) + &row('P', NUMBERS, texts, "\n")));
+    assert!(Listing::parse_with(&records, NONCE, &with_dead, Some(telling)).unwrap().is_incomplete);
     // A window more, and a pane that is new.
     assert!(listing(&windows(3)).is_incomplete);
     assert!(listing(&(windows(2) + &row('P', &NUMBERS.replace("%12", "%14"), texts, "\n"))).is_incomplete);

@@ -817,7 +817,7 @@ fn a_task_that_ended_before_the_first_poll_is_as_old_as_tmux_says() {
     let world = World::new("[[task]]\nsession = \"jobs\"\n");
     world.tmux.run(&["new-session", "-d", "-s", "jobs", "-n", "asleep", "sleep 1000"]);
     world.tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
-    world.tmux.run(&["new-window", "-d", "-t", "jobs:", "-n", "over", "sh -c 'exit 3'"]);
+    world.tmux.run(&["new-window", "-d", "-t", "jobs:", "-n", "over", "sh -c 'sleep 0.3; exit 3'"]);
     let format = ["list-panes", "-t", "jobs:=over", "-F", "#{pane_dead_status} #{pane_dead_time}"];
     wait_until("the end", || world.tmux.run(&format).starts_with('3'));
     let said = world.tmux.run(&format);
