@@ -1,6 +1,5 @@
 //! `fleetwatch wait`: waits until a terminal is in a given state.
 
-use crate::state::TaskStatus;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -12,7 +11,10 @@ use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::engine::Engine;
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
-use crate::state::{Availability, BusinessState, Phase, TurnResult};
+use crate::history::{Body, Kind, Reader, RecordFilter, Sent, Stored, StoredInput};
+use crate::operation::Outcome;
+use crate::poll;
+use crate::state::{Availability, BusinessState, Phase, State, TaskStatus, Turn, TurnResult};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -151,7 +153,12 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let interrupted = || Failure::refused(format!("interrupted before {} was in that state", args.target));
     let (json, text) = match find_soon(&mut engine, &watched, &args.target).await? {
         WaitTarget::Terminal(key) => {
-            let wanted = |terminal: &Terminal| args.condition.iter().any(|condition| condition.holds(terminal));
+            let reacts = watched.loaded.config.tracker.no_reaction;
+            let sent = prompted_at(&watched, &key, poll::now() - reacts);
+            let wanted = |terminal: &Terminal| {
+                let begins = |sent| poll::now().since(sent) < reacts && shows_time_before(&terminal.state, sent);
+                !sent.is_some_and(begins) && args.condition.iter().any(|condition| condition.holds(terminal))
+            };
             let terminal =
                 until_terminal(&mut engine, &key, &args.target, limit, wanted).await?.ok_or_else(interrupted)?;
             let state = &terminal.state;
@@ -159,10 +166,33 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
         }
         WaitTarget::Task(server, window) => {
             let task = until_task(&mut engine, args, limit, &server, window).await?.ok_or_else(interrupted)?;
-            (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.as_status().word()))
+            let is_there = engine.fleet().task(&server, window).is_some();
+            let word = if is_there { task.as_status().word() } else { Status::Gone.word() };
+            (output::json_line(&task.fields())?, format!("{}: {word}\n", task.id))
         }
     };
     output::print(&if args.json { json } else { text })
+}
+
+/// When a terminal last took a prompt since a time, by the history.
+fn prompted_at(watched: &Watched, key: &TerminalKey, since: Timestamp) -> Option<Timestamp> {
+    let settings = &watched.loaded.config.history;
+    let mut reader = Reader::open(&settings.location().filter(|_| settings.enabled)?).ok()?;
+    let (terminals, kinds) = (Some(vec![key.clone()]), vec![Kind::Input]);
+    let filter = RecordFilter { terminals, since: Some(since), kinds, ..RecordFilter::default() };
+    let accepted = |record: Stored| match record.body {
+        Body::Input(StoredInput { sent: Sent::Prompt { .. }, outcome, ended_at, .. }) => {
+            ended_at.filter(|_| outcome.as_deref() == Some(Outcome::Accepted(None).word()))
+        }
+        _ => None,
+    };
+    reader.records(&filter).ok()?.into_iter().filter_map(accepted).max()
+}
+
+/// Whether what a terminal shows may be of the time before a prompt: the turn that this begins does not show at once.
+fn shows_time_before(state: &State, sent: Timestamp) -> bool {
+    let Turn { phase, since, since_exact, .. } = state.turn;
+    phase == Phase::Ready && !(since_exact && since > sent)
 }
 
 /// The first condition that holds, and the status word of the table if that differs.
@@ -207,15 +237,21 @@ async fn until_task(
     server: &ServerId,
     window: WindowId,
 ) -> Result<Option<Task>, Failure> {
-    let gone = || Failure::refused(format!("{} is gone", args.target));
-    let mut last = None;
+    let gone = || {
+        Failure::refused(format!("{} is gone", args.target))
+            .hint(format!("`--for gone` waits for that; `fleetwatch history {}` says how it ended", args.target))
+    };
+    let mut last: Option<Task> = None;
     let find = |fleet: &Fleet| match (fleet.task(server, window), last.take()) {
         (Some(task), _) if args.condition.iter().any(|it| it.holds_for_task(task)) => Ok(Some(task.clone())),
         (Some(task), _) => {
             last = Some(task.clone());
             Ok(None)
         }
-        (None, Some(task)) if args.condition.contains(&WaitCondition::Gone) => Ok(Some(task)),
+        (None, Some(mut task)) if args.condition.contains(&WaitCondition::Gone) => {
+            (task.status, task.known) = (TaskStatus::Unknown, false);
+            Ok(Some(task))
+        }
         (None, _) => Err(gone()),
     };
     let late = |fleet: &Fleet| match fleet.task(server, window) {
@@ -355,5 +391,27 @@ async fn past(deadline: Option<tokio::time::Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::TerminalFacts;
+    use crate::tracker::{Settings, Tracker};
+
+    #[test]
+    fn what_is_ready_since_before_a_prompt_is_not_ready_again() {
+        let sent = Timestamp::from_millis(10_000);
+        let mut state = Tracker::new(Settings::default(), sent).state(TerminalFacts::default(), sent);
+        let mut shows = |phase, since: i64, since_exact| {
+            (state.turn.phase, state.turn.since_exact) = (phase, since_exact);
+            state.turn.since = Timestamp::from_millis(since);
+            shows_time_before(&state, sent)
+        };
+        assert!(shows(Phase::Ready, 9_000, true));
+        assert!(shows(Phase::Ready, 10_500, false), "a first poll cannot tell since when");
+        assert!(!shows(Phase::Ready, 10_500, true));
+        assert!(!shows(Phase::Active, 9_000, true));
     }
 }
