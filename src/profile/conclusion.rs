@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::classification::{Activity, Classification, Composed, EndMark, Family, Submitted, TurnEnd, TurnRegion};
-use super::compile::Kind;
+use super::compile::{Kind, Kinds};
 use super::engine::Fired;
 use super::front::Front;
 use super::rules::{Region, Signal};
@@ -265,8 +265,9 @@ impl Conclusion<'_> {
             return Some(cut(strip_border(text).trim(), 200));
         }
         let turn = &self.sight.profile.turn;
-        let answer = || self.last_text(&turn.answers);
-        let tool = || self.last_text(&turn.tools);
+        // A line of progress may look like an answer, and says less.
+        let answer = || self.last_text(&turn.answers, turn.chrome);
+        let tool = || self.last_text(&turn.tools, Kinds::default());
         let found = match end {
             _ if working => match (tool(), answer()) {
                 (Some(tool), Some(answer)) => Some(tool.max(answer)),
@@ -278,11 +279,11 @@ impl Conclusion<'_> {
         found.map(|(_, text)| text).filter(|text| !text.is_empty())
     }
 
-    /// The last paragraph of these kinds, and the row where it ends. If nothing marks its first row, as in opencode, the
+    /// The last paragraph of these kinds but not of others, and the row where it ends. If nothing marks its first row, as in opencode, the
     /// rows right above belong to it; one that the screen's edge cuts off begins with an ellipsis.
-    fn last_text(&self, kinds: &[Kind]) -> Option<(usize, String)> {
+    fn last_text(&self, kinds: &[Kind], but: Kinds) -> Option<(usize, String)> {
         let of_row = |y: usize| {
-            let kind = kinds.iter().find(|&&kind| self.sight.is(y, kind))?;
+            let kind = kinds.iter().find(|&&kind| self.sight.is(y, kind) && !self.sight.is_any(y, but))?;
             Some(self.sight.group(y, *kind, "text").unwrap_or(self.sight.row(y)).trim())
         };
         let region = self.sight.region(Region::Turn);
@@ -302,7 +303,7 @@ impl Conclusion<'_> {
             Front::Nothing | Front::Starting | Front::Opening => None,
             Front::Dialog(_) | Front::Menu => Some(Family::Waiting),
             _ if working => Some(Family::Working),
-            _ if self.last_text(&self.sight.profile.turn.answers).is_some() => Some(Family::Answer),
+            _ if self.last_text(&self.sight.profile.turn.answers, Kinds::default()).is_some() => Some(Family::Answer),
             _ => Some(Family::Idle),
         }
     }
