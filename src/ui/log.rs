@@ -57,10 +57,10 @@ impl Log {
         let mut lines: Vec<LogLine<'a>> = Vec::new();
         for event in events {
             let Some(sentence) = event.sentence() else { continue };
-            let line = LogLine { at: event.at(), key: event.key(), name: event.name(), others: 0, sentence };
+            let line = LogLine { at: event.at(), key: event.key(), name: event.name(), others: Vec::new(), sentence };
             match lines.last_mut().filter(|newer| newer.sentence == line.sentence) {
                 Some(newer) if line.sentence.actor == Actor::You && newer.key == line.key => {}
-                Some(newer) if newer.is_shared_with(&line) => newer.others += 1,
+                Some(newer) if newer.is_shared_with(&line) => newer.others.push(line.name),
                 _ => lines.push(line),
             }
         }
@@ -79,7 +79,7 @@ struct LogLine<'a> {
     key: Option<&'a TerminalKey>,
     name: &'a str,
     /// The other terminals that it happened to.
-    others: usize,
+    others: Vec<&'a str>,
     sentence: Sentence,
 }
 
@@ -94,7 +94,13 @@ impl LogLine<'_> {
     /// Who it is about.
     fn subject(&self) -> String {
         let subject = self.sentence.subject(self.name);
-        if self.others == 0 { subject.to_owned() } else { format!("{subject} +{}", self.others) }
+        if self.others.is_empty() { subject.to_owned() } else { format!("{subject} +{}", self.others.len()) }
+    }
+
+    /// What happened, and to whom besides.
+    fn text(&self) -> String {
+        let text = &self.sentence.text;
+        if self.others.is_empty() { text.clone() } else { format!("{text} · also {}", self.others.join(", ")) }
     }
 }
 
@@ -163,6 +169,6 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
         pen.field(&line.subject(), names, subject).skip(2);
         let room = usize::from(pen.room());
         let style = sentence.status.map_or(parts.text, |status| canvas.theme.style(status));
-        pen.text(&text::cut(&sentence.text, room), style);
+        pen.text(&text::cut(&line.text(), room), style);
     }
 }
