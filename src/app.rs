@@ -63,6 +63,8 @@ pub struct Settings {
     pub servers: Vec<ServerId>,
     /// Where all of that comes from, to read it again.
     pub source: LoadSource,
+    /// What the operator is told at the start.
+    pub greeting: Option<&'static str>,
 }
 
 /// Why the dashboard could not be shown, or not any longer.
@@ -147,13 +149,14 @@ struct App {
 
 impl App {
     fn start(settings: Settings) -> Result<Self, AppError> {
-        let Settings { config, watching, servers, source } = settings;
+        let Settings { config, watching, servers, source, greeting } = settings;
         let appearance = appearance::options(&config.ui, &source.directories())?;
         let profiles = Arc::clone(&watching.profiles);
         let history = History::start(&config.history);
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
         let afar = engine.settings().remote.is_some();
         let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), afar, ..appearance });
+        greeting.into_iter().for_each(|greeting| ui.notify(Status::Ready, greeting.to_owned(), poll::now()));
         let drafts = DraftStore::start(&config.history, &mut ui);
         let choices = ChoiceStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);

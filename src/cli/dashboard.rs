@@ -25,6 +25,7 @@ pub async fn run(options: &GlobalOptions) -> Done {
         config: watched.loaded.config.clone(),
         watching: watched.watching(Rank::Dashboard),
         servers: watched.servers.clone(),
+        greeting: None,
         source: LoadSource::new(
             candidates(options),
             {
@@ -59,10 +60,14 @@ fn afar(watched: Watched, options: &GlobalOptions) -> Settings {
         source: LoadSource::new(candidates(&options), read, move || Ok(ProfileSet::clone(&profiles))),
         config: watched.loaded.config,
         servers: watched.servers,
+        greeting: None,
     }
 }
 
-/// Opens the dashboard on one server with the given configuration; only how it polls comes from the user's.
+/// What is said at the start of the demo, where an answer looks as real as it is.
+const DEMO: &str = "demo: the agents are recordings, and go on as recorded whatever you answer or send";
+
+/// Opens the dashboard of the demo on its server with its configuration; only how it polls comes from the user's.
 ///
 /// # Errors
 /// The user's configuration or a profile is wrong, or there is no terminal to draw on.
@@ -79,7 +84,7 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     let config = Config { ui: own.ui, templates: own.templates, ..config };
     let profiles = Arc::new(options.profiles()?);
     let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, profiles) };
-    show(Settings { config, watching, servers: vec![server], source }).await
+    show(Settings { config, watching, servers: vec![server], source, greeting: Some(DEMO) }).await
 }
 
 /// A function that reads the profiles again.
