@@ -6,9 +6,7 @@ mod waiting;
 
 use std::collections::HashMap;
 
-use ratatui::crossterm::event::{
-    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
+use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::action::Action;
@@ -331,9 +329,8 @@ impl Ui {
 
     fn key(&mut self, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
         // What is typed on behind an answer was meant for it: no letter of it is a command, for the box or for the table.
-        let is_typed = matches!(key.code, KeyCode::Char(_))
-            && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-        if is_typed && self.overlays.last().is_some_and(|overlay| overlay.is_over()) {
+        let is_letter = Keymap::is_letter(key);
+        if is_letter && self.overlays.last().is_some_and(|overlay| overlay.is_over()) {
             return Vec::new();
         }
         let action = self.options.keymap.action(self.context(), key);
@@ -351,7 +348,11 @@ impl Ui {
             }
             None if self.overlays.is_empty() => {
                 let help = self.options.keymap.key_for(Context::Fleet, Action::Help).unwrap_or_default();
-                self.say(format!("{} does nothing here; {help} lists keys", Keymap::name_of(key)), view);
+                let why = format!("{} does nothing here", Keymap::name_of(key));
+                self.say(format!("{why}; {help} lists keys"), view);
+                if is_letter {
+                    self.memory.type_ahead.begin_word(&why, view.now);
+                }
                 Vec::new()
             }
             None => {
@@ -362,24 +363,6 @@ impl Ui {
                 requests
             }
         }
-    }
-
-    /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves is a key as ever.
-    fn is_typed_ahead(&mut self, key: KeyEvent, action: Option<Action>, view: &View<'_>) -> bool {
-        let leaves = matches!(action, Some(Action::Close | Action::Quit | Action::Suspend | Action::Redraw));
-        let opens_again = self.memory.type_ahead.opens_again() && action == Some(Action::Open);
-        if opens_again || (leaves && key.modifiers.contains(KeyModifiers::CONTROL)) {
-            self.memory.type_ahead = TypeAhead::default();
-            return false;
-        }
-        if key.code == KeyCode::Esc {
-            self.memory.type_ahead = TypeAhead::default();
-            self.retire(&Topic::Key);
-        } else {
-            self.memory.type_ahead.prolong(view.now);
-            self.memory.tell_type_ahead(view.now);
-        }
-        true
     }
 
     fn paste(&mut self, text: &str, view: &View<'_>) -> Vec<Request> {

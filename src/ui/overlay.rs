@@ -128,7 +128,7 @@ pub struct OverlayMemory {
 impl OverlayMemory {
     /// Says why no line opened, and lets what is typed for it go nowhere.
     pub fn refuse_line(&mut self, why: &str, now: Timestamp) {
-        self.type_ahead.begin(why, false, now);
+        self.type_ahead.begin_line(why, now);
         self.tell_type_ahead(now);
     }
 
@@ -211,7 +211,8 @@ impl<'v> OverlayContext<'_, 'v> {
 
     /// Says why no line opened, and lets what is typed for it go nowhere.
     pub fn refuse_line(&mut self, why: &str) {
-        self.memory.refuse_line(why, self.view.now);
+        self.memory.type_ahead.begin(why, false, self.view.now);
+        self.memory.tell_type_ahead(self.view.now);
     }
 
     /// The terminal with an identity, as long as it is in the fleet.

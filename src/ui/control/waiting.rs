@@ -1,4 +1,6 @@
-//! Going through the terminals that wait, or, if none does, through those that need attention.
+//! Going through the terminals that wait, or, if none does, through those that need attention; and keys that were typed ahead.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::fleet::View;
 use crate::time::{Span, Timestamp};
@@ -6,7 +8,8 @@ use crate::ui::action::Action;
 use crate::ui::arrangement::TableRow;
 use crate::ui::dialog::{Ahead, DialogBox};
 use crate::ui::item::Item;
-use crate::ui::keymap::Context;
+use crate::ui::keymap::{Context, Keymap};
+use crate::ui::question::TypeAhead;
 use crate::ui::{Topic, Ui};
 
 /// How long the cursor is on a row before anybody can have read what stands there.
@@ -113,5 +116,27 @@ impl Ui {
         }
         let is_meant = self.drawn.selected.is_some() && !dialog.is_deaf(now);
         dialog.typed_ahead(if is_meant { Ahead::Kept } else { Ahead::Ignored })
+    }
+
+    /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves is a key as ever.
+    pub(super) fn is_typed_ahead(&mut self, key: KeyEvent, action: Option<Action>, view: &View<'_>) -> bool {
+        if self.memory.type_ahead.holds_text_only(view.now) && !Keymap::is_letter(key) {
+            self.memory.type_ahead = TypeAhead::default();
+            return false;
+        }
+        let leaves = matches!(action, Some(Action::Close | Action::Quit | Action::Suspend | Action::Redraw));
+        let opens_again = self.memory.type_ahead.opens_again() && action == Some(Action::Open);
+        if opens_again || (leaves && key.modifiers.contains(KeyModifiers::CONTROL)) {
+            self.memory.type_ahead = TypeAhead::default();
+            return false;
+        }
+        if key.code == KeyCode::Esc {
+            self.memory.type_ahead = TypeAhead::default();
+            self.retire(&Topic::Key);
+        } else {
+            self.memory.type_ahead.prolong(view.now);
+            self.memory.tell_type_ahead(view.now);
+        }
+        true
     }
 }

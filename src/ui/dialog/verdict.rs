@@ -67,7 +67,7 @@ impl DialogBox {
     pub(super) fn answer_with(&mut self, answer: Action, cx: &mut OverlayContext<'_, '_>) {
         let Some(dialog) = self.shown.as_ref().map(|shown| Arc::clone(&shown.dialog)) else {
             if answer.opens_line() {
-                cx.refuse_line(NO_LINE);
+                cx.memory.refuse_line(NO_LINE, cx.view.now);
             }
             return;
         };
@@ -81,7 +81,7 @@ impl DialogBox {
         let Some(option) = meant_option(&dialog, answer) else {
             self.message = Some((Status::Stalled, unknown(&dialog, answer)));
             if answer.opens_line() {
-                cx.refuse_line(NO_LINE);
+                cx.memory.refuse_line(NO_LINE, cx.view.now);
             }
             return;
         };

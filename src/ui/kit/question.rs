@@ -18,6 +18,10 @@ use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext};
 
 /// How long keys do nothing after a question has changed: they may have been meant for what was there before.
 const HELD_FOR: Span = Span::from_secs(1);
+/// How long an operator may think of the first letter of what they would have typed into a line that did not open.
+const THINKS: Span = Span::from_secs(5);
+/// The longest pause between two letters of one word.
+const WORD: Span = Span::from_millis(500);
 /// The room of a text in which it can be read at all.
 const LEAST: (u16, u16) = (20, 3);
 /// The height from which on a frame is kept although the text has to be scrolled in it.
@@ -85,7 +89,10 @@ impl Pause {
 /// key that opened nothing, and each key after it prolongs it, until the operator pauses.
 #[derive(Clone, Debug, Default)]
 pub struct TypeAhead {
-    pause: Pause,
+    /// Since when keys go nowhere, and for how long after that.
+    held: Option<(Timestamp, Span)>,
+    /// Whether a key has gone nowhere already.
+    is_typed: bool,
     /// Why no line opened.
     why: String,
     /// Whether the key that opens a row may be pressed again, as long as nothing was typed.
@@ -95,12 +102,28 @@ pub struct TypeAhead {
 impl TypeAhead {
     /// Begins, and says why.
     pub fn begin(&mut self, why: &str, opens_again: bool, now: Timestamp) {
-        *self = Self { pause: Pause::since(now), why: why.to_owned(), opens_again };
+        *self = Self { held: Some((now, HELD_FOR)), is_typed: false, why: why.to_owned(), opens_again };
+    }
+
+    /// Begins with a key that asked for a line: what was to stand in it may have to be thought of first.
+    pub fn begin_line(&mut self, why: &str, now: Timestamp) {
+        *self = Self { held: Some((now, THINKS)), is_typed: false, why: why.to_owned(), opens_again: false };
+    }
+
+    /// Begins with a letter that is no key: the letters right behind it are of the same word.
+    pub fn begin_word(&mut self, why: &str, now: Timestamp) {
+        *self = Self { held: Some((now, WORD)), is_typed: true, why: why.to_owned(), opens_again: false };
     }
 
     /// Whether keys go nowhere.
     pub fn holds(&self, now: Timestamp) -> bool {
-        self.pause.holds(now)
+        // A clock that was set back must not hold them for hours.
+        self.held.is_some_and(|(since, patience)| since <= now && now.since(since) < patience)
+    }
+
+    /// Whether only a text is still meant for the line that did not open.
+    pub fn holds_text_only(&self, now: Timestamp) -> bool {
+        !self.is_typed && self.held.is_some_and(|(since, _)| now.since(since) >= HELD_FOR)
     }
 
     /// Whether a key that opens the row is no text.
@@ -110,13 +133,14 @@ impl TypeAhead {
 
     /// Takes in a key that goes nowhere.
     pub fn prolong(&mut self, now: Timestamp) {
-        (self.pause, self.opens_again) = (Pause::since(now), false);
+        let patience = self.held.map_or(HELD_FOR, |(_, patience)| patience.min(HELD_FOR));
+        (self.held, self.is_typed, self.opens_again) = (Some((now, patience)), true, false);
     }
 
     /// What the operator reads.
     pub fn words(&self) -> String {
         let nothing = if self.why.contains("nothing was") { "" } else { "nothing was sent, and " };
-        format!("{}; {nothing}what you type is ignored until you pause", self.why)
+        format!("{}; {nothing}what you type is ignored until you pause or press Esc", self.why)
     }
 }
 
