@@ -27,7 +27,7 @@ fn accepted(after: After) -> Outcome {
     let shown = match after {
         After::Working => Some("working again"),
         // Not which state that is: a refusal may have interrupted its turn.
-        After::Ready => Some("it waits for a prompt"),
+        After::Ready => Some("ready for a prompt"),
         After::AnotherDialog => Some("another dialog"),
         After::Gone => Some("the agent has ended"),
         After::Unknown => None,

@@ -82,7 +82,7 @@ impl Sort {
         match self {
             Self::Attention => "attention",
             Self::Name => "name",
-            Self::Phase => "phase",
+            Self::Phase => "state",
             Self::Age => "age",
             Self::Agent => "agent",
             Self::Host => "server",
@@ -156,7 +156,7 @@ impl Group {
         match self {
             Group::Pinned => "pinned",
             Group::Named(name) => name,
-            Group::Rest => "the others",
+            Group::Rest => "no label",
         }
     }
 }

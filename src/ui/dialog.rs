@@ -380,6 +380,7 @@ impl DialogBox {
             return Flow::Stay;
         }
         let asked = self.asked(&Theme::default());
+        self.message.take_if(|_| self.stage == Stage::Choosing);
         match self.shown.as_ref().map(|shown| &shown.dialog).filter(|dialog| dialog.can_answer()) {
             Some(dialog) => self.question.step(options, &asked, dialog.marked.unwrap_or(0)),
             None => self.question.step(options, &QuestionText { options: Vec::new(), ..asked }, 0),
@@ -401,6 +402,8 @@ impl DialogBox {
         let can_choose = can_choose && self.shown.as_ref().is_some_and(|shown| shown.dialog.can_answer());
         if let Some(option) = option.filter(|_| can_choose) {
             let asked = self.asked(&Theme::default());
+            // What was said of an earlier key is no longer about what is chosen.
+            self.message.take_if(|_| self.stage == Stage::Choosing);
             self.question.choose(option, &asked);
         }
     }

@@ -193,8 +193,8 @@ impl DialogBox {
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
         buttons.extend(is_open.then_some((Action::Jump, "go there and answer")));
         let close = match (self.typing.is_some() && is_open, self.may_have_sent()) {
-            (true, false) => "back; nothing was sent",
-            (false, false) => "close; nothing was sent",
+            (true, false) => "back without answering",
+            (false, false) => "close without answering",
             (true, true) => "back",
             (false, true) => "close",
         };

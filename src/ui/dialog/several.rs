@@ -32,15 +32,15 @@ const ANSWERS: Answers = Answers {
     context: Context::Dialog,
     read: [Action::Down, Action::Up],
     yes: (Action::Answer, "answer them"),
-    others: &[(Action::Down, "choose"), (Action::Close, "close; nothing was sent")],
+    others: &[(Action::Down, "choose"), (Action::Close, "close without answering")],
 };
 
 /// The same before an option is chosen.
 const UNCHOSEN: Answers =
-    Answers { yes: (Action::Down, "choose"), others: &[(Action::Close, "close; nothing was sent")], ..ANSWERS };
+    Answers { yes: (Action::Down, "choose"), others: &[(Action::Close, "close without answering")], ..ANSWERS };
 
 /// The same where no dialog is left.
-const NONE_LEFT: Answers = Answers { yes: (Action::Close, "close; nothing was sent"), others: &[], ..ANSWERS };
+const NONE_LEFT: Answers = Answers { yes: (Action::Close, "close without answering"), others: &[], ..ANSWERS };
 
 /// The dialogs of the marked terminals.
 #[derive(Debug)]

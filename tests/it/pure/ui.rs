@@ -147,7 +147,7 @@ fn colour_says_what_the_glyph_says() {
         ("?", Color::Magenta),
         ("✗", Color::Red),
         ("!", Color::Red),
-        ("⊘", Color::Magenta),
+        ("⊘", Color::LightBlue),
         ("✓", Color::Green),
         ("⠋", Color::Yellow),
         ("⠋", Color::Yellow),
@@ -264,7 +264,7 @@ fn what_begins_to_wait_goes_above_the_cursor_and_keys_go_to_the_row_that_was_sho
     press(&mut ui, &fleet, &[KeyCode::Home]);
     assert!(selected(&mut ui, &fleet).contains("shop-api"));
     press(&mut ui, &fleet, &[KeyCode::Enter]);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("close; nothing was sent"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("close without answering"));
 }
 
 #[test]
@@ -950,6 +950,10 @@ fn a_key_that_does_nothing_says_so() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("!"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("! does nothing here; ? lists keys"));
+    // The letters behind it are of a word that was meant for somewhere else, until the operator pauses.
+    let mut fleet = fleet;
+    assert_eq!(press(&mut ui, &fleet, &chars("move q")), []);
+    fleet.now = NOW + Span::from_millis(600);
     // What is typed somewhere is no key of the table.
     press(&mut ui, &fleet, &chars("/!"));
     assert_eq!(text(&mut ui, &fleet, 120, 40).matches("does nothing here").count(), 1);
@@ -966,7 +970,7 @@ fn rows_are_sorted_by_what_the_operator_wants() {
         names(&mut ui, &fleet)
     };
     assert_eq!(sorted("name")[..4], ["billing", "docs", "infra", "ingest"]);
-    assert_eq!(sorted("phase")[..4], ["ingest", "nightly", "検索", "docs"]);
+    assert_eq!(sorted("state")[..4], ["ingest", "nightly", "検索", "docs"]);
     assert_eq!(sorted("age")[..3], ["legacy", "nightly", "web"]);
     assert_eq!(sorted("agent")[..4], ["shop-api", "検索", "infra", "legacy"]);
     assert_eq!(sorted("server")[11], "ingest");
@@ -990,8 +994,8 @@ fn groups_fold_and_count_what_they_hide() {
     assert_eq!(
         open,
         [
-            "▾ the others  10  ? 3 need you              ! 1 stalled  ⊘ 1 interrupted  ✓ 1 finished",
-            "▾ prod         2                ✗ 1 failed"
+            "▾ no label  10  ? 3 need you              ! 1 stalled  ⊘ 1 interrupted  ✓ 1 finished",
+            "▾ prod       2                ✗ 1 failed"
         ],
         "counts stand below each other"
     );
@@ -999,7 +1003,7 @@ fn groups_fold_and_count_what_they_hide() {
     assert!(heads(&mut ui, &fleet)[1].contains("✗ 1"));
     assert_eq!(names(&mut ui, &fleet).len(), 2);
     let preview = text(&mut ui, &fleet, 120, 40);
-    assert!(preview.contains("─ the others  10 terminals ─") && preview.contains("? shop-api"), "{preview}");
+    assert!(preview.contains("─ no label  10 terminals ─") && preview.contains("? shop-api"), "{preview}");
     // What needs the operator is found in a folded group, which is unfolded for it.
     press(&mut ui, &fleet, &chars("gg"));
     press(&mut ui, &fleet, &[KeyCode::Home]);

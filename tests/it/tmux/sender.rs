@@ -235,7 +235,7 @@ async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
     let typed = Operation { at: Timestamp::default(), producer, to: cage.parrot.clone(), act: typed };
     assert_eq!(cage.sender.perform(typed, ()).await, Refusal::AnotherDialog.into());
     assert!(cage.screen().contains("Allow this?"));
-    assert_eq!(cage.choose(&seen, "No").await, Outcome::Accepted(Some("it waits for a prompt".to_owned())));
+    assert_eq!(cage.choose(&seen, "No").await, Outcome::Accepted(Some("ready for a prompt".to_owned())));
     cage.wait_for("● answered 2");
     assert_eq!(cage.choose(&seen, "No").await, Refusal::NoDialog.into());
 }
@@ -243,7 +243,7 @@ async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
 #[tokio::test]
 async fn marks_are_moved_and_letters_are_typed() {
     let cage = Cage::new();
-    let taken = Outcome::Accepted(Some("it waits for a prompt".to_owned()));
+    let taken = Outcome::Accepted(Some("ready for a prompt".to_owned()));
     for (option, presses) in [("gamma", "Down Down Enter"), ("Alpha", "Enter")] {
         assert_eq!(cage.send("menu").await, Outcome::Accepted(None));
         cage.wait_for("  Gamma");
@@ -264,7 +264,7 @@ async fn a_marked_option_is_taken_by_enter_and_the_next_dialog_gets_no_key() {
     let cage = Cage::new();
     assert_eq!(cage.send("trust").await, Outcome::Accepted(None));
     cage.wait_for("2. Back");
-    let taken = Outcome::Accepted(Some("it waits for a prompt".to_owned()));
+    let taken = Outcome::Accepted(Some("ready for a prompt".to_owned()));
     assert_eq!(cage.choose(&cage.dialog().await, "1").await, taken);
     cage.wait_for("● trusted");
     for option in ["1", "2"] {
@@ -283,7 +283,7 @@ async fn a_marked_option_is_taken_by_enter_and_the_next_dialog_gets_no_key() {
 #[tokio::test]
 async fn options_are_ticked_and_handed_in_and_a_text_is_typed_in_its_row() {
     let cage = Cage::new();
-    let taken = Outcome::Accepted(Some("it waits for a prompt".to_owned()));
+    let taken = Outcome::Accepted(Some("ready for a prompt".to_owned()));
     assert_eq!(cage.send("tick").await, Outcome::Accepted(None));
     cage.wait_for("  Submit");
     assert_eq!(cage.choose(&cage.dialog().await, "beta, 1").await, taken);

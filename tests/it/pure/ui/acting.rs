@@ -340,7 +340,7 @@ fn a_dialog_that_changes_beside_others_is_taken_out_and_keys_are_deaf() {
     frame(&mut ui, &fleet, 120, 40);
     fleet.now = fleet.now + Span::from_secs(2);
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("answer 0 of 2 dialogs") && shown.contains("esc close; nothing was sent"), "{shown}");
+    assert!(shown.contains("answer 0 of 2 dialogs") && shown.contains("esc close without answering"), "{shown}");
     assert!(!shown.contains("choose") && !shown.contains("answer them"), "{shown}");
 }
 
@@ -364,7 +364,7 @@ fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(
-        shown.contains("› 1  Yes") && shown.contains("sends: Enter") && shown.contains("nothing was sent"),
+        shown.contains("› 1  Yes") && shown.contains("sends: Enter") && shown.contains("without answering"),
         "{shown}"
     );
     // The dialog's own number chooses and sends nothing.
@@ -964,6 +964,29 @@ fn the_key_that_asks_stops_an_agent_where_its_profile_says_how() {
     press(&mut ui, &fleet, &[KeyCode::Tab]);
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [stop("Escape")]);
+}
+
+#[test]
+fn a_reason_for_a_row_that_asks_nothing_goes_nowhere_even_if_it_is_thought_of_first() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    press(&mut ui, &fleet, &chars("w"));
+    fleet.now = fleet.now + Span::from_millis(1_500);
+    let before = ui.choices();
+    assert_eq!(press(&mut ui, &fleet, &chars("use cmake instead")), []);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("is not asking anything"), "{shown}");
+    assert!(!shown.contains("prompt to") && ui.choices() == before, "{shown}");
+    // A key that is no letter was not meant for the line.
+    fleet.now = fleet.now + Span::from_secs(2);
+    press(&mut ui, &fleet, &chars("w"));
+    fleet.now = fleet.now + Span::from_millis(1_500);
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("shop-api: approval"));
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn once_keys_went_out_nobody_says_that_nothing_was_sent() {
     // Of the next dialog nothing has gone out.
     fleet.terminals[0].state.assessment.business_state = waiting;
     ask(&mut fleet, 0, "And this?\n❯ 1. Yes\n  2. No");
-    assert!(text(&mut ui, &fleet, 120, 40).contains("close; nothing was sent"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("close without answering"));
 }
 
 #[test]

@@ -413,7 +413,7 @@ fn the_view_opens_the_dialog_of_its_terminal_wherever_the_cursor_is() {
     (fleet.terminals[lost].dialog, fleet.terminals[lost].screen) = (dialog, fleet.terminals[0].screen.clone());
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing was sent"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("without answering"));
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(
         matches!(acts(&requests)[..], [(key, Act::Answer { .. })] if *key == fleet.terminals[lost].key),

@@ -68,7 +68,7 @@ fn a_dialog_is_answered_in_place() {
     assert!(world.watched.screen("birds:").contains("> 1. Yes"), "choosing sends nothing");
     world.press("Enter");
     world.watched.wait_for_text("birds:", "● answered 2");
-    world.wait("birds: taken: it waits for a prompt");
+    world.wait("birds: taken: ready for a prompt");
     world.wait_without("sends: 2");
     wait_until("the answer in the history", || {
         world.history().lines().any(|line| {
@@ -102,7 +102,7 @@ fn letters_typed_on_behind_an_answer_run_nothing() {
     wait_until("the answer to be taken, and a second of typing behind it", || {
         world.type_text("mq");
         std::thread::sleep(Duration::from_millis(100));
-        taken = taken.or_else(|| world.screen().contains("birds: taken: it waits for a prompt").then(Instant::now));
+        taken = taken.or_else(|| world.screen().contains("birds: taken: ready for a prompt").then(Instant::now));
         taken.is_some_and(|taken| taken.elapsed() > Duration::from_secs(1))
     });
     world.wait_without("sends: Enter");
@@ -124,7 +124,7 @@ fn what_nobody_sees_is_spelled_out_where_it_is_approved() {
     world.open_dialog("ask rm a\u{202E}txt.b\u{200B}", "sends: Enter");
     world.wait("│ Allow rm a<U+202E>txt.b<U+200B>?");
     world.press("Escape");
-    world.wait_without("close; nothing was sent");
+    world.wait_without("close without answering");
     world.wait("rm a<U+202E>txt.b<U+200B>");
     world.quit();
 }
@@ -376,7 +376,7 @@ fn a_reason_without_a_line_for_it_is_no_row_of_commands() {
     // The first Escape ends what is ignored, unless the pause was long enough, and the next one closes the box.
     wait_until("the box to close", || {
         world.press("Escape");
-        !world.screen().contains("close; nothing was sent")
+        !world.screen().contains("close without answering")
     });
     world.leave();
 }
