@@ -497,9 +497,8 @@ impl Fleet {
         let due: Vec<TerminalKey> =
             self.due.iter().take_while(|(at, _)| *at <= self.now).map(|(_, key)| key.clone()).collect();
         let (now, keep) = (self.now, self.settings.keep_gone);
-        let is_gone = |key: &TerminalKey| {
-            self.entry(key).and_then(Entry::gone_since).is_some_and(|since| now.since(since) >= keep)
-        };
+        let leaves = |key: &TerminalKey| self.entry(key).and_then(|entry| entry.leaves_at(keep));
+        let is_gone = |key: &TerminalKey| leaves(key).is_some_and(|at| at <= now);
         let (gone, mut due): (Vec<TerminalKey>, Vec<TerminalKey>) = due.into_iter().partition(is_gone);
         // What is due at once happens in the order of the terminals.
         due.sort();

@@ -20,6 +20,8 @@ use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
+/// How long one whose turn was cut off is shown after its pane is gone: nobody was told how its work ended.
+const KEEP_CUT_OFF: Span = Span::from_secs(600);
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
 
@@ -144,11 +146,16 @@ impl Entry {
         &self.terminal
     }
 
-    /// When something was due of it, and when it is now; one that is gone leaves after `keep_gone`.
+    /// When something was due of it, and when it is now.
     pub(super) fn note_due(&mut self, keep_gone: Span) -> (Option<Timestamp>, Option<Timestamp>) {
-        let leaves = self.gone_since.map(|since| since + keep_gone);
-        let due = [self.tracker.next_timeout(), leaves].into_iter().flatten().min();
+        let due = [self.tracker.next_timeout(), self.leaves_at(keep_gone)].into_iter().flatten().min();
         (std::mem::replace(&mut self.due, due), due)
+    }
+
+    /// When one that is gone leaves.
+    pub(super) fn leaves_at(&self, keep_gone: Span) -> Option<Timestamp> {
+        let keep = if self.terminal.state.last_turn.is_cut_off() { KEEP_CUT_OFF } else { keep_gone };
+        self.gone_since.map(|since| since + keep)
     }
 
     /// Since when the pane is gone.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::profile::Program;
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Note, NotePart};
+use crate::state::{Note, NotePart, Phase};
 
 fn pane(pane: u32, pid: u32) -> PaneReport {
     PaneReport {
@@ -189,4 +189,31 @@ fn what_is_shown_of_a_pane_that_is_gone_is_as_old_as_the_last_poll_at_it() {
     let state = fleet.state(&still().key, Timestamp::from_millis(1_700_000_121_000)).unwrap();
     assert_eq!(state.diagnostics.availability, Availability::Unavailable);
     assert_eq!(state.stale.unwrap().at, Timestamp::from_millis(1_700_000_120_000));
+}
+
+#[test]
+fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do() {
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let rule = "─".repeat(80);
+    let composer = format!("{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts");
+    let working = format!("❯ go on\n\n✻ Accomplishing… (3s · ↓ 90 tokens)\n\n{composer}");
+    let shows = |id, text: &str| {
+        let program = Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()) };
+        let row = text.lines().position(|line| line == "❯\u{a0}").and_then(|row| u16::try_from(row).ok()).unwrap_or(0);
+        let cursor = crate::screen::Cursor { column: 2, row, visible: true };
+        let facts = PaneFacts { cursor, ..PaneFacts::default() };
+        let capture = Capture::Fresh(Arc::new(Screen::from_text(text, 80)));
+        PaneReport { capture, program, facts, ..pane(id, 10 + id) }
+    };
+    for second in 0..5 {
+        names(&mut fleet, second, vec![shows(0, &working.replace("3s", &format!("{second}s"))), shows(1, &composer)]);
+    }
+    let phase = |fleet: &Fleet, id| fleet.entry(&pane(id, 10 + id).key).map(|entry| entry.terminal().state.turn.phase);
+    assert_eq!((phase(&fleet, 0), phase(&fleet, 1)), (Some(Phase::Active), Some(Phase::Ready)));
+    let mut left_at = |second: i64| {
+        fleet.handle(Input::TimePassed, Timestamp::from_millis(1_700_000_000_000 + second * 1000));
+        names(&mut fleet, second, Vec::new()).into_iter().map(|it| it.0).collect::<Vec<_>>()
+    };
+    assert_eq!([left_at(5), left_at(34), left_at(36), left_at(604)], [vec![0, 1], vec![0, 1], vec![0], vec![0]]);
+    assert_eq!(left_at(606), [0; 0]);
 }
