@@ -123,16 +123,19 @@ impl Ui {
         let hints = self.hints(view);
         self.drawn.buttons = frame::hints(&canvas, buffer, regions.footer, self.context(), &hints);
         self.drawn.buttons.extend(on_top);
-        let needing = self.rows_that_need(&rows);
-        let waits = self.selected(view).is_some_and(|item| item.status().needs_operator());
-        let is_seen = self.overlays.iter().all(|overlay| overlay.place() == OverlayPlace::Bar);
-        let screen = if is_seen { filled(buffer, self.screen_pane()) } else { Rect::ZERO };
-        let asks = if waits { screen } else { Rect::ZERO };
-        let heading = Rect { height: regions.table.height.min(1), ..regions.table };
-        let places = self.drawn.rows.iter().map(|(place, _)| *place);
-        let table: Vec<Rect> = self.drawn.rows.first().map(|_| heading).into_iter().chain(places).collect();
-        let free = Free { keyboard, rows: &needing, asks, table: &table, screen };
-        self.memory.toasts.draw(&canvas, buffer, regions.body, &free);
+        // Where nothing is told, no place is looked for.
+        if self.memory.toasts.next_expiry().is_some() {
+            let needing = self.rows_that_need(&rows);
+            let waits = self.selected(view).is_some_and(|item| item.status().needs_operator());
+            let is_seen = self.overlays.iter().all(|overlay| overlay.place() == OverlayPlace::Bar);
+            let screen = if is_seen { filled(buffer, self.screen_pane()) } else { Rect::ZERO };
+            let asks = if waits { screen } else { Rect::ZERO };
+            let heading = Rect { height: regions.table.height.min(1), ..regions.table };
+            let places = self.drawn.rows.iter().map(|(place, _)| *place);
+            let table: Vec<Rect> = self.drawn.rows.first().map(|_| heading).into_iter().chain(places).collect();
+            let free = Free { keyboard, rows: &needing, asks, table: &table, screen };
+            self.memory.toasts.draw(&canvas, buffer, regions.body, &free);
+        }
     }
 
     /// Where the screen of the selected row stands.

@@ -41,7 +41,7 @@ impl Log {
 
     /// The entries, newest first. What the operator does several times in a row, such as typing keys, is one entry, and so is
     /// an outage or an end that several terminals have in common.
-    fn lines<'a>(&'a self, view: &View<'a>) -> Vec<LogLine<'a>> {
+    fn lines<'a>(&'a self, view: &View<'a>) -> impl Iterator<Item = LogLine<'a>> {
         let mut events: Vec<Event<'a>> = view.recent.iter().map(Event::Terminal).collect();
         events.extend(view.task_events.iter().map(Event::Task));
         // The history may call a server otherwise, but of one pane nothing happens twice at a time.
@@ -54,22 +54,20 @@ impl Log {
         // Within one millisecond, what was reported last comes first.
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at()));
-        let mut lines: Vec<LogLine<'a>> = Vec::new();
-        for event in events {
-            let Some(sentence) = event.sentence() else { continue };
-            let line = LogLine { at: event.at(), key: event.key(), name: event.name(), others: Vec::new(), sentence };
-            match lines.last_mut().filter(|newer| newer.sentence == line.sentence) {
-                Some(newer) if line.sentence.actor == Actor::You && newer.key == line.key => {}
-                Some(newer) if newer.is_shared_with(&line) => newer.others.push(line.name),
-                _ => lines.push(line),
+        // Sentences are made for what is shown only.
+        let mut lines = events.into_iter().filter_map(LogLine::of).peekable();
+        std::iter::from_fn(move || {
+            let mut line = lines.next()?;
+            while let Some(older) = lines.next_if(|older| line.says(older)) {
+                line.others.extend((older.key != line.key).then_some(older.name));
             }
-        }
-        lines
+            Some(line)
+        })
     }
 
     /// How many lines there are.
     pub fn count(&self, view: &View<'_>) -> usize {
-        self.lines(view).len()
+        self.lines(view).count()
     }
 }
 
@@ -83,12 +81,18 @@ struct LogLine<'a> {
     sentence: Sentence,
 }
 
-impl LogLine<'_> {
-    /// Whether it shares a line with an older one, because one cause ended or hid both terminals.
-    fn is_shared_with(&self, older: &Self) -> bool {
-        matches!(self.sentence.status, Some(Status::Error | Status::Gone))
-            && self.key != older.key
-            && self.at.since(older.at) < TOGETHER
+impl<'a> LogLine<'a> {
+    fn of(event: Event<'a>) -> Option<Self> {
+        let sentence = event.sentence()?;
+        Some(Self { at: event.at(), key: event.key(), name: event.name(), others: Vec::new(), sentence })
+    }
+
+    /// Whether it says an older one, too: the operator did the same again, or one cause ended or hid both terminals.
+    fn says(&self, older: &Self) -> bool {
+        let is_together =
+            || matches!(self.sentence.status, Some(Status::Error | Status::Gone)) && self.at.since(older.at) < TOGETHER;
+        self.sentence == older.sentence
+            && if self.key == older.key { self.sentence.actor == Actor::You } else { is_together() }
     }
 
     /// Who it is about.
@@ -153,14 +157,13 @@ impl<'a> Event<'a> {
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, log: &Log, skipped: usize) {
     let parts = &canvas.theme.parts;
     let area = frame::titled(canvas, buffer, area, &[("log", parts.title)]);
-    let lines = log.lines(view);
-    let shown: Vec<&LogLine<'_>> = lines.iter().skip(skipped).take(usize::from(area.height)).collect();
+    let shown: Vec<LogLine<'_>> = log.lines(view).skip(skipped).take(usize::from(area.height)).collect();
     if shown.is_empty() {
         Pen::new(buffer, area, 0).skip(1).text("nothing has happened yet", parts.quiet);
         return;
     }
     let names = shown.iter().map(|line| text::width(&line.subject())).max().unwrap_or(0).min(NAME_MOST);
-    for (row, line) in (0..).zip(shown) {
+    for (row, line) in (0..).zip(&shown) {
         let LogLine { at, key, sentence, .. } = line;
         let is_selected = key.is_some_and(|key| canvas.selected == Some(key));
         let subject = if is_selected { parts.title } else { parts.text };
