@@ -11,7 +11,7 @@ use ratatui::widgets::Widget;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
 use super::action::Action;
-use super::frame::{self, Canvas, Hint};
+use super::frame::{self, Canvas, Hint, StyledLine};
 use super::item::Item;
 use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayMemory, OverlayPlace, OverlayReply};
@@ -252,53 +252,27 @@ impl Composer {
         frame::hints(canvas, buffer, last, Context::Composer, &left_out)
     }
 
-    /// Draws into the last row why the prompt would not be sent now, and what becomes of it instead. Returns the rows
-    /// that this took.
-    fn draw_hindrance(
-        &self,
-        canvas: &Canvas<'_>,
-        buffer: &mut Buffer,
-        area: Rect,
-        key: &TerminalKey,
-        view: &View<'_>,
-    ) -> u16 {
+    /// Why the prompt would not be sent now, and what becomes of it instead.
+    fn hindrance_line(&self, canvas: &Canvas<'_>, key: &TerminalKey, view: &View<'_>) -> StyledLine {
         let parts = &canvas.theme.parts;
-        let Some(hindrance) = hindrance(view, key).filter(|_| area.height > 1) else { return 0 };
         // Without a terminal the title says so already.
-        let Some(terminal) = find(view, key) else { return 0 };
-        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let Some((terminal, hindrance)) = find(view, key).zip(hindrance(view, key)) else { return Vec::new() };
+        let mut line = vec![(hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)))];
         let queue = canvas.keymap.key_for(Context::Composer, Action::Send).filter(|_| hindrance.may_pass());
-        let mut pen = Pen::new(buffer, last, 0);
-        pen.skip(1).text(&hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)));
-        pen.skip(3);
-        match queue {
-            Some(_) if let Some(cannot_wait) = self.cannot_wait => {
-                pen.text(cannot_wait, canvas.theme.style(Status::Error));
-            }
-            Some(queue) => {
-                pen.text(&queue, parts.key).text(" queues it until it is ready", parts.quiet);
-            }
-            None => {}
+        match (queue, self.cannot_wait) {
+            (Some(_), Some(cannot_wait)) => line.push((format!("   {cannot_wait}"), canvas.theme.style(Status::Error))),
+            (Some(queue), None) => line
+                .extend([(format!("   {queue}"), parts.key), (" queues it until it is ready".to_owned(), parts.quiet)]),
+            (None, _) => {}
         }
-        1
+        line
     }
 
-    /// Draws into the last row what the agent takes the text as, where that is no plain prompt. Returns the rows that
-    /// this took.
-    fn draw_taken(
-        &self,
-        canvas: &Canvas<'_>,
-        buffer: &mut Buffer,
-        area: Rect,
-        key: &TerminalKey,
-        view: &View<'_>,
-    ) -> u16 {
+    /// What the agent takes the text as, where that is no plain prompt.
+    fn taken_line(&self, canvas: &Canvas<'_>, key: &TerminalKey, view: &View<'_>) -> StyledLine {
         let taken = find(view, key).and_then(|terminal| terminal.input.taken(&self.prompt()));
-        let Some(taken) = taken.filter(|_| area.height > 1) else { return 0 };
-        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let message = format!("would be taken {taken}");
-        Pen::new(buffer, last, 0).skip(1).text(&message, canvas.theme.style(Status::Approval));
-        1
+        let style = canvas.theme.style(Status::Approval);
+        taken.map(|taken| (format!("would be taken {taken}"), style)).into_iter().collect()
     }
 
     fn draw_text(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
@@ -357,8 +331,8 @@ impl Overlay for Composer {
         }
         let mut inner = self.draw_title(canvas, buffer, write, view);
         if let Some(key) = self.to.one() {
-            inner.height -= self.draw_hindrance(canvas, buffer, inner, key, view);
-            inner.height -= self.draw_taken(canvas, buffer, inner, key, view);
+            inner.height -= draw_below(buffer, inner, &self.hindrance_line(canvas, key, view));
+            inner.height -= draw_below(buffer, inner, &self.taken_line(canvas, key, view));
         }
         let buttons = self.draw_hints(canvas, buffer, inner, view);
         inner.height -= u16::from(!buttons.is_empty());
@@ -464,4 +438,14 @@ fn text_area(text: &str) -> TextArea<'static> {
     area.move_cursor(CursorMove::Bottom);
     area.move_cursor(CursorMove::End);
     area
+}
+
+/// Draws a line into the last row, if there is another one for the text. Returns the rows that this took.
+fn draw_below(buffer: &mut Buffer, area: Rect, line: &StyledLine) -> u16 {
+    if line.is_empty() || area.height <= 1 {
+        return 0;
+    }
+    let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+    Pen::new(buffer, last, 0).skip(1).line(line);
+    1
 }
