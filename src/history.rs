@@ -97,6 +97,11 @@ impl Settings {
     pub fn location(&self) -> Option<PathBuf> {
         self.path.clone().or_else(|| Some(state_directory()?.join(FILE_NAME)))
     }
+
+    /// The same where a history is kept at all.
+    pub fn kept_at(&self) -> Option<PathBuf> {
+        self.location().filter(|_| self.enabled)
+    }
 }
 
 /// The directory for fleetwatch's state: in `XDG_STATE_HOME`, else in the platform's directory for state or

@@ -86,7 +86,7 @@ impl Settings {
         let transports = Arc::clone(&config.transports);
         let tmux = tmux::Settings { deadline, host_deadline, connect_deadline, transports, ..usual };
         let rules = Arc::new(config.rules.clone());
-        let history = config.history.location().filter(|_| config.history.enabled);
+        let history = config.history.kept_at();
         let records = Arc::new(config.records.clone());
         let (adopted, git) = (Adopted::location(), watch.git);
         let hosts = HostCount::default();

@@ -134,8 +134,7 @@ fn remembered(
 ) -> Option<State> {
     /// Transitions that are read to find one with a state.
     const LAST: u32 = 3;
-    let settings = options.load().ok()?.config.history;
-    let mut reader = Reader::open(&settings.location().filter(|_| settings.enabled)?).ok()?;
+    let mut reader = Reader::open(&options.load().ok()?.config.history.kept_at()?).ok()?;
     let view = survey.fleet.view(survey.now);
     let silent = |server: &&ServerView| matches!(server.health, ServerHealth::Waiting | ServerHealth::Failed(_));
     let silent: Vec<&ServerView> = view.servers.iter().copied().filter(silent).collect();

@@ -36,7 +36,7 @@ pub struct NoteArgs {
 pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let settings = &watched.loaded.config.history;
-    let path = settings.location().filter(|_| settings.enabled).ok_or_else(|| {
+    let path = settings.kept_at().ok_or_else(|| {
         let hint = match settings.enabled {
             true => "set HOME or XDG_STATE_HOME, or `path` in [history]",
             false => "set `enabled = true` in [history]",

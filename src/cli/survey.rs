@@ -111,8 +111,7 @@ impl Watched {
         if let Some(remote) = &self.settings.remote {
             return remote.notes.clone();
         }
-        let settings = &self.loaded.config.history;
-        history::notes_in(settings.location().filter(|_| settings.enabled).as_deref())
+        history::notes_in(self.loaded.config.history.kept_at().as_deref())
     }
 
     /// The settings of a process that watches.

@@ -176,8 +176,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
 
 /// When a terminal last took a prompt since a time, by the history.
 fn prompted_at(watched: &Watched, key: &TerminalKey, since: Timestamp) -> Option<Timestamp> {
-    let settings = &watched.loaded.config.history;
-    let mut reader = Reader::open(&settings.location().filter(|_| settings.enabled)?).ok()?;
+    let mut reader = Reader::open(&watched.loaded.config.history.kept_at()?).ok()?;
     let (terminals, kinds) = (Some(vec![key.clone()]), vec![Kind::Input]);
     let filter = RecordFilter { terminals, since: Some(since), kinds, ..RecordFilter::default() };
     let accepted = |record: Stored| match record.body {

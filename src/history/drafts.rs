@@ -48,7 +48,7 @@ impl Drafts {
     /// Starts to keep drafts beside the history of the settings, and takes over those of processes that have ended. `None`
     /// without a history: then typed text is not kept either.
     pub fn start(settings: &Settings) -> io::Result<Option<(Self, Vec<Draft>)>> {
-        let Some(history) = settings.location().filter(|_| settings.enabled) else { return Ok(None) };
+        let Some(history) = settings.kept_at() else { return Ok(None) };
         let directory = history.with_file_name(DIRECTORY);
         private::make_directory(&directory)?;
         let name = Owner::of_process(now());
