@@ -156,7 +156,9 @@ impl App {
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
         let afar = engine.settings().remote.is_some();
         let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), afar, ..appearance });
-        greeting.into_iter().for_each(|greeting| ui.notify(Status::Ready, greeting.to_owned(), poll::now()));
+        if let Some(greeting) = greeting {
+            ui.notify(Status::Ready, greeting.to_owned(), poll::now());
+        }
         let drafts = DraftStore::start(&config.history, &mut ui);
         let choices = ChoiceStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);

@@ -363,7 +363,7 @@ impl DialogBox {
     fn enter(&mut self, change: impl FnOnce(&mut LineInput) -> bool, cx: &mut OverlayContext<'_, '_>) {
         if self.question.is_deaf(cx.view.now) && !self.keeps_text() {
             // The end of a text without its beginning may say the opposite.
-            return cx.refuse_line(NEW);
+            return cx.ignore_typing(NEW);
         }
         let is_open = self.stage == Stage::Choosing;
         if let Some(Typing { line, option: Some(option) }) = self.typing.as_mut().filter(|_| is_open) {
@@ -484,7 +484,7 @@ impl Overlay for DialogBox {
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
             _ if self.is_deaf(cx.view.now) => {
                 if action.opens_line() && self.question.is_deaf(cx.view.now) {
-                    cx.refuse_line(NEW);
+                    cx.ignore_typing(NEW);
                 }
             }
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
@@ -510,7 +510,7 @@ impl Overlay for DialogBox {
             let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
             let option = shown.dialog.options.iter().position(named);
             if option.is_none() && cx.options.keymap.action(Context::Fleet, key).is_some_and(Action::opens_line) {
-                cx.refuse_line("that is done in the table");
+                cx.ignore_typing("that is done in the table");
             }
             self.choose(option);
         }

@@ -209,8 +209,8 @@ impl<'v> OverlayContext<'_, 'v> {
         self.tell_about(Topic::Key, Status::Unknown, why.to_owned());
     }
 
-    /// Says why no line opened, and lets what is typed for it go nowhere.
-    pub fn refuse_line(&mut self, why: &str) {
+    /// Says why what is typed right now goes nowhere, and lets it.
+    pub fn ignore_typing(&mut self, why: &str) {
         self.memory.type_ahead.begin(why, false, self.view.now);
         self.memory.tell_type_ahead(self.view.now);
     }

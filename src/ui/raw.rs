@@ -10,7 +10,7 @@ use ratatui::layout::{Position, Rect};
 use super::action::Action;
 use super::frame::{self, Canvas, Hint};
 use super::item::Item;
-use super::keymap::{self, Context, control_character};
+use super::keymap::{self, Context, Keymap, control_character};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::question::Pause;
 use super::text::{self, Pen};
@@ -227,7 +227,7 @@ impl Overlay for Raw {
         if let Some(why) = self.held(cx.view.now) {
             if !self.is_shown || self.pause.holds(cx.view.now) {
                 // The end of what is typed without its beginning is another command.
-                cx.refuse_line(why);
+                cx.ignore_typing(why);
             } else {
                 cx.say(why);
             }
@@ -279,9 +279,7 @@ impl Overlay for Raw {
 
 /// A key as it is shown. What is typed may be a password: whether it is to be seen is for the terminal to decide.
 fn shown(key: KeyEvent, name: &str) -> String {
-    let is_text =
-        matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-    if is_text { "*".to_owned() } else { name.to_owned() }
+    if Keymap::is_letter(key) { "*".to_owned() } else { name.to_owned() }
 }
 
 /// The name that tmux has for a key; `None` when it has none.

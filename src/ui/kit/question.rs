@@ -81,7 +81,7 @@ impl Pause {
     /// Whether keys do nothing.
     pub fn holds(&self, now: Timestamp) -> bool {
         // A clock that was set back must not hold them for hours.
-        self.since.is_some_and(|since| !self.shown || (since <= now && now.since(since) < HELD_FOR))
+        self.since.is_some_and(|since| !self.shown || (since..since + HELD_FOR).contains(&now))
     }
 }
 
@@ -91,8 +91,6 @@ impl Pause {
 pub struct TypeAhead {
     /// Since when keys go nowhere, and for how long after that.
     held: Option<(Timestamp, Span)>,
-    /// Whether a key has gone nowhere already.
-    is_typed: bool,
     /// Why no line opened.
     why: String,
     /// Whether the key that opens a row may be pressed again, as long as nothing was typed.
@@ -102,28 +100,31 @@ pub struct TypeAhead {
 impl TypeAhead {
     /// Begins, and says why.
     pub fn begin(&mut self, why: &str, opens_again: bool, now: Timestamp) {
-        *self = Self { held: Some((now, HELD_FOR)), is_typed: false, why: why.to_owned(), opens_again };
+        *self = Self { opens_again, ..Self::held(HELD_FOR, why, now) };
     }
 
     /// Begins with a key that asked for a line: what was to stand in it may have to be thought of first.
     pub fn begin_line(&mut self, why: &str, now: Timestamp) {
-        *self = Self { held: Some((now, THINKS)), is_typed: false, why: why.to_owned(), opens_again: false };
+        *self = Self::held(THINKS, why, now);
     }
 
     /// Begins with a letter that is no key: the letters right behind it are of the same word.
     pub fn begin_word(&mut self, why: &str, now: Timestamp) {
-        *self = Self { held: Some((now, WORD)), is_typed: true, why: why.to_owned(), opens_again: false };
+        *self = Self::held(WORD, why, now);
+    }
+
+    fn held(patience: Span, why: &str, now: Timestamp) -> Self {
+        Self { held: Some((now, patience)), why: why.to_owned(), opens_again: false }
     }
 
     /// Whether keys go nowhere.
     pub fn holds(&self, now: Timestamp) -> bool {
-        // A clock that was set back must not hold them for hours.
-        self.held.is_some_and(|(since, patience)| since <= now && now.since(since) < patience)
+        self.held.is_some_and(|(since, patience)| (since..since + patience).contains(&now))
     }
 
-    /// Whether only a text is still meant for the line that did not open.
+    /// Whether only a text is still meant for the line that did not open, of which nothing was typed yet.
     pub fn holds_text_only(&self, now: Timestamp) -> bool {
-        !self.is_typed && self.held.is_some_and(|(since, _)| now.since(since) >= HELD_FOR)
+        self.held.is_some_and(|(since, _)| now.since(since) >= HELD_FOR)
     }
 
     /// Whether a key that opens the row is no text.
@@ -134,7 +135,7 @@ impl TypeAhead {
     /// Takes in a key that goes nowhere.
     pub fn prolong(&mut self, now: Timestamp) {
         let patience = self.held.map_or(HELD_FOR, |(_, patience)| patience.min(HELD_FOR));
-        (self.held, self.is_typed, self.opens_again) = (Some((now, patience)), true, false);
+        (self.held, self.opens_again) = (Some((now, patience)), false);
     }
 
     /// What the operator reads.
