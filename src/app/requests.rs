@@ -183,7 +183,11 @@ impl App {
     /// Keeps what the operator did beside inputs (SPEC §10).
     pub(super) fn note(&self, key: Option<TerminalKey>, action: &'static str) {
         let name = key.as_ref().and_then(|key| self.engine.fleet().name_of(key)).unwrap_or("dashboard").to_owned();
-        self.history.record(Record::Action { key, name, at: poll::now(), action: OperatorAction::of_word(action) });
+        self.did(key, name, OperatorAction::of_word(action));
+    }
+
+    fn did(&self, key: Option<TerminalKey>, name: String, action: OperatorAction) {
+        self.history.record(Record::Action { key, name, at: poll::now(), action });
     }
 
     /// Keeps a note; it is shown once it is kept, as with one of another process.
@@ -225,7 +229,11 @@ impl App {
             };
             self.actors.work(kill, move |app, killed| {
                 let (status, message) = match killed {
-                    Ok(true) => (Status::Finished, format!("{name} was {}", if ended { "removed" } else { "killed" })),
+                    Ok(true) if ended => {
+                        app.did(Some(key.clone()), name.clone(), OperatorAction::Prune);
+                        (Status::Finished, format!("{name} was removed"))
+                    }
+                    Ok(true) => (Status::Finished, format!("{name} was killed")),
                     Ok(false) => (Status::Error, format!("{name} is gone already")),
                     Err(error) => (Status::Error, format!("{name}: {error}")),
                 };
@@ -236,14 +244,18 @@ impl App {
 
     /// Runs a task that has ended again.
     fn rerun_task(&mut self, key: TerminalKey, window: WindowId) {
-        let Some(name) = self.engine.fleet().task(&key.server, window).map(|task| task.id.clone()) else { return };
+        let Some(task) = self.engine.fleet().task(&key.server, window) else { return };
+        let (name, action) = (task.id.clone(), OperatorAction::rerun(task));
         let (tmux, of) = (self.tmux(), key.clone());
         let begin = async move {
             Server::new(of.server.clone(), tmux)?.begin_again(&of, window, None, poll::now().as_millis()).await
         };
         self.actors.work(begin, move |app, begun| {
             let (status, message) = match begun {
-                Ok(Start::Begun(_)) => (Status::Finished, format!("{name} runs again")),
+                Ok(Start::Begun(begun)) => {
+                    app.did(Some(begun.key), name.clone(), action);
+                    (Status::Finished, format!("{name} runs again"))
+                }
                 Ok(Start::Overtaken) => (Status::Error, format!("{name} runs again already, or is gone")),
                 Err(error) => (Status::Error, format!("{name}: {error}")),
             };
@@ -296,8 +308,7 @@ impl App {
             (false, false) => "is no longer a task session",
         };
         let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
-        let (name, action) = (session.clone(), OperatorAction::of_word(action));
-        self.history.record(Record::Action { key: None, name, at: poll::now(), action });
+        self.did(None, session.clone(), OperatorAction::of_word(action));
         self.ui.notify(Status::Finished, format!("{session} {message}"), poll::now());
         self.engine.wake(&server);
         if !adopt {

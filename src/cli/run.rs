@@ -23,11 +23,12 @@ const LONGEST_NAME: usize = 64;
 /// How often starting a task is tried while others start theirs.
 const ATTEMPTS: u32 = 8;
 
-/// Run a command as a task, in a tmux window that stays open when the command ends.
+/// Run a command as a task, in a tmux window that stays.
 ///
 /// The session is created if needed. If a task of that name has ended, it is run again in its window; if it is still
 /// running, nothing is started. The command is started as given, without a shell.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch run build -- make -j8 all")]
 pub struct RunArgs {
     /// The name of the task and its window.
     pub name: String,
@@ -83,21 +84,24 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     };
     let server = watched.server(id).map_err(unfit)?;
     let cwd = directory(args.cwd.as_deref(), id)?;
-    let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: poll::now().as_millis() };
+    let at = poll::now();
+    let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: at.as_millis() };
     let (again, begun) = start(&server, &args.session, &task, &options.program()).await?;
+    // Opening it takes as long as a command that cannot run takes to end.
     let history = History::start(&watched.loaded.config.history);
-    history.record(Record::Action {
-        key: Some(begun.key.clone()),
-        name: args.name.clone(),
-        at: poll::now(),
-        action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
-    });
     keep(&history).await;
-    // Watchers know of it by now, and a command that cannot run has ended.
     watched.servers.truncate(1);
     let survey = watched.survey_quietly(Freshness::Now).await.ok();
     let view = survey.as_ref().map(|survey| survey.fleet.view(survey.now));
     let seen = view.as_ref().and_then(|view| view.tasks.iter().copied().find(|task| task.window == begun.window));
+    history.record(Record::Action {
+        key: Some(begun.key.clone()),
+        // Another task may have its name.
+        name: seen.map_or(&args.name, |task| &task.id).clone(),
+        at,
+        action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
+    });
+    keep(&history).await;
     tell(args, &begun, again, seen)
 }
 

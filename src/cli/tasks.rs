@@ -10,15 +10,16 @@ use super::survey::{Survey, Watched, unfit};
 use super::{Done, Failure, GlobalOptions, list, output, target};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{self, DeclaredBy};
-use crate::history::{History, Record};
-use crate::ids::ServerId;
+use crate::history::{History, OperatorAction, Record};
+use crate::ids::{ServerId, TerminalKey};
 use crate::poll::{self, ServerPoll};
 use crate::task::Task;
 use crate::tmux::{Server, Start};
 use crate::ui::Item;
 
-/// List tasks, kill them, run them again, and remove those that have ended.
+/// List tasks; kill them, run them again, remove them.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch tasks rerun build")]
 pub struct TasksArgs {
     #[command(subcommand)]
     pub command: Option<TasksCommand>,
@@ -203,14 +204,18 @@ impl<'a> FoundTasks<'a> {
                 "killed from the command line",
             ));
         }
-        if !tasks.is_empty() {
+        // Whoever watches must know of it before the window is gone.
+        if tasks.iter().any(|task| !task.is_dead()) {
             keep(&history).await;
         }
         let mut lines = String::new();
         let mut failed = false;
         for task in tasks {
             match self.server(task)?.kill_task(&task.key, task.window).await {
-                Ok(true) if task.is_dead() => lines.push_str(&format!("{} ({}) removed\n", task.id, task.window)),
+                Ok(true) if task.is_dead() => {
+                    history.record(done(task, task.key.clone(), OperatorAction::Prune));
+                    lines.push_str(&format!("{} ({}) removed\n", task.id, task.window));
+                }
                 Ok(true) => lines.push_str(&format!("{} ({}) killed\n", task.id, task.window)),
                 Ok(false) => {
                     failed = true;
@@ -221,6 +226,9 @@ impl<'a> FoundTasks<'a> {
                     Failure::refused(format!("{} ({}): {error}", task.id, task.window)).hint(error.hint()).warn();
                 }
             }
+        }
+        if tasks.iter().any(|task| task.is_dead()) {
+            keep(&history).await;
         }
         let code = output::print(&lines)?;
         Ok(if failed { ExitCode::FAILURE } else { code })
@@ -238,6 +246,9 @@ impl<'a> FoundTasks<'a> {
                 Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window)).into()
             );
         };
+        let history = History::start(&self.watched.loaded.config.history);
+        history.record(done(task, begun.key.clone(), OperatorAction::rerun(task)));
+        keep(&history).await;
         output::print(&format!(
             "{} runs again: window {}, pane {}, pid {}\n",
             task.id, begun.window, begun.key.pane, begun.key.pid
@@ -247,4 +258,9 @@ impl<'a> FoundTasks<'a> {
     fn server(&self, task: &Task) -> Result<Server, Failure> {
         self.watched.server(&task.key.server).map_err(unfit)
     }
+}
+
+/// The record of what the operator has done to a task.
+fn done(task: &Task, key: TerminalKey, action: OperatorAction) -> Record {
+    Record::Action { key: Some(key), name: task.id.clone(), at: poll::now(), action }
 }

@@ -198,8 +198,8 @@ impl Tasks {
         &self.recent
     }
 
-    /// Gives tasks what the operator says of them, and their names: the operator's, else the window's, with as much of the place
-    /// as tells them apart. Those with another name than before are given back.
+    /// Gives tasks what the operator says of them, and their names: the operator's, else the window's, which the first that has
+    /// it keeps; the others bear as much of the place as tells them apart. Those with another name than before are given back.
     pub(super) fn name_apart(&mut self, names: &BTreeSet<String>, notes: &[KeptNote]) -> Vec<(ServerId, WindowId)> {
         self.watches.values_mut().for_each(|watch| watch.take_notes(notes));
         let wanted = self.wanted_names(names);
@@ -207,21 +207,32 @@ impl Tasks {
             return Vec::new();
         }
         let levels: [fn(&Task) -> Option<String>; 4] = [given_name, window_name, session_and_window, session_and_id];
-        let mut wanted: BTreeMap<String, Vec<(ServerId, WindowId)>> = BTreeMap::new();
+        let mut wanted: BTreeMap<String, Vec<&Task>> = BTreeMap::new();
         let mut given: Vec<(ServerId, WindowId, String)> = Vec::new();
-        let all: Vec<&Task> = self.watches.values().flat_map(TaskTracker::tasks).collect();
-        let mut unnamed: Vec<&Task> = all;
-        for level in levels {
+        let mut unnamed: Vec<&Task> = self.watches.values().flat_map(TaskTracker::tasks).collect();
+        let mut contenders = unnamed.clone();
+        for (nth, level) in levels.into_iter().enumerate() {
             wanted.clear();
-            for task in &unnamed {
-                let key = (task.key.server.clone(), task.window);
-                level(task).into_iter().for_each(|name| wanted.entry(name).or_default().push(key.clone()));
+            if nth == WINDOW_NAME {
+                contenders.clone_from(&unnamed);
+            }
+            for task in &contenders {
+                level(task).into_iter().for_each(|name| wanted.entry(name).or_default().push(task));
             }
             let mut now_named = Vec::new();
             unnamed.retain(|task| {
                 let Some(name) = level(task) else { return true };
                 let is_taken = names.contains(name.as_str()) || given.iter().any(|(.., taken)| *taken == name);
-                let alone = wanted.get(&name).is_some_and(|tasks| tasks.len() == 1) && !is_taken;
+                let alone = match wanted.get(&name).map(Vec::as_slice) {
+                    Some([_]) => !is_taken,
+                    // Windows are numbered in the order in which they were made; those of another server may be older.
+                    Some(several) if nth == WINDOW_NAME => {
+                        let has_it = |one: &Task| self.standings.0.get(&one.key).is_some_and(|(id, _)| *id == name);
+                        let first = several.iter().min_by_key(|one| (!has_it(one), &one.key.server, one.window));
+                        !is_taken && first.is_some_and(|first| std::ptr::eq(*first, *task))
+                    }
+                    _ => false,
+                };
                 if alone {
                     now_named.push((task.key.server.clone(), task.window, name));
                 }
@@ -262,6 +273,9 @@ impl Tasks {
 fn given_name(task: &Task) -> Option<String> {
     task.note.name.clone()
 }
+
+/// The level of [`Tasks::name_apart`] at which one of several keeps the name.
+const WINDOW_NAME: usize = 1;
 
 fn window_name(task: &Task) -> Option<String> {
     Some(task.own_name())

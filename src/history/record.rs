@@ -17,7 +17,7 @@ use crate::state::{
     Transition, TurnResult, TurnSource, UiContext, words,
 };
 use crate::status::{Status, changed};
-use crate::task::{Happening, TaskEvent, TaskFields};
+use crate::task::{Happening, Task, TaskEvent, TaskFields};
 use crate::time::Timestamp;
 use crate::tmux::Key;
 use crate::tracker::SurfaceEvent;
@@ -129,6 +129,8 @@ pub enum OperatorAction {
     Seen,
     /// Killed a task; `reason` says so to people.
     Kill { reason: String },
+    /// Removed the window of a task that had ended.
+    Prune,
     /// Started a task, perhaps in the window of one that had ended.
     Run { window: String, command: Vec<String>, again: bool },
     /// Had a prompt wait until its agent is ready.
@@ -153,6 +155,12 @@ impl OperatorAction {
     /// An action that needs no more than its word.
     pub fn of_word(action: impl Into<String>) -> Self {
         OperatorAction::Other { action: action.into(), detail: Value::Null }
+    }
+
+    /// Started a task that had ended again, with the same command.
+    pub fn rerun(task: &Task) -> Self {
+        let command = shlex::split(task.command()).unwrap_or_else(|| vec![task.command().to_owned()]);
+        OperatorAction::Run { window: task.window.to_string(), command, again: true }
     }
 }
 
@@ -367,6 +375,7 @@ impl StoredInput {
     pub fn by(&self) -> String {
         match self.sender.split_once(' ') {
             Some(("queue", _)) => "from the queue".to_owned(),
+            _ if ["dashboard", "command line"].contains(&self.sender.as_str()) => format!("from the {}", self.sender),
             _ => format!("by {}", self.sender),
         }
     }
@@ -444,6 +453,7 @@ impl Body {
             Body::Action(action) => match action {
                 OperatorAction::Seen => "seen".to_owned(),
                 OperatorAction::Kill { reason } => format!("kill: {reason}"),
+                OperatorAction::Prune => "prune".to_owned(),
                 OperatorAction::Run { command, .. } => format!("run: {}", as_typed(command)),
                 OperatorAction::Queued { text, by: None } => format!("queued: {text}"),
                 OperatorAction::Queued { text, by: Some(by) } => format!("queued: {text}  (by {by})"),

@@ -278,9 +278,10 @@ fn of_message(message: &FollowUpRecord, name: &str) -> Option<Sentence> {
 fn of_action(action: &OperatorAction, name: &str) -> Option<Sentence> {
     let (verb, what) = match action {
         OperatorAction::Kill { .. } => (format!("killed {name}"), ""),
+        OperatorAction::Prune => (format!("removed {name}"), ""),
         OperatorAction::Run { command, again, .. } => {
-            let verb = if *again { "ran again" } else { "ran" };
-            return Some(Sentence::new(Actor::You, None, &format!("{verb} {name}"), &as_typed(command)));
+            let again = if *again { " again" } else { "" };
+            return Some(Sentence::new(Actor::You, None, &format!("ran {name}{again}"), &as_typed(command)));
         }
         OperatorAction::Queued { text, by } => {
             let said = Sentence::new(Actor::You, None, &format!("queued for {name}"), text);

@@ -334,6 +334,12 @@ impl Task {
         if again {
             self.begin_anew(now, unseen);
         }
+        if let Some(ended) = window.pane.as_ref().filter(|pane| pane.dead && again && in_place) {
+            // It began and ended between two polls.
+            self.status = TaskStatus::Running;
+            self.pane = Some(PaneState { dead: false, exit_code: None, ..ended.clone() });
+            events.push(self.event(now, Happening::Started));
+        }
         let rung = self.count(window.bell, window.bells);
         self.known = window.pane.is_some();
         let prompt = self.take_pane(window.pane, window.ended_at, now, unseen);

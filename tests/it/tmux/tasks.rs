@@ -448,6 +448,8 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     watch.tells("lost", &["disappeared null"]);
     world.run(&["wait", "done", "--for", "exited", "--timeout", "60"]);
     assert_eq!(world.run(&["tasks", "prune"]), "done (@3) removed\n");
+    let kept = world.run(&["history", "--kind", "action"]);
+    assert!(kept.contains("  you  killed build\n") && kept.ends_with("  you  removed done\n"), "{kept}");
     watch.tells_the_end("done", &["exited 0"]);
     let asked = world.refused(1, &["tasks", "kill-all"]);
     assert!(asked.contains("this would end first (running)") && asked.contains("--yes"), "{asked}");
@@ -503,7 +505,9 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
     world.task("twice", "exit 4");
     watch.tells_the_end("twice", &["exited 4"]);
     world.run(&["tasks", "rerun", "twice"]);
-    watch.tells_the_end("twice", &["exited 4", "exited 4"]);
+    watch.tells("twice", &["exited 4", "started", "exited 4"]);
+    let kept = world.run(&["history", "--kind", "action"]);
+    assert!(kept.ends_with("  you  ran twice again: sh -c 'exit 4'\n"), "{kept}");
 }
 
 #[test]
@@ -866,7 +870,12 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
     assert!(reported.starts_with("second runs in more: "), "{reported}");
     let reported = world.run(&["run", "quick0", "--session", "more", "--", "sleep", "100"]);
     assert!(reported.starts_with("more:quick0 runs in more: "), "{reported}");
-    assert!(ids().contains(&"more:quick0".to_owned()));
+    assert!(
+        ids().contains(&"more:quick0".to_owned()) && ids().contains(&"quick0".to_owned()),
+        "the older one keeps its name"
+    );
+    let done = world.run(&["history", "--kind", "action"]);
+    assert!(done.contains("  you  ran more:quick0: sleep 100\n"), "{done}");
     let reported: Value =
         serde_json::from_str(&world.run(&["run", "quick1", "--session", "more", "--json", "--", "sleep", "9"]))
             .unwrap();
