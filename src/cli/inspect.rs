@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use super::survey::Watched;
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, explain, output, target};
-use crate::profile::{AnswerAssociator, DialogProjection, Projector, TailRegex};
+use crate::profile::{AnswerAssociator, DialogProjection, Projector, RowReason, TailRegex};
 use crate::screen::harmless;
 use crate::state::State;
 
-/// Show the assessment of a terminal's screen, and the dialog on it.
+/// Show how a screen is read: the assessment, and each row.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch inspect shop-api")]
 pub struct InspectArgs {
     #[arg(help = target::HELP)]
     pub target: String,
@@ -123,10 +124,15 @@ fn push_facts(text: &mut String, state: &State) {
     }
 }
 
+/// Every row of the screen down to the last one with text, and why it belongs to the dialog or not.
 fn push_projection(text: &mut String, projection: &DialogProjection) {
-    let DialogProjection { rows_total, rows_kept, rows_dropped, dialog_text, .. } = projection;
-    let _ = writeln!(text, "\nDialog: {rows_kept} of {rows_total} rows kept, {rows_dropped} dropped");
-    for line in dialog_text.lines() {
-        let _ = writeln!(text, "  {}", harmless(line));
+    let DialogProjection { rows_total, rows_kept, normalized_text, rows, .. } = projection;
+    let _ = writeln!(text, "\nScreen: {rows_total} rows; the {rows_kept} with `+` are the dialog");
+    for (row, line) in rows.iter().zip(normalized_text.lines()) {
+        let line = match row.reason {
+            RowReason::Blank => String::new(),
+            reason => format!("  {} {reason:<11}  {}", if row.kept { '+' } else { '-' }, harmless(line)),
+        };
+        let _ = writeln!(text, "{}", line.trim_end());
     }
 }

@@ -7,8 +7,8 @@ use super::history::keep;
 use super::survey::{Watched, turn};
 use super::target::Purpose;
 use super::wait::{self, Limit, seconds};
-use super::{Done, Failure, GlobalOptions, output, target};
-use crate::dialog::{Cut, Dialog, NoChoice, TextEntry};
+use super::{Done, Failure, GlobalOptions, list, output, target};
+use crate::dialog::{self, Cut, Dialog, NoChoice, TextEntry};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::History;
@@ -23,6 +23,7 @@ use crate::ui::Item;
 
 /// Send a prompt to an agent and say whether it took it.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch send docs \"Add a table of contents\"")]
 pub struct SendArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
@@ -40,8 +41,11 @@ pub struct SendArgs {
     pub timeout: Option<Duration>,
 }
 
-/// Press keys in a terminal or task, whatever it shows, as long as the same program runs there.
+/// Press keys in a terminal or task.
+///
+/// They are pressed whatever it shows, as long as the same program runs there.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch keys build y Enter")]
 pub struct KeysArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
@@ -50,8 +54,9 @@ pub struct KeysArgs {
     pub keys: Vec<Key>,
 }
 
-/// Answer the dialog that an agent shows; first print the whole dialog.
+/// Answer the dialog of an agent; first print all of it.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch answer shop-api yes --expect 'rm -rf build'")]
 pub struct AnswerArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
@@ -59,9 +64,9 @@ pub struct AnswerArgs {
     ///
     /// `yes` and `no` mean the one option that says so for this question only, never one that holds for longer
     /// ("always", "don't ask again", "for this session"); if none or several are left, nothing is sent. Where several
-    /// options can be ticked, `A,B` ticks exactly these and submits them.
+    /// options can be ticked, `A,B` ticks exactly these and submits them. Without a choice, nothing is sent.
     #[arg(value_name = "CHOICE", allow_hyphen_values = true)]
-    pub choice: String,
+    pub choice: Option<String>,
     /// Your own text, for an option that takes one: typed there, or sent as a prompt once the option has closed the
     /// dialog ("No, and tell Claude what to do differently").
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -121,7 +126,15 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
             .into());
     };
     let name = &terminal.state.terminal.id;
-    let (reply, prompt) = meant(&args.choice, args.text.as_deref(), &dialog)?;
+    // Whoever is refused needs it to answer right the next time.
+    output::print(&whole(name, &dialog))?;
+    let Some(choice) = &args.choice else {
+        let failure = Failure::usage("without a choice, nothing is sent");
+        let first = dialog.options.first().map_or("y", |option| option.name.as_str());
+        let hint = format!("`{} answer {name} {first}` would answer it", options.program());
+        return Err(failure.hint(if dialog.options.is_empty() { BY_KEY } else { &hint }).into());
+    };
+    let (reply, prompt) = meant(choice, args.text.as_deref(), &dialog)?;
     let is_no = is_no(&dialog, &reply, prompt.as_deref());
     match &args.expect {
         Some(expected) if !is_expected(&dialog, expected) => {
@@ -129,7 +142,7 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
                 true => format!("refused: {name} shows another dialog, {}", dialog.id()),
                 false => format!("refused: the dialog of {name} does not say `{expected}`"),
             };
-            return Err(Failure::refused(what).hint("`fleetwatch inspect` shows it; nothing was sent").into());
+            return Err(Failure::refused(what).hint("read the one above; nothing was sent").into());
         }
         None if !dialog.is_whole() && !is_no => {
             return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
@@ -138,7 +151,7 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
         }
         _ => {}
     }
-    output::print(&preview(name, &dialog, &reply, args.text.as_deref()))?;
+    output::print(&answered_with(&dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
     let sender = sender(&watched).await;
     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
@@ -216,13 +229,13 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
     }
 }
 
-/// The whole dialog, and its answer.
-fn preview(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
-    let mut preview = format!("{name} asks (dialog {}):\n", dialog.id());
+/// The whole dialog, with its options as they can be typed and what each of them sends.
+fn whole(name: &str, dialog: &Dialog) -> String {
+    let mut shown = format!("{name} asks (dialog {}):\n", dialog.id());
     let mut say = |indent: &str, line: &str| {
         let line = format!("{indent}{}", harmless(line));
-        preview.push_str(line.trim_end());
-        preview.push('\n');
+        shown.push_str(line.trim_end());
+        shown.push('\n');
     };
     dialog.above.iter().chain(&dialog.text).for_each(|line| say("  ", line));
     for cut in &dialog.cuts {
@@ -232,28 +245,53 @@ fn preview(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> St
             Cut::Edge(row) => say("! ", &format!("the edge of its pane or box cuts this row: {row}")),
         }
     }
-    say("", "answered with:");
-    let options = match reply {
-        Reply::Option(option) | Reply::Text { option, .. } => std::slice::from_ref(option),
-        Reply::Ticks(options) => options,
-        Reply::Keys(keys) => {
-            say("  ", &keys.iter().map(Key::to_string).collect::<Vec<_>>().join(" "));
-            &[]
-        }
-    };
-    for option in options.iter().filter_map(|option| dialog.options.get(*option)) {
-        for (row, line) in option.text.iter().enumerate() {
-            say("  ", &if row == 0 { format!("{} {line}", option.name) } else { format!("  {line}") });
-        }
+    if dialog.options.is_empty() {
+        return shown;
     }
-    text.iter().flat_map(|text| text.lines()).for_each(|line| say("  > ", line));
-    preview
+    shown.push('\n');
+    let rows: Vec<Vec<String>> = (0..dialog.options.len()).flat_map(|option| rows_of(dialog, option)).collect();
+    let head = ["CHOICE", "SENDS", "OPTION"].map(str::to_owned);
+    shown + &list::aligned(&head, &rows, None)
 }
+
+/// The rows of an option in the table of choices: its name and other words for it, its keys, and its text.
+fn rows_of(dialog: &Dialog, option: usize) -> Vec<Vec<String>> {
+    let Some(it) = dialog.options.get(option) else { return Vec::new() };
+    let words = ["yes", "no"].into_iter().filter(|word| it.name != *word && dialog.choose(word) == Ok(option));
+    let names = std::iter::once(it.name.as_str()).chain(words).collect::<Vec<_>>().join(", ");
+    let keys = dialog::in_words(&dialog.presses(option));
+    let sends = match it.takes_text {
+        Some(TextEntry::Inline) if dialog.takes_text(option) => "--text TEXT".to_owned(),
+        Some(TextEntry::Prompt) if !keys.is_empty() => format!("{keys}, then --text"),
+        _ if keys.is_empty() => "-".to_owned(),
+        _ => keys,
+    };
+    let text = if it.text.is_empty() { std::slice::from_ref(&it.label) } else { &it.text };
+    let row = |(nth, line): (usize, &String)| {
+        let cells = if nth == 0 { [names.clone(), sends.clone()] } else { Default::default() };
+        cells.into_iter().chain([harmless(line)]).collect()
+    };
+    text.iter().enumerate().map(row).collect()
+}
+
+/// What is answered, in the dialog's own words.
+fn answered_with(dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
+    let chosen = match reply {
+        // The text stands below it, line by line.
+        Reply::Text { option, .. } => Reply::Option(*option).in_words(dialog),
+        reply => reply.in_words(dialog),
+    };
+    let typed = text.iter().flat_map(|text| text.lines()).map(|line| format!("  > {}\n", harmless(line)));
+    format!("answered with:\n  {}\n{}", harmless(&chosen), typed.collect::<String>())
+}
+
+/// The hint where a dialog has no options that can be read.
+const BY_KEY: &str = "its options cannot be read; answer with a key, such as y or Enter";
 
 /// Why a choice means no option, with the possible choices.
 fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
     let hint = match dialog.options.is_empty() {
-        true => "its options cannot be read; answer with a key, such as y or Enter".to_owned(),
+        true => BY_KEY.to_owned(),
         false => format!("its options: {}", dialog.list()),
     };
     Failure::usage(no_choice).hint(hint)

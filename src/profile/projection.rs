@@ -12,7 +12,7 @@ use super::compile::Profile;
 use super::rules::Region;
 use super::screen_view::ScreenView;
 use crate::screen::{PaneFacts, Row, Screen};
-use crate::state::Anomaly;
+use crate::state::{Anomaly, words};
 
 /// Lines in the head and in the tail of a projection.
 const SLICE: usize = 12;
@@ -27,30 +27,30 @@ pub enum Projector {
     Plain,
 }
 
-/// Why a row was kept or dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RowReason {
-    /// Kept: a submitted prompt.
-    UserPrompt,
-    /// Kept: the first row of an answer or of a tool's work.
-    Answer,
-    /// Kept: the text of a dialog that waits for the operator.
-    Dialog,
-    /// Kept: it continues the row above.
-    Text,
-    /// Dropped: it is blank.
-    Blank,
-    /// Dropped: the agent's name, version and greeting.
-    Banner,
-    /// Dropped: the live prompt.
-    Prompt,
-    /// Dropped: spinner, progress, tip or notice.
-    Progress,
-    /// Dropped: a rule or a border.
-    Separator,
-    /// Dropped: what is drawn below the live prompt.
-    Footer,
+words! {
+    /// Why a row was kept or dropped.
+    RowReason {
+        /// Kept: a submitted prompt.
+        UserPrompt = "user_prompt",
+        /// Kept: the first row of an answer or of a tool's work.
+        Answer = "answer",
+        /// Kept: the text of a dialog that waits for the operator.
+        Dialog = "dialog",
+        /// Kept: it continues the row above.
+        Text = "text",
+        /// Dropped: it is blank.
+        Blank = "blank",
+        /// Dropped: the agent's name, version and greeting.
+        Banner = "banner",
+        /// Dropped: the live prompt.
+        Prompt = "prompt",
+        /// Dropped: spinner, progress, tip or notice.
+        Progress = "progress",
+        /// Dropped: a rule or a border.
+        Separator = "separator",
+        /// Dropped: what is drawn below the live prompt.
+        Footer = "footer",
+    }
 }
 
 impl RowReason {

@@ -110,7 +110,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 19] = [
+    let cases: [(&[&str], &str, &str); 22] = [
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
@@ -148,8 +148,23 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         ),
         (
             &["history", "--limit", "few"],
-            "error: invalid value 'few' for '--limit <COUNT>': ",
-            "hint: write a whole number, such as 5",
+            "error: invalid value 'few' for '--limit <COUNT>': not a number of lines",
+            "hint: write a whole number from 1 on, such as 20",
+        ),
+        (
+            &["history", "--limit", "-1"],
+            "error: invalid value '-1' for '--limit <COUNT>': not a number of lines",
+            "hint: write a whole number from 1 on, such as 20",
+        ),
+        (
+            &["history", "--kind", "foo"],
+            "error: invalid value 'foo' for '--kind <KIND>'",
+            "hint: it takes transition, task_event, input, follow_up, action",
+        ),
+        (
+            &["history", "--since", "2026-11-21", "--until", "2026-11-20"],
+            "error: --since 2026-11-21 00:00:00 is after --until 2026-11-20 00:00:00",
+            "hint: nothing can be between them; exchange the two",
         ),
         (
             &["follow-ups", "dismiss", "x"],
@@ -258,7 +273,7 @@ fn all_faults_of_all_files_are_reported_at_once() {
     std::fs::write(&profile, "[tool]\nnonsense = 1\n").unwrap();
 
     let ran = run(&["--config", config.to_str().unwrap(), "config", "check"]);
-    assert_eq!((ran.code, ran.out), (Some(2), format!("{}: right\n", themes.join("right.toml").display())));
+    assert_eq!((ran.code, ran.out), (Some(2), format!("{}: ok\n", themes.join("right.toml").display())));
     let reported: Vec<&str> = ran.errors.lines().filter(|line| line.starts_with("error: ")).collect();
     let places = [(&config, "2:1:"), (&config, "3:11:"), (&config, "6:10:"), (&keymap, "2:21:"), (&keymap, "3:10:")];
     for (index, (path, place)) in places.iter().enumerate() {
@@ -330,7 +345,7 @@ fn a_shipped_profile_is_shown_and_passes_its_own_check() {
     std::fs::write(&path, shown.out).unwrap();
     let checked = run(&["profiles", "check", path.to_str().unwrap()]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
-    assert!(checked.out.starts_with(&format!("{}: right: pi/", path.display())), "{checked:?}");
+    assert!(checked.out.starts_with(&format!("{}: ok: pi/", path.display())), "{checked:?}");
     let listed = run(&["profiles", "list"]).out;
     assert!(listed.lines().any(|line| line.starts_with("pi ") && line.contains("pi/")), "{listed}");
     let unknown = run(&["profiles", "show", "nobody"]);
@@ -352,14 +367,15 @@ fn completions_and_man_pages_know_the_commands() {
 
 /// The words of every command that `--help` lists below some words.
 fn commands_below(words: &[&str]) -> Vec<Vec<String>> {
-    let help = run(&[words, &["--help"]].concat()).out;
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // A description that goes on in the next line is indented further.
-    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let page = run(&[&["man"], words].concat()).out;
+    let above = format!("{}\\-", [&["fleetwatch"], words].concat().join("\\-"));
+    let names = page
+        .lines()
+        .filter_map(|line| line.strip_prefix(&above)?.strip_suffix("(1)").map(|name| name.replace("\\-", "-")));
     let own: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let mut all = vec![own.clone()];
-    for name in names.filter(|name| !["", "help"].contains(name)) {
-        all.extend(commands_below(&[words, &[name]].concat()));
+    for name in names {
+        all.extend(commands_below(&[words, &[&name]].concat()));
     }
     all
 }
@@ -601,6 +617,11 @@ fn the_demo_is_listed_explained_and_answered() {
         (&plain["answer"], &plain["projection"]["anomalies"][0]),
         (&"proceed".into(), &"preset_override_used".into())
     );
+    let rows = demo.run(&["inspect", "shop-api"]).out;
+    let captured = Command::new("tmux").args(["-L", &demo.server, "capture-pane", "-p", "-t", "shop-api"]).output();
+    for row in String::from_utf8(captured.unwrap().stdout).unwrap().lines().map(str::trim_end) {
+        assert!(rows.lines().any(|line| line.ends_with(row)), "{row:?} is missing in {rows}");
+    }
     let wrong = demo.run(&["inspect", "shop-api", "--answer", "("]);
     assert!(wrong.code == Some(2) && wrong.errors.contains("`(` is not a pattern: unclosed group"), "{wrong:?}");
 
@@ -611,9 +632,19 @@ fn the_demo_is_listed_explained_and_answered() {
     let wrong = demo.run(&["answer", "shop-api", "maybe"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.errors.contains("has no option `maybe`") && wrong.errors.contains("1 Yes"), "{wrong:?}");
+    let asked = demo.run(&["answer", "shop-api"]);
+    assert_eq!((asked.code, &asked.out), (Some(2), &wrong.out), "{asked:?}");
+    assert!(asked.errors.contains("answer shop-api 1` would answer it"), "{asked:?}");
+    let choices = asked.out.split_once("\n\nCHOICE  SENDS  OPTION\n").unwrap_or_else(|| panic!("{asked:?}")).1;
+    insta::assert_snapshot!(choices, @r"
+    1, yes  Enter  Yes
+    2       2      Yes, and don't ask again for rm -rf build and mkdir build commands in /home/developer-01/shop-api
+    3       3      Yes, and switch to auto mode · auto mode handles these prompts for you
+    4, no   4      No
+    ");
     let other = demo.run(&["answer", "shop-api", "yes", "--expect", "git push"]);
     assert_eq!(other.code, Some(1));
-    assert!(other.errors.contains("does not say `git push`") && other.out.is_empty(), "{other:?}");
+    assert!(other.errors.contains("does not say `git push`") && other.out == asked.out, "{other:?}");
     let name = inspected["assessment"]["dialog"].as_str().unwrap_or_default().to_owned();
     assert_eq!(name.len(), 48, "{inspected}");
     let prefix = demo.run(&["answer", "shop-api", "yes", "--expect", &name[..16]]);
@@ -803,14 +834,14 @@ fn doctor_names_what_is_wrong_and_says_what_to_do() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.lines().any(|line| line.starts_with("ok    tmux ")), "{}", ran.out);
     assert!(
-        ran.out.contains("BAD   server") && ran.out.contains("→ start one with `tmux -L fleetwatch-test-"),
+        ran.out.contains("FAIL  server") && ran.out.contains("→ start one with `tmux -L fleetwatch-test-"),
         "{}",
         ran.out
     );
     let mut without_tmux = fleetwatch(&["doctor"]);
     let ran: Ran = without_tmux.env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!(ran.code, Some(1));
-    assert!(ran.out.contains("BAD   tmux ") && ran.out.contains("→ install tmux 3.2 or newer"), "{}", ran.out);
+    assert!(ran.out.contains("FAIL  tmux ") && ran.out.contains("→ install tmux 3.2 or newer"), "{}", ran.out);
     assert!(ran.out.contains("servers        not asked, because there is no usable tmux"), "{}", ran.out);
     assert!(ran.out.contains("note  git            branches and changes are not shown: git cannot be"), "{}", ran.out);
     let missing: Ran = fleetwatch(&["watch"]).env("PATH", "/nonexistent").output().unwrap().into();
@@ -826,7 +857,7 @@ fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
     std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let ran: Ran = fleetwatch(&["doctor"]).env("PATH", folder.path()).output().unwrap().into();
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.out.contains("BAD   tmux           tmux 3.1c is too old\n"), "{}", ran.out);
+    assert!(ran.out.contains("FAIL  tmux           tmux 3.1c is too old\n"), "{}", ran.out);
 
     let (up, dead) = (PrivateTmux::start(&["sleep", "1000"]), PrivateTmux::start(&["sleep", "1000"]));
     signal("KILL", dead.run(&["display-message", "-p", "#{pid}"]).trim().parse().unwrap());
@@ -834,7 +865,11 @@ fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
         run(&["-L", dead.name(), "doctor"]).out.contains("has ended and left its socket behind")
     });
     let config = folder.path().join("config.toml");
-    let both = format!("[[server]]\nsocket = \"{}\"\n[[server]]\nsocket = \"{}\"\n", dead.name(), up.name());
+    let both = format!(
+        "[history]\nenabled = false\n[[server]]\nsocket = \"{}\"\n[[server]]\nsocket = \"{}\"\n",
+        dead.name(),
+        up.name()
+    );
     std::fs::write(&config, both).unwrap();
     let ran = run(&["--config", config.to_str().unwrap(), "doctor"]);
     assert_eq!(ran.code, Some(0), "the other one can be watched: {ran:?}");
@@ -850,11 +885,8 @@ fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
 #[test]
 fn the_guides_show_what_the_program_has() {
     let guides = guides();
-    let help = run(&["--help"]).out;
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // A description that goes on in the next line is indented further.
-    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    for command in names.filter(|name| !["", "help"].contains(name)) {
+    for command in commands_below(&[]).into_iter().filter(|words| words.len() == 1) {
+        let command = &command[0];
         assert!(guides.contains(&format!("`fleetwatch {command}")), "the guides do not show `{command}`");
     }
     // Pieces of a configuration begin with a table; what begins with a key is for another file.
@@ -887,7 +919,10 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     assert_eq!((unlabelled.code, unlabelled.out.as_str()), (Some(1), ""), "{unlabelled:?}");
     assert!(unlabelled.errors.starts_with("error: nothing is labelled in 1 recording\nhint: "), "{unlabelled:?}");
     let missing = run(&["replay", "/nonexistent/x.cast"]);
-    assert!(missing.code == Some(2) && missing.errors.starts_with("error: /nonexistent/x.cast: "), "{missing:?}");
+    assert!(
+        missing.code == Some(2) && missing.errors.starts_with("error: /nonexistent/x.cast: there is no such file\n"),
+        "{missing:?}"
+    );
     let no_terminal = run(&["-L", "fleetwatch-test-nobody"]);
     assert_eq!(no_terminal.code, Some(2), "{no_terminal:?}");
     assert!(no_terminal.errors.starts_with("error: ") && no_terminal.errors.contains("\nhint: "), "{no_terminal:?}");
@@ -948,5 +983,10 @@ fn a_log_tells_what_was_done_and_nothing_of_what_was_said() {
     assert_eq!(mode & 0o777, 0o600);
     let wrong = run(&["--log", "/nonexistent/log", "list"]);
     assert_eq!(wrong.code, Some(2));
-    assert!(wrong.errors.starts_with("error: /nonexistent/log: cannot be written: "), "{wrong:?}");
+    assert!(
+        wrong
+            .errors
+            .starts_with("error: the log /nonexistent/log cannot be written: No such file or directory\nhint: "),
+        "{wrong:?}"
+    );
 }
