@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use failure::Failure;
 pub use options::GlobalOptions;
@@ -93,7 +93,8 @@ enum Command {
 
 /// Runs the program with the arguments of the process; returns its exit code.
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let command = shell::with_help(Cli::command());
+    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return failure::from_clap(&error),
     };

@@ -18,6 +18,9 @@ pub use replay::{ReplayOptions, Sampling, VersionSource, program, replay};
 pub use score::in_parallel;
 pub use writer::RecordingWriter;
 
+use std::io;
+use std::path::Path;
+
 use crate::agent_record::RecordAddition;
 use crate::time::{Span, Timestamp};
 
@@ -112,6 +115,18 @@ pub enum RecordingError {
     /// A line is wrong.
     #[error("{source_name}:{line}: {message}")]
     Line { source_name: String, line: usize, message: String },
+}
+
+impl RecordingError {
+    /// The error for a file that cannot be read.
+    fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let message = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            io::ErrorKind::IsADirectory => "this is a directory".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        RecordingError::Unreadable { source_name: path.display().to_string(), message }
+    }
 }
 
 #[cfg(test)]

@@ -18,8 +18,9 @@ use crate::config::{Config, ConfigError, DEFAULT_TEXT, Loaded, Position, SCHEMA}
 use crate::profile::ProfileSet;
 use crate::ui::{Keymap, Theme};
 
-/// Print the default configuration, check one, or show where fleetwatch looks for it.
+/// Print the default configuration, check yours, or find it.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch config check")]
 pub struct ConfigArgs {
     #[command(subcommand)]
     command: Option<ConfigCommand>,
@@ -94,26 +95,42 @@ enum FileKind {
     Profiles,
 }
 
+/// What a check of the operator's files found.
+pub(super) struct Checked {
+    /// The files without a fault.
+    pub good: Vec<PathBuf>,
+    pub faults: Vec<Failure>,
+    /// Whether there is no configuration file, so that the defaults apply.
+    pub is_default: bool,
+}
+
 /// Checks one configuration, or else the one in use with the keymap, themes and profiles beside it.
-fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
-    let mut failures = Vec::new();
+pub(super) fn checked(file: Option<&Path>, options: &GlobalOptions) -> Checked {
+    let mut faults = Vec::new();
     let files = match file {
         Some(file) => vec![(FileKind::Configuration, file.to_owned())],
-        None => theirs(options, &mut failures),
+        None => theirs(options, &mut faults),
     };
-    let mut right = String::new();
+    let mut good = Vec::new();
     for (kind, path) in &files {
         match of_file(*kind, path) {
-            found if found.is_empty() => right.push_str(&format!("{}: right\n", path.display())),
-            found => failures.extend(found),
+            found if found.is_empty() => good.push(path.clone()),
+            found => faults.extend(found),
         }
     }
-    if failures.is_empty() && !files.iter().any(|(kind, _)| *kind == FileKind::Configuration) {
-        right.push_str("no configuration file found; the defaults apply\n");
+    let is_default = faults.is_empty() && !files.iter().any(|(kind, _)| *kind == FileKind::Configuration);
+    Checked { good, faults, is_default }
+}
+
+fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
+    let Checked { good, faults, is_default } = checked(file, options);
+    let mut lines: String = good.iter().map(|path| format!("{}: ok\n", path.display())).collect();
+    if is_default {
+        lines.push_str("no configuration file found; the defaults apply\n");
     }
-    let code = output::print(&right)?;
-    failures.iter().for_each(Failure::tell);
-    Ok(if failures.is_empty() { code } else { ExitCode::from(2) })
+    let code = output::print(&lines)?;
+    faults.iter().for_each(Failure::tell);
+    Ok(if faults.is_empty() { code } else { ExitCode::from(2) })
 }
 
 /// The files that the dashboard would read, and those beside them that it could read.

@@ -7,8 +7,13 @@ use crate::config::Config;
 use crate::demo::Demo;
 use crate::fleet::ServerId;
 
-/// Open the dashboard on recorded sessions, played in their own tmux server.
+/// Open the dashboard on recorded sessions.
+///
+/// They play in a tmux server of their own, and what you do there is kept in a history of its own. Both are removed at
+/// the end; your tmux, your history and your configuration are not touched. `fleetwatch -L SERVER list` sees the demo from
+/// another terminal; its name is in the dashboard's first line. Such commands keep what they do in your own history.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch demo")]
 pub struct DemoArgs {
     /// Only start the tmux server and print its name; remove it at the end of standard input or at Ctrl-C.
     #[arg(long)]

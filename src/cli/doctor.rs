@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use super::config::{Checked, checked};
+use super::failure::without_number;
 use super::options::user_profiles;
 use super::survey::{Watched, join_all};
 use super::{Done, Failure, GlobalOptions, output};
@@ -21,8 +23,11 @@ use crate::state::FactSource;
 use crate::tmux::{self, Trace};
 use crate::{poll, private};
 
-/// Check tmux, the servers, the configuration and the terminal, and say what to fix.
+/// Check the setup, and say what to fix.
+///
+/// It checks tmux, the servers, the configuration, the history and the terminal.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch doctor")]
 pub struct DoctorArgs {
     /// Remove what killed fleetwatch processes left in task sessions.
     #[arg(long)]
@@ -90,9 +95,9 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
         let mark = match grade {
             Grade::Good => "ok",
             Grade::Notice => "note",
-            Grade::Bad => "BAD",
+            Grade::Bad => "FAIL",
         };
-        let _ = writeln!(text, "{mark:<5} {subject:<14} {}", harmless(what));
+        let _ = writeln!(text, "{mark:<5} {subject:<14} {}", harmless(&without_number(what)));
         if let Some(remedy) = remedy {
             let _ = writeln!(text, "{:<20} → {}", "", harmless(remedy));
         }
@@ -171,21 +176,28 @@ fn history(loaded: &Loaded) -> Finding {
     let settings = &loaded.config.history;
     let path = match settings.location() {
         _ if !settings.enabled => return Finding::good("history", "turned off in the configuration"),
-        None => return Finding::notice("history", "none is kept without a home directory", None),
+        None => {
+            let remedy = "set HOME or XDG_STATE_HOME, or `path` in [history]";
+            return Finding::notice("history", "none is kept without a home directory", Some(remedy));
+        }
         Some(path) => path,
     };
     let found = Reader::open(&path).and_then(|reader| reader.extent());
+    let unwritable = |error: io::Error| {
+        let what = format!("{} cannot be written, so nothing is kept: {error}", path.display());
+        Finding::bad("history", &Failure::refused(what).hint(Trouble::ReadOnly.hint()))
+    };
     match found {
         Ok((count, bytes)) => {
+            if let Err(error) = may_be_written(&path) {
+                return unwritable(error);
+            }
             let mib = bytes as f64 / f64::from(1 << 20);
             Finding::good("history", format!("{count} records of {mib:.1} MiB in {}", path.display()))
         }
         Err(Trouble::Missing(_)) => match writable(&path) {
             Ok(()) => Finding::good("history", format!("none yet; it will be {}", path.display())),
-            Err(error) => {
-                let what = format!("{} cannot be made: {error}", path.display());
-                Finding::notice("history", what, Some(Trouble::ReadOnly.hint()))
-            }
+            Err(error) => unwritable(error),
         },
         Err(trouble) => {
             let what = format!("{} cannot be read: {trouble}", path.display());
@@ -210,6 +222,12 @@ fn turns(watched: &Watched) -> Option<Finding> {
     Some(Finding::notice("sending", what, Some(remedy)))
 }
 
+/// Whether a file that is there can be written, and SQLite's files beside it.
+fn may_be_written(path: &Path) -> io::Result<()> {
+    std::fs::OpenOptions::new().append(true).open(path)?;
+    writable(path)
+}
+
 /// Whether a file can be made at a path: its directory, or the nearest one above it, belongs to this user alone and takes
 /// files.
 fn writable(path: &Path) -> io::Result<()> {
@@ -222,24 +240,25 @@ fn writable(path: &Path) -> io::Result<()> {
 }
 
 fn configuration(options: &GlobalOptions) -> Vec<Finding> {
-    let search = options.search_path();
-    let mut findings = vec![match Loaded::find(&search) {
-        Ok(Loaded { path: Some(path), .. }) => Finding::good("configuration", format!("{} is right", path.display())),
-        Ok(Loaded { path: None, .. }) => Finding::good("configuration", "there is no file, so the defaults apply"),
-        Err(error) => Finding::bad("configuration", &error.into()),
-    }];
-    let own = user_profiles(&search).map_or(0, |profiles| profiles.len());
+    let Checked { good, faults, is_default } = checked(None, options);
+    let good = good.iter().map(|path| Finding::good("configuration", format!("{} has no errors", path.display())));
+    let faults = faults.iter().map(|fault| Finding::bad("configuration", fault));
+    let mut findings: Vec<Finding> = good.chain(faults).collect();
+    if is_default {
+        findings.push(Finding::good("configuration", "there is no file, so the defaults apply"));
+    }
     match options.profiles() {
-        Ok(profiles) => findings.push(Finding::good(
-            "profiles",
-            format!(
-                "{} for {} agents, with {} of your own",
-                profiles.profiles().count(),
-                profiles.agents().count(),
-                count(own, "file")
-            ),
-        )),
-        Err(failure) => findings.push(Finding::bad("profiles", &failure)),
+        Ok(profiles) => {
+            let (all, agents) = (profiles.profiles().count(), profiles.agents().count());
+            let own = user_profiles(&options.search_path()).map_or(0, |profiles| profiles.len());
+            let own = count(own, "file");
+            findings.push(Finding::good("profiles", format!("{all} for {agents} agents, with {own} of your own")));
+        }
+        // A fault of one file stands above.
+        Err(failure) if !findings.iter().any(|finding| finding.grade == Grade::Bad) => {
+            findings.push(Finding::bad("profiles", &failure));
+        }
+        Err(_) => {}
     }
     findings
 }

@@ -22,8 +22,11 @@ use crate::state::State;
 use crate::time::Timestamp;
 use crate::ui::Item;
 
-/// Explain the state of a terminal or task: the answer, then the regions, rules, rows and timers behind it.
+/// Explain a state, with the rules and rows behind it.
+///
+/// The answer comes first, then regions, rules, rows and timers.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch explain shop-api")]
 pub struct ExplainArgs {
     #[arg(help = target::HELP)]
     pub target: String,

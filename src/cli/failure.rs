@@ -150,6 +150,9 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
             _ => None,
         });
     let hint = match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
+        (_, Some(ContextValue::Strings(values)), _) if (1..=FEW).contains(&values.len()) => {
+            format!("it takes {}", values.join(", "))
+        }
         (Some(name), ..) => format!("did you mean `{name}`?"),
         (None, Some(ContextValue::Strings(values)), _) if !values.is_empty() => {
             format!("it takes {}", values.join(", "))
@@ -166,6 +169,9 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
     print(&what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
     ExitCode::from(2)
 }
+
+/// Values that are listed rather than guessed at.
+const FEW: usize = 8;
 
 /// How a value that clap refused is written.
 fn hint_for_value(error: &clap::Error) -> String {
@@ -193,5 +199,15 @@ fn print(what: &str, hint: Option<&str>) {
 }
 
 fn one_line(text: &str) -> String {
-    harmless(&text.replace(['\n', '\t'], " "))
+    harmless(&without_number(&text.replace(['\n', '\t'], " ")))
+}
+
+/// A text without the numbers of the system's errors, which mean nothing beside their words.
+pub(super) fn without_number(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        said.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(')'));
+    }
+    said
 }

@@ -12,8 +12,9 @@ use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owne
 use crate::screen::harmless;
 use crate::time::Timestamp;
 
-/// List messages to agents that wait or may not have arrived; resend or dismiss them.
+/// List messages to agents that wait; resend or drop them.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch follow-ups resend 7")]
 pub struct FollowUpsArgs {
     #[command(subcommand)]
     pub command: Option<FollowUpsCommand>,

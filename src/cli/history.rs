@@ -32,8 +32,9 @@ use crate::ui::{TotalsWords, text};
 /// Lines that are printed when nothing says which.
 const USUAL_LINES: u32 = 100;
 
-/// Print what happened to terminals and what was sent to them.
+/// Print what happened, and what was sent.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch history docs --since 2h")]
 pub struct HistoryArgs {
     /// Terminal: a name that it has or had, a pane id such as %12, or the beginning of a name that only one has.
     pub target: Option<String>,
@@ -48,7 +49,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Vec<Kind>,
     /// Only the newest COUNT lines; without --since and --json the newest 100.
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count, allow_hyphen_values = true)]
     pub limit: Option<u32>,
     /// Print JSON lines: `{"at", "kind", "terminal", "state", "changed", "evidence", …}`.
     #[arg(long)]
@@ -63,6 +64,12 @@ pub struct HistoryArgs {
     /// Whose totals these are. A terminal counts for the agent and the label that it had last on the day.
     #[arg(long, value_name = "WHAT", default_value = "terminal", requires = "summary")]
     pub by: TotalsOf,
+}
+
+/// A number of lines.
+fn count(text: &str) -> Result<u32, BadValue> {
+    let of = |text: &str| text.parse().ok().filter(|count| *count > 0);
+    of(text).ok_or(BadValue { what: "not a number of lines", hint: "write a whole number from 1 on, such as 20" })
 }
 
 impl ValueEnum for Kind {
@@ -80,6 +87,12 @@ impl ValueEnum for Kind {
 /// # Errors
 /// There is no history, it cannot be read, or the target fits no terminal in it.
 pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
+    if let (Some(since), Some(until)) = (args.since, args.until)
+        && since > until
+    {
+        let what = format!("--since {} is after --until {}", local(since, "%H:%M:%S"), local(until, "%H:%M:%S"));
+        return Err(Failure::usage(what).hint("nothing can be between them; exchange the two").into());
+    }
     let config = options.load()?.config;
     let path = config.history.location().ok_or_else(|| {
         Failure::refused("without a home directory there is no place for a history").hint("set `path` in [history]")

@@ -11,8 +11,9 @@ use crate::fleet::{Fleet, View};
 use crate::time::Timestamp;
 use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, what_of_agent};
 
-/// Print every watched terminal and task with its state, once.
+/// Print every terminal and task with its state, once.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {
     /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`.
     #[arg(value_name = "FILTER")]
@@ -123,8 +124,8 @@ const GAP: usize = 2;
 
 /// The table of terminals and tasks, a line each, below a head.
 ///
-/// Without `chosen` columns, those that are not empty and have room. With `width`, what does not fit is cut: long names and
-/// places first, then the end of the line.
+/// Without `chosen` columns, those that are not empty and have room: with `width`, what a terminal does gets its third of a
+/// line before others say more of it. What does not fit even so is cut: long names first, then the end of the line.
 pub(super) fn table(
     items: &[Item<'_>],
     chosen: Option<&[&'static Column]>,
@@ -133,18 +134,39 @@ pub(super) fn table(
 ) -> String {
     let is_usual = |column: &&Column| matches!(column.on, ShownOn::Both | ShownOn::CommandLine);
     let is_shown = |column: &&Column| is_usual(column) && column.is_worth(width) && column.says_something(items);
-    let columns: Vec<&Column> = match chosen {
+    let mut columns: Vec<&Column> = match chosen {
         Some(chosen) => chosen.to_vec(),
         None => COLUMNS.iter().filter(is_shown).collect(),
     };
-    let head: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
     let cell = |item: Item<'_>, column: &&Column| match (column.words)(item, now) {
         none if none.is_empty() => "-".to_owned(),
         words => plain(&words),
     };
     let line = |item: &Item<'_>| columns.iter().map(|column| cell(*item, column)).collect();
-    let rows: Vec<Vec<String>> = items.iter().map(line).collect();
+    let mut rows: Vec<Vec<String>> = items.iter().map(line).collect();
+    if let (None, Some(width)) = (chosen, width) {
+        let cells = |nth: usize| {
+            let widest = rows.iter().map(|row| text::width(&row[nth])).max().unwrap_or_default();
+            widest.max(columns[nth].title.len())
+        };
+        let mut widths: Vec<usize> = (0..columns.len()).map(cells).collect();
+        // Left to right, they say less and less of how a terminal is.
+        while let Some(last) = columns.iter().rposition(|column| !column.stays())
+            && !has_room(&widths, width)
+        {
+            columns.remove(last);
+            widths.remove(last);
+            rows.iter_mut().for_each(|row| drop(row.remove(last)));
+        }
+    }
+    let head: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
     aligned(&head, &rows, width)
+}
+
+/// Whether a line has room for all columns, with a third of it for the last one.
+fn has_room(widths: &[usize], width: usize) -> bool {
+    let Some((last, others)) = widths.split_last() else { return true };
+    others.iter().map(|cells| cells.min(&MOST) + GAP).sum::<usize>() + last.min(&(width / 3)) <= width
 }
 
 /// If a line does not fit: the most cells of each column but the last, and the least that it keeps.

@@ -7,11 +7,14 @@ use crate::history::{self, Notes, Trouble};
 use crate::state::{KeptNote, Note, NotePart};
 use crate::ui::Item;
 
-/// Write a note on a terminal or task, name or label it, or list all of these.
+/// Write a note on a terminal or task, or name or label it.
+///
+/// Without a target, list all notes, names and labels.
 ///
 /// The dashboard shows the note on the row, `list --json` as `note`. Note, name and label are removed when another agent starts in
 /// the terminal or its pane closes. tmux does not see them.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch note docs \"review before Friday\"")]
 pub struct NoteArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: Option<String>,

@@ -15,31 +15,31 @@ use crate::profile::ProfileSet;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalOptions {
-    /// Watch the tmux server with this socket name, as `tmux -L` takes it.
+    /// Watch the tmux server with this name, as `tmux -L`.
     #[arg(short = 'L', value_name = "NAME", global = true, conflicts_with = "socket_path")]
     pub socket_name: Option<String>,
-    /// Watch the tmux server on this socket, as `tmux -S` takes it.
+    /// Watch the tmux server on this socket, as `tmux -S`.
     #[arg(short = 'S', value_name = "PATH", global = true)]
     pub socket_path: Option<PathBuf>,
-    /// Watch the tmux server of this host, named as for `ssh`.
+    /// Watch tmux on this host, named as for `ssh`.
     #[arg(long, value_name = "HOST", global = true)]
     pub host: Option<String>,
-    /// Show and use what the `fleetwatch serve` at this address watches, with a token from there.
+    /// Watch through the `fleetwatch serve` there.
     #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["socket_name", "socket_path", "host"])]
     pub connect: Option<String>,
-    /// With --connect: read the token from this file, which only you may read; default: the variable FLEETWATCH_TOKEN.
+    /// Token for --connect; default: $FLEETWATCH_TOKEN.
     #[arg(long, value_name = "FILE", global = true)]
     pub token_file: Option<PathBuf>,
-    /// With --connect: trust only the certificate authority in this file (PEM).
+    /// Trust only this authority (PEM) for --connect.
     #[arg(long, value_name = "FILE", global = true)]
     pub ca: Option<PathBuf>,
-    /// With --connect or `serve`: allow other machines without encryption. Whoever sees the traffic gets the token, and everything that it allows.
+    /// Allow an unencrypted connection (--connect, serve).
     #[arg(long, global = true)]
     pub insecure: bool,
-    /// Read this configuration instead of the default one.
+    /// Read this configuration, not the default one.
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Append a log (actions, warnings, errors) to this file; it contains no text of prompts or screens.
+    /// Append a log to this file, without any prompts.
     #[arg(long, value_name = "FILE", global = true)]
     pub log: Option<PathBuf>,
 }

@@ -10,8 +10,9 @@ use super::{Done, Failure, GlobalOptions, output, score};
 use crate::config::ConfigError;
 use crate::profile::{ProfileSet, Versions};
 
-/// List the agents' profiles, show one, or check one.
+/// List, show or check the rules that read screens.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch profiles show claude")]
 pub struct ProfilesArgs {
     #[command(subcommand)]
     command: ProfilesCommand,
@@ -73,7 +74,7 @@ fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
     let content =
         std::fs::read_to_string(file).map_err(|error| Failure::from(ConfigError::unreadable(file, &error)))?;
     let profiles = ProfileSet::check(&name, &content).map_err(Failure::usage)?;
-    let code = output::print(&format!("{name}: right: {}\n", profiles.join(", ")))?;
+    let code = output::print(&format!("{name}: ok: {}\n", profiles.join(", ")))?;
     if recordings.is_empty() {
         return Ok(code);
     }

@@ -23,8 +23,11 @@ use crate::screen::Screen;
 use crate::time::{Span, Timestamp};
 use crate::tmux::{CapturedPane, Server};
 
-/// Record a terminal, and what its profile reads in the agent's own record, until it is gone or until Ctrl-C.
+/// Record a terminal, until it is gone or until Ctrl-C.
+///
+/// What its profile reads in the agent's own record is kept as well.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch record docs -o docs.cast")]
 pub struct RecordArgs {
     /// The terminal.
     pub target: String,

@@ -13,8 +13,11 @@ use crate::recording::{Recording, ReplayOptions, Sampling, VersionSource, replay
 use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
 use crate::time::{Span, Timestamp};
 
-/// Show what fleetwatch says about a recorded terminal, at the start and at each change.
+/// Show what fleetwatch says about a recorded terminal.
+///
+/// It prints a line for the start, and one for each change.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch replay docs.cast")]
 pub struct ReplayArgs {
     /// The recording, asciicast v3 or v2.
     pub file: PathBuf,

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
 use super::replay::SharedReplayArgs;
@@ -22,8 +21,9 @@ use crate::screen::harmless;
 use crate::state::Phase;
 use crate::time::Span;
 
-/// Compare what fleetwatch says about labelled recordings with their labels.
+/// Compare what fleetwatch says with labelled recordings.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch score recordings/recordings.zst")]
 pub struct ScoreArgs {
     /// Recordings, archives (`*.zst`), and directories to search for `*.cast`.
     #[arg(required = true)]
@@ -133,7 +133,10 @@ fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingSource>> {
 }
 
 fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> anyhow::Result<()> {
-    let unreadable = |e: io::Error| anyhow::anyhow!("{}: {e}", directory.display());
+    let unreadable = |error: io::Error| {
+        Failure::usage(format!("{}: cannot be read: {error}", directory.display()))
+            .hint("name a directory that you may read")
+    };
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
@@ -149,7 +152,9 @@ fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> an
 
 fn read_doubts(path: &Path) -> anyhow::Result<Doubts> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("{name}: cannot be read: {error}")).hint("name the Markdown file with the doubts")
+    })?;
     Ok(Doubts::parse(&name, &text)?)
 }
 

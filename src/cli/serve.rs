@@ -47,8 +47,11 @@ use listener::Listener;
 use metrics::Metrics;
 pub use token::{TokenArgs, token};
 
-/// Serve all terminals over HTTP, to see and to act on, to whoever has a token (`fleetwatch token`).
+/// Serve the terminals over HTTP, to a phone or a script.
+///
+/// Whoever has a token of `fleetwatch token` may see them, and act on them if it allows that.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch serve --qr")]
 pub struct ServeArgs {
     /// Listen on this address and port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7717")]

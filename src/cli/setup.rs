@@ -25,8 +25,11 @@ const DEEPEST: usize = 5;
 /// The number of wrong answers after which setup gives up.
 const PATIENCE: usize = 5;
 
-/// Set up the popup, the status line and notices: ask, show the change to each file, and write it if you say yes.
+/// Offer a popup key, a status line and notices.
+///
+/// Each change is shown, and written only if you say yes.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch setup --print")]
 pub struct SetupArgs {
     /// Print the change that adds everything still missing, without asking or writing.
     #[arg(long)]

@@ -18,8 +18,49 @@ pub fn exit_codes() -> String {
     format!("Exit codes: {}.", codes.join("; "))
 }
 
+/// The commands in the order of the help, in groups; those of the last group are for writers of profiles and scripts.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("See", &["list", "watch", "status", "explain", "history"]),
+    ("Act", &["send", "answer", "keys", "wait", "note"]),
+    ("Tasks", &["run", "tasks", "follow-ups"]),
+    ("Remote", &["serve", "token"]),
+    ("Setup", &["demo", "setup", "doctor", "config"]),
+];
+
+/// The command with help for people: the commands in groups, and in each of them an example in place of the options that
+/// every command has.
+pub fn with_help(mut command: Command) -> Command {
+    // Building hands the global options down to the commands.
+    command.build();
+    let mut groups = String::new();
+    let mut rest: Vec<&str> = command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name).collect();
+    for (group, names) in GROUPS {
+        rest.retain(|name| !names.contains(name));
+        for (nth, name) in names.iter().enumerate() {
+            let about = command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
+            let head = if nth == 0 { group } else { "" };
+            groups.push_str(&format!("  {head:<7} {name:<11} {}\n", about.unwrap_or_default()));
+        }
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\nCommands:\n{groups}  More    {}\n\nOptions:\n{{options}}{{after-help}}",
+        rest.join(", ")
+    );
+    command.help_template(template).mut_subcommands(with_example)
+}
+
+/// A command with its example in the help, and the same for the commands below it.
+fn with_example(command: Command) -> Command {
+    let command = command.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg });
+    let command = command.after_help("Options of every command (-L, -S, --host, …): `fleetwatch --help`");
+    command
+        .help_template("{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
+        .mut_subcommands(with_example)
+}
+
 /// Print completions for a shell.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch completions bash")]
 pub struct CompletionArgs {
     /// The shell.
     pub shell: clap_complete::Shell,
@@ -27,6 +68,7 @@ pub struct CompletionArgs {
 
 /// Print a man page, for `man -l -`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch man tasks kill")]
 pub struct ManArgs {
     /// The command whose page to print, such as `list` or `tasks kill`; default: the program's.
     pub command: Vec<String>,
@@ -61,6 +103,7 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
     let usage = page.clone().render_usage().to_string().replace('\\', "\\e").replace('-', "\\-");
     let usage = usage.trim_start_matches("Usage: ");
     let (mut head, mut text) = (Vec::new(), Vec::new());
+    let example = page.get_before_help().map(ToString::to_string).unwrap_or_default();
     let man = clap_mangen::Man::new(page.clone().after_help(""));
     man.render_title(&mut head)?;
     man.render_name_section(&mut head)?;
@@ -71,6 +114,9 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
     }
     let [head, text] = [head, text].map(|part| String::from_utf8_lossy(&part).into_owned());
     let mut text = format!("{head}.SH SYNOPSIS\n{usage}\n{text}");
+    if let Some(example) = example.strip_prefix("Example: ") {
+        text.push_str(&format!(".SH EXAMPLE\n{}\n", example.replace('\\', "\\e").replace('-', "\\-")));
+    }
     text.push_str(".SH \"EXIT STATUS\"\n");
     for (code, meaning) in EXIT_CODES {
         text.push_str(&format!(".TP\n{code}\n{meaning}\n"));

@@ -14,13 +14,16 @@ use crate::screen::harmless;
 use crate::status::Status;
 use crate::time::Timestamp;
 
-/// Print a one-line summary from a running dashboard or `watch`, without asking tmux.
+/// Print a one-line summary, without asking tmux.
+///
+/// It comes from a running dashboard or `watch`.
 ///
 /// Exit codes: 0 success; 1 nothing is watching, or with --poll no server answers (with --format tmux the line says so
 /// and the code is 0, because tmux does not show the output of a command that fails); 2 wrong usage or configuration.
 /// "watched" in the JSON says whether a dashboard or `watch` is running; it is false if this command had to look itself
 /// (--poll).
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch status --format json")]
 pub struct StatusArgs {
     /// Output for tmux's status line (with its colours and escapes), for people, or for programs.
     #[arg(long, value_enum, default_value_t = Format::Plain)]

@@ -1,6 +1,6 @@
 use clap::CommandFactory;
 
-use super::Cli;
+use super::{Cli, shell};
 
 #[test]
 fn the_description_of_the_command_line_has_no_contradictions() {
@@ -14,6 +14,28 @@ fn every_command_says_what_it_is_for() {
         for argument in command.get_arguments() {
             assert!(argument.get_help().is_some(), "{} {} has no help", command.get_name(), argument.get_id());
         }
+    }
+}
+
+#[test]
+fn every_command_has_an_example_that_can_be_typed() {
+    for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+        let example = command.get_before_help().map(ToString::to_string).unwrap_or_default();
+        let words = example.strip_prefix("Example: ").and_then(shlex::split).unwrap_or_default();
+        assert_eq!(words.get(1).map(String::as_str), Some(command.get_name()), "{example:?}");
+        if let Err(error) = shell::with_help(Cli::command()).try_get_matches_from(&words) {
+            panic!("{example}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_help_fits_one_screen_and_names_every_command_once() {
+    let help = shell::with_help(Cli::command()).term_width(80).render_long_help().to_string();
+    assert!(help.lines().count() <= 45, "{} lines:\n{help}", help.lines().count());
+    for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+        let listed = help.split("Options:").next().unwrap_or_default().split([' ', ',', '\n']);
+        assert_eq!(listed.filter(|word| *word == command.get_name()).count(), 1, "{}", command.get_name());
     }
 }
 

@@ -22,6 +22,7 @@ use crate::ui::Item;
 
 /// Wait until a terminal or task is in a given state.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch wait docs --for ready,needs-you --timeout 600")]
 pub struct WaitArgs {
     #[arg(help = target::HELP)]
     pub target: String,

@@ -20,7 +20,7 @@ use super::{Done, Failure, GlobalOptions, follow_ups, output};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
 use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, TerminalKey, TerminalTransition};
-use crate::history::{History, Intent, IntentState, Stored};
+use crate::history::{Body, History, Intent, IntentState, Stored, StoredInput};
 use crate::notify::Suppression;
 use crate::owner::Rank;
 use crate::poll;
@@ -32,8 +32,11 @@ use crate::task::{Happening, Task, TaskEvent};
 use crate::time::Timestamp;
 use crate::ui::what_of_agent;
 
-/// Print a line for each terminal, then one for each transition, task event, input and follow-up.
+/// Print a line for each terminal, then for each event.
+///
+/// Events are transitions, task events, inputs and follow-ups.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch watch --json")]
 pub struct WatchArgs {
     /// Print JSON lines: `{"at", "kind": "state", "transition", "facts", "task_event", "input" or "follow_up", "terminal", "state", …}`,
     /// with "changed" and "evidence" of a transition, "changed" of facts (at most each 5 s for a terminal), "event" of a task event, "sender", "input" (prompt, keys, answer), what
@@ -214,9 +217,9 @@ impl Printer {
         Self { json, zone: TimeZone::system(), shown: BTreeMap::new(), printed: BTreeMap::new() }
     }
 
-    /// The lines for updates, each with its line feed.
+    /// The lines for updates in the order of their times, each with its line feed.
     pub(super) fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
-        let mut lines = String::new();
+        let mut lines: Vec<(Timestamp, String)> = Vec::new();
         // The first line of a terminal includes all that its first poll reported, even transitions.
         let mut new = BTreeSet::new();
         for update in updates {
@@ -224,7 +227,7 @@ impl Printer {
                 Update::Effect(effect) => effect,
                 Update::Message(message) => {
                     if !message.is_old {
-                        lines.push_str(&self.follow_up_line(&message.intent, fleet)?);
+                        lines.push((poll::now(), self.follow_up_line(&message.intent, fleet)?));
                     }
                     continue;
                 }
@@ -247,23 +250,23 @@ impl Printer {
                         new.insert(key.clone());
                     }
                     if before.as_ref() != Some(id) {
-                        lines.push_str(&self.state_line(&terminal.state)?);
+                        lines.push((terminal.state.observed_at, self.state_line(&terminal.state)?));
                     }
                 }
                 Effect::Changed(changed) if new.contains(&changed.key) => {}
-                Effect::Changed(changed) => lines.push_str(&self.transition_line(changed)?),
+                Effect::Changed(changed) => lines.push((changed.transition.at, self.transition_line(changed)?)),
                 Effect::Left(left) => {
                     self.shown.remove(&left.key);
-                    lines.push_str(&self.transition_line(left)?);
+                    lines.push((left.transition.at, self.transition_line(left)?));
                 }
                 Effect::TaskIntroduced { server, window } => {
                     if let Some(task) = fleet.task(server, *window) {
-                        lines.push_str(&self.task_line(task)?);
+                        lines.push((task.since, self.task_line(task)?));
                     }
                 }
                 Effect::Tasks(batch) => {
                     for event in &batch.events {
-                        lines.push_str(&self.task_event_line(event)?);
+                        lines.push((event.at, self.task_event_line(event)?));
                     }
                 }
                 // Each of them already has a line.
@@ -271,7 +274,9 @@ impl Printer {
                 Effect::TasksFound { .. } | Effect::TaskChanged(_) | Effect::TaskLeft(_) => {}
             }
         }
-        Ok(lines)
+        // One look shows what began at different times, and tmux servers answer in any order.
+        lines.sort_by_key(|(at, _)| *at);
+        Ok(lines.into_iter().map(|(_, line)| line).collect())
     }
 
     /// The lines for agents with new facts but the same state. People read those elsewhere.
@@ -386,7 +391,12 @@ impl Printer {
             return output::json_line(&line);
         }
         let what = harmless(&input.body.what().replace(['\n', '\t'], " "));
-        Ok(format!("{}  {}  input {what}\n", self.clock(input.at), harmless(&input.name)))
+        // Its outcome came later than it was asked for.
+        let at = match &input.body {
+            Body::Input(StoredInput { ended_at: Some(ended_at), .. }) => *ended_at,
+            _ => input.at,
+        };
+        Ok(format!("{}  {}  input {what}\n", self.clock(at), harmless(&input.name)))
     }
 
     fn clock(&self, at: Timestamp) -> String {

@@ -33,8 +33,7 @@ impl Archive {
     /// Reads an archive from a file.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let source = path.display().to_string();
-        let packed = std::fs::read(path)
-            .map_err(|e| RecordingError::Unreadable { source_name: source.clone(), message: e.to_string() })?;
+        let packed = std::fs::read(path).map_err(|error| RecordingError::unreadable(path, &error))?;
         Self::parse(&source, &packed)
     }
 

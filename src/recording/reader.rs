@@ -22,13 +22,14 @@ impl Recording {
     /// Reads a file.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let source = path.display().to_string();
-        let unreadable = |message: String| RecordingError::Unreadable { source_name: source.clone(), message };
-        let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
+        let unreadable = |error: std::io::Error| RecordingError::unreadable(path, &error);
+        let file = std::fs::File::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
         // One byte more than allowed is enough to know that the file is too large, even if it is a device without end.
-        file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|e| unreadable(e.to_string()))?;
+        file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() as u64 > LARGEST_FILE {
-            return Err(unreadable(format!("the file is larger than {} MiB", LARGEST_FILE >> 20)));
+            let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
+            return Err(RecordingError::Unreadable { source_name: source, message });
         }
         Self::parse(&source, &bytes)
     }

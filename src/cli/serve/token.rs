@@ -21,8 +21,9 @@ const SECRET_BYTES: usize = 32;
 /// The longest name of a token.
 const LONGEST_NAME: usize = 32;
 
-/// Make, list or revoke the tokens that give access to `fleetwatch serve`.
+/// Make, list or revoke the tokens for `serve`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch token add phone --scope act")]
 pub struct TokenArgs {
     #[command(subcommand)]
     command: TokenCommand,

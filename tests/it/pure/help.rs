@@ -8,14 +8,13 @@ fn add(words: &[&str], text: &mut String) {
     let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch")).args(words).arg("--help").output().unwrap();
     assert!(output.status.success(), "{words:?}");
     let help = String::from_utf8(output.stdout).unwrap();
-    // They are the same for each command.
-    let (own, _) = help.split_once("\nGlobal options:\n").unwrap();
-    let shown = if words.is_empty() { &help } else { own };
-    let _ = writeln!(text, "$ fleetwatch {}\n\n{shown}", [words, &["--help"]].concat().join(" "));
-    let listed = help.split("\nCommands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
-    // The lines between two names go on with a description.
-    let names = listed.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
-    for name in names.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help") {
+    assert!(help.lines().count() <= 60, "{help}");
+    let _ = writeln!(text, "$ fleetwatch {}\n\n{help}", [words, &["--help"]].concat().join(" "));
+    // The man page lists the commands in one form at every level.
+    let page = Command::new(env!("CARGO_BIN_EXE_fleetwatch")).arg("man").args(words).output().unwrap();
+    let page = String::from_utf8(page.stdout).unwrap().replace("\\-", "-");
+    let above = [&["fleetwatch"], words].concat().join("-") + "-";
+    for name in page.lines().filter_map(|line| line.strip_prefix(&above)?.strip_suffix("(1)")) {
         add(&[words, &[name]].concat(), text);
     }
 }
