@@ -260,6 +260,7 @@ impl ConfigError {
             io::ErrorKind::InvalidData => {
                 ("the file is not UTF-8 text".to_owned(), "a configuration is a TOML file in UTF-8")
             }
+            io::ErrorKind::IsADirectory => ("this is a directory".to_owned(), "name the file in it"),
             _ => (format!("cannot be read: {error}"), "check that it is a file that you may read"),
         };
         Self { path: path.to_owned(), position: None, what, hint: hint.to_owned() }

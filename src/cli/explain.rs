@@ -31,7 +31,7 @@ pub struct ExplainArgs {
     #[arg(help = target::HELP)]
     pub target: String,
     /// Watch for this many seconds first, for what only time shows: growth, timers, the end of a turn.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub watch: Option<Duration>,
     /// Omit the rules that did not fire.
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::fmt;
+use std::net::AddrParseError;
 use std::num::ParseFloatError;
 use std::process::ExitCode;
 
@@ -137,7 +138,7 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
     let what = rendered.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     // The possible values are in the hint.
     let what = what.split("[possible values:").next().unwrap_or_default().trim();
-    let typed = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg, ContextKind::InvalidValue]
+    let typed = [ContextKind::InvalidSubcommand, ContextKind::InvalidValue, ContextKind::InvalidArg]
         .iter()
         .find_map(|kind| if let ContextValue::String(typed) = error.get(*kind)? { Some(typed.clone()) } else { None })
         .unwrap_or_default();
@@ -148,7 +149,9 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
             ContextValue::String(name) => Some(name.clone()),
             ContextValue::Strings(names) => names.iter().min_by_key(|name| strsim::osa_distance(&typed, name)).cloned(),
             _ => None,
-        });
+        })
+        // clap suggests names that have little in common with what was typed.
+        .filter(|name| strsim::osa_distance(&typed, name) <= name.len() / 2);
     let hint = match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
         (_, Some(ContextValue::Strings(values)), _) if (1..=FEW).contains(&values.len()) => {
             format!("it takes {}", values.join(", "))
@@ -156,6 +159,11 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         (Some(name), ..) => format!("did you mean `{name}`?"),
         (None, Some(ContextValue::Strings(values)), _) if !values.is_empty() => {
             format!("it takes {}", values.join(", "))
+        }
+        (None, _, Some(ContextValue::StyledStr(usage))) if error.kind() == ErrorKind::InvalidSubcommand => {
+            let usage = usage.to_string();
+            let program = usage.trim().trim_start_matches("Usage: ").split(" [").next().unwrap_or_default();
+            format!("`{program} --help` lists the commands")
         }
         (None, _, Some(ContextValue::StyledStr(usage))) => {
             let usage = usage.to_string().trim().replacen("Usage", "usage", 1);
@@ -183,6 +191,8 @@ fn hint_for_value(error: &clap::Error) -> String {
         unknown.hint()
     } else if let Some(bad) = source.downcast_ref::<BadValue>() {
         bad.hint.to_owned()
+    } else if source.is::<AddrParseError>() {
+        "write an address and a port, such as 127.0.0.1:7717".to_owned()
     } else if source.is::<ParseFloatError>() {
         "write a number, such as 5 or 0.5".to_owned()
     } else {

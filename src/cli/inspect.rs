@@ -22,7 +22,7 @@ pub struct InspectArgs {
     #[arg(long, value_name = "PATTERN")]
     pub answer: Option<String>,
     /// How far from the dialog's end the answer is looked for.
-    #[arg(long, value_name = "CHARACTERS", default_value_t = 4000, requires = "answer")]
+    #[arg(long, value_name = "CHARACTERS", default_value_t = 4000, requires = "answer", allow_negative_numbers = true)]
     pub answer_within: usize,
     /// Print one JSON object: `{"terminal", "parser", "assessment", "agent", "projection", "answer", "diagnostics", "evidence"}`.
     #[arg(long)]

@@ -52,12 +52,11 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
         return output::print("");
     }
     if items.is_empty() {
-        let is_wrong = matches!(doubt, Some(Unclear::Field(_)));
+        if let Some(doubt @ Unclear::Field(_)) = &doubt {
+            return Err(Failure::usage(format!("there is {}", doubt.in_short())).hint(doubt.hint()).into());
+        }
         let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
         let nothing = format!("nothing fits `{}`", filter.text());
-        if is_wrong {
-            return Err(Failure::usage(nothing).hint(hint).into());
-        }
         Failure::refused(nothing).hint(hint).warn();
         return output::print("");
     }
@@ -71,7 +70,7 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
 fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear>, Failure> {
     let doubt = filter.doubt(view);
     if let Some(doubt) = doubt.as_ref().filter(|doubt| doubt.is_wrong()) {
-        return Err(Failure::usage(doubt.in_short()).hint(doubt.hint()));
+        return Err(Failure::usage(format!("there is {}", doubt.in_short())).hint(doubt.hint()));
     }
     let (flags, now) = (Flags::default(), view.now);
     let mut fits = filter.matcher(&flags, now);
@@ -145,28 +144,32 @@ pub(super) fn table(
     let line = |item: &Item<'_>| columns.iter().map(|column| cell(*item, column)).collect();
     let mut rows: Vec<Vec<String>> = items.iter().map(line).collect();
     if let (None, Some(width)) = (chosen, width) {
-        let cells = |nth: usize| {
+        let cells = |(nth, column): (usize, &&Column)| {
             let widest = rows.iter().map(|row| text::width(&row[nth])).max().unwrap_or_default();
-            widest.max(columns[nth].title.len())
+            (widest.max(column.title.len()), column.stays())
         };
-        let mut widths: Vec<usize> = (0..columns.len()).map(cells).collect();
-        // Left to right, they say less and less of how a terminal is.
-        while let Some(last) = columns.iter().rposition(|column| !column.stays())
-            && !has_room(&widths, width)
-        {
-            columns.remove(last);
-            widths.remove(last);
-            rows.iter_mut().for_each(|row| drop(row.remove(last)));
+        let without = left_out(columns.iter().enumerate().map(cells).collect(), width);
+        for nth in without {
+            columns.remove(nth);
+            rows.iter_mut().for_each(|row| drop(row.remove(nth)));
         }
     }
     let head: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
     aligned(&head, &rows, width)
 }
 
-/// Whether a line has room for all columns, with a third of it for the last one.
-fn has_room(widths: &[usize], width: usize) -> bool {
-    let Some((last, others)) = widths.split_last() else { return true };
-    others.iter().map(|cells| cells.min(&MOST) + GAP).sum::<usize>() + last.min(&(width / 3)) <= width
+/// The columns, by their cells and whether they stay, that a line has no room for beside a third of it for the last one.
+/// They are given in the order in which they are taken out: from left to right they say less and less of how a terminal is.
+fn left_out(mut columns: Vec<(usize, bool)>, width: usize) -> Vec<usize> {
+    let mut without = Vec::new();
+    while let Some(((last, _), others)) = columns.split_last()
+        && others.iter().map(|(cells, _)| cells.min(&MOST) + GAP).sum::<usize>() + last.min(&(width / 3)) > width
+        && let Some(nth) = columns.iter().rposition(|(_, stays)| !stays)
+    {
+        columns.remove(nth);
+        without.push(nth);
+    }
+    without
 }
 
 /// If a line does not fit: the most cells of each column but the last, and the least that it keeps.
@@ -251,6 +254,15 @@ mod tests {
         日本語    tui_down
         été       x         寿…
         ");
+    }
+
+    #[test]
+    fn a_narrow_terminal_has_fewer_columns() {
+        // NAME, AGENT, STATE, SINCE, LAST, PLAN, WHAT.
+        let columns = vec![(10, true), (14, false), (11, true), (6, false), (11, false), (4, false), (80, true)];
+        let without = |width| left_out(columns.clone(), width);
+        assert_eq!((without(120), without(90)), (vec![], vec![5, 4]));
+        assert_eq!((without(60), without(40)), (vec![5, 4, 3, 1], vec![5, 4, 3, 1]));
     }
 
     #[test]

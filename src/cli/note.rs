@@ -4,7 +4,7 @@ use super::survey::Watched;
 use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
 use crate::history::{self, Notes, Trouble};
-use crate::state::{KeptNote, Note, NotePart};
+use crate::state::{KeptNote, Note, NotePart, unfit_name};
 use crate::ui::Item;
 
 /// Write a note on a terminal or task, or name or label it.
@@ -65,6 +65,9 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
         return Err(Failure::usage("the note is empty").hint("`--clear` removes note, name and label").into());
     }
     let name = args.name.as_ref().and(kept.note.name.as_deref());
+    if let Some(why) = name.and_then(unfit_name) {
+        return Err(Failure::usage(format!("`{}` cannot be a name", name.unwrap_or_default())).hint(why).into());
+    }
     if let Some(why) = name.and_then(|name| view.name_fault(item.key(), name)) {
         let failure = Failure::refused(format!("{} keeps its name: {why}", item.id()));
         return Err(failure.hint("choose a name that nothing else has").into());

@@ -71,8 +71,10 @@ fn list(set: &ProfileSet) -> Done {
 
 fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
     let name = file.display().to_string();
-    let content =
-        std::fs::read_to_string(file).map_err(|error| Failure::from(ConfigError::unreadable(file, &error)))?;
+    let content = std::fs::read_to_string(file).map_err(|error| {
+        let failure = Failure::from(ConfigError::unreadable(file, &error));
+        failure.hint("`fleetwatch profiles show claude` prints one to start from")
+    })?;
     let profiles = ProfileSet::check(&name, &content).map_err(Failure::usage)?;
     let code = output::print(&format!("{name}: ok: {}\n", profiles.join(", ")))?;
     if recordings.is_empty() {

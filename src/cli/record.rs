@@ -148,6 +148,9 @@ fn create(path: &Path, force: bool) -> anyhow::Result<File> {
         return Ok(file);
     }
     match new(path) {
+        Err(_) if path.is_dir() => {
+            Err(Failure::usage(format!("{} is a directory", path.display())).hint("name a file in it").into())
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(Failure::usage(format!("{} already exists", path.display())).hint("`--force` replaces it").into())
         }

@@ -77,7 +77,9 @@ enum There {
 pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     check_name("task", &args.name, "")?;
     check_name("session", &args.session, ".:")?;
-    let argv = Argv::new(args.command.clone()).map_err(|error| Failure::usage(&error))?;
+    let argv = Argv::new(args.command.clone()).map_err(|error| {
+        Failure::usage(&error).hint("write a program behind `--`, such as `fleetwatch run build -- make -j8`")
+    })?;
     let mut watched = Watched::new(options)?;
     let Some(id) = watched.servers.first() else {
         return Err(Failure::usage("there is no server to run it on").into());

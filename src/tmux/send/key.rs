@@ -16,6 +16,11 @@ pub struct UnknownKey(pub String);
 impl UnknownKey {
     /// The key that was probably meant, else all that there are.
     pub fn hint(&self) -> String {
+        let written = self.0.to_lowercase().replace('+', "-");
+        let modifier = MODIFIERS.iter().find_map(|(word, tmux)| Some((written.strip_prefix(word)?, tmux)));
+        if let Some(key) = modifier.and_then(|(rest, tmux)| format!("{tmux}{rest}").parse::<Key>().ok()) {
+            return format!("did you mean `{}`?", key.as_str());
+        }
         let likeness = |name: &str| strsim::jaro_winkler(&self.0.to_lowercase(), &name.to_lowercase());
         let nearest = NAMES.iter().map(|(name, tmux)| (likeness(name), tmux)).max_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((_, tmux)) = nearest.filter(|(likeness, _)| *likeness > 0.8) {
@@ -55,6 +60,10 @@ const NAMES: &[(&str, &str)] = &[
     ("Delete", "DC"),
     ("DC", "DC"),
 ];
+
+/// Modifiers as people write them, and as tmux does.
+const MODIFIERS: [(&str, &str); 5] =
+    [("ctrl-", "C-"), ("control-", "C-"), ("alt-", "M-"), ("meta-", "M-"), ("shift-", "S-")];
 
 /// Function keys that tmux has.
 const FUNCTION_KEYS: u8 = 12;

@@ -110,7 +110,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 22] = [
+    let cases: [(&[&str], &str, &str); 30] = [
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
@@ -202,6 +202,38 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             &["--host=-oProxyCommand=x", "list"],
             "error: host \"-oProxyCommand=x\" cannot be used: it must begin with a letter or a digit",
             "hint: write the host as for `ssh`, such as `box-2` or `me@box-2`, or define a Host in ~/.ssh/config",
+        ),
+        (
+            &["wait", "x", "--for", "ready", "--timeout", "-1"],
+            "error: invalid value '-1' for '--timeout <SECONDS>': out of range",
+            "hint: write seconds, such as 5 or 0.5, from 0 to 31536000 (a year)",
+        ),
+        (
+            &["keys", "x", "ctrl+c"],
+            "error: invalid value 'ctrl+c' for '<KEY>...': \"ctrl+c\" is not a key",
+            "hint: did you mean `C-c`?",
+        ),
+        (
+            &["run", "x", "--", ""],
+            "error: command \"\" cannot be used: its name is empty",
+            "hint: write a program behind `--`, such as `fleetwatch run build -- make -j8`",
+        ),
+        (&["foo"], "error: unrecognized subcommand 'foo'", "hint: `fleetwatch --help` lists the commands"),
+        (&["config", "check", "/tmp"], "error: /tmp: this is a directory", "hint: name the file in it"),
+        (
+            &["profiles", "check", "/nope"],
+            "error: /nope: there is no such file",
+            "hint: `fleetwatch profiles show claude` prints one to start from",
+        ),
+        (
+            &["serve", "--listen", "foo"],
+            "error: invalid value 'foo' for '--listen <ADDR:PORT>': invalid socket address syntax",
+            "hint: write an address and a port, such as 127.0.0.1:7717",
+        ),
+        (
+            &["--connect", "http://127.0.0.1:9", "--token-file", "/nope", "list"],
+            "error: the token in /nope cannot be used: No such file or directory",
+            "hint: `fleetwatch token add NAME` there prints a token to write into it",
         ),
         (&["man", "lst"], "error: there is no command `lst`", "hint: `fleetwatch --help` lists the commands"),
     ];
@@ -582,6 +614,10 @@ fn the_demo_is_listed_explained_and_answered() {
     assert_eq!(listed(&["shop"]), ["shop-api"]);
     assert_eq!(listed(&["is:needs-you", "agent:claude", "shop"]), ["shop-api"]);
     assert_eq!(listed(&["is:needs-you", "agent:gemini"]), Vec::<String>::new());
+    let unknown = demo.run(&["list", "foo:bar"]);
+    assert!(unknown.code == Some(2) && unknown.errors.starts_with("error: there is no field foo:\n"), "{unknown:?}");
+    let agent = demo.run(&["tasks", "kill", "docs"]);
+    assert!(agent.code == Some(1) && agent.errors.starts_with("error: docs is an agent, not a task\n"), "{agent:?}");
     let refused = demo.run(&["list", "is:reddy"]);
     assert!(refused.code == Some(2) && refused.errors.contains("did you mean is:ready?"), "{refused:?}");
     let explained = demo.run(&["explain", "shop"]).out;
@@ -838,6 +874,20 @@ fn doctor_names_what_is_wrong_and_says_what_to_do() {
         "{}",
         ran.out
     );
+    // All of the operator's files are checked, and a history that cannot be written is no small matter.
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config.toml");
+    let open = folder.path().join("open");
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    std::fs::write(&config, format!("[history]\npath = \"{}/history.db\"\n", open.display())).unwrap();
+    std::fs::write(folder.path().join("keymap.toml"), "fleet = [{ on = \"x\", run = \"leave\" }]\n").unwrap();
+    let ran = run(&["--config", config.to_str().unwrap(), "doctor"]).out;
+    assert!(ran.contains(&format!("ok    configuration  {} has no errors\n", config.display())), "{ran}");
+    assert!(ran.contains(&format!("FAIL  configuration  {}:1:", folder.path().join("keymap.toml").display())), "{ran}");
+    let unwritable =
+        format!("FAIL  history        {}/history.db cannot be written, so nothing is kept: ", open.display());
+    assert!(ran.contains(&unwritable) && !ran.contains("os error"), "{ran}");
     let mut without_tmux = fleetwatch(&["doctor"]);
     let ran: Ran = without_tmux.env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!(ran.code, Some(1));
