@@ -70,7 +70,7 @@ fn paths(options: &GlobalOptions) -> Done {
         let state = match (&used, candidate.path.try_exists().unwrap_or(true)) {
             (_, false) => "not there",
             (Ok(loaded), true) if loaded.path.as_ref() == Some(&candidate.path) => "used",
-            (Err(error), true) if error.path == candidate.path => "wrong",
+            (Err(error), true) if error.path == candidate.path => "invalid",
             (_, true) => "not used",
         };
         let _ = writeln!(text, "{:<18} {:<9} {}", candidate.origin.describe(), state, candidate.path.display());

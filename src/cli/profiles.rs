@@ -1,11 +1,11 @@
 //! `fleetwatch profiles`: the rules that read screens.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
 
+use super::list::aligned;
 use super::{Done, Failure, GlobalOptions, output, score};
 use crate::config::ConfigError;
 use crate::profile::{ProfileSet, Versions};
@@ -54,19 +54,19 @@ pub fn run(args: &ProfilesArgs, options: &GlobalOptions) -> Done {
 }
 
 fn list(set: &ProfileSet) -> Done {
-    let mut text = String::new();
-    for profile in set.profiles() {
+    let rows = set.profiles().map(|profile| {
         let label = set.label(profile.tool()).unwrap_or_default();
         let Versions { min, max, recorded } = profile.versions();
-        let interval = max.as_ref().map_or(format!("from {min}"), |max| format!("from {min} to before {max}"));
+        let interval = max.as_ref().map_or(format!("from {min}"), |max| format!("from {min}, before {max}"));
         let recorded = match recorded.as_deref() {
             None => "all trusted".to_owned(),
             Some([]) => "none recorded".to_owned(),
             Some(versions) => format!("recorded {}", versions.join(", ")),
         };
-        let _ = writeln!(text, "{:<9} {:<19} {label:<18} {interval:<29} {recorded}", profile.tool(), profile.id());
-    }
-    output::print(&text)
+        vec![profile.tool().to_owned(), label.to_owned(), profile.id().to_owned(), interval, recorded]
+    });
+    let head = ["AGENT", "NAME", "PROFILE", "VERSIONS", "RECORDED"].map(str::to_owned);
+    output::print(&aligned(&head, &rows.collect::<Vec<_>>(), output::terminal_width()))
 }
 
 fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {

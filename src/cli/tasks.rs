@@ -105,9 +105,14 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
         TasksCommand::KillAll { session, yes } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
             if !yes && !tasks.is_empty() {
-                let names: Vec<String> =
-                    tasks.iter().map(|task| format!("{} ({})", task.id, task.as_status().word())).collect();
-                return Err(Failure::refused(format!("this would end {}", names.join(", ")))
+                let of = |is_dead: bool, verb: &str| {
+                    let names: Vec<String> = (tasks.iter().filter(|task| task.is_dead() == is_dead))
+                        .map(|task| format!("{} ({})", task.id, task.as_status().word()))
+                        .collect();
+                    (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
+                };
+                let acts: Vec<String> = [of(false, "kill"), of(true, "remove")].into_iter().flatten().collect();
+                return Err(Failure::refused(format!("this would {}", acts.join(" and ")))
                     .hint("add `--yes` to do it")
                     .into());
             }

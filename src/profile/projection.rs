@@ -4,6 +4,7 @@
 //! [`AnswerAssociator`]. Neither is ever part of the state.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use regex::Regex;
 use serde::Serialize;
@@ -93,9 +94,10 @@ impl Profile {
         let sight = ScreenView::new(self, screen, facts);
         match projector {
             Projector::Profile => {
-                let in_dialog = sight.read().assessment.operator_excerpt.is_some();
-                let banner = banner_rows(&sight);
-                project(screen, |y| reason(&sight, y, in_dialog, &banner))
+                let read = sight.read();
+                let waits = read.dialog.filter(|_| read.assessment.operator_excerpt.is_some());
+                let (dialog, banner) = (waits.map(|dialog| dialog.rows), banner_rows(&sight));
+                project(screen, |y| reason(&sight, y, dialog.as_ref(), &banner))
             }
             Projector::Plain => {
                 let reason = |y| if sight.is_blank(y) { RowReason::Blank } else { RowReason::Text };
@@ -154,13 +156,16 @@ fn project(screen: &Screen, reason: impl Fn(usize) -> RowReason) -> DialogProjec
     }
 }
 
-fn reason(sight: &ScreenView<'_>, y: usize, in_dialog: bool, banner: &BTreeSet<usize>) -> RowReason {
+fn reason(sight: &ScreenView<'_>, y: usize, dialog: Option<&Range<usize>>, banner: &BTreeSet<usize>) -> RowReason {
     let turn = &sight.profile.turn;
     let in_region = |region| sight.region(region).contains(&y);
     if sight.is_blank(y) {
         RowReason::Blank
     } else if is_separator(sight.row(y)) {
         RowReason::Separator
+    } else if dialog.is_some_and(|rows| rows.contains(&y)) {
+        // Whatever else a row of it looks like.
+        RowReason::Dialog
     } else if in_region(Region::Composer) {
         RowReason::Prompt
     } else if in_region(Region::Footer) {
@@ -173,7 +178,7 @@ fn reason(sight: &ScreenView<'_>, y: usize, in_dialog: bool, banner: &BTreeSet<u
         RowReason::Banner
     } else if turn.answers.iter().chain(&turn.tools).any(|&kind| sight.is(y, kind)) {
         RowReason::Answer
-    } else if in_dialog && y >= sight.turn_start {
+    } else if dialog.is_some() && y >= sight.turn_start {
         RowReason::Dialog
     } else {
         RowReason::Text

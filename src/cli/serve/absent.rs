@@ -5,6 +5,7 @@ use crate::http::WITHOUT;
 
 /// Serve the fleet over HTTP: this fleetwatch was built without it.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch serve --qr")]
 pub struct ServeArgs {
     /// What is for a build with the feature.
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -13,6 +14,7 @@ pub struct ServeArgs {
 
 /// Make tokens for `serve`: this fleetwatch was built without it.
 #[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch token add phone --scope act")]
 pub struct TokenArgs {
     /// What is for a build with the feature.
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]

@@ -658,6 +658,10 @@ fn the_demo_is_listed_explained_and_answered() {
     for row in String::from_utf8(captured.unwrap().stdout).unwrap().lines().map(str::trim_end) {
         assert!(rows.lines().any(|line| line.ends_with(row)), "{row:?} is missing in {rows}");
     }
+    // The second row of an option, which looks like something else.
+    let screen = rows.split("\nScreen: ").nth(1).unwrap_or_default();
+    let mut paths = screen.lines().filter(|line| line.ends_with("  /home/developer-01/shop-api"));
+    assert!(paths.all(|line| line.starts_with("  + dialog")), "{rows}");
     let wrong = demo.run(&["inspect", "shop-api", "--answer", "("]);
     assert!(wrong.code == Some(2) && wrong.errors.contains("`(` is not a pattern: unclosed group"), "{wrong:?}");
 

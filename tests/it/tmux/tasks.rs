@@ -452,7 +452,7 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     assert!(kept.contains("  you  killed build\n") && kept.ends_with("  you  removed done\n"), "{kept}");
     watch.tells_the_end("done", &["exited 0"]);
     let asked = world.refused(1, &["tasks", "kill-all"]);
-    assert!(asked.contains("this would end first (running)") && asked.contains("--yes"), "{asked}");
+    assert!(asked.contains("this would kill first (running)") && asked.contains("--yes"), "{asked}");
     assert_eq!(world.run(&["tasks", "kill-all", "--yes"]), "first (@0) killed\n");
     watch.tells("first", &["disappeared killed from the command line"]);
     assert!(world.refused(1, &["tasks", "kill", "nothing"]).contains("error: "), "no server is left");
