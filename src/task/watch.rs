@@ -515,8 +515,10 @@ impl Task {
         rung
     }
 
+    /// Its program has ended: when tmux says so, where nobody saw it.
     fn ended(&self, bells: u64, now: Timestamp, events: &mut Vec<TaskEvent>) {
-        events.push(self.event(now, Happening::Exited { code: self.exit_code(), bells }));
+        let at = if self.status == TaskStatus::Exited { self.since.min(now) } else { now };
+        events.push(self.event(at, Happening::Exited { code: self.exit_code(), bells }));
     }
 
     fn rang(&self, bells: u64, now: Timestamp, events: &mut Vec<TaskEvent>) {
