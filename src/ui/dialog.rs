@@ -84,8 +84,8 @@ struct Shown {
 #[derive(Clone, Debug)]
 struct Typing {
     line: LineInput,
-    /// The option that takes it; `None` once that is gone. What is typed on must not become keys of the dashboard, so
-    /// it goes nowhere then.
+    /// The option that takes it; `None` where there is none, or none any more. What is typed must not become keys of the
+    /// dashboard, nor be lost: it is kept as a draft then.
     option: Option<usize>,
 }
 
@@ -108,7 +108,7 @@ enum Held {
     NothingChosen,
     NothingTicked,
     NothingTyped,
-    /// What the text was typed for is gone.
+    /// Nothing takes the text that is typed.
     Lost,
     /// The agent itself does not show all of it: plain Enter is not enough.
     NotWhole,
@@ -177,12 +177,11 @@ impl DialogBox {
                 let chosen = meant.map_or(marked, |answer| meant_option(&shown.dialog, answer));
                 self.question = Question::with(chosen);
                 self.ticks = shown.dialog.ticked();
-                match (meant, chosen) {
-                    (Some(answer), None) => self.message = Some((Status::Stalled, unknown(&shown.dialog, answer))),
-                    (Some(Action::RefuseWhy), option) => {
-                        self.typing = Some(Typing { line: LineInput::default(), option })
-                    }
-                    _ => {}
+                if let (Some(answer), None) = (meant, chosen) {
+                    self.message = Some((Status::Stalled, unknown(&shown.dialog, answer)));
+                }
+                if meant == Some(Action::RefuseWhy) {
+                    self.typing = Some(Typing { line: LineInput::default(), option: chosen });
                 }
                 // One that came up just now may not be the one that the key was meant for that opened it.
                 match self.ahead {
@@ -205,7 +204,7 @@ impl DialogBox {
         self.question.changed();
         self.ticks = dialog.ticked();
         if let Some(typing) = &mut self.typing {
-            *typing = Typing { line: LineInput::default(), option: None };
+            typing.option = None;
         }
         if matches!(self.stage, Stage::Choosing | Stage::Closed(_)) {
             self.message = Some((Status::Stalled, why.to_owned()));
@@ -226,9 +225,9 @@ impl DialogBox {
     fn held(&self, now: Timestamp) -> Option<Held> {
         let shown = self.shown.as_ref()?;
         match self.question.hold(&self.asked(&Theme::default()), now) {
+            _ if self.types_draft() => Some(Held::Lost),
             _ if self.is_deaf(now) => Some(Held::Not(Hold::Changed)),
             _ if !shown.dialog.can_answer() => Some(Held::NoChoice),
-            _ if self.typing.as_ref().is_some_and(|typing| typing.option.is_none()) => Some(Held::Lost),
             Some(hold) => Some(Held::Not(hold)),
             None if self.question.chosen().is_none() => Some(Held::NothingChosen),
             None if shown.dialog.can_tick() && self.ticks.is_empty() => Some(Held::NothingTicked),
@@ -265,7 +264,8 @@ impl DialogBox {
                 vec![(if below == 0 && above > 0 { up } else { down }, "read on")]
             }
             Some(Held::NothingTicked) => vec![(Action::Tick, "tick"), (Action::Down, "choose")],
-            Some(Held::NothingTyped | Held::Lost) => Vec::new(),
+            Some(Held::NothingTyped) => Vec::new(),
+            Some(Held::Lost) => vec![(Action::Answer, "keep as a draft")],
             Some(Held::NothingChosen) => vec![(Action::Down, "choose")],
             Some(Held::NotWhole) => {
                 vec![
@@ -303,6 +303,9 @@ impl DialogBox {
     /// Asks for what was chosen, ticked or typed to be sent, with the dialog that it is for. Where a text is wanted,
     /// that is typed first.
     fn answer(&mut self, anyway: bool, cx: &mut OverlayContext<'_, '_>) {
+        if self.types_draft() {
+            return self.keep_as_draft(cx);
+        }
         if self.stage != Stage::Choosing {
             return;
         }
@@ -357,22 +360,6 @@ impl DialogBox {
         }
         self.message = None;
         self.choose(Some(chosen));
-    }
-
-    /// What is typed is a part of what is asked from now on.
-    fn enter(&mut self, change: impl FnOnce(&mut LineInput) -> bool, cx: &mut OverlayContext<'_, '_>) {
-        if self.question.is_deaf(cx.view.now) && !self.keeps_text() {
-            // The end of a text without its beginning may say the opposite.
-            return cx.ignore_typing(NEW);
-        }
-        let is_open = self.stage == Stage::Choosing;
-        if let Some(Typing { line, option: Some(option) }) = self.typing.as_mut().filter(|_| is_open) {
-            let option = *option;
-            if change(line) {
-                self.message = None;
-            }
-            self.choose(Some(option));
-        }
     }
 
     fn step(&mut self, options: isize) -> Flow {
@@ -463,11 +450,15 @@ impl Overlay for DialogBox {
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if action == Action::Answer && self.shown.as_ref().is_some_and(|shown| !shown.dialog.can_answer()) {
+        if action == Action::Answer
+            && self.typing.is_none()
+            && self.shown.as_ref().is_some_and(|shown| !shown.dialog.can_answer())
+        {
             // Without options there is nothing to send, and the key closes as it does elsewhere.
             return if self.is_deaf(cx.view.now) { Flow::Stay } else { Flow::Close };
         }
         match action {
+            Action::Close if self.types_draft() => self.keep_as_draft(cx),
             Action::Close if self.typing.is_some() && self.stage == Stage::Choosing => {
                 self.typing = None;
                 if self.refuses() {
@@ -561,6 +552,7 @@ impl Overlay for DialogBox {
             Stage::Answered(_) | Stage::Closed(_) => Flow::Close,
             Stage::Choosing => {
                 self.stage = Stage::Closed(cx.view.now);
+                self.typing.iter_mut().for_each(|typing| typing.option = None);
                 // What became of an answer says more.
                 if !self.has_sent {
                     self.message = Some((Status::Stalled, "the dialog is closed; nothing was sent".to_owned()));

@@ -165,14 +165,14 @@ impl DialogBox {
         let sheet = self.question.draw(canvas, buffer, area, (title, &asked), (cells, said));
         let held = self.held(canvas.now);
         let (said, style) = match (&self.stage, held) {
-            (Stage::Closed(_), _) => (String::new(), parts.quiet),
-            (Stage::Choosing, Some(held)) => {
+            (Stage::Closed(_), _) if self.typing.is_none() => (String::new(), parts.quiet),
+            (Stage::Choosing | Stage::Closed(_), Some(held)) => {
                 (self.words(held, canvas, sheet.said.width), canvas.theme.style(Status::Stalled))
             }
             _ => (sends, parts.quiet),
         };
         let mut row = 0;
-        if let Some(Typing { line, option: Some(_) }) = &self.typing {
+        if let Some(Typing { line, .. }) = &self.typing {
             let mut pen = Pen::new(buffer, sheet.said, row);
             pen.raw("> ", parts.key);
             let room = usize::from(pen.room());
@@ -193,6 +193,7 @@ impl DialogBox {
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
         buttons.extend(is_open.then_some((Action::Jump, "go there and answer")));
         let close = match (self.typing.is_some() && is_open, self.may_have_sent()) {
+            _ if self.types_draft() => "back, keep the draft",
             (true, false) => "back without answering",
             (false, false) => "close without answering",
             (true, true) => "back",
@@ -243,8 +244,8 @@ impl DialogBox {
             Held::Not(hold) => return hold.words(canvas, context, self.read_on()),
             Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
             Held::Lost => {
-                let close = key(Action::Close);
-                [format!("what the text was for is gone: {close} goes back"), format!("gone: {close} goes back")]
+                let keep = key(Action::Answer);
+                [format!("nothing takes this text: {keep} keeps it as a draft"), format!("{keep}: keep as a draft")]
             }
             Held::NothingTicked => {
                 let tick = key(Action::Tick);

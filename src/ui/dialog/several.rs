@@ -264,6 +264,7 @@ impl SeveralDialogs {
                     let (dialog, excerpt) = (Arc::clone(&it.shown.dialog), it.shown.excerpt.clone());
                     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
                     cx.perform(Recipient::of(terminal), Act::Answer { dialog, asked, reply: Reply::Option(place) });
+                    cx.memory.arrangement.flags.work_on(&it.key);
                     Progress::Sending
                 }
                 (Some(_), None) => left_out("the terminal is gone".to_owned()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DialogBox, Stage, Typing};
+use super::{DialogBox, NEW, Stage, Typing};
 use crate::dialog::{Choice, Dialog, Verdict};
 use crate::fleet::Terminal;
 use crate::operation::{Act, Recipient, When};
@@ -12,6 +12,7 @@ use crate::ui::action::Action;
 use crate::ui::input::LineInput;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::OverlayContext;
+use crate::ui::toast::Topic;
 
 /// What is said where no line can be opened for the reason of a no; the box says why.
 pub const NO_LINE: &str = "there is no line to say why";
@@ -81,7 +82,7 @@ impl DialogBox {
         let Some(option) = meant_option(&dialog, answer) else {
             self.message = Some((Status::Stalled, unknown(&dialog, answer)));
             if answer.opens_line() {
-                cx.memory.refuse_line(NO_LINE, cx.view.now);
+                self.typing = Some(Typing { line: LineInput::default(), option: None });
             }
             return;
         };
@@ -91,6 +92,41 @@ impl DialogBox {
             Action::RefuseWhy => self.typing = Some(Typing { line: LineInput::default(), option: Some(option) }),
             _ => self.answer(false, cx),
         }
+    }
+
+    /// What is typed is a part of what is asked from now on.
+    pub(super) fn enter(&mut self, change: impl FnOnce(&mut LineInput) -> bool, cx: &mut OverlayContext<'_, '_>) {
+        let (is_draft, is_open) = (self.types_draft(), self.stage == Stage::Choosing);
+        if self.question.is_deaf(cx.view.now) && !self.keeps_text() && !is_draft {
+            // The end of a text without its beginning may say the opposite.
+            return cx.ignore_typing(NEW);
+        }
+        if let Some(Typing { line, option }) = self.typing.as_mut().filter(|_| is_open || is_draft) {
+            let option = *option;
+            if change(line) {
+                self.message = None;
+            }
+            self.choose(option);
+        }
+    }
+
+    /// Whether what is typed answers nothing, and is only kept.
+    pub(super) fn types_draft(&self) -> bool {
+        self.typing.as_ref().is_some_and(|typing| typing.option.is_none())
+    }
+
+    /// Keeps what was typed as a draft for the terminal, and says so.
+    pub(super) fn keep_as_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        let Some(typing) = self.typing.take().filter(|typing| !typing.line.text().trim().is_empty()) else { return };
+        cx.memory.add_to_draft(&self.key, typing.line.text());
+        let name = cx.terminal(&self.key).map_or("the terminal", |terminal| &terminal.state.terminal.id);
+        let opens = cx.options.keymap.key_for(Context::Fleet, Action::Prompt);
+        let opens = opens.map(|key| format!("; {key} in the table opens it")).unwrap_or_default();
+        let message = format!("nothing was sent; the text is kept as a draft for {name}{opens}");
+        // Nothing that is typed on is an answer, or a key of the dashboard.
+        cx.memory.type_ahead.begin(&message, false, cx.view.now);
+        self.message = Some((Status::Stalled, message.clone()));
+        cx.tell_about(Topic::Prompt(self.key.clone()), Status::Ready, message);
     }
 
     /// Has what was typed beside an answer follow it as the next prompt, or wait as a draft where the answer may not

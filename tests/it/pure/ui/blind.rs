@@ -652,15 +652,17 @@ fn what_is_typed_on_after_the_dialog_has_gone_presses_no_key() {
     press(&mut ui, &fleet, &chars("half of"));
     ask(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
     let shown = text(&mut ui, &fleet, 80, 24);
-    assert!(shown.contains("the dialog changed; nothing was sent") && !shown.contains("half of"), "{shown}");
+    assert!(shown.contains("the dialog changed; nothing was sent") && shown.contains("> half of"), "{shown}");
     for _ in 0..3 {
         fleet.now = fleet.now + Span::from_secs(2);
-        assert_eq!(press(&mut ui, &fleet, &chars("r1 gq")), []);
-        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+        assert_eq!(press(&mut ui, &fleet, &chars(" r1 gq")), []);
         let shown = text(&mut ui, &fleet, 80, 24);
         assert!(shown.contains("Drop it?") && !shown.contains("every key goes to"), "{shown}");
     }
-    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    let draft = ui.drafts().0.get(&fleet.terminals[0].key).map(String::as_str);
+    assert_eq!(draft, Some("half of r1 gq r1 gq r1 gq"), "it is not lost");
+    fleet.now = fleet.now + Span::from_secs(2);
     press(&mut ui, &fleet, &chars("2"));
     frame(&mut ui, &fleet, 80, 24);
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
@@ -677,9 +679,9 @@ fn what_is_typed_on_after_the_dialog_has_gone_presses_no_key() {
     fleet.now = fleet.now + Span::from_secs(5);
     assert_eq!(press(&mut ui, &fleet, &chars("rq x")), []);
     let shown = text(&mut ui, &fleet, 80, 24);
-    assert!(shown.contains("the dialog is closed; nothing was sent") && !shown.contains("every key goes"), "{shown}");
+    assert!(shown.contains("nothing takes this text") && !shown.contains("every key goes"), "{shown}");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    assert!(!text(&mut ui, &fleet, 80, 24).contains("nothing was sent"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("the text is kept as a draft"));
 }
 
 #[test]
