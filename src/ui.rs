@@ -51,7 +51,7 @@ pub use overlay::Waiting;
 pub use table::{COLUMNS, Column, ShownOn};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::{Topic, outcome_text};
-pub use today::TotalsWords;
+pub use today::{TotalsWords, signs_explained, turns_told};
 
 use crate::config::Template;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};

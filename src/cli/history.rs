@@ -27,7 +27,7 @@ use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::{TotalsWords, text};
+use crate::ui::{TotalsWords, signs_explained, text, turns_told};
 
 /// Lines that are printed when nothing says which.
 const USUAL_LINES: u32 = 100;
@@ -390,8 +390,7 @@ fn moment_at(text: &str, now: &Zoned) -> Option<jiff::Timestamp> {
 
 // `--summary`: what was done, by the day.
 
-/// The cells of a line, and those of a name in it.
-const WIDTH: usize = 80;
+/// The cells of a name in the totals.
 const NAME: usize = 16;
 
 impl ValueEnum for TotalsOf {
@@ -428,7 +427,7 @@ fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerm
         eprintln!("hint: the dashboard and `fleetwatch watch` write the history while they run");
         return output::print("");
     }
-    output::print(&table(args.by, &days))
+    output::print(&table(args.by, &days, output::terminal_width()))
 }
 
 fn to_json(day: &DayTotals, by: TotalsOf) -> Value {
@@ -461,16 +460,27 @@ fn fields(totals: &Totals) -> Map<String, Value> {
     fields
 }
 
-fn table(by: TotalsOf, days: &[DayTotals]) -> String {
+/// The totals of each day in a line. Where a terminal has no room for the words, signs say how turns ended, and a line below
+/// what they mean.
+fn table(by: TotalsOf, days: &[DayTotals], width: Option<usize>) -> String {
     let heading = by.word().to_uppercase();
-    let head = ["DAY", &heading, "WORKED", "WAITED", "TOKENS", "COST", "TURNS"];
-    let row = |day: &DayTotals| {
-        let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&day.whole);
-        let mut row = vec![day.date.to_string(), text::cut(&harmless(&day.name), NAME).into_owned()];
-        row.extend([worked, waited, tokens, cost, turns].map(|words| words.unwrap_or_else(|| "-".to_owned())));
-        row
+    let head = ["DAY", &heading, "WORKED", "WAITED", "TOKENS", "COST", "TURNS"].map(str::to_owned);
+    let rows = |sign: Option<&dyn Fn(Status) -> String>| {
+        let row = |day: &DayTotals| {
+            let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&day.whole);
+            let turns = Some(turns_told(&turns, sign)).filter(|turns| !turns.is_empty());
+            let mut row = vec![day.date.to_string(), text::cut(&harmless(&day.name), NAME).into_owned()];
+            row.extend([worked, waited, tokens, cost, turns].map(|words| words.unwrap_or_else(|| "-".to_owned())));
+            row
+        };
+        days.iter().map(row).collect::<Vec<_>>()
     };
-    aligned(&head.map(str::to_owned), &days.iter().map(row).collect::<Vec<_>>(), Some(WIDTH))
+    let in_words = aligned(&head, &rows(None), None);
+    if width.is_none_or(|width| in_words.lines().all(|line| text::width(line) <= width)) {
+        return in_words;
+    }
+    let sign = |status: Status| super::status::glyph(status).to_string();
+    format!("{}{}\n", aligned(&head, &rows(Some(&sign)), width), signs_explained(&sign))
 }
 
 #[cfg(test)]
@@ -538,7 +548,7 @@ mod totals_tests {
         let (hours, date) = ([(begin, hour.clone())].into(), "2026-11-21".parse().unwrap());
         let name = "a name that is far too long for a column of it".to_owned();
         let day = DayTotals { date, name, whole: hour, hours };
-        insta::assert_snapshot!(table(TotalsOf::Terminal, std::slice::from_ref(&day)), @r"
+        insta::assert_snapshot!(table(TotalsOf::Terminal, std::slice::from_ref(&day), Some(80)), @r"
         DAY         TERMINAL         WORKED  WAITED  TOKENS  COST   TURNS
         2026-11-21  a name that is…  -       -       11.5k   $0.25  -
         ");

@@ -56,6 +56,11 @@ const fn mark(group: Status) -> Option<(char, &'static str)> {
     })
 }
 
+/// A group's glyph; a blank for what one line leaves out.
+pub(super) fn glyph(group: Status) -> char {
+    mark(group).map_or(' ', |(glyph, _)| glyph)
+}
+
 /// Runs the command. The exit code is 1 if nothing is watching and `--poll` was not given, except for tmux, which shows the
 /// line in any case.
 ///

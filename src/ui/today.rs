@@ -45,7 +45,8 @@ const ASCII_EIGHTHS: [&str; 8] = ["_", "-", "~", "=", "+", "x", "*", "#"];
 pub struct TotalsWords {
     pub worked: Option<String>,
     pub waited: Option<String>,
-    pub turns: Option<String>,
+    /// How many turns ended how; empty where none ended.
+    pub turns: Vec<(u32, Status)>,
     pub tokens: Option<String>,
     pub cost: Option<String>,
 }
@@ -54,20 +55,35 @@ impl TotalsWords {
     /// The words for some totals, the same wherever they are shown.
     pub fn of(totals: &Totals) -> Self {
         let time = |holder| Some(totals.time(holder)).filter(|span| *span > Span::ZERO).map(length);
-        let words = [(TurnResult::Success, "ok"), (TurnResult::KnownFailure, "fail"), (TurnResult::Interrupted, "int")];
-        let counted = words.iter().map(|(result, word)| (totals.turns(*result), word)).filter(|(count, _)| *count > 0);
-        let turns = counted.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(" ");
+        let results = [TurnResult::Success, TurnResult::KnownFailure, TurnResult::Interrupted];
+        let counted = results.map(|result| (totals.turns(result), Status::of_result(result)));
+        let turns = counted.into_iter().filter(|(count, _)| *count > 0).filter_map(|(count, it)| Some((count, it?)));
         let (read, written) = (totals.tokens_in, totals.tokens_out);
         // An agent that worked used some: what adds up to none is not known.
         let tokens = Some(read.unwrap_or_default().saturating_add(written.unwrap_or_default())).filter(|sum| *sum > 0);
         Self {
             worked: time(Holder::Working),
             waited: time(Holder::Waiting),
-            turns: Some(turns).filter(|turns| !turns.is_empty()),
+            turns: turns.collect(),
             tokens: tokens.map(text::rounded),
             cost: totals.cost_usd.map(|cost| format!("${cost:.2}")),
         }
     }
+}
+
+/// How many turns ended how, in words; `sign` gives what stands for the words where there is no room for them.
+pub fn turns_told(turns: &[(u32, Status)], sign: Option<&dyn Fn(Status) -> String>) -> String {
+    let told = turns.iter().map(|(count, status)| match sign {
+        Some(sign) => format!("{count}{}", sign(*status)),
+        None => format!("{count} {}", status.word()),
+    });
+    told.collect::<Vec<_>>().join(if sign.is_some() { " " } else { ", " })
+}
+
+/// What the signs for how a turn ended mean.
+pub fn signs_explained(sign: &dyn Fn(Status) -> String) -> String {
+    let ends = [Status::Finished, Status::Failed, Status::Interrupted];
+    ends.map(|status| format!("{} {}", sign(status), status.word())).join(" ")
 }
 
 /// A length of time as it is shown everywhere; more than nothing is at least a second.
@@ -270,20 +286,26 @@ struct Chart<'a> {
     /// The lines of a bar, and those left blank below a row.
     tall: usize,
     gap: usize,
+    /// Whether how turns ended has room for its words.
+    in_words: bool,
 }
 
 impl<'a> Chart<'a> {
     fn new(canvas: &'a Canvas<'a>, area: Rect, rows: &[DayRow<'_>], hours: Vec<Timestamp>) -> Self {
         let (width, height) = (usize::from(area.width), usize::from(area.height.saturating_sub(1)));
         let longest = rows.iter().map(|row| text::width(row.name)).max().unwrap_or_default();
-        let beside = 5 + hours.len() + LENGTH + WORD + REST;
+        let turns = |row: &DayRow<'_>| text::width(&turns_told(&TotalsWords::of(&row.day.whole).turns, None));
+        let words = rows.iter().map(turns).max().unwrap_or_default();
+        let in_words = words <= REST || width >= 5 + NAME.1 + 2 * hours.len() + LENGTH + WORD + words;
+        let rest = if in_words { words.max(REST) } else { REST };
+        let beside = 5 + hours.len() + LENGTH + WORD + rest;
         let name = longest.clamp(NAME.0, NAME.1).min(width.saturating_sub(beside).max(NAME.0));
         let room = width.saturating_sub(beside - hours.len() + name);
         let hour = (room / hours.len().max(1)).clamp(1, WIDEST);
         let each = height / rows.len().max(1);
         let (tall, gap) = if each > 2 { (((each - 1) / 2).min(TALLEST), 1) } else { (1, 0) };
         let eighths = if canvas.ascii { ASCII_EIGHTHS } else { EIGHTHS };
-        Self { canvas, hours, eighths, name, hour, tall, gap }
+        Self { canvas, hours, eighths, name, hour, tall, gap, in_words }
     }
 
     /// The lines of a row.
@@ -309,12 +331,25 @@ impl<'a> Chart<'a> {
             let mut pen = Pen::new(buffer, area, 0);
             pen.skip(u16::try_from(place).unwrap_or(u16::MAX)).text(&label, self.canvas.theme.parts.quiet);
         }
+        if !self.in_words {
+            let place = start + self.hours.len() * self.hour + 1;
+            let mut pen = Pen::new(buffer, area, 0);
+            pen.skip(u16::try_from(place).unwrap_or(u16::MAX));
+            pen.text(&signs_explained(&|status| self.sign(status)), self.canvas.theme.parts.quiet);
+        }
+    }
+
+    fn sign(&self, status: Status) -> String {
+        self.canvas.glyph(status).to_owned()
     }
 
     /// Draws the bars of one row from a line of the area on, and what they are in words.
     fn draw_row(&self, buffer: &mut Buffer, area: Rect, top: u16, row: &DayRow<'_>) {
         let (theme, parts) = (self.canvas.theme, &self.canvas.theme.parts);
         let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&row.day.whole);
+        let sign = |status| self.sign(status);
+        let sign: Option<&dyn Fn(Status) -> String> = if self.in_words { None } else { Some(&sign) };
+        let turns = turns_told(&turns, sign);
         let used = [tokens.map(|tokens| format!("{tokens} tokens")), cost].into_iter().flatten().collect::<Vec<_>>();
         // A bar that stands for more than the title says.
         let full = match row.full.as_millis() / HOUR.as_millis() {
@@ -322,7 +357,7 @@ impl<'a> Chart<'a> {
             hours => format!("bar: {hours}h"),
         };
         let bars = [
-            (Holder::Working, Status::Working, (row.name, parts.text), worked, "worked", turns.unwrap_or_default()),
+            (Holder::Working, Status::Working, (row.name, parts.text), worked, "worked", turns),
             (Holder::Waiting, Status::Approval, (&full, parts.quiet), waited, "waited", used.join("  ")),
         ];
         let mut line = top;
@@ -378,7 +413,7 @@ mod tests {
     #[test]
     fn what_nobody_knows_has_no_words() {
         let words = TotalsWords::of(&Totals::default());
-        assert_eq!(words, TotalsWords { worked: None, waited: None, turns: None, tokens: None, cost: None });
+        assert_eq!(words, TotalsWords { worked: None, waited: None, turns: Vec::new(), tokens: None, cost: None });
         let none = Totals { tokens_in: Some(0), tokens_out: Some(0), ..Totals::default() };
         assert_eq!(TotalsWords::of(&none).tokens, None);
         let words = TotalsWords::of(&Totals { tokens_out: Some(1200), cost_usd: Some(0.0), ..Totals::default() });
