@@ -156,7 +156,7 @@ impl Drill {
     }
 
     fn select(&mut self, index: usize) {
-        let index = index.min(self.steps.all().len());
+        let index = index.min(self.steps.listed().len());
         self.selected = index.checked_sub(1).and_then(|index| self.steps.id(index));
         self.lifted = 0;
         self.why = Viewport::from_start();
@@ -272,7 +272,7 @@ impl Drill {
     fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         frame::clear(buffer, area);
         self.drawn = DrillPlaces::default();
-        draw_head(canvas, buffer, area, &self.shown, self.here, self.until);
+        subject::draw_head(canvas, buffer, area, &self.shown, self.here, self.until);
         let above = if area.height >= ABOVE + 4 { ABOVE } else { 1 };
         if above == ABOVE {
             let place = Rect { y: area.y + 1, height: 2, ..area };
@@ -307,7 +307,7 @@ impl Drill {
     fn draw_list(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
         let parts = &canvas.theme.parts;
         let title = if self.focus == Focus::List { parts.title } else { parts.quiet };
-        let count = format!("{} of {}", self.index(), self.steps.all().len());
+        let count = format!("{} of {}", self.index(), self.steps.listed().len());
         let inner = frame::titled(canvas, buffer, area, &[("what happened", title), (&count, parts.quiet)]);
         let end = self.asking.end();
         let gaps = self.strip.gaps(&self.steps, self.until);
@@ -433,6 +433,9 @@ impl Overlay for Drill {
         }
         hints.push((Action::Search, "search"));
         hints.push((Action::Zoom, "zoom"));
+        if self.side != Side::Transcript {
+            hints.push((Action::Fold, if self.steps.lists_all() { "less" } else { "every change" }));
+        }
         if self.here {
             hints.push((Action::Jump, "jump"));
             if matches!(self.shown, Subject::Agent(_)) && !self.shown.waits() {
@@ -475,6 +478,13 @@ impl Overlay for Drill {
             Action::FocusRight => self.focus = Focus::Side,
             Action::Explain => self.show(Side::Why),
             Action::Fold if self.side == Side::Transcript => self.transcript.fold(),
+            Action::Fold => {
+                let all = !self.steps.lists_all();
+                self.keep_place(|steps| {
+                    steps.list_all(all);
+                    true
+                });
+            }
             Action::NextFile | Action::PreviousFile => {
                 if self.side == Side::Diff && !(self.drawn.one_pane && self.focus == Focus::List) {
                     self.diff.step_file(action == Action::NextFile);
@@ -560,27 +570,6 @@ fn see(steps: &mut TimelineEntries, key: &TerminalKey, view: &View<'_>) -> bool 
         steps.see_task(task);
     }
     steps.see(view.task_events.iter().filter(|event| event.key == *key))
-}
-
-/// Draws the head line. Name and state are always there; of the rest, what fits.
-fn draw_head(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Subject, here: bool, until: Timestamp) {
-    let parts = &canvas.theme.parts;
-    let (status, since) = (subject.item().status(), subject.item().since());
-    let status = if here { status } else { Status::Gone };
-    let message = match here {
-        true => format!("{} for {}", status.word(), times::lasting(since, until)),
-        false => "left the fleet".to_owned(),
-    };
-    let state = format!("{} {message}", canvas.glyph(status));
-    let mut pen = Pen::new(buffer, area, 0);
-    let room = usize::from(pen.room());
-    let state_cells = text::width(&state).min(room / 2);
-    pen.skip(1);
-    let name_cells = text::width(subject.name()).min(room.saturating_sub(state_cells + 4));
-    pen.field(subject.name(), name_cells, parts.title).text("   ", parts.quiet);
-    let cells = usize::from(pen.room()).saturating_sub(state_cells + 3);
-    pen.field(&subject.about().join(" · "), cells, parts.quiet);
-    pen.text("  ", parts.quiet).right(&state, state_cells, canvas.theme.style(status));
 }
 
 /// Draws a screen, `lifted` rows above its end where it does not fit; returns how far it can be lifted.

@@ -79,7 +79,7 @@ impl List<'_> {
 
     /// Entries: now, and the steps.
     fn count(&self) -> usize {
-        self.steps.all().len() + 1
+        self.steps.listed().len() + 1
     }
 
     fn first_for(&self, canvas: &Canvas<'_>, page: usize, first: usize) -> usize {

@@ -133,27 +133,46 @@ pub struct TimelineEntries {
     seen: Vec<Arc<TimelineEntry>>,
     /// How a task stands now, which the history keeps only once it lasts.
     present: Option<Point>,
-    /// Newest first.
+    /// All of them, newest first.
     merged: Vec<Arc<TimelineEntry>>,
+    /// Those that are listed: what a sentence tells, or every one.
+    listed: Vec<Arc<TimelineEntry>>,
+    lists_all: bool,
 }
 
 impl TimelineEntries {
-    /// Newest first.
-    pub fn all(&self) -> &[Arc<TimelineEntry>] {
-        &self.merged
+    /// Those that are listed, newest first.
+    pub fn listed(&self) -> &[Arc<TimelineEntry>] {
+        &self.listed
+    }
+
+    /// Whether also what says nothing to a person is listed, such as a draft that comes and goes.
+    pub fn lists_all(&self) -> bool {
+        self.lists_all
+    }
+
+    /// Lists every change, or only what a sentence tells.
+    pub fn list_all(&mut self, all: bool) {
+        self.lists_all = all;
+        self.list();
+    }
+
+    fn list(&mut self) {
+        let is_listed = |step: &&Arc<TimelineEntry>| self.lists_all || step.body.sentence("it").is_some();
+        self.listed = self.merged.iter().filter(is_listed).cloned().collect();
     }
 
     /// The place in the list, whose first one is now, of what went wrong before another place or after it.
     pub fn failure_beside(&self, from: usize, before: bool) -> Option<usize> {
         let has_failed = |index: &usize| self.get(index - 1).is_some_and(TimelineEntry::has_failed);
         match before {
-            true => (from + 1..=self.all().len()).find(has_failed),
+            true => (from + 1..=self.listed.len()).find(has_failed),
             false => (1..from.max(1)).rev().find(has_failed),
         }
     }
 
     pub fn get(&self, index: usize) -> Option<&TimelineEntry> {
-        self.merged.get(index).map(Arc::as_ref)
+        self.listed.get(index).map(Arc::as_ref)
     }
 
     /// Takes in what this process saw happen to it, oldest first: transitions of an agent or events of a task. Returns
@@ -195,26 +214,28 @@ impl TimelineEntries {
 
     /// Until when what a transition brought about lasted at the most: until the next one, or until now.
     pub fn until(&self, index: usize, now: Timestamp) -> Option<Timestamp> {
-        self.merged.get(index).filter(|step| step.has_state())?;
-        Some(self.merged[..index].iter().rev().find(|step| step.has_state()).map_or(now, |step| step.at))
+        self.listed.get(index).filter(|step| step.has_state())?;
+        Some(self.listed[..index].iter().rev().find(|step| step.has_state()).map_or(now, |step| step.at))
     }
 
     /// The latest step with a screen at or before one, for those that have none of their own.
     pub fn screen_at(&self, index: usize) -> Option<&TimelineEntry> {
-        self.merged.get(index..)?.iter().map(Arc::as_ref).find(|step| step.has_state())
+        let shown = self.listed.get(index)?;
+        let at = self.merged.iter().position(|step| Arc::ptr_eq(step, shown))?;
+        self.merged[at..].iter().map(Arc::as_ref).find(|step| step.has_state())
     }
 
     pub fn id(&self, index: usize) -> Option<StepId> {
-        let at = self.merged.get(index)?.at;
+        let at = self.listed.get(index)?.at;
         // Counted from the oldest, because newer ones are added in front.
-        Some(StepId { at, nth: self.merged[index + 1..].iter().take_while(|step| step.at == at).count() })
+        Some(StepId { at, nth: self.listed[index + 1..].iter().take_while(|step| step.at == at).count() })
     }
 
     /// Where a step stands now, or the nearest one to its time when it is no longer there.
     pub fn position(&self, id: StepId) -> Option<usize> {
-        let newer = self.merged.partition_point(|step| step.at > id.at);
-        let same = self.merged[newer..].iter().take_while(|step| step.at == id.at).count();
-        let last = self.merged.len().checked_sub(1)?;
+        let newer = self.listed.partition_point(|step| step.at > id.at);
+        let same = self.listed[newer..].iter().take_while(|step| step.at == id.at).count();
+        let last = self.listed.len().checked_sub(1)?;
         Some((newer + same).saturating_sub(id.nth + 1).max(newer).min(last))
     }
 
@@ -244,6 +265,7 @@ impl TimelineEntries {
         merged.sort_by_key(|step| step.at);
         merged.reverse();
         self.merged = merged;
+        self.list();
     }
 }
 
@@ -281,12 +303,12 @@ mod tests {
     }
 
     fn seconds(steps: &TimelineEntries) -> Vec<i64> {
-        steps.all().iter().map(|step| step.at.as_millis() / 1000).collect()
+        steps.listed().iter().map(|step| step.at.as_millis() / 1000).collect()
     }
 
     #[test]
     fn what_is_seen_and_kept_is_listed_once() {
-        let mut steps = TimelineEntries::default();
+        let mut steps = TimelineEntries { lists_all: true, ..TimelineEntries::default() };
         let all = [seen(100, Phase::Ready), seen(110, Phase::Active), seen(120, Phase::Ready)];
         assert!(see(&mut steps, &all));
         assert!(!see(&mut steps, &all));
@@ -303,13 +325,13 @@ mod tests {
 
     #[test]
     fn a_step_is_found_again_whatever_comes_around_it() {
-        let mut steps = TimelineEntries::default();
+        let mut steps = TimelineEntries { lists_all: true, ..TimelineEntries::default() };
         see(&mut steps, &[seen(100, Phase::Ready), seen(100, Phase::Active), seen(120, Phase::Ready)]);
         let id = steps.id(1).unwrap();
         assert_eq!(steps.position(id), Some(1));
         steps.keep(vec![kept(1, 10, Phase::Ready), kept(2, 130, Phase::Active)]);
         assert_eq!(steps.position(id), Some(2));
         assert_eq!(steps.id(2), Some(id));
-        assert_eq!(TimelineEntries::default().position(id), None);
+        assert_eq!(TimelineEntries { lists_all: true, ..TimelineEntries::default() }.position(id), None);
     }
 }

@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::history::{SessionFile, StoredScreen};
 use crate::profile::RefusedInputs;
@@ -19,7 +22,8 @@ use crate::ui::frame::{Canvas, StyledLine};
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::{Flow, OverlayContext};
-use crate::ui::{text, times};
+use crate::ui::text::{self, Pen};
+use crate::ui::times;
 
 /// A terminal, as long as it is there and afterwards.
 #[derive(Clone, Debug)]
@@ -330,6 +334,34 @@ fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
         facts.put(&problem.kind, problem.message.clone());
     }
     facts.put("read", format!("{} ago", times::age(facts.canvas.now.since(state.observed_at))));
+}
+
+/// Draws the head line. Name and state are always there; of the rest, what fits.
+pub(super) fn draw_head(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    subject: &Subject,
+    here: bool,
+    until: Timestamp,
+) {
+    let parts = &canvas.theme.parts;
+    let (status, since) = (subject.item().status(), subject.item().since());
+    let status = if here { status } else { Status::Gone };
+    let message = match here {
+        true => format!("{} for {}", status.word(), times::lasting(since, until)),
+        false => "left the fleet".to_owned(),
+    };
+    let state = format!("{} {message}", canvas.glyph(status));
+    let mut pen = Pen::new(buffer, area, 0);
+    let room = usize::from(pen.room());
+    let state_cells = text::width(&state).min(room / 2);
+    pen.skip(1);
+    let name_cells = text::width(subject.name()).min(room.saturating_sub(state_cells + 4));
+    pen.field(subject.name(), name_cells, parts.title).text("   ", parts.quiet);
+    let cells = usize::from(pen.room()).saturating_sub(state_cells + 3);
+    pen.field(&subject.about().join(" · "), cells, parts.quiet);
+    pen.text("  ", parts.quiet).right(&state, state_cells, canvas.theme.style(status));
 }
 
 /// What is known of the agent beside its state, and from where.

@@ -199,7 +199,7 @@ fn the_past_is_asked_for_once_and_further_back_as_one_goes_there() {
     let fleet = fleet();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 160, 45);
-    press(&mut ui, &fleet, &chars("d"));
+    press(&mut ui, &fleet, &chars("do"));
     assert_eq!(
         asked(&mut ui, &fleet),
         [QuestionKind::Line { since: None, until: NOW }, QuestionKind::Page { before: None }]
