@@ -25,7 +25,7 @@ use crate::poll;
 use crate::process;
 use crate::profile::ProfileSet;
 use crate::sender::{OperationEvent, Sender};
-use crate::state::{Attention, KeptNote};
+use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
 
@@ -290,8 +290,7 @@ impl Engine {
     pub fn handle_local(&mut self, input: Input, now: Timestamp) {
         let server = match &input {
             Input::Seen { key } => {
-                let ended = [Attention::Failed, Attention::Interrupted, Attention::Finished];
-                let seen = self.fleet.terminal(key).filter(|terminal| ended.contains(&terminal.state.attention));
+                let seen = self.fleet.terminal(key).filter(|terminal| terminal.state.unseen);
                 if let (Some(acting), Some(terminal)) = (&self.acting, seen) {
                     // Whoever watches later must know that the operator sees how the turn ended.
                     acting.history.record(Record::seen(key.clone(), terminal.state.terminal.id.clone(), now));

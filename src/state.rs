@@ -405,6 +405,9 @@ pub struct State {
     pub lifecycle_authority: LifecycleAuthority,
     pub stability: Stability,
     pub attention: Attention,
+    /// Whether the operator has not seen yet how the last turn ended.
+    #[serde(default)]
+    pub unseen: bool,
     /// When that began which is said of the terminal in one word, its attention or else what it does: this dialog, this
     /// result, this phase, its being gone.
     pub since: Timestamp,
@@ -486,6 +489,11 @@ impl State {
         self.agent
             .text(FactName::LastAnswer)
             .filter(|_| is_of_last_turn && self.last_turn.result == TurnResult::Success)
+    }
+
+    /// Whether the operator's look at it changes something: how its last turn ended is what they should know, until then.
+    pub fn wants_to_be_seen(&self) -> bool {
+        self.attention == Attention::Finished || (self.unseen && self.has_ended() && self.last_turn.is_cut_off())
     }
 
     /// Whether the agent is there no more.

@@ -46,6 +46,8 @@ pub enum Status {
     Unknown,
     /// The agent, its pane or the task's window is no longer there.
     Gone,
+    /// The same of an agent whose turn that cut off, as long as the operator has not seen it: it counts as failed.
+    CutOff,
     /// The task's program has ended with this code, if tmux reports it.
     Exited(Option<i32>),
 }
@@ -69,6 +71,9 @@ impl Status {
     /// what it does.
     pub const fn of(state: &State) -> Self {
         match state.diagnostics.availability {
+            Availability::TuiDown | Availability::Unavailable if state.unseen && state.last_turn.is_cut_off() => {
+                return Status::CutOff;
+            }
             Availability::TuiDown | Availability::Unavailable => return Status::Gone,
             Availability::Error => return Status::Error,
             Availability::Available | Availability::Unknown => {}
@@ -170,6 +175,7 @@ impl Status {
         match self {
             Status::Asks => Cow::Borrowed("asks"),
             Status::Running => Cow::Borrowed("running"),
+            Status::CutOff => Status::Gone.word(),
             Status::Exited(Some(code)) => Cow::Owned(format!("exited {code}")),
             Status::Exited(None) => Cow::Borrowed("exited ?"),
             other => Cow::Borrowed(other.name()),
@@ -188,7 +194,7 @@ impl Status {
             Status::Error => "error",
             Status::Interrupted => "interrupted",
             Status::Finished | Status::Exited(Some(0)) => "finished",
-            Status::Exited(_) => "failed",
+            Status::Exited(_) | Status::CutOff => "failed",
             Status::Working | Status::Running => "working",
             Status::Ready => "ready",
             Status::Unknown => "unknown",
@@ -204,7 +210,7 @@ impl Status {
             Status::Trust => Attention::Trust,
             Status::Setup => Attention::Setup,
             Status::Finished | Status::Exited(Some(0)) => Attention::Finished,
-            Status::Failed | Status::Exited(_) => Attention::Failed,
+            Status::Failed | Status::Exited(_) | Status::CutOff => Attention::Failed,
             Status::Stalled => Attention::Stalled,
             Status::Interrupted => Attention::Interrupted,
             Status::Gone => Attention::Gone,
@@ -217,7 +223,7 @@ impl Status {
         match self {
             Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => Status::Approval,
             Status::Exited(Some(0)) => Status::Finished,
-            Status::Exited(_) => Status::Failed,
+            Status::Exited(_) | Status::CutOff => Status::Failed,
             Status::Running => Status::Working,
             other => other,
         }
@@ -271,6 +277,7 @@ impl Status {
         match self {
             Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => true,
             Status::Failed | Status::Stalled | Status::Error | Status::Interrupted | Status::Finished => true,
+            Status::CutOff => true,
             Status::Exited(code) => !matches!(code, Some(0)),
             Status::Working | Status::Running | Status::Ready | Status::Unknown | Status::Gone => false,
         }

@@ -223,8 +223,9 @@ impl Tracker {
         self.temporal = temporal;
         self.last_reading = reading.map(|reading| (reading.clone(), state.observed_at));
         self.is_remembered = true;
-        self.unseen =
-            !known.seen && matches!(state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished);
+        self.unseen = !known.seen
+            && (state.unseen
+                || matches!(state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished));
         self.turn.remember(state, reading, known.watched_until);
         // The records were read already: what is news of them follows from what was known.
         self.turn.recorded(&self.record);
@@ -358,6 +359,7 @@ impl Tracker {
                 stable_since: self.stable_since,
             },
             attention,
+            unseen: self.unseen,
             since: since.at,
             since_exact: since.exact,
             evidence: published.evidence.clone(),
@@ -550,7 +552,8 @@ impl Tracker {
             self.stable_since = if notes.is_empty() { stands_since } else { now };
         }
         self.signature = signature;
-        if next.last_turn != self.published.last_turn && next.last_turn.result != TurnResult::None {
+        let has_ended = next.last_turn.result != TurnResult::None || next.last_turn.is_cut_off();
+        if next.last_turn != self.published.last_turn && has_ended {
             self.unseen = true;
         }
         if next.phase == Phase::Active && self.published.phase != Phase::Active {

@@ -43,12 +43,12 @@ pub enum WaitCondition {
     /// A prompt may be sent: the agent is ready, has no draft, and is not in copy mode.
     Ready,
     /// A turn is in flight.
-    #[value(alias = "active")]
+    #[value(aliases = ["active", "processing"])]
     Working,
     /// The agent is neither working nor waiting for anybody.
     Idle,
     /// A dialog waits for the operator.
-    #[value(aliases = ["blocked", "waiting"])]
+    #[value(aliases = ["blocked", "waiting", "awaiting_operator", "waiting_user_answer"])]
     NeedsYou,
     /// An approval waits for the operator.
     Approval,
@@ -61,19 +61,23 @@ pub enum WaitCondition {
     /// The last turn ended well, and the operator has not seen it yet.
     Finished,
     /// No turn is in flight, and the last one ended well.
+    #[value(aliases = ["completed", "done"])]
     Success,
     /// No turn is in flight, and the last one failed.
+    #[value(alias = "known_failure")]
     Failed,
     /// No turn is in flight, and the last one was interrupted.
     Interrupted,
     /// It should be moving but is not.
     Stalled,
     /// The agent, its pane or the task's window is no longer there.
+    #[value(aliases = ["unavailable", "tui_down", "disconnected"])]
     Gone,
     /// The task's program has ended; an agent: it is gone.
     Exited,
     /// The task asks for something; an agent: a dialog waits.
-    Input,
+    #[value(aliases = ["input", "waiting_input"])]
+    Asks,
     /// The task has rung its bell.
     Notify,
 }
@@ -102,7 +106,7 @@ impl WaitCondition {
             WaitCondition::Finished => is(Status::Finished),
             WaitCondition::Stalled => is(Status::Stalled),
             WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
-            WaitCondition::Input => WaitCondition::NeedsYou.holds(terminal),
+            WaitCondition::Asks => WaitCondition::NeedsYou.holds(terminal),
             // The screen of an agent says more than its bell.
             WaitCondition::Notify => false,
         }
@@ -113,7 +117,7 @@ impl WaitCondition {
     fn holds_for_task(self, task: &Task) -> bool {
         match self {
             WaitCondition::Exited => task.status == TaskStatus::Exited,
-            WaitCondition::Input | WaitCondition::NeedsYou => task.prompt().is_some(),
+            WaitCondition::Asks | WaitCondition::NeedsYou => task.prompt().is_some(),
             WaitCondition::Notify => task.bells > 0,
             WaitCondition::Working => task.status == TaskStatus::Running,
             WaitCondition::Idle => task.status == TaskStatus::Idle,

@@ -20,7 +20,7 @@ use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
-/// How long one whose turn was cut off is shown after its pane is gone: nobody was told how its work ended.
+/// How long one that worked or waited for the operator is shown after its pane is gone: nobody was told how that ended.
 const KEEP_CUT_OFF: Span = Span::from_secs(600);
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
@@ -154,7 +154,9 @@ impl Entry {
 
     /// When one that is gone leaves.
     pub(super) fn leaves_at(&self, keep_gone: Span) -> Option<Timestamp> {
-        let keep = if self.terminal.state.last_turn.is_cut_off() { KEEP_CUT_OFF } else { keep_gone };
+        let state = &self.terminal.state;
+        let asked = state.stale.as_ref().is_some_and(|stale| stale.asked.is_some());
+        let keep = if asked || state.last_turn.is_cut_off() { KEEP_CUT_OFF } else { keep_gone };
         self.gone_since.map(|since| since + keep)
     }
 

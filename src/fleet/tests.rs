@@ -4,6 +4,7 @@ use super::*;
 use crate::profile::Program;
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Note, NotePart, Phase};
+use crate::status::Status;
 
 fn pane(pane: u32, pid: u32) -> PaneReport {
     PaneReport {
@@ -210,10 +211,17 @@ fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do()
     }
     let phase = |fleet: &Fleet, id| fleet.entry(&pane(id, 10 + id).key).map(|entry| entry.terminal().state.turn.phase);
     assert_eq!((phase(&fleet, 0), phase(&fleet, 1)), (Some(Phase::Active), Some(Phase::Ready)));
-    let mut left_at = |second: i64| {
+    let left_at = |fleet: &mut Fleet, second: i64| {
         fleet.handle(Input::TimePassed, Timestamp::from_millis(1_700_000_000_000 + second * 1000));
-        names(&mut fleet, second, Vec::new()).into_iter().map(|it| it.0).collect::<Vec<_>>()
+        names(fleet, second, Vec::new()).into_iter().map(|it| it.0).collect::<Vec<_>>()
     };
-    assert_eq!([left_at(5), left_at(34), left_at(36), left_at(604)], [vec![0, 1], vec![0, 1], vec![0], vec![0]]);
-    assert_eq!(left_at(606), [0; 0]);
+    assert_eq!(left_at(&mut fleet, 5), [0, 1]);
+    let status = |fleet: &Fleet, id| Status::of(&fleet.entry(&pane(id, 10 + id).key).unwrap().terminal().state);
+    assert_eq!((status(&fleet, 0), status(&fleet, 1)), (Status::CutOff, Status::Gone));
+    let first = fleet.view(Timestamp::from_millis(1_700_000_005_000)).terminals[0].key.clone();
+    assert_eq!(first, pane(0, 10).key, "it stands where failed ones do");
+    fleet.handle(Input::Seen { key: first }, Timestamp::from_millis(1_700_000_006_000));
+    assert_eq!(status(&fleet, 0), Status::Gone);
+    let left = [34, 36, 604, 606].map(|second| left_at(&mut fleet, second));
+    assert_eq!(left, [vec![0, 1], vec![0], vec![0], vec![]]);
 }

@@ -4,7 +4,7 @@
 
 use super::record::{Body, FollowUpRecord, OperatorAction, Sent, StoredInput, StoredTransition, What, as_typed};
 use super::{IntentState, PublicState};
-use crate::dialog::{ApprovalSubject, approval, asked, bare};
+use crate::dialog::{ApprovalSubject, approval, asked, asked_before, bare};
 use crate::operation::{Outcome, TOKEN};
 use crate::screen::harmless;
 use crate::state::{
@@ -110,7 +110,8 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     if is_found {
         return None;
     }
-    if change("result").is_some() {
+    // That a turn was cut off is said by what cut it off.
+    if change("result").is_some() && after != Status::Gone {
         return Some(of_result(transition.summary.result, after, note, state));
     }
     if change("attention").is_some_and(|change| change.to == "stalled") {
@@ -141,11 +142,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         (_, Status::Question) => Sentence::of(after, "asks", &asked()),
         (_, Status::Trust) => Sentence::of(after, "asks for trust", &asked()),
         (_, Status::Setup) => Sentence::of(after, "asks for setup", &asked()),
-        (_, Status::Gone) => {
-            let is_unavailable = |state: &&State| state.diagnostics.availability == Availability::Unavailable;
-            let reason = state.filter(is_unavailable).and_then(|state| state.activity.as_deref());
-            Sentence::of(after, "gone", reason.unwrap_or_default())
-        }
+        (before, Status::Gone) => gone(before, state),
         (_, Status::Error) => Sentence::of(after, "error", trouble()),
         // A menu that was opened and closed, or a half-drawn screen.
         (Status::Unknown, _) | (_, Status::Unknown) => return None,
@@ -155,6 +152,19 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         (Status::Working, Status::Ready) if state.is_some_and(is_in_flight) => return None,
         (_, after) => Sentence::of(after, &after.word(), ""),
     })
+}
+
+/// An agent is gone: what that put an end to, and why, where it is not that its pane was closed.
+fn gone(before: Status, state: Option<&State>) -> Sentence {
+    let is_unavailable = |state: &&State| state.diagnostics.availability == Availability::Unavailable;
+    let reason = state.filter(is_unavailable).and_then(|state| state.activity.clone());
+    let (verb, asked) = match before {
+        before if before.needs_operator() => ("gone while it asked", state.and_then(|state| asked_before(state, None))),
+        Status::Working => ("gone while it worked", None),
+        _ => ("gone", None),
+    };
+    let what = [asked, reason].into_iter().flatten().filter(|part| !part.is_empty());
+    Sentence::of(Status::Gone, verb, &what.collect::<Vec<_>>().join(" · "))
 }
 
 /// Whether a turn is in flight, or its result is not settled yet.
@@ -299,9 +309,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::state::{OperatorStatus, Phase, Summary, TerminalFacts, TurnSource, UiContext};
+    use crate::state::{
+        Assessment, BusinessState, OperatorStatus, Phase, Stale, Summary, TerminalFacts, TurnSource, UiContext,
+    };
     use crate::time::{Span, Timestamp};
-    use crate::tracker::{Settings, Tracker};
+    use crate::tracker::{GoneReason, Observation, Settings, Tracker};
 
     fn summary(availability: Availability, phase: Phase, result: TurnResult, ui_context: UiContext) -> Summary {
         let waits = matches!(ui_context, UiContext::ApprovalPrompt | UiContext::Question);
@@ -387,6 +399,17 @@ mod tests {
             of_transition(&transition, None).map(|sentence| (sentence.text, sentence.status))
         };
         assert_eq!(went(Availability::TuiDown), Some(("gone".to_owned(), Some(Status::Gone))));
+        let mut tracker = Tracker::new(Settings::default(), Timestamp::default());
+        let _ = tracker.handle(Observation::Gone(GoneReason::Server), Timestamp::default());
+        let mut state = tracker.state(TerminalFacts::default(), Timestamp::default());
+        let said = |before, state: &State| gone(before, Some(state)).text;
+        assert_eq!(said(Status::Working, &state), "gone while it worked: its tmux server ended");
+        let asks = Assessment { operator_excerpt: Some("Run make test?".to_owned()), ..state.assessment.clone() };
+        let asks = Assessment { business_state: BusinessState::AwaitingOperator, ..asks };
+        state.stale = Some(Stale::new(Timestamp::default(), state.surface, Phase::Unknown, &asks));
+        assert_eq!(said(Status::Question, &state), "gone while it asked: Run make test? · its tmux server ended");
+        state.activity = None;
+        assert_eq!(said(Status::Question, &state), "gone while it asked: Run make test?");
         assert_eq!(went(Availability::Error), Some(("error".to_owned(), Some(Status::Error))));
         assert_eq!(went(Availability::Unknown), None);
     }

@@ -50,7 +50,7 @@ impl LastTurn {
     }
 
     /// Whether the end of its agent cut it off, so that it has no result (SPEC §7, rule 8).
-    pub fn is_cut_off(&self) -> bool {
-        self.told_by == Witness::Process
+    pub const fn is_cut_off(&self) -> bool {
+        matches!(self.told_by, Witness::Process)
     }
 }

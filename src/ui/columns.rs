@@ -148,7 +148,8 @@ impl Overlay for ColumnList {
         self.view.reveal(self.at..self.at + 1);
         let first = self.view.first();
         let items: Vec<Item<'_>> = arrangement.shown(view).collect();
-        let titles = table::titles(usize::from(canvas.table_width), &items, arrangement, canvas.now);
+        let width = usize::from(canvas.table_width);
+        let titles = table::titles(width, &items, arrangement, canvas.now);
         for (row, nth) in (0..inner.height).zip(first..count) {
             let is_selected = nth == self.at;
             let base = if is_selected { parts.selected } else { Style::default() };
@@ -166,6 +167,7 @@ impl Overlay for ColumnList {
                 true => "always",
                 false if !is_shown || titles.contains(&column.title) => "",
                 false if !column.says_something(&items) => "nothing known",
+                false if !column.says_enough(&items, width) => "of few rows",
                 false => "no room",
             };
             let style = base.patch(if *is_shown { parts.text } else { parts.quiet });

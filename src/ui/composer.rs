@@ -22,7 +22,7 @@ use super::{Request, find, layout, preview};
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Operation, Recipient, When};
 use crate::status::Status;
-use broadcast::{Gets, Recipients, SendQuestion, gets, hindrance};
+use broadcast::{Gets, Recipients, SendQuestion, SendWay, gets, hindrance};
 use recall::PromptRecall;
 
 pub use broadcast::{BroadcastDraft, Outcomes, Progress};
@@ -67,6 +67,10 @@ impl Composer {
         Self { to, text, recall, asked: false, is_kept, was_whole: false, asking: None, cannot_wait }
     }
 
+    const fn way(&self, when: When) -> SendWay {
+        SendWay { when, cannot_wait: self.cannot_wait }
+    }
+
     /// The prompt as it would be sent.
     fn prompt(&self) -> String {
         self.text.lines().join("\n")
@@ -81,26 +85,16 @@ impl Composer {
             return Flow::Stay;
         }
         let to = self.to.one().filter(|key| cx.terminal(key).is_some());
-        match (to.map(|key| gets(cx.view, key, when)), self.cannot_wait) {
-            (Some(Gets::Nothing(why)), _) => {
-                cx.say(&format!("nothing was sent: {why}"));
-                return Flow::Stay;
-            }
-            (Some(Gets::WhenReady(why)), Some(cannot_wait)) => {
-                cx.say(&format!("nothing was sent: {why}, and {cannot_wait}"));
-                return Flow::Stay;
-            }
-            (Some(Gets::Now), Some(cannot_wait)) if when == When::Ready => {
-                cx.say(&format!("nothing was sent: {cannot_wait}"));
-                return Flow::Stay;
-            }
-            _ => {}
+        let way = self.way(when);
+        if let Some(gets @ (Gets::Nothing(_) | Gets::CannotWait(..))) = to.map(|key| gets(cx.view, key, way)) {
+            cx.say(&format!("nothing was sent: {}", gets.why().unwrap_or_default()));
+            return Flow::Stay;
         }
         // Insisting on many at once is more than one key can mean, and one letter was perhaps meant for a dialog.
         let is_answer = text.trim().chars().count() == 1;
         if self.to.one().is_none() || (self.is_kept && !self.was_whole) || is_answer {
             self.asking = Some(when);
-            return Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, when, cx.view)));
+            return Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, way, cx.view)));
         }
         self.send_now(when, text, cx)
     }
@@ -114,9 +108,9 @@ impl Composer {
             return Flow::Stay;
         };
         let to = Recipient::of(terminal);
-        let when = match gets(cx.view, &key, when) {
+        let when = match gets(cx.view, &key, self.way(when)) {
             Gets::WhenReady(_) => When::Ready,
-            Gets::Now | Gets::Nothing(_) => when,
+            Gets::Now | Gets::Nothing(_) | Gets::CannotWait(..) => when,
         };
         let unqueue = cx.options.keymap.key_for(Context::Fleet, Action::Unqueue);
         let message = match when {
@@ -309,8 +303,8 @@ impl Overlay for Composer {
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
-        let send = match self.to.one().map(|key| gets(view, key, When::Now)) {
-            Some(Gets::WhenReady(_)) if self.cannot_wait.is_some() => None,
+        let send = match self.to.one().map(|key| gets(view, key, self.way(When::Now))) {
+            Some(Gets::CannotWait(..)) => None,
             Some(Gets::WhenReady(_)) => Some("queue"),
             _ => Some("send"),
         };
@@ -327,7 +321,10 @@ impl Overlay for Composer {
         let (write, shown) = self.places(area);
         match &self.to {
             Recipients::One(key) => preview::draw(canvas, buffer, shown, find(view, key)),
-            Recipients::Several(keys) => broadcast::draw_preview(canvas, buffer, shown, keys, &self.prompt(), view),
+            Recipients::Several(keys) => {
+                let what = (self.prompt(), self.way(When::Now));
+                broadcast::draw_preview(canvas, buffer, shown, keys, (&what.0, what.1), view);
+            }
         }
         let mut inner = self.draw_title(canvas, buffer, write, view);
         if let Some(key) = self.to.one() {

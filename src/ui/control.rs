@@ -24,7 +24,7 @@ use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
 use crate::operation::{Act, Operation, Outcome, When};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
-use crate::state::{Attention, Availability};
+use crate::state::Availability;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -108,6 +108,9 @@ impl Ui {
     /// Tells the operator the outcome of an operation.
     pub fn ended(&mut self, operation: &Operation, outcome: &Outcome, view: &View<'_>) {
         let key = &operation.to.key;
+        if matches!(operation.act, Act::Prompt { .. } | Act::Answer { .. }) {
+            self.memory.arrangement.flags.has_worked_on(key, outcome.is_accepted());
+        }
         let mut message = toast::outcome_text(operation, outcome);
         let topic = match &operation.act {
             Act::Prompt { text, when } => {
@@ -207,7 +210,7 @@ impl Ui {
     /// When the selected terminal will have been seen: when it was selected for a second (SPEC §2) while the operator
     /// was there. A result that comes while nobody touches a key stays unseen, wherever the cursor happens to be.
     pub(super) fn seen_at(&self, view: &View<'_>) -> Option<Timestamp> {
-        let terminal = self.cursor.terminal(view).filter(|terminal| terminal.state.attention == Attention::Finished)?;
+        let terminal = self.cursor.terminal(view).filter(|terminal| terminal.state.wants_to_be_seen())?;
         let finished = finished_at(terminal);
         let is_reported = self.reported_seen.as_ref().is_some_and(|(key, at)| *key == terminal.key && *at == finished);
         self.seen_since(finished).filter(|_| !is_reported)

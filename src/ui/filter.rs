@@ -58,7 +58,7 @@ const FIELDS: [&str; 16] = [
 
 /// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn
 /// that ended well, seen or not.
-const SYNONYMS: [(&str, &str); 16] = [
+const SYNONYMS: [(&str, &str); 17] = [
     ("active", "working"),
     ("awaiting_operator", "needs-you"),
     ("blocked", "needs-you"),
@@ -66,6 +66,7 @@ const SYNONYMS: [(&str, &str); 16] = [
     ("disconnected", "gone"),
     ("done", "success"),
     ("idle", "ready"),
+    ("input", "asks"),
     ("known_failure", "failed"),
     ("processing", "working"),
     ("success", "success"),

@@ -13,6 +13,8 @@ use crate::time::{Span, Timestamp};
 pub struct Flags {
     drafted: BTreeSet<TerminalKey>,
     marked: BTreeSet<TerminalKey>,
+    /// Those of them on which what they were marked for is under way.
+    worked_on: BTreeSet<TerminalKey>,
     chosen: ChosenFlags,
     /// When the fleet was first followed.
     begun: Option<Timestamp>,
@@ -103,6 +105,23 @@ impl Flags {
     /// Marks terminals.
     pub fn mark<'a>(&mut self, items: impl IntoIterator<Item = Item<'a>>) {
         self.marked.extend(items.into_iter().map(|item| item.key().clone()));
+    }
+
+    /// Takes the mark of a terminal away: what it was marked for is done.
+    pub fn unmark(&mut self, key: &TerminalKey) {
+        self.marked.remove(key);
+    }
+
+    /// What a terminal was marked for is under way there.
+    pub fn work_on(&mut self, key: &TerminalKey) {
+        self.worked_on.insert(key.clone());
+    }
+
+    /// Something is over at a terminal: its mark goes if that is what it was set for, and it was done.
+    pub fn has_worked_on(&mut self, key: &TerminalKey, is_done: bool) {
+        if self.worked_on.remove(key) && is_done {
+            self.unmark(key);
+        }
     }
 
     /// Marks a terminal, or takes its mark away.

@@ -233,12 +233,13 @@ fn explanation(status: Status) -> &'static str {
         Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => {
             "a dialog of the agent, or a question of the task, waits for an answer"
         }
-        Status::Failed => "the last turn, or the task, ended in an error",
+        Status::Failed => "the last turn, or the task, ended in an error, or the agent ended in mid-turn",
         Status::Interrupted => "the last turn was interrupted",
         Status::Finished => "the last turn, or the task, ended well",
         Status::Stalled => "it should be moving but is not",
         Status::Error => "it cannot be read",
         Status::Gone => "the agent or its pane has ended",
+        Status::CutOff => "the agent ended in mid-turn",
         Status::Working => "a turn is in flight, or the task runs",
         Status::Running => "the task runs",
         Status::Exited(_) => "the task has ended",

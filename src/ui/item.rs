@@ -360,6 +360,8 @@ pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
     if let Some(trouble) = trouble(state) {
         // It may still ask what it asked when it was read last.
         let before = asked_before(state, dialog);
+        let is_cut_off = state.has_ended() && state.last_turn.is_cut_off();
+        let trouble = if is_cut_off { format!("{CUT_OFF} in mid-turn · {trouble}") } else { trouble };
         return before.map_or(trouble.clone(), |question| format!("asked before: {question} · {trouble}"));
     }
     let [activity, ended, noted] =

@@ -14,7 +14,7 @@ use super::item::{BEFORE_OPTION, Item};
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use super::times;
-use crate::state::{AgentFacts, Attention, FactName, TurnSource};
+use crate::state::{AgentFacts, FactName, TurnSource};
 use crate::status::Status;
 use crate::task::rang;
 use crate::time::Timestamp;
@@ -60,10 +60,11 @@ impl Column {
         width.is_none_or(|width| width >= least)
     }
 
-    /// Whether it says enough for a narrow table, where it takes its cells from every row: something of half of them.
-    fn says_enough(&self, items: &[Item<'_>]) -> bool {
+    /// Whether it says enough for its cells: something of two rows, in a narrow table of half of them.
+    pub fn says_enough(&self, items: &[Item<'_>], width: usize) -> bool {
         let says = |item: &&Item<'_>| !(self.words)(**item, Timestamp::default()).is_empty();
-        self.spare < FACTS || self.spare == WHERE || 2 * items.iter().filter(says).count() >= items.len()
+        let enough = if width < WIDE { items.len().div_ceil(2) } else { items.len().min(2) };
+        self.spare < FACTS || self.spare == WHERE || items.iter().filter(says).count() >= enough
     }
 
     /// Whether it has something to say of any of these items.
@@ -286,14 +287,14 @@ impl ColumnLayout {
         }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
         let is_usual = arrangement.columns == ChosenColumns::default();
-        let (is_folded, is_narrow) = (width < BOTH_FROM && is_usual, width < WIDE && is_usual);
+        let is_folded = width < BOTH_FROM && is_usual;
         // What all rows say is asked only of columns that may have room.
         let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
         let is_wanted = |it: &Column| {
             !(it.stays() || is_folded && it.is_shown())
                 && may_fit(it)
                 && it.says_something(items)
-                && (!is_narrow || it.says_enough(items))
+                && (!is_usual || it.says_enough(items, width))
         };
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
             columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
@@ -528,7 +529,7 @@ fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
                 TurnSource::SurfaceInference => INFERRED_MARK,
                 TurnSource::None => " ",
             };
-            let unseen = terminal.state.attention == Attention::Finished && !cell.is_muted;
+            let unseen = terminal.state.wants_to_be_seen() && !cell.is_muted;
             // Where the state is this very result, its age stands there.
             let at = last.at.filter(|_| status != cell.status);
             let age = at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();

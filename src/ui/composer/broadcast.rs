@@ -90,6 +90,8 @@ pub enum Gets {
     Now,
     WhenReady(Hindrance),
     Nothing(Hindrance),
+    /// It would get it later, for what keeps it from there now, but no prompt can wait, and why not.
+    CannotWait(Option<Hindrance>, &'static str),
 }
 
 /// The words for each of [`Gets`], in its colour.
@@ -102,25 +104,40 @@ impl Gets {
         match self {
             Gets::Now => NOW,
             Gets::WhenReady(_) => WHEN_READY,
-            Gets::Nothing(_) => NOT,
+            Gets::Nothing(_) | Gets::CannotWait(..) => NOT,
         }
     }
 
-    const fn hindrance(self) -> Option<Hindrance> {
+    /// Why it does not get it now, or not at all.
+    pub fn why(self) -> Option<String> {
         match self {
             Gets::Now => None,
-            Gets::WhenReady(why) | Gets::Nothing(why) => Some(why),
+            Gets::WhenReady(why) | Gets::Nothing(why) => Some(why.to_string()),
+            Gets::CannotWait(Some(why), cannot_wait) => Some(format!("{why}, and {cannot_wait}")),
+            Gets::CannotWait(None, cannot_wait) => Some(cannot_wait.to_owned()),
         }
     }
 }
 
-/// What a terminal would get of a prompt that is sent now: one that cannot take it yet gets it later, where that may come.
-pub fn gets(view: &View<'_>, key: &TerminalKey, when: When) -> Gets {
-    match hindrance(view, key) {
-        None => Gets::Now,
-        Some(hindrance) if when == When::Anyway && hindrance.may_insist() => Gets::Now,
-        Some(hindrance) if when != When::Anyway && hindrance.may_pass() => Gets::WhenReady(hindrance),
-        Some(hindrance) => Gets::Nothing(hindrance),
+/// How a prompt is to be sent: when, and why none can wait, where none can.
+#[derive(Clone, Copy, Debug)]
+pub struct SendWay {
+    pub when: When,
+    pub cannot_wait: Option<&'static str>,
+}
+
+/// What a terminal would get of a prompt that is sent so: one that cannot take it yet gets it later, where that may come
+/// and a prompt can wait.
+pub fn gets(view: &View<'_>, key: &TerminalKey, SendWay { when, cannot_wait }: SendWay) -> Gets {
+    match (hindrance(view, key), cannot_wait) {
+        (None, Some(why)) if when == When::Ready => Gets::CannotWait(None, why),
+        (None, _) => Gets::Now,
+        (Some(hindrance), _) if when == When::Anyway && hindrance.may_insist() => Gets::Now,
+        (Some(hindrance), None) if when != When::Anyway && hindrance.may_pass() => Gets::WhenReady(hindrance),
+        (Some(hindrance), Some(why)) if when != When::Anyway && hindrance.may_pass() => {
+            Gets::CannotWait(Some(hindrance), why)
+        }
+        (Some(hindrance), _) => Gets::Nothing(hindrance),
     }
 }
 
@@ -130,17 +147,17 @@ pub fn draw_preview(
     buffer: &mut Buffer,
     area: Rect,
     keys: &[TerminalKey],
-    text: &str,
+    (text, way): (&str, SendWay),
     view: &View<'_>,
 ) {
     let parts = &canvas.theme.parts;
-    let now = keys.iter().filter(|key| gets(view, key, When::Now) == Gets::Now).count();
+    let now = keys.iter().filter(|key| gets(view, key, way) == Gets::Now).count();
     let title = format!("{now} of {} would get it now", keys.len());
     let area = frame::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
-    let mut lines = lines(canvas.theme, keys, text, When::Now, view);
+    let mut lines = lines(canvas.theme, keys, (text, way), view);
     let room = usize::from(area.height);
     if lines.len() > room && room < LIST {
-        lines = in_brief(canvas, keys, usize::from(area.width.saturating_sub(2)), view);
+        lines = in_brief(canvas, keys, way, usize::from(area.width.saturating_sub(2)), view);
     } else if lines.len() > room {
         let more = format!("and {} more", lines.len() + 1 - room);
         lines.truncate(room - 1);
@@ -152,9 +169,9 @@ pub fn draw_preview(
 }
 
 /// Who would get it now, later and not at all, in a line each.
-fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View<'_>) -> Vec<StyledLine> {
+fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], way: SendWay, cells: usize, view: &View<'_>) -> Vec<StyledLine> {
     let line = |(status, word)| {
-        let of_it = |key: &&TerminalKey| gets(view, key, When::Now).in_words() == (status, word);
+        let of_it = |key: &&TerminalKey| gets(view, key, way).in_words() == (status, word);
         let names: Vec<String> = keys.iter().filter(of_it).map(|key| name(view, key)).collect();
         if names.is_empty() {
             return None;
@@ -167,15 +184,15 @@ fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View
 }
 
 /// Who gets it and who does not, in a line each.
-fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, when: When, view: &View<'_>) -> Vec<StyledLine> {
+fn lines(theme: &Theme, keys: &[TerminalKey], (text, way): (&str, SendWay), view: &View<'_>) -> Vec<StyledLine> {
     let parts = &theme.parts;
     let line = |key: &TerminalKey| {
         let name = name(view, key);
-        let gets = gets(view, key, when);
-        let ((status, word), why) = (gets.in_words(), gets.hindrance());
+        let gets = gets(view, key, way);
+        let ((status, word), why) = (gets.in_words(), gets.why());
         let taken =
             find(view, key).and_then(|terminal| terminal.input.taken(text)).filter(|_| status != Status::Failed);
-        let why = taken.into_iter().chain(why.map(|why| why.to_string())).collect::<Vec<_>>().join(", ");
+        let why = taken.into_iter().chain(why).collect::<Vec<_>>().join(", ");
         let style = theme.style(status);
         vec![(format!("{:<10}  ", word), style), (format!("{name}  "), parts.text), (why, parts.quiet)]
     };
@@ -185,9 +202,10 @@ fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, when: When, view: &Vie
 /// Asks whether to send the prompt to all that would get it, and shows each outcome so far.
 pub fn send(keys: &[TerminalKey], text: &str, cx: &mut OverlayContext<'_, '_>) -> Outcomes {
     cx.memory.broadcast.missing = keys.iter().cloned().collect();
+    let way = SendWay { when: When::Now, cannot_wait: cx.memory.cannot_wait };
     let mut terminals = Vec::new();
     for key in keys {
-        let gets = gets(cx.view, key, When::Now);
+        let gets = gets(cx.view, key, way);
         let mut perform = |when| {
             if let Some(terminal) = cx.terminal(key) {
                 cx.perform(Recipient::of(terminal), Act::Prompt { text: text.to_owned(), when });
@@ -196,13 +214,16 @@ pub fn send(keys: &[TerminalKey], text: &str, cx: &mut OverlayContext<'_, '_>) -
         let progress = match gets {
             Gets::Now => {
                 perform(When::Now);
+                cx.memory.arrangement.flags.work_on(key);
                 Progress::Sending
             }
             Gets::WhenReady(_) => {
                 perform(When::Ready);
+                cx.memory.arrangement.flags.unmark(key);
                 Progress::Queued
             }
             Gets::Nothing(why) => Progress::Ended(Refusal::from(why).into()),
+            Gets::CannotWait(..) => Progress::Ended(Refusal::Other(gets.why().unwrap_or_default()).into()),
         };
         terminals.push((key.clone(), name(cx.view, key), progress));
     }
@@ -219,7 +240,7 @@ fn name(view: &View<'_>, key: &TerminalKey) -> String {
 pub struct SendQuestion {
     to: Recipients,
     prompt: String,
-    when: When,
+    way: SendWay,
     question: Question,
     /// What each one would get, as it was shown.
     shown: Vec<Gets>,
@@ -230,8 +251,8 @@ const ANSWERS: Answers = Answers::yes_or("send it", &[(Action::Close, "do not se
 
 impl SendQuestion {
     /// The question for some terminals.
-    pub fn new(to: Recipients, prompt: String, when: When, view: &View<'_>) -> Self {
-        let mut question = Self { to, prompt, when, question: Question::default(), shown: Vec::new() };
+    pub fn new(to: Recipients, prompt: String, way: SendWay, view: &View<'_>) -> Self {
+        let mut question = Self { to, prompt, way, question: Question::default(), shown: Vec::new() };
         question.shown = question.gets(view);
         question
     }
@@ -247,14 +268,14 @@ impl SendQuestion {
 
     fn asked(&self, theme: &Theme, view: &View<'_>) -> QuestionText {
         let Parts { text: plain, quiet, .. } = theme.parts;
-        let who = lines(theme, self.to.keys(), &self.prompt, self.when, view).into_iter().map(Paragraph::new);
+        let who = lines(theme, self.to.keys(), (&self.prompt, self.way), view).into_iter().map(Paragraph::new);
         let message = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
         let indented = |line| Paragraph::plain(line, plain).led_by(vec![("  ".into(), Style::default())]);
         who.chain(message).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
     }
 
     fn gets(&self, view: &View<'_>) -> Vec<Gets> {
-        self.to.keys().iter().map(|key| gets(view, key, self.when)).collect()
+        self.to.keys().iter().map(|key| gets(view, key, self.way)).collect()
     }
 
     fn hold(&self, view: &View<'_>) -> Option<Hold> {
@@ -272,7 +293,7 @@ impl Overlay for SendQuestion {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
-        let count = self.gets(view).iter().filter(|gets| !matches!(gets, Gets::Nothing(_))).count();
+        let count = self.gets(view).iter().filter(|gets| gets.in_words() != NOT).count();
         let title = match self.to.keys() {
             [key] => format!("send this to {}?", name(view, key)),
             keys => format!("send to {count} of {}?", text::counted(keys.len(), "terminal")),
@@ -291,6 +312,7 @@ impl Overlay for SendQuestion {
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.way.cannot_wait = cx.memory.cannot_wait;
         self.follow(cx.view);
         Flow::Stay
     }

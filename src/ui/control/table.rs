@@ -1,7 +1,7 @@
 //! Keys of the table: moving in it, opening overlays, order, groups, filter, marks, and the layout.
 
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::state::{Attention, Availability, NotePart, Phase, TaskStatus};
+use crate::state::{Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
 use crate::time::Span;
 use crate::ui::action::Action;
@@ -501,13 +501,22 @@ impl Ui {
         for item in &changed {
             let _ = if action == Action::Pin { flags.toggle_pin(*item) } else { flags.toggle_mute(*item) };
         }
+        let unmute = self.options.keymap.key_for(Context::Fleet, Action::Mute);
+        let until = unmute.map(|key| format!(" until you press {key} again")).unwrap_or_default();
+        let waiting = changed.iter().filter(|item| item.status().needs_operator()).count();
         let (action, did) = match (action, take_back) {
-            (Action::Pin, false) => ("pinned", "pinned to the top"),
-            (Action::Pin, true) => ("unpinned", "no longer pinned"),
-            (_, false) if items.len() == 1 => ("muted", "muted: it will not count as needing you"),
-            (_, false) => ("muted", "muted: they will not count as needing you"),
-            (_, true) if items.len() == 1 => ("unmuted", "counted again when it needs you"),
-            (_, true) => ("unmuted", "counted again when they need you"),
+            (Action::Pin, false) => ("pinned", "pinned to the top".to_owned()),
+            (Action::Pin, true) => ("unpinned", "no longer pinned".to_owned()),
+            (_, false) if items.len() == 1 => {
+                let waits = if waiting > 0 { ", although it waits now" } else { "" };
+                ("muted", format!("muted{waits}: it will not count as needing you{until}"))
+            }
+            (_, false) => {
+                let wait = if waiting > 0 { format!(", although {waiting} of them wait now") } else { String::new() };
+                ("muted", format!("muted{wait}: they will not count as needing you{until}"))
+            }
+            (_, true) if items.len() == 1 => ("unmuted", "counted again when it needs you".to_owned()),
+            (_, true) => ("unmuted", "counted again when they need you".to_owned()),
         };
         let message = match items.len() {
             1 => format!("{} is {did}", first.id()),
@@ -522,7 +531,7 @@ impl Ui {
         let items = self.acted_on_together(view);
         items.iter().for_each(|item| self.memory.bells.mark_seen(item.key()));
         let finished = |item: &Item<'_>| match item {
-            Item::Terminal(terminal) if terminal.state.attention == Attention::Finished => {
+            Item::Terminal(terminal) if terminal.state.wants_to_be_seen() => {
                 Some(Request::Seen { key: terminal.key.clone() })
             }
             _ => None,

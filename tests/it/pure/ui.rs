@@ -1139,6 +1139,9 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
     }
     let unsure = |value| Fact { value, source: FactSource::Directory, at: NOW };
     fleet.terminals[1].state.agent.put(FactName::CostUsd, unsure(FactValue::Amount(1.5)));
+    let shown = text(&mut ui, &fleet, 220, 40);
+    assert!(!shown.contains("COST") && shown.contains("PLAN"), "one row of many is no column: {shown}");
+    fleet.terminals[0].state.agent.put(FactName::CostUsd, unsure(FactValue::Amount(0.25)));
     fleet.terminals[1].state.agent.put(FactName::Branch, unsure(FactValue::Text("main".to_owned())));
     // What git says of the directory holds before what the agent says.
     fleet.terminals[0].state.agent.put(FactName::Branch, unsure(FactValue::Text("main".to_owned())));

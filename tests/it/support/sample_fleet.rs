@@ -204,6 +204,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
             stable_since: ago(seconds),
         },
         attention: Attention::None,
+        unseen: false,
         since: ago(seconds),
         since_exact: true,
         evidence: Vec::new(),

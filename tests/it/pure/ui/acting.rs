@@ -882,14 +882,15 @@ fn a_broadcast_that_all_have_taken_is_no_draft_any_more() {
     sent(&mut ui, &fleet, first, "once", Outcome::Accepted(None));
     sent(&mut ui, &fleet, second, "once", Refusal::Hindrance(Hindrance::Working));
     let again = broadcast(&mut ui);
-    assert_eq!(again.len(), 2, "one of them did not get it, so that the text is still there");
+    assert_eq!(again.iter().map(|(key, _)| key).collect::<Vec<_>>(), [second], "who did not get it is marked still");
     press(&mut ui, &fleet, &chars("B"));
     for (key, act) in &again {
         ui.ended(&operation(&fleet, key, act.clone()), &Outcome::Accepted(None), &fleet.view());
     }
     assert!(text(&mut ui, &fleet, 120, 40).contains("what should it do?"), "also where it stands open");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    assert_eq!(broadcast(&mut ui), [], "nothing is left to send");
+    assert_eq!(broadcast(&mut ui), [], "nothing is left to send, and nobody to send it to");
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("1 marked"));
 }
 
 #[test]
@@ -1034,7 +1035,6 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
     let row = |name: &str| names(&mut dashboard(), &fleet).iter().position(|it| it == name).expect("a row");
     let (docs, legacy) = (row("docs"), row("legacy"));
     for (at, key, reported) in [
-        (0, 'w', "there is no line to say why"),
         (docs, 'w', "docs is not asking anything"),
         (legacy, 'i', "legacy takes no prompt: its agent has ended"),
         (build, 'i', "lint is a task, not an agent"),
@@ -1058,13 +1058,38 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
         assert!(!text(&mut ui, &fleet, 120, 40).contains("to paste a prompt"), "{reported}");
         // Esc ends it, and so does a pause.
         press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char('?')]);
-        assert!(text(&mut ui, &fleet, 120, 40).contains("for what is selected now") || at == 0, "{reported}");
+        assert!(text(&mut ui, &fleet, 120, 40).contains("for what is selected now"), "{reported}");
         press(&mut ui, &fleet, &[KeyCode::Esc]);
         press(&mut ui, &fleet, &[KeyCode::Esc]);
         press(&mut ui, &fleet, &[KeyCode::Char(key)]);
         fleet.now = fleet.now + Span::from_millis(1_100);
         press(&mut ui, &fleet, &[KeyCode::Char('?')]);
         assert!(!text(&mut ui, &fleet, 120, 40).contains("enter open"), "{reported}");
+    }
+}
+
+#[test]
+fn a_reason_for_a_question_without_a_no_is_kept_as_a_draft() {
+    let mut fleet = SampleFleet::usual();
+    ask(&mut fleet, 0, "Which?\n❯ 1. Alpha\n  2. Beta");
+    let key = fleet.terminals[0].key.clone();
+    for end in [KeyCode::Enter, KeyCode::Esc] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &chars("w"));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("no option is a yes or a no"), "{shown}");
+        assert_eq!(press(&mut ui, &fleet, &chars("rq 2 neither")), []);
+        assert!(text(&mut ui, &fleet, 120, 40).contains("enter keeps it as a draft"));
+        assert_eq!(press(&mut ui, &fleet, &[end]), []);
+        assert_eq!(ui.drafts().0.get(&key).map(String::as_str), Some("rq 2 neither"));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("kept as a draft for shop-api; i in the table opens it"), "{shown}");
+        assert_eq!(press(&mut ui, &fleet, &chars("r 1\n")), [], "what is typed on goes nowhere");
+        fleet.now = fleet.now + Span::from_secs(2);
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+        ui.update(&fleet.view());
+        assert!(text(&mut ui, &fleet, 120, 40).contains("✎"));
     }
 }
 
@@ -1127,7 +1152,7 @@ fn a_reason_typed_ahead_stands_in_its_line_and_is_sent_once_the_dialog_was_seen(
     ask_leave(&mut fleet, 1, "Remove all?\n❯ 1. Yes\n  2. No");
     type_slowly(&mut ui, &mut fleet, " it");
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("Remove all?") && !shown.contains("No: ") && !shown.contains("> "), "{shown}");
+    assert!(shown.contains("Remove all?") && !shown.contains("No: ") && shown.contains("> keep it"), "{shown}");
     // Nobody has gone to a row that no frame has shown.
     let mut fleet = fleet_of();
     let mut ui = dashboard();
