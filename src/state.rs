@@ -496,6 +496,11 @@ impl State {
         self.attention == Attention::Finished || (self.unseen && self.has_ended() && self.last_turn.is_cut_off())
     }
 
+    /// Whether not even its pane is there any more.
+    pub fn is_unavailable(&self) -> bool {
+        self.diagnostics.availability == Availability::Unavailable
+    }
+
     /// Whether the agent is there no more.
     pub fn has_ended(&self) -> bool {
         matches!(self.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)

@@ -46,8 +46,16 @@ impl App {
             Some(key) => self.engine.fleet().terminal(key).map(|terminal| terminal.state.terminal.id.as_str()),
         };
         let names: Vec<&str> = found.iter().filter_map(name).collect();
-        if !names.is_empty() {
-            let message = format!("drafts restored: {}", names.join(", "));
+        let answered = |draft: &&Draft| {
+            let mut servers = self.engine.fleet().servers();
+            let server = draft.key.as_ref().map(|key| &key.server);
+            servers.any(|it| Some(&it.id) == server && it.answered_at.is_some())
+        };
+        let left = found.iter().filter(answered).filter(|draft| name(draft).is_none()).count();
+        let restored = (!names.is_empty()).then(|| format!("drafts restored: {}", names.join(", ")));
+        let left = (left > 0).then(|| format!("drafts for agents that are gone: {left}, among the earlier prompts"));
+        let messages: Vec<String> = restored.into_iter().chain(left).collect();
+        for message in messages {
             self.ui.notify(Status::Ready, message, poll::now());
         }
     }

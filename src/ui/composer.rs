@@ -417,7 +417,7 @@ impl Overlay for Composer {
                 _ => {}
             },
             OverlayEvent::Drafted { key } if self.to.one() == Some(key) => self.show_draft(cx.memory),
-            OverlayEvent::Prompts { own, all } => self.recall.set_prompts(own, all),
+            OverlayEvent::Prompts { own, left, all } => self.recall.set_prompts(own, left, all),
             OverlayEvent::Edited { text } => {
                 self.replace("");
                 self.take(text, cx);

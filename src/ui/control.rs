@@ -61,6 +61,8 @@ impl Ui {
     /// with the next frame.
     pub fn update(&mut self, view: &View<'_>) -> Vec<Request> {
         self.memory.toasts.expire(view.now);
+        let recall = self.options.keymap.key_for(Context::Composer, Action::Recall);
+        self.memory.follow_drafts(recall.as_deref(), view);
         let drafted: Vec<TerminalKey> = self.memory.drafted().cloned().collect();
         let flags = &mut self.memory.arrangement.flags;
         flags.follow(view);
@@ -154,6 +156,9 @@ impl Ui {
         }
         if outcome.is_accepted() {
             self.memory.broadcast.taken(key, text);
+            // What was begun for one that is gone has gone to another one.
+            let left = self.memory.left_drafts(view);
+            self.memory.drafts.retain(|key, draft| draft != text || !left.contains(key));
         }
     }
 
@@ -564,7 +569,9 @@ impl Ui {
 
     /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
     pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
-        self.on_event(OverlayEvent::Prompts { own, all }, view);
+        let left = self.memory.left_drafts(view);
+        let left: Vec<String> = left.iter().filter_map(|key| self.memory.drafts.get(key).cloned()).collect();
+        self.on_event(OverlayEvent::Prompts { own, left: &left, all }, view);
     }
 
     /// Takes the prompt over that comes back from the operator's editor.

@@ -1,7 +1,7 @@
 //! Overlays over the table that have the keyboard: a popup, a prompt, a whole view. Each is in its own file and
 //! implements [`Overlay`], which is all that the dashboard knows about them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 
 use ratatui::buffer::Buffer;
@@ -87,8 +87,9 @@ pub enum OverlayEvent<'a> {
     Ended { operation: &'a Operation, outcome: &'a Outcome },
     /// Something was added to what was begun for a terminal.
     Drafted { key: &'a TerminalKey },
-    /// The prompts that were sent before: to one terminal, and to any, newest first.
-    Prompts { own: &'a [String], all: &'a [String] },
+    /// The prompts that were sent before: to one terminal, and to any, newest first; and those that were begun for agents that
+    /// are gone.
+    Prompts { own: &'a [String], left: &'a [String], all: &'a [String] },
     /// The prompt came back from the operator's editor.
     Edited { text: &'a str },
     /// The history has answered what was asked about a terminal.
@@ -111,6 +112,8 @@ pub struct OverlayMemory {
     pub bells: Bells,
     /// The prompts that were begun and not sent, by terminal.
     pub drafts: HashMap<TerminalKey, String>,
+    /// The terminals of them that were there at last.
+    pub drafts_there: BTreeSet<TerminalKey>,
     /// Those of them that are on their way: they are not to be sent once more.
     pub sending: HashMap<TerminalKey, String>,
     /// The prompt for several terminals that was begun and not taken by all of them.
@@ -145,6 +148,25 @@ impl OverlayMemory {
     /// The terminals for which there is such a draft.
     pub fn drafted(&self) -> impl Iterator<Item = &TerminalKey> {
         self.drafts.keys().filter(|key| self.draft(key).is_some())
+    }
+
+    /// The terminals that such a draft is for and that are there no more.
+    pub fn left_drafts(&self, view: &View<'_>) -> Vec<TerminalKey> {
+        let is_there = |key: &TerminalKey| super::find(view, key).is_some_and(|it| !it.state.is_unavailable());
+        self.drafted().filter(|key| !is_there(key)).cloned().collect()
+    }
+
+    /// Says where the draft for a terminal is that has gone.
+    pub fn follow_drafts(&mut self, recall: Option<&str>, view: &View<'_>) {
+        let left = self.left_drafts(view);
+        for key in left.iter().filter(|key| self.drafts_there.contains(key)) {
+            let name = super::find(view, key).map_or("an agent", |terminal| terminal.state.terminal.id.as_str());
+            let offers = recall.map(|key| format!(": {key} in a prompt to another one offers it")).unwrap_or_default();
+            let message = format!("{name} is gone; the draft for it is kept{offers}");
+            self.toasts.push(Some(Topic::Prompt(key.clone())), Status::Stalled, message, view.now);
+        }
+        let there = self.drafted().filter(|key| !left.contains(key)).cloned().collect();
+        self.drafts_there = there;
     }
 
     /// Keeps a text for a terminal, behind what was begun for it.

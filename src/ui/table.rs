@@ -1,6 +1,7 @@
 //! The table: one row an agent or a task, in columns that are data.
 
 mod heads;
+mod what;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,7 +11,7 @@ use super::arrangement::{Arrangement, RowKey, TableRow};
 use super::columns::ChosenColumns;
 use super::flags::Flags;
 use super::frame::Canvas;
-use super::item::{BEFORE_OPTION, Item};
+use super::item::Item;
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use super::times;
@@ -134,7 +135,7 @@ pub const COLUMNS: [Column; 20] = [
     column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it, _| it.branch(), quiet),
     column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it, _| it.fact(FactName::LastPrompt), quiet),
     column("PANE", ShownOn::CommandLine, Width::Words(4, 20), WHERE, |it, _| it.pane(), quiet),
-    column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what),
+    column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what::draw),
 ];
 
 type Words = fn(Item<'_>, Timestamp) -> String;
@@ -155,6 +156,9 @@ const STABLE: &str = "STABLE";
 /// From this width on there is room for both.
 const BOTH_FROM: usize = 120;
 const WIDE: usize = 100;
+/// Below this width a state has room for its word and no more, so that what it asks keeps some.
+const SLIM: usize = 50;
+const WORD: usize = 11;
 /// From this width on the command line has room for all that is known.
 const WIDEST: usize = 200;
 /// What the host spares, which matters only if there are several.
@@ -176,9 +180,9 @@ const MARK: usize = 3;
 /// From this width on the heading says how many of the rows that are not shown wait for the operator.
 const LEAST_NAMED: u16 = 46;
 
-/// What stands behind a result whose turn fleetwatch itself began, and behind one that was inferred from the screen.
+/// What stands behind a result whose turn fleetwatch itself began.
 pub const SENT_MARK: &str = "›";
-/// See [`SENT_MARK`].
+/// What stands behind a result that was inferred from the screen.
 pub const INFERRED_MARK: &str = "~";
 /// What stands for how long a screen has stood still that has not: it still moves.
 pub const MOVES: &str = "~";
@@ -264,7 +268,13 @@ impl ColumnLayout {
         let marks = items.iter().map(before).max().unwrap_or(0).max(1);
         let mut left = width.saturating_sub(MARK + marks);
         let wanted = |column: &Column| match column.width {
-            Width::Fixed(cells) => cells,
+            Width::Fixed(cells) => {
+                if width < SLIM {
+                    cells.min(WORD)
+                } else {
+                    cells
+                }
+            }
             Width::Rest => 0,
             Width::Words(least, most) => {
                 let widest = items.iter().map(|item| text::width(&(column.words)(*item, now))).max().unwrap_or(0);
@@ -561,40 +571,4 @@ fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
     };
     pen.right(&span, cells, style);
-}
-
-/// What it waits for or does, behind the mark of a draft and the prompts that wait for it.
-fn what(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
-    let mut room = cells;
-    if cell.canvas.arrangement.flags.is_drafted(cell.item) {
-        let cells = (text::width(DRAFTED) + 1).min(room);
-        pen.field(DRAFTED, cells, cell.base.patch(cell.canvas.theme.parts.key));
-        room -= cells;
-    }
-    if let Some(waiting) = cell.canvas.queued.get(cell.item.key()) {
-        let queued = format!("queued {}", waiting.len());
-        let cells = (text::width(&queued) + GAP).min(room);
-        pen.field(&queued, cells, cell.base.patch(cell.canvas.theme.style(Status::Working)));
-        room -= cells;
-    }
-    let is_over = matches!(cell.status, Status::Gone | Status::Unknown);
-    let style = if is_over { cell.quiet } else { cell.text() };
-    let Some(note) = cell.item.note().text.as_deref() else {
-        pen.field(words, room, style);
-        return;
-    };
-    // What waits keeps what it asks without its options; nothing is lost of what is only ready; the sign is always there.
-    let least = match cell.status {
-        status if status.needs_operator() => words.split_once(BEFORE_OPTION).map_or(room, |it| text::width(it.0) + GAP),
-        Status::Ready => 0,
-        _ => room / 3,
-    };
-    let wanted = text::width(NOTED) + 1 + text::width(note) + GAP;
-    let shown = text::width(words).min(least.max(room.saturating_sub(wanted)));
-    let shown = shown.min(room.saturating_sub(text::width(NOTED) + GAP));
-    let gap = if shown > 0 { GAP } else { 0 };
-    let (style, left) = (cell.style(cell.canvas.theme.parts.key), room - shown - gap);
-    pen.field(words, shown, style).field("", gap, cell.base);
-    pen.field(NOTED, 1.min(left), style).field("", 1.min(left.saturating_sub(1)), style);
-    pen.field(note, left.saturating_sub(2), style);
 }

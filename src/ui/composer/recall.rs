@@ -14,24 +14,30 @@ const TAKE: &str = "take it";
 pub struct PromptRecall {
     /// Newest first.
     prompts: Vec<String>,
-    /// How many of them belong to the terminal itself.
+    /// How many of them belong to the terminal itself, and how many behind those were begun for agents that are gone.
     own: usize,
+    left: usize,
     at: Option<usize>,
     draft: String,
 }
 
 impl PromptRecall {
-    /// Takes in the prompts that were sent to the terminal, and to any, newest first.
-    pub fn set_prompts(&mut self, own: &[String], all: &[String]) {
-        self.prompts = own.to_vec();
-        self.own = own.len();
+    /// Takes in the prompts that were sent to the terminal, those that were begun for agents that are gone, and those that
+    /// were sent to any terminal, newest first.
+    pub fn set_prompts(&mut self, own: &[String], left: &[String], all: &[String]) {
+        self.prompts = [own, left].concat();
+        (self.own, self.left) = (own.len(), left.len());
         self.prompts.extend(all.iter().filter(|prompt| !own.contains(prompt)).cloned());
         self.at = None;
     }
 
     /// A list of the prompts, newest first, the terminal's own before those of others; `None` when there are none.
     pub fn picker(&self) -> Option<Picker> {
-        let note = |place: usize| if place < self.own { "here" } else { "" };
+        let note = |place: usize| match place {
+            place if place < self.own => "here",
+            place if place < self.own + self.left => "a draft, its agent is gone",
+            _ => "",
+        };
         let entry = |(place, prompt): (usize, &String)| MenuEntry::new(in_one_line(prompt), note(place));
         let entries: Vec<MenuEntry> = self.prompts.iter().enumerate().map(entry).collect();
         let prompts = self.prompts.clone();
@@ -113,7 +119,7 @@ mod tests {
         let mut recall = PromptRecall::default();
         assert_eq!(recall.older("x"), None);
         assert_eq!(recall.newer(), None);
-        recall.set_prompts(&owned(&["b", "a"]), &owned(&["c", "b"]));
+        recall.set_prompts(&owned(&["b", "a"]), &[], &owned(&["c", "b"]));
         assert_eq!(recall.older("draft"), Some("b"));
         assert_eq!(recall.older("b"), Some("a"));
         assert_eq!(recall.older("a"), Some("c"));

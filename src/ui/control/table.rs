@@ -501,20 +501,18 @@ impl Ui {
         for item in &changed {
             let _ = if action == Action::Pin { flags.toggle_pin(*item) } else { flags.toggle_mute(*item) };
         }
-        let unmute = self.options.keymap.key_for(Context::Fleet, Action::Mute);
-        let until = unmute.map(|key| format!(" until you press {key} again")).unwrap_or_default();
+        let undo = self.options.keymap.key_for(Context::Fleet, Action::Mute);
+        let undo = undo.map(|key| format!("; {key} undoes it")).unwrap_or_default();
         let waiting = changed.iter().filter(|item| item.status().needs_operator()).count();
         let (action, did) = match (action, take_back) {
             (Action::Pin, false) => ("pinned", "pinned to the top".to_owned()),
             (Action::Pin, true) => ("unpinned", "no longer pinned".to_owned()),
-            (_, false) if items.len() == 1 => {
-                let waits = if waiting > 0 { ", although it waits now" } else { "" };
-                ("muted", format!("muted{waits}: it will not count as needing you{until}"))
+            (_, false) if items.len() == 1 && waiting == 1 => {
+                ("muted", format!("muted, although it waits for you{undo}"))
             }
-            (_, false) => {
-                let wait = if waiting > 0 { format!(", although {waiting} of them wait now") } else { String::new() };
-                ("muted", format!("muted{wait}: they will not count as needing you{until}"))
-            }
+            (_, false) if items.len() == 1 => ("muted", format!("muted: it will not count as needing you{undo}")),
+            (_, false) if waiting > 0 => ("muted", format!("muted, although {waiting} of them wait for you{undo}")),
+            (_, false) => ("muted", format!("muted: they will not count as needing you{undo}")),
             (_, true) if items.len() == 1 => ("unmuted", "counted again when it needs you".to_owned()),
             (_, true) => ("unmuted", "counted again when they need you".to_owned()),
         };

@@ -163,5 +163,8 @@ pub(super) fn unknown(dialog: &Dialog, answer: Action) -> String {
         Action::AllowOnce => "it is not known which option is yes, this once",
         _ => "it is not known which option is no",
     };
-    format!("nothing was sent: {what}; {keys}")
+    match answer {
+        Action::RefuseWhy => format!("nothing was sent: {what}; what you type is kept as a draft"),
+        _ => format!("nothing was sent: {what}; {keys}"),
+    }
 }

@@ -336,7 +336,7 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
     let days = cage.lines(&["history", "--summary", "--json"]);
     let turns: u64 = days.iter().map(|day| day["turns"]["success"].as_u64().unwrap()).sum();
     assert_eq!(turns, 2, "{days:?}");
-    assert!(cage.run(&["history", "--summary"]).contains("2 ok"));
+    assert!(cage.run(&["history", "--summary"]).contains("2 finished"));
     let agents = cage.lines(&["history", "--summary", "--by", "agent", "--json"]);
     assert!(agents.iter().any(|day| day["agent"] == "parrot" && day["turns"]["success"] == 2), "{agents:?}");
     let labels = cage.fleetwatch(&["history", "--summary", "--by", "label"]).output().unwrap();

@@ -7,7 +7,7 @@ use fleetwatch::dialog::Dialog;
 use fleetwatch::operation::{Asked, Privacy};
 use fleetwatch::profile::StopKey;
 use fleetwatch::screen::Screen;
-use fleetwatch::state::BusinessState;
+use fleetwatch::state::{Availability, BusinessState};
 use fleetwatch::status::Hindrance;
 use fleetwatch::tmux::Key;
 
@@ -1094,6 +1094,29 @@ fn a_reason_for_a_question_without_a_no_is_kept_as_a_draft() {
 }
 
 #[test]
+fn a_draft_for_an_agent_that_is_gone_is_offered_to_the_others() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    let (gone, other) = (fleet.terminals[6].key.clone(), fleet.terminals[10].key.clone());
+    ui.restore_drafts([(Some(gone.clone()), "half a thought".to_owned())]);
+    ui.update(&fleet.view());
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("is gone"));
+    fleet.terminals[6].state.diagnostics.availability = Availability::Unavailable;
+    ui.update(&fleet.view());
+    assert!(text(&mut ui, &fleet, 120, 40).contains("docs is gone; the draft for it is kept: ctrl-r in a prompt"));
+    fleet.terminals.remove(6);
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Up]);
+    press(&mut ui, &fleet, &chars("i"));
+    ui.update(&fleet.view());
+    ui.prompts(&["one".to_owned()], &["two".to_owned()], &fleet.view());
+    control(&mut ui, &fleet, 'r');
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("half a thought") && shown.contains("a draft, its agent is gone"), "{shown}");
+    sent(&mut ui, &fleet, &other, "half a thought", Outcome::Accepted(None));
+    assert_eq!(ui.drafts().0.get(&gone), None, "it has gone to another one");
+}
+
+#[test]
 fn an_answer_is_not_begun_in_its_middle() {
     // A dialog that came up just now: the first letters of the reason would be lost.
     let mut fleet = SampleFleet::usual();
@@ -1116,7 +1139,7 @@ fn an_answer_is_not_begun_in_its_middle() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("w"));
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(!shown.contains("new on the screen") && shown.contains("1 to 2 choose"), "{shown}");
+    assert!(!shown.contains("new on the screen") && shown.contains("what you type is kept as a draft"), "{shown}");
 }
 
 #[test]

@@ -369,8 +369,7 @@ fn a_reason_without_a_line_for_it_is_no_row_of_commands() {
     world.tell_parrot("menu");
     world.wait("1 needs you");
     type_slowly(&world, "w p l e a s e Space r u n Space 2 Enter Enter");
-    world.wait("there is no line to say why");
-    world.wait("1 to 3 choose");
+    world.wait("the text is kept as a draft for birds; i in the table opens it");
     assert!(!world.screen().contains("every key goes to"), "{}", world.screen());
     assert!(world.watched.screen("birds:").contains("> Alpha"), "nothing was sent");
     // The first Escape ends what is ignored, unless the pause was long enough, and the next one closes the box.

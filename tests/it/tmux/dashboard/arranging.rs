@@ -220,7 +220,7 @@ fn rows_are_marked_pinned_and_muted() {
     world.press("n");
     world.wait_for_cursor("bee");
     world.press("m");
-    world.wait("bee is muted: it will not count as needing you");
+    world.wait("bee is muted, although it waits for you");
     world.wait("1 muted");
     world.wait_without("1 needs you");
     world.press("n");

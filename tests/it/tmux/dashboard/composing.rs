@@ -134,7 +134,9 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
     world.wait("taken by 2 of 2");
     world.press("Escape");
     world.wait("? help");
-    // It was taken by all, so it is no draft any more.
+    // It was taken by all, so none is marked for it, and it is no draft any more.
+    world.wait_without("2 marked");
+    world.press("*");
     world.press("B");
     world.wait("2 of 2 would get it now");
     world.wait("what should it do?");

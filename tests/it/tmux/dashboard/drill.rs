@@ -109,6 +109,7 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
     for dashboard in both {
         dashboard.run(&["send-keys", "-t", "main:", "d"]);
         dashboard.wait_for_text("main:", "the history begins here");
+        dashboard.run(&["send-keys", "-t", "main:", "o"]);
     }
     // One of the two has written it, and has seen it a moment earlier or later than the other.
     wait_until("what was seen is known to be what is kept", || {
@@ -171,6 +172,8 @@ fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
     world.wait("1 needs you");
     world.press("d");
     world.wait("no history is kept");
+    assert!(!world.screen().contains("→ ready"), "a first sight is no news: {}", world.screen());
+    world.press("o");
     world.go_back_to("→ ready");
     world.wait("Parrot v1.0.0");
     assert!(!world.screen().contains("> 1. Yes"), "the screen is that of then: {}", world.screen());

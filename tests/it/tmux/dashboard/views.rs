@@ -140,7 +140,10 @@ fn the_day_is_shown_as_the_history_sums_it_up() {
             let [_, _, worked, waited, "-", "-", turns] = cells[..] else { panic!("{row}") };
             let screen = world.screen();
             let shown = [name.to_owned(), format!("{worked} worked"), format!("{waited} waited"), turns.to_owned()];
-            turns.ends_with(" ok") && worked != "-" && waited != "-" && shown.iter().all(|text| screen.contains(text))
+            turns.ends_with(" finished")
+                && worked != "-"
+                && waited != "-"
+                && shown.iter().all(|text| screen.contains(text))
         });
         let line: serde_json::Value = serde_json::from_str(summary(&["--by", by, "--json"]).trim()).unwrap();
         let hours = line["hours"].as_array().unwrap();
@@ -172,6 +175,7 @@ fn one_terminal_is_looked_at_from_all_sides() {
     world.wait("what happened  0 of ");
     world.wait("the history begins here");
     world.wait("waited for you");
+    world.press("o");
     for (zoom, next) in [("z", "since start"), ("z", "last 24 h"), ("z", "last hour")] {
         let shown = ["last hour", "since start", "last 24 h"].into_iter().find(|word| world.screen().contains(word));
         world.press(zoom);

@@ -1,0 +1,42 @@
+//! The column that says what a row waits for or does.
+
+use super::{Cell, DRAFTED, GAP, NOTED};
+use crate::status::Status;
+use crate::ui::item::BEFORE_OPTION;
+use crate::ui::text::{self, Pen};
+
+/// What it waits for or does, behind the mark of a draft and the prompts that wait for it.
+pub(super) fn draw(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
+    let mut room = cells;
+    if cell.canvas.arrangement.flags.is_drafted(cell.item) {
+        let cells = (text::width(DRAFTED) + 1).min(room);
+        pen.field(DRAFTED, cells, cell.base.patch(cell.canvas.theme.parts.key));
+        room -= cells;
+    }
+    if let Some(waiting) = cell.canvas.queued.get(cell.item.key()) {
+        let queued = format!("queued {}", waiting.len());
+        let cells = (text::width(&queued) + GAP).min(room);
+        pen.field(&queued, cells, cell.base.patch(cell.canvas.theme.style(Status::Working)));
+        room -= cells;
+    }
+    let is_over = matches!(cell.status, Status::Gone | Status::Unknown);
+    let style = if is_over { cell.quiet } else { cell.text() };
+    let Some(note) = cell.item.note().text.as_deref() else {
+        pen.field(words, room, style);
+        return;
+    };
+    // What waits keeps what it asks without its options; nothing is lost of what is only ready; the sign is always there.
+    let least = match cell.status {
+        status if status.needs_operator() => words.split_once(BEFORE_OPTION).map_or(room, |it| text::width(it.0) + GAP),
+        Status::Ready => 0,
+        _ => room / 3,
+    };
+    let wanted = text::width(NOTED) + 1 + text::width(note) + GAP;
+    let shown = text::width(words).min(least.max(room.saturating_sub(wanted)));
+    let shown = shown.min(room.saturating_sub(text::width(NOTED) + GAP));
+    let gap = if shown > 0 { GAP } else { 0 };
+    let (style, left) = (cell.style(cell.canvas.theme.parts.key), room - shown - gap);
+    pen.field(words, shown, style).field("", gap, cell.base);
+    pen.field(NOTED, 1.min(left), style).field("", 1.min(left.saturating_sub(1)), style);
+    pen.field(note, left.saturating_sub(2), style);
+}
