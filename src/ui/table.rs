@@ -156,8 +156,8 @@ const STABLE: &str = "STABLE";
 /// From this width on there is room for both.
 const BOTH_FROM: usize = 120;
 const WIDE: usize = 100;
-/// Below this width a state has room for its word and no more, so that what it asks keeps some.
-const SLIM: usize = 50;
+/// In these widths a state has room for its word and no more, so that what it asks has some.
+const SLIM: std::ops::Range<usize> = 36..50;
 const WORD: usize = 11;
 /// From this width on the command line has room for all that is known.
 const WIDEST: usize = 200;
@@ -269,7 +269,7 @@ impl ColumnLayout {
         let mut left = width.saturating_sub(MARK + marks);
         let wanted = |column: &Column| match column.width {
             Width::Fixed(cells) => {
-                if width < SLIM {
+                if SLIM.contains(&width) {
                     cells.min(WORD)
                 } else {
                     cells

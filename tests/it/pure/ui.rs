@@ -1109,7 +1109,7 @@ fn how_a_turn_ended_and_whether_the_screen_moves_is_shown_at_every_width() {
         let shown = text(&mut dashboard(), fleet, width, 40);
         shown.lines().find(|line| line.contains("4m12")).unwrap_or_default().to_owned()
     };
-    for width in (46..200).step_by(2) {
+    for width in (50..200).step_by(2) {
         let (row, heading) = (row(&fleet, width), heading(&mut dashboard(), &fleet, width));
         let has = |title: &str| heading.iter().any(|shown| shown == title);
         assert!(row.contains(if has("LAST") { "finished" } else { "working ✓" }), "{width}: {row}");

@@ -190,7 +190,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["wait", "x", "--for", "foo"],
             "error: invalid value 'foo' for '--for <STATE>'",
-            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, finished, success, failed, interrupted, stalled, gone, exited, input, \
+            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, finished, success, failed, interrupted, stalled, gone, exited, asks, \
              notify",
         ),
         (

@@ -1103,7 +1103,8 @@ fn a_draft_for_an_agent_that_is_gone_is_offered_to_the_others() {
     assert!(!text(&mut ui, &fleet, 120, 40).contains("is gone"));
     fleet.terminals[6].state.diagnostics.availability = Availability::Unavailable;
     ui.update(&fleet.view());
-    assert!(text(&mut ui, &fleet, 120, 40).contains("docs is gone; the draft for it is kept: ctrl-r in a prompt"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("étude is gone; the draft for it is kept"), "{shown}");
     fleet.terminals.remove(6);
     press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Up]);
     press(&mut ui, &fleet, &chars("i"));
