@@ -19,6 +19,7 @@ use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Explanation, ProcessInfo, ProfileSet, Program, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
+use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::Item;
 
@@ -150,7 +151,8 @@ fn remembered(
     let mut last: Vec<Stored> =
         found.iter().filter_map(|key| reader.transitions(key, None, LAST).ok()).flatten().collect();
     last.sort_by_key(|record| record.at);
-    let left_at = last.last().map(|record| record.at);
+    // A last change while it was there says nothing of when it went.
+    let left_at = last.last().filter(|record| record.body.status() == Some(Status::Gone)).map(|record| record.at);
     let state = last.into_iter().rev().find_map(|record| match record.body {
         Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), .. }) => Some(*state),
         _ => None,

@@ -272,6 +272,11 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     assert_eq!((&json["reading"], &json["state"]["attention"]), (&Value::Null, &"gone".into()));
     // An agent that is there is not gone because nobody watches any more.
     assert!(said(&["explain", "other"]).1.starts_with("other is ready"));
+    // When one went that nobody watched is not known, and it is not its last change.
+    cage.tmux.run(&["new-session", "-d", "-s", "third", "sleep 4711"]);
+    cage.tmux.run(&["kill-session", "-t", "other"]);
+    let (_, reported) = said(&["explain", "other"]);
+    assert!(reported.contains("since          just now, or before this poll"), "{reported}");
 }
 
 #[test]
