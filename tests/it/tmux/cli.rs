@@ -725,7 +725,7 @@ fn every_command_calls_the_same_state_the_same() {
     tmux.run(&["send-keys", "-t", "one:", "ask", "Enter"]);
     tmux.wait_for_text("one:", "2. No");
     let tasks: [(&str, &[&str]); 4] = [
-        ("runs", &["sleep", "1000"]),
+        ("runs", &["true"]),
         ("fine", &["true"]),
         ("bad", &["sh", "-c", "printf '\\a'; read x; exit 3"]),
         ("asks", &["bash", "-c", "read -p 'Really? [y/N] '"]),
@@ -733,6 +733,9 @@ fn every_command_calls_the_same_state_the_same() {
     for (name, command) in tasks {
         assert_eq!(run(&[&["run", name, "--"], command].concat()).code, Some(0));
     }
+    // The first window is now the last that began.
+    assert_eq!(run(&["wait", "runs", "--for", "exited", "--timeout", "60"]).code, Some(0));
+    assert_eq!(run(&["run", "runs", "--", "sleep", "1000"]).code, Some(0));
     // tmux may lose what a program prints that ends at once.
     let bell = ["display-message", "-p", "-t", "tasks:=bad", "#{window_bell_flag}"];
     wait_until("the bell", || tmux.run(&bell).trim() == "1");
@@ -771,6 +774,8 @@ fn every_command_calls_the_same_state_the_same() {
     while !states.iter().all(|(name, word, ..)| is_shown(&shown, name, word)) {
         shown += &(lines.next().unwrap().unwrap() + "\n");
     }
+    let times: Vec<&str> = shown.lines().filter_map(|line| line.split("  ").next()).collect();
+    assert!(times.is_sorted(), "{shown}");
     for (name, word, condition, field, value) in states {
         // An agent's answer begins with the word that was asked for.
         let waited = run(&["wait", name, "--for", condition, "--timeout", "60"]).out;
