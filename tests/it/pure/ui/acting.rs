@@ -1069,6 +1069,23 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
 }
 
 #[test]
+fn the_key_for_the_next_one_refuses_nothing_however_often_it_is_pressed() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    ask_leave(&mut fleet, 1, "Remove it?\n❯ 1. Yes\n  2. No");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &chars("nnnn")), []);
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("sends:"));
+    // In the box of a dialog it says no, once.
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(acts(&press(&mut ui, &fleet, &chars("nnn"))).len(), 1);
+}
+
+#[test]
 fn a_reason_for_a_question_without_a_no_is_kept_as_a_draft() {
     let mut fleet = SampleFleet::usual();
     ask(&mut fleet, 0, "Which?\n❯ 1. Alpha\n  2. Beta");
