@@ -32,6 +32,7 @@ impl DraftStore {
             Some((drafts, found)) => (Some(Arc::new(drafts)), found),
             None => (None, Vec::new()),
         };
+        ui.set_drafts_end_here(drafts.is_none());
         ui.restore_drafts(found.iter().map(|draft| (draft.key.clone(), draft.text.clone())));
         Self { drafts, keeper: Keeper::new(found.clone()), found, trouble }
     }

@@ -272,6 +272,7 @@ impl Ui {
         }
         match action {
             Action::Help => self.open(Help::new(self.context(), &self.hints(view))),
+            Action::Quit if self.warns_of_drafts(view) => {}
             Action::Quit => return vec![Request::Quit],
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],

@@ -112,6 +112,9 @@ pub struct OverlayMemory {
     pub bells: Bells,
     /// The prompts that were begun and not sent, by terminal.
     pub drafts: HashMap<TerminalKey, String>,
+    /// Whether they end with the dashboard, and when that was said to whoever wants to quit.
+    pub drafts_end_here: bool,
+    pub warned_of_drafts: Option<Timestamp>,
     /// The terminals of them that were there at last.
     pub drafts_there: BTreeSet<TerminalKey>,
     /// Those of them that are on their way: they are not to be sent once more.

@@ -21,10 +21,12 @@ use crate::ui::lists::{follow_ups, needs_decision, palette, servers, task_sessio
 use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
 use crate::ui::today::Today;
-use crate::ui::{Drawn, Request, Topic, Ui};
+use crate::ui::{Drawn, Request, Topic, Ui, text};
 
 /// How long after an answer the key that opens a row begins no prompt: it was meant for a dialog.
 const ANSWERED: Span = Span::from_secs(3);
+/// How long after the warning that drafts are lost the key that quits is meant.
+const WARNED: Span = Span::from_secs(10);
 /// What is said where an action is for one terminal, and the cursor is on none.
 const NOTHING_SELECTED: &str = "no terminal is selected";
 /// Columns that one key moves the divider between the panes.
@@ -522,6 +524,21 @@ impl Ui {
         };
         self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, message, view.now);
         changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
+    }
+
+    /// Says before the dashboard ends that drafts end with it, where they do; the key again ends it all the same.
+    pub(super) fn warns_of_drafts(&mut self, view: &View<'_>) -> bool {
+        let memory = &mut self.memory;
+        let count = memory.drafted().count() + usize::from(!memory.broadcast.text().trim().is_empty());
+        let is_said = memory.warned_of_drafts.is_some_and(|at| (at..at + WARNED).contains(&view.now));
+        if !memory.drafts_end_here || count == 0 || is_said {
+            return false;
+        }
+        memory.warned_of_drafts = Some(view.now);
+        let key = self.options.keymap.key_for(Context::Fleet, Action::Quit).unwrap_or_default();
+        let drafts = text::counted(count, "draft");
+        self.say(format!("without a history, {drafts} would be lost; {key} again quits"), view);
+        true
     }
 
     /// Takes what the selected terminal or all that are marked finished as seen.

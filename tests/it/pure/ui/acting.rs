@@ -1086,6 +1086,22 @@ fn the_key_for_the_next_one_refuses_nothing_however_often_it_is_pressed() {
 }
 
 #[test]
+fn who_quits_is_asked_once_where_drafts_would_be_lost() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    ui.restore_drafts([(Some(fleet.terminals[0].key.clone()), "half a thought".to_owned())]);
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit], "it is kept");
+    ui.set_drafts_end_here(true);
+    for _ in 0..2 {
+        assert_eq!(press(&mut ui, &fleet, &chars("q")), []);
+        assert!(text(&mut ui, &fleet, 120, 40).contains("1 draft would be lost; q again quits"));
+        fleet.now = fleet.now + Span::from_secs(20);
+    }
+    press(&mut ui, &fleet, &chars("q"));
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+}
+
+#[test]
 fn a_reason_for_a_question_without_a_no_is_kept_as_a_draft() {
     let mut fleet = SampleFleet::usual();
     ask(&mut fleet, 0, "Which?\n❯ 1. Alpha\n  2. Beta");
