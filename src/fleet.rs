@@ -289,6 +289,7 @@ impl Fleet {
     }
 
     fn server(&mut self, report: ServerReport) {
+        self.pack_screens(&report);
         let ServerReport { server, at, load, replaced, outcome } = report;
         let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
         view.load = load;

@@ -273,7 +273,7 @@ impl Target {
             _ => Posture::Busy,
         };
         let shows_all = !terminal.facts.alternate && terminal.facts.history_size == 0;
-        Self::new(posture, state.surface.editing_input, &text(terminal.screen.as_deref()), shows_all)
+        Self::new(posture, state.surface.editing_input, &text(terminal.screen().as_deref()), shows_all)
     }
 
     /// A target that shows a text; `shows_all` when nothing of it has scrolled away.

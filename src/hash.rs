@@ -1,9 +1,12 @@
 //! A hash that is the same in every run and build (64-bit FNV-1a), which the standard library's hasher does not promise,
-//! and hashes as text.
+//! hashes as text, and a fast hash of screens.
 //!
-//! FNV-1a detects accidental changes; it does not resist an attacker.
+//! They detect accidental changes; they do not resist an attacker.
 
+use std::hash::{BuildHasher, Hasher};
 use std::io;
+
+use foldhash::quality::FixedState;
 
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
@@ -47,6 +50,11 @@ pub fn fnv(bytes: &[u8]) -> u64 {
     let mut hash = Fnv::default();
     hash.feed(bytes);
     hash.get()
+}
+
+/// A hasher that is fast and gives the same in all processes of one build: every poll hashes whole screens.
+pub fn fast() -> impl Hasher {
+    FixedState::default().build_hasher()
 }
 
 /// Bytes as lower-case hexadecimal digits.

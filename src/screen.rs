@@ -5,12 +5,15 @@
 //! based on a text, such as an approval, they are spelled out: [`Row::spelled`], [`spelled`].
 
 mod capture;
+pub(crate) mod kept;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use unicode_width::UnicodeWidthChar;
+
+pub use kept::KeptScreen;
 
 /// A colour as the program in the pane asked for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -152,6 +155,15 @@ impl RowBuilder {
             self.runs.push(Run { start, style });
         }
         self.text.push(c);
+    }
+
+    /// Appends printable ASCII.
+    fn push_plain(&mut self, text: &str, style: Style) {
+        if self.runs.last().is_none_or(|run| run.style != style) {
+            let start = self.end();
+            self.runs.push(Run { start, style });
+        }
+        self.text.push_str(text);
     }
 
     /// Where the next character stands. A row longer than 4 GiB cannot be captured.
@@ -307,6 +319,11 @@ impl Screen {
     /// Cells in a row.
     pub fn columns(&self) -> u16 {
         self.columns
+    }
+
+    /// Cells in a row, and rows.
+    pub fn size(&self) -> (u16, usize) {
+        (self.columns, self.rows.len())
     }
 
     /// All rows, top first.

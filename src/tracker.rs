@@ -29,13 +29,11 @@ use publish::{Loss, LossReason, Published, aside, diagnostics};
 pub use timers::{HANDOVER, Timer, TimerName};
 use turn::{Sighting, TurnTracker};
 
-use std::sync::Arc;
-
 use serde_json::json;
 
 use crate::agent_record::{AgentRecordReading, RecordedTurn};
 use crate::profile::{Classification, TakenAs, Temporal};
-use crate::screen::Screen;
+use crate::screen::KeptScreen;
 use crate::state::{
     AgentFacts, AssessedAvailability, Attention, Availability, Change, Diagnostics, ParseStatus, Phase, Problem,
     ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
@@ -125,7 +123,7 @@ pub struct TerminalHistory {
     /// The public state after the last transition.
     pub state: State,
     /// The screen at that time.
-    pub screen: Option<Arc<Screen>>,
+    pub screen: Option<KeptScreen>,
     /// Until when it was watched without a further change.
     pub watched_until: Timestamp,
     /// Until when it was watched without a gap since that transition.

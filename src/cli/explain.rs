@@ -1,5 +1,6 @@
 //! `fleetwatch explain`: why fleetwatch reports the state of a terminal.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -44,14 +45,14 @@ pub struct ExplainArgs {
 }
 
 /// A terminal's screen with the profile that reads it.
-pub(super) struct ReadScreen<'a> {
-    pub screen: &'a Screen,
+pub(super) struct ReadScreen {
+    pub screen: Arc<Screen>,
     pub selected: Selected,
     pub reading: Classification,
     pub explanation: Explanation,
 }
 
-impl ReadScreen<'_> {
+impl ReadScreen {
     /// The reading with the state, the record and the timers.
     pub(super) fn json(&self, fleet: &Fleet, key: &TerminalKey, state: &State) -> Value {
         json!({
@@ -106,7 +107,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     let facts = &terminal.state.terminal;
     let reads_records = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
     let why = Why {
-        screen: read.screen,
+        screen: &read.screen,
         reading: &read.reading,
         explanation: &read.explanation,
         state: &state,
@@ -235,14 +236,14 @@ fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
 ///
 /// # Errors
 /// No known agent runs there, or its screen could not be captured.
-pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<ReadScreen<'a>, Failure> {
+pub(super) fn read(terminal: &Terminal, profiles: &ProfileSet) -> Result<ReadScreen, Failure> {
     let id = &terminal.state.terminal.id;
     let Program::Agent { tool, version } = target::program(terminal) else {
         let command = &terminal.facts.command;
         return Err(Failure::refused(format!("{id} runs no known agent, but `{command}`: its screen is not read"))
             .hint("`tool` of a [[terminal]] in the configuration says which agent it is"));
     };
-    let Some(screen) = terminal.screen.as_deref() else {
+    let Some(screen) = terminal.screen() else {
         return Err(Failure::refused(format!("the screen of {id} could not be read")).hint("try again"));
     };
     let configured = terminal.declared.version.is_some();
@@ -250,12 +251,12 @@ pub(super) fn read<'a>(terminal: &'a Terminal, profiles: &ProfileSet) -> Result<
         return Err(Failure::refused(format!("there is no profile for `{tool}`"))
             .hint("`fleetwatch profiles list` lists the known agents"));
     };
-    let (reading, explanation) = selected.profile.explain(screen, &terminal.facts);
+    let (reading, explanation) = selected.profile.explain(&screen, &terminal.facts);
     Ok(ReadScreen { screen, selected, reading, explanation })
 }
 
 /// The fields of the reading that the state does not repeat.
-pub(super) fn reading_json(read: &ReadScreen<'_>) -> Value {
+pub(super) fn reading_json(read: &ReadScreen) -> Value {
     let ReadScreen { selected, reading, .. } = read;
     json!({
         "profile": selected.profile.id(),
@@ -273,12 +274,12 @@ pub(super) fn reading_json(read: &ReadScreen<'_>) -> Value {
 }
 
 /// The public name of the family of screens that the reading belongs to (SPEC §6).
-pub(super) fn family<'a>(read: &'a ReadScreen<'_>) -> Option<&'a str> {
+pub(super) fn family(read: &ReadScreen) -> Option<&str> {
     read.reading.family.and_then(|family| read.selected.profile.family(family))
 }
 
 /// The terminal, and the profile that reads it.
-pub(super) fn heading(terminal: &Terminal, read: &ReadScreen<'_>) -> String {
+pub(super) fn heading(terminal: &Terminal, read: &ReadScreen) -> String {
     let facts = &terminal.state.terminal;
     let version = facts.observed_tool_version.as_deref().unwrap_or("of unknown version");
     let (profile, selection) = (&read.selected.profile, read.selected.selection.word());

@@ -41,7 +41,7 @@ pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
     let state = survey.fleet.state_of(terminal, survey.now);
     let read = explain::read(terminal, &watched.settings.profiles)?;
     let projector = if args.plain { Projector::Plain } else { Projector::Profile };
-    let mut projection = read.selected.profile.project(read.screen, &terminal.facts, projector);
+    let mut projection = read.selected.profile.project(&read.screen, &terminal.facts, projector);
     projection.add_anomalies(&state.assessment.anomalies);
     let answer = associator.as_ref().and_then(|associator| associator.answer(&projection.dialog_text));
     if args.json {

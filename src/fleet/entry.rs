@@ -1,18 +1,19 @@
 //! One terminal of the fleet: which profile reads it, its tracker, and what is shown of it.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::view::{Capture, Declared, PaneReport, Terminal};
+use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal};
 use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
+use crate::hash::fast;
 use crate::ids::{PaneLocation, TerminalKey};
 use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
-use crate::screen::{PaneFacts, Screen};
+use crate::screen::{KeptScreen, PaneFacts, Screen};
 use crate::state::{
     Anomaly, Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition,
 };
@@ -127,15 +128,15 @@ impl Entry {
     pub(super) fn restored(self, settings: tracker::Settings, profiles: &ProfileSet, now: Timestamp) -> Self {
         let mut entry = Self { settings, due: None, assessed: None, ..self };
         entry.set_profiles(profiles);
-        if let Some(screen) = entry.terminal.screen.take() {
+        if let Some(screen) = entry.terminal.screen() {
             entry.show(screen);
             let selected = entry.agent.as_ref().and_then(|agent| agent.selected.as_ref());
             let reads = |selected: &&Selected| {
                 entry.tracker.is_reading() && entry.terminal.state.terminal.tool == selected.profile.tool()
             };
-            let dialog = selected.filter(reads).zip(entry.terminal.screen.as_deref());
+            let dialog = selected.filter(reads).zip(entry.terminal.screen());
             let dialog =
-                dialog.and_then(|(selected, screen)| selected.profile.read(screen, &entry.terminal.facts).dialog);
+                dialog.and_then(|(selected, screen)| selected.profile.read(&screen, &entry.terminal.facts).dialog);
             entry.terminal.dialog = dialog.map(Arc::new);
         }
         entry.refresh(now);
@@ -207,8 +208,8 @@ impl Entry {
     /// The dialog with the agent as far as the screen shows it.
     pub(super) fn dialog_text(&self) -> Option<String> {
         let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
-        let screen = self.terminal.screen.as_deref()?;
-        Some(profile.project(screen, &self.terminal.facts, Projector::Profile).dialog_text)
+        let screen = self.terminal.screen()?;
+        Some(profile.project(&screen, &self.terminal.facts, Projector::Profile).dialog_text)
     }
 
     /// Why the terminal is said to be what it is.
@@ -220,7 +221,7 @@ impl Entry {
         now: Timestamp,
     ) -> Option<String> {
         let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
-        let screen = self.terminal.screen.as_deref()?;
+        let screen = &*self.terminal.screen()?;
         let (reading, explanation) = profile.explain(screen, &self.terminal.facts);
         let state = self.state(now);
         let timers = self.timers();
@@ -308,10 +309,8 @@ impl Entry {
         let was_unread = self.is_unread;
         self.is_unread &= is_awaited && !report.facts.dead;
         let renamed = self.take_facts(&report);
-        let resized = match (&report.capture, &self.terminal.screen) {
-            (Capture::Fresh(new), Some(old)) => new.columns() != old.columns() || new.rows().len() != old.rows().len(),
-            _ => false,
-        };
+        let is_resized = |new: &Screen| self.terminal.screen().is_some_and(|old| old.size() != new.size());
+        let resized = matches!(&report.capture, Capture::Fresh(new) if is_resized(new));
         let facts_changed = self.terminal.facts != report.facts;
         let fresh = matches!(report.capture, Capture::Fresh(_));
         self.tracker.printed_until(self.printed_until(&report));
@@ -364,26 +363,36 @@ impl Entry {
     /// printed: the one whose whole screen is as it was is taken to have been silent.
     fn printed_until(&self, report: &PaneReport) -> Option<Timestamp> {
         let PaneReport { capture, facts, place, .. } = report;
-        let before = self.terminal.screen.as_ref();
+        if place.window_panes <= 1 {
+            return report.printed_until;
+        }
+        let is = |kept: &Option<KeptScreen>, screen| kept.as_ref().and_then(KeptScreen::whole).as_ref() == Some(screen);
         let (is_same, polled_at) = match (&self.known, capture) {
-            (Some(known), Capture::Fresh(screen)) => (known.screen.as_ref() == Some(screen), known.unbroken_until),
+            (Some(known), Capture::Fresh(screen)) => (is(&known.screen, screen), known.unbroken_until),
             (_, Capture::Unchanged) => {
                 (self.terminal.facts.history_size == facts.history_size, self.tracker.observed_at())
             }
             (_, Capture::Fresh(screen)) => {
-                let is_same = before == Some(screen) && self.terminal.facts.history_size == facts.history_size;
+                let is_same =
+                    is(&self.terminal.screen, screen) && self.terminal.facts.history_size == facts.history_size;
                 (is_same, self.tracker.observed_at())
             }
             _ => (false, self.tracker.observed_at()),
         };
-        report.printed_until.map(|at| if place.window_panes > 1 && is_same { at.min(polled_at) } else { at })
+        report.printed_until.map(|at| if is_same { at.min(polled_at) } else { at })
     }
 
     fn show(&mut self, screen: Arc<Screen>) {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = fast();
         screen.rows().iter().for_each(|row| row.text().hash(&mut hasher));
         self.text_hash = hasher.finish();
-        self.terminal.screen = Some(screen);
+        self.terminal.screen = Some(screen.into());
+    }
+
+    /// Its screen, if it has stood still for a while and is not packed yet.
+    pub(super) fn screen_to_pack(&self, now: Timestamp) -> Option<&KeptScreen> {
+        let stands = self.printed_at.is_none_or(|at| now.since(at) >= PACKED_AFTER);
+        self.terminal.screen.as_ref().filter(|screen| stands && screen.is_whole())
     }
 
     /// Goes on from what the history says, if that is about what runs there now or about an agent that has ended. Gives the
@@ -404,14 +413,15 @@ impl Entry {
         };
         let is_read = known.state.diagnostics.availability == Availability::Available;
         let facts = PaneFacts { title: was.title.clone(), ..self.terminal.facts.clone() };
-        let reading = known.screen.as_ref().filter(|_| is_read).zip(selected.as_ref());
+        let screen = known.screen.as_ref().and_then(KeptScreen::whole);
+        let reading = screen.as_ref().filter(|_| is_read).zip(selected.as_ref());
         let reading = reading.map(|(screen, selected)| selected.profile.read(screen, &facts));
         if is_read && self.agent.is_some() && reading.is_none() {
             return None;
         }
         let temporal = selected.map(|selected| selected.temporal()).unwrap_or_default();
         self.tracker.remember(&known, reading.as_ref(), temporal);
-        let is_same = known.screen == self.terminal.screen && facts == self.terminal.facts;
+        let is_same = screen == self.terminal.screen() && facts == self.terminal.facts;
         reading.filter(|_| is_same)
     }
 
@@ -530,17 +540,17 @@ impl Entry {
         // A profile that only stands in for one reads nothing.
         let own = |agent: &Agent| agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool);
         let Some(mut selected) = self.agent.as_ref().and_then(own) else {
-            let activity = self.activity_without_profile(now);
+            let activity = self.terminal.activity(self.printed_at, now);
             return self.observe(Observation::NoProfile { activity }, now);
         };
-        let Some(screen) = self.terminal.screen.clone() else {
+        if !changed && self.terminal.screen.is_some() {
+            return self.observe(Observation::Unchanged, now);
+        }
+        let Some(screen) = self.terminal.screen() else {
             let problem =
                 Problem { kind: "no_capture".to_owned(), message: "the screen was not captured yet".to_owned() };
             return self.observe(Observation::ProbeFailed(problem), now);
         };
-        if !changed {
-            return self.observe(Observation::Unchanged, now);
-        }
         let mut reading = remembered.unwrap_or_else(|| selected.profile.read(&screen, &self.terminal.facts));
         if self.learn_version(reading.banner_version.take(), profiles, now)
             && let Some(better) = self.agent.as_ref().and_then(|agent| agent.selected.clone())
@@ -550,16 +560,6 @@ impl Entry {
         }
         self.terminal.dialog = reading.dialog.take().map(Arc::new);
         self.observe(Observation::Read { reading: &reading, temporal: selected.temporal(), resized }, now)
-    }
-
-    /// What the pane shows of an agent that no profile reads: whether it prints, its bell and its title.
-    fn activity_without_profile(&self, now: Timestamp) -> String {
-        /// What prints less often than this is quiet.
-        const PRINTS: Span = Span::from_secs(3);
-        let prints = self.printed_at.map_or("", |at| if now.since(at) < PRINTS { "prints" } else { "quiet" });
-        let facts = &self.terminal.facts;
-        let words = [prints, if facts.bell { "rang" } else { "" }, facts.title.trim()];
-        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 
     /// A banner on the screen knows the version better than the package on the disk (SPEC §3); whether that changes

@@ -1,11 +1,12 @@
 //! The tasks of all servers, next to the agents: their names, and what happens to them (SPEC §9).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use serde_json::json;
 
 use super::view::SessionView;
+use crate::hash::fast;
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::state::{Change, KeptNote, LEFT, Problem, Summary, TaskStatus, Transition};
 use crate::task::{Batch, Happening, Registration, Task, TaskEvent, TaskFields, TaskHistory, TaskPoll, TaskTracker};
@@ -258,7 +259,7 @@ impl Tasks {
 impl Tasks {
     /// A number that is another one when tasks would be named otherwise. Mostly nothing has changed since the poll before.
     fn wanted_names(&self, names: &BTreeSet<String>) -> u64 {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = fast();
         names.hash(&mut hasher);
         for (server, watch) in &self.watches {
             server.hash(&mut hasher);

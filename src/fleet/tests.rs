@@ -120,6 +120,31 @@ fn a_report_in_parts_tells_the_same_as_in_one() {
     assert_eq!(states(3), states(7));
 }
 
+#[test]
+fn a_screen_that_stands_still_is_packed_and_shown_as_it_is() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let screen = |text: &str| Arc::new(Screen::from_text(text, 80));
+    let poll = |fleet: &mut Fleet, second, text: Option<&str>| {
+        let capture = text.map_or(Capture::Unchanged, |text| Capture::Fresh(screen(text)));
+        let panes = vec![PaneReport { capture, ..pane(0, 10) }];
+        fleet.handle(
+            Input::Server(ServerReport::new(ServerId::default(), at(second), PollResult::Listed(panes))),
+            at(second),
+        );
+        let terminal = fleet.terminal(&pane(0, 10).key).unwrap();
+        (terminal.screen.as_ref().unwrap().is_whole(), terminal.screen().unwrap())
+    };
+    assert_eq!(poll(&mut fleet, 0, Some("one")), (true, screen("one")), "a command that polls once packs nothing");
+    assert_eq!(poll(&mut fleet, 1, None), (false, screen("one")));
+    assert_eq!(poll(&mut fleet, 2, Some("two")), (true, screen("two")));
+    assert_eq!(poll(&mut fleet, 6, None), (true, screen("two")));
+    assert_eq!(poll(&mut fleet, 7, None), (false, screen("two")));
+    assert!(
+        fleet.view(at(7)).recent.iter().all(|change| change.screen.as_ref().is_none_or(|screen| !screen.is_whole()))
+    );
+}
+
 /// What the operator says of a pane's agent, called `name`.
 fn given(pane: u32, process: Option<u32>, name: &str) -> Input {
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 10, instance: Default::default() };

@@ -12,12 +12,17 @@ use crate::dialog::Dialog;
 use crate::ids::{PaneId, PaneLocation, ServerId, TerminalKey};
 use crate::profile::{Program, RefusedInputs, StopKey};
 use crate::repository::GitFacts;
-use crate::screen::{PaneFacts, Screen};
+use crate::screen::{KeptScreen, PaneFacts, Screen};
 use crate::state::{Note, Problem, State, Transition, unfit_name};
 use crate::status::{Hindrance, Status};
 use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
 use crate::tracker::GoneReason;
+
+/// How long a screen stands still until it is packed.
+pub(super) const PACKED_AFTER: Span = Span::from_secs(5);
+/// The most screens that are packed after a report: each takes 0.1 ms.
+const PACKED_AT_ONCE: usize = 64;
 
 /// One watched terminal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,8 +41,8 @@ pub struct Terminal {
     /// times derives them from `turn.since`, `last_turn.at` and `stability.stable_since`.
     pub state: State,
     pub facts: PaneFacts,
-    /// The last screen that was captured.
-    pub screen: Option<Arc<Screen>>,
+    /// The last screen that was captured; [`Terminal::screen`] reads it.
+    pub screen: Option<KeptScreen>,
     /// The keys that stop the agent's turn, one after the other; none where that is not known.
     #[serde(skip)]
     pub interrupt: Vec<StopKey>,
@@ -52,6 +57,20 @@ pub struct Terminal {
 }
 
 impl Terminal {
+    /// The last screen that was captured. One that has stood still is unpacked for it.
+    pub fn screen(&self) -> Option<Arc<Screen>> {
+        self.screen.as_ref()?.whole()
+    }
+
+    /// What the pane shows of an agent that no profile reads: whether it prints, its bell and its title.
+    pub(super) fn activity(&self, printed_at: Option<Timestamp>, now: Timestamp) -> String {
+        /// What prints less often than this is quiet.
+        const PRINTS: Span = Span::from_secs(3);
+        let prints = printed_at.map_or("", |at| if now.since(at) < PRINTS { "prints" } else { "quiet" });
+        let words = [prints, if self.facts.bell { "rang" } else { "" }, self.facts.title.trim()];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
+    }
+
     /// The name that the configuration gives or that follows from the place.
     pub fn own_name(&self) -> String {
         self.declared.name.clone().unwrap_or_else(|| self.key.server.on_host(&self.place.derived_name()))
@@ -169,7 +188,7 @@ pub struct TerminalTransition {
     pub state: Option<Arc<State>>,
     /// The screen at that time; unknown if another process reported the transition.
     #[serde(skip)]
-    pub screen: Option<Arc<Screen>>,
+    pub screen: Option<KeptScreen>,
 }
 
 /// The fleet at one time.
@@ -401,6 +420,19 @@ impl Fleet {
             tasks: self.tasks.checkpoint(server),
             recent: self.recent.iter().filter(|recent| recent.key.server == *server).cloned().collect(),
         }
+    }
+
+    /// Packs some screens that stand still: of a thousand terminals most do, and whole they take 9 MB.
+    pub(super) fn pack_screens(&self, report: &ServerReport) {
+        // A command that polls once packs nothing.
+        if !matches!(report.outcome, PollResult::Listed(_)) || !self.servers.contains_key(&report.server) {
+            return;
+        }
+        let now = self.now;
+        let recent = self.recent.iter().filter(|change| now.since(change.transition.at) >= PACKED_AFTER);
+        let recent = recent.filter_map(|change| change.screen.as_ref()).filter(|screen| screen.is_whole());
+        let shown = self.entries.values().filter_map(|entry| entry.screen_to_pack(now));
+        shown.chain(recent).take(PACKED_AT_ONCE).for_each(KeptScreen::pack);
     }
 
     /// Continues from another fleet's knowledge of a server. Changes that only the other one saw are reported.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::encoding::Codec;
 use super::reader::{Reader, RecordFilter};
 use super::record::{Body, Kind, OperatorAction, PublicState, Record, Stored, StoredTransition};
 use super::{Trouble, now};
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
+use crate::screen::KeptScreen;
 use crate::task::{self, TaskFields, TaskSnapshot};
 use crate::time::{Span, Timestamp};
 use crate::tracker::HANDOVER;
@@ -65,7 +65,7 @@ impl Recall {
         let server = is_first.then(|| report.server.clone());
         let reading = tokio::task::spawn_blocking(move || known(&path, server.as_ref(), new));
         match tokio::time::timeout(LONGEST, reading).await {
-            Ok(Ok(known)) => unpacked(known),
+            Ok(Ok(known)) => known,
             Ok(Err(_)) | Err(_) => Vec::new(),
         }
     }
@@ -94,27 +94,11 @@ impl Recall {
     }
 }
 
-/// An input, and the packed screen that belongs to it.
-type Recalled = (Input, Option<Vec<u8>>);
-
-/// Unpacks the screens in the thread that keeps them: memory that one thread keeps and another has allocated holds on to
-/// all the freed memory around it. A terminal whose screen cannot be unpacked is not known.
-fn unpacked(recalled: Vec<Recalled>) -> Vec<Input> {
-    let Ok(mut codec) = Codec::new() else { return Vec::new() };
-    let unpack = |(mut input, packed): Recalled| {
-        if let (Input::Known { known, .. }, Some(packed)) = (&mut input, packed) {
-            known.screen = Some(codec.unpack_screen(&packed).ok()?.into());
-        }
-        Some(input)
-    };
-    recalled.into_iter().filter_map(unpack).collect()
-}
-
 /// The knowledge of some terminals, and of all that have not left a server; none if the history cannot be read. Records are
 /// read one by one, so that never all of them are in memory.
-fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec<Recalled> {
+fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec<Input> {
     let Ok(mut reader) = Reader::open(path) else { return Vec::new() };
-    let mut known: Vec<Recalled> = Vec::new();
+    let mut known: Vec<Input> = Vec::new();
     let mut tasks = Vec::new();
     let left_behind = server.map(|server| reader.left_behind(server)).transpose();
     let there: BTreeMap<(PaneId, u32), TerminalKey> = there.into_iter().map(|key| ((key.pane, key.pid), key)).collect();
@@ -135,7 +119,7 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
         found.extend(same);
         known.extend(agent(&mut reader, same.cloned().unwrap_or(key), last).ok().flatten());
     }
-    known.extend(server.map(|server| (Input::KnownTasks { server: server.clone(), tasks }, None)));
+    known.extend(server.map(|server| Input::KnownTasks { server: server.clone(), tasks }));
     for key in there.values().filter(|key| !found.contains(key)) {
         let last = reader.transitions(key, None, 1).ok().and_then(|mut last| last.pop());
         known.extend(last.and_then(|last| agent(&mut reader, key.clone(), last).ok().flatten()));
@@ -144,12 +128,13 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
 }
 
 /// The knowledge of an agent from its last transition.
-fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<Recalled>, Trouble> {
+fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<Input>, Trouble> {
     // A task has no public state of an agent, and one that an older fleetwatch wrote may lack something.
     let Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), screen, .. }) = last.body else {
         return Ok(None);
     };
     let screen = screen.map(|id| reader.packed_screen(id)).transpose()?.flatten();
+    let screen = screen.map(KeptScreen::packed);
     let watched = reader.watched(&key, last.at, now())?;
     let watched_until = watched.iter().map(|(_, end)| *end).max().unwrap_or(last.at).max(last.at);
     let joins = |until: Timestamp, (begin, end): &(Timestamp, Timestamp)| {
@@ -166,8 +151,8 @@ fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<R
     // Whoever sends something has seen what stands there.
     let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
     let seen = state.last_turn.at.is_some() && reader.records(&done)?.iter().any(sees);
-    let known = Box::new(TerminalHistory { state: *state, screen: None, watched_until, unbroken_until, seen });
-    Ok(Some((Input::Known { key, known }, screen)))
+    let known = Box::new(TerminalHistory { state: *state, screen, watched_until, unbroken_until, seen });
+    Ok(Some(Input::Known { key, known }))
 }
 
 /// The same of a task that had these fields at a time.

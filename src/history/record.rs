@@ -11,7 +11,7 @@ use super::intents::{IntentId, IntentState};
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
 use crate::follow_up::MessageEvent;
 use crate::operation::{Act, Operation, Outcome, Privacy};
-use crate::screen::{Screen, harmless};
+use crate::screen::{KeptScreen, harmless};
 use crate::state::{
     Availability, Change, Evidence, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, State, Summary, TerminalFacts,
     Transition, TurnResult, TurnSource, UiContext, words,
@@ -47,7 +47,7 @@ pub struct TransitionRecord {
     /// The whole public state after it; `None` where it is not known.
     pub state: Option<PublicState>,
     /// The screen at that time.
-    pub screen: Option<Arc<Screen>>,
+    pub screen: Option<KeptScreen>,
     /// What was named between assessments since the transition before, for debugging (SPEC §6); oldest first.
     pub events: Vec<NamedEvent>,
 }

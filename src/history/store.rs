@@ -18,7 +18,7 @@ use super::{hours, notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::operation::Operation;
 use crate::private::{HeldLock, inode};
-use crate::screen::Screen;
+use crate::screen::{KeptScreen, Screen};
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
 
@@ -284,7 +284,8 @@ impl StoreBatch<'_> {
     fn transition(&mut self, record: &TransitionRecord) -> Result<(), Trouble> {
         let TransitionRecord { key, name, transition, state, screen, .. } = record;
         let id = self.insert(transition.at, Kind::Transition, Some(key), name, &record.document())?;
-        let screen = screen.as_deref().map(|screen| self.screen(screen)).transpose()?;
+        let screen = screen.as_ref().and_then(KeptScreen::whole);
+        let screen = screen.map(|screen| self.screen(&screen)).transpose()?;
         let turn_ended = state.as_ref().and_then(PublicState::turn_ended).map(Timestamp::as_millis);
         let sql = "INSERT INTO transitions (record, summary, turn_ended, note, screen) VALUES (?1, ?2, ?3, ?4, ?5)";
         let summary = write_summary(&transition.summary);

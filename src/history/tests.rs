@@ -75,7 +75,7 @@ pub(super) fn transition(pane: u32, seconds: i64, phase: Phase, screen: &str) ->
             evidence,
         },
         state: Some(PublicState::Agent(Box::new(state(at(seconds))))),
-        screen: Some(Arc::new(Screen::from_text(screen, 80))),
+        screen: Some(Arc::new(Screen::from_text(screen, 80)).into()),
         events: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Draws the conclusions of SPEC §4 from the rules that fired.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use super::front::Front;
 use super::rules::{Region, Signal};
 use super::screen_view::{DraftText, ScreenView};
 use crate::dialog::{Dialog, bare};
+use crate::hash::fast;
 use crate::screen::Row;
 use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
 use crate::time::Span;
@@ -123,7 +124,7 @@ impl Conclusion<'_> {
     }
 
     fn activity(&self, front: Front) -> Activity {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = fast();
         let (mut ticks, mut status_row_only, mut offers_stop, mut titled) = (false, true, false, false);
         let mut elapsed = None;
         for fired in self.fired.iter().filter(|fired| fired.rule.gives == Signal::Working) {
@@ -398,7 +399,7 @@ fn letters(text: &str) -> Arc<str> {
 }
 
 fn hash(text: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = fast();
     text.hash(&mut hasher);
     hasher.finish()
 }

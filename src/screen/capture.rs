@@ -9,7 +9,7 @@ use super::{Color, Row, RowBuilder, Screen, Style, is_plain};
 pub(super) fn read(bytes: &[u8], columns: u16, rows: u16) -> Screen {
     let limit = usize::from(rows);
     let mut reader = CaptureReader { columns, limit, done: Vec::with_capacity(limit), ..CaptureReader::default() };
-    Parser::new().advance(&mut reader, bytes);
+    reader.take(bytes);
     if reader.column > 0 || reader.done.len() < reader.limit {
         reader.end_row();
     }
@@ -28,6 +28,39 @@ struct CaptureReader {
 }
 
 impl CaptureReader {
+    /// Reads a capture. Most of one is printable ASCII, which needs no parser.
+    fn take(&mut self, mut bytes: &[u8]) {
+        let mut parser = Parser::new();
+        while let Some(&first) = bytes.first() {
+            let count = match first {
+                b' '..=b'~' => {
+                    let count = length_of(bytes, |byte| matches!(byte, b' '..=b'~'));
+                    self.print_plain(&bytes[..count]);
+                    bytes = &bytes[count..];
+                    continue;
+                }
+                b'\x1b' => length_of_sequence(bytes).unwrap_or(bytes.len()),
+                ..0x80 => 1,
+                _ => {
+                    let count = length_of(bytes, |byte| byte >= 0x80);
+                    if std::str::from_utf8(&bytes[..count]).is_ok() { count } else { bytes.len() }
+                }
+            };
+            // What is not whole may go on with what follows it: then all the rest is parsed.
+            parser.advance(self, &bytes[..count]);
+            bytes = &bytes[count..];
+        }
+    }
+
+    fn print_plain(&mut self, bytes: &[u8]) {
+        let room = usize::from(self.columns.saturating_sub(self.column));
+        let text = std::str::from_utf8(&bytes[..bytes.len().min(room)]).unwrap_or_default();
+        if !text.is_empty() {
+            self.column += u16::try_from(text.len()).unwrap_or(self.columns);
+            self.row.push_plain(text, self.style);
+        }
+    }
+
     fn end_row(&mut self) {
         let row = self.row.finish();
         if self.done.len() < self.limit {
@@ -62,6 +95,18 @@ impl Perform for CaptureReader {
             apply_sgr(&mut self.style, params);
         }
     }
+}
+
+/// How many bytes at the beginning are of a kind.
+fn length_of(bytes: &[u8], is_of: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().position(|byte| !is_of(*byte)).unwrap_or(bytes.len())
+}
+
+/// The bytes of the control sequence at the beginning, if it is a whole `CSI` of digits and separators.
+fn length_of_sequence(bytes: &[u8]) -> Option<usize> {
+    let parameters = bytes.strip_prefix(b"\x1b[")?;
+    let count = length_of(parameters, |byte| matches!(byte, b'0'..=b';'));
+    matches!(parameters.get(count)?, b'@'..=b'~').then_some(count + 3)
 }
 
 /// Applies one `CSI … m` sequence.
@@ -169,5 +214,35 @@ fn color_of(color: vt100::Color) -> Color {
         vt100::Color::Default => Color::Default,
         vt100::Color::Idx(index) => Color::Indexed(index),
         vt100::Color::Rgb(r, g, b) => Color::Rgb(r, g, b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_capture_is_read_as_if_all_of_it_was_parsed(
+            parts in proptest::collection::vec(prop_oneof![
+                "[ a-zäß漢🙂\u{301}\u{202E}\u{85}\u{9b}]{0,12}".prop_map(String::into_bytes),
+                "\u{1b}\\[[0-9;:]{0,9}[mHK]?".prop_map(String::into_bytes),
+                "\u{1b}[\\]P(\\[?]{0,2}8;;x(\u{7}|\u{1b}\\\\)?".prop_map(String::into_bytes),
+                proptest::collection::vec(any::<u8>(), 0..6),
+                Just(b"\n".to_vec()),
+            ], 0..40),
+            columns in 0u16..30,
+        ) {
+            let (bytes, limit) = (parts.concat(), 20);
+            let mut parsed = CaptureReader { columns, limit, ..CaptureReader::default() };
+            Parser::new().advance(&mut parsed, &bytes);
+            let mut taken = CaptureReader { columns, limit, ..CaptureReader::default() };
+            taken.take(&bytes);
+            parsed.end_row();
+            taken.end_row();
+            prop_assert_eq!(taken.done, parsed.done);
+        }
     }
 }

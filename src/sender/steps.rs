@@ -2,10 +2,11 @@
 //!
 //! Pure: it takes what was seen and delivered and how long it has been, and says what to do next.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{Outcome, Refusal, When};
+use crate::hash::fast;
 use crate::profile::{Classification, Composed, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
 use crate::state::{AssessedAvailability, InputMode, Phase, Surface, Tri};
@@ -83,7 +84,7 @@ struct ReadFrame {
 impl PromptFrame {
     pub(super) fn new(screen: &Screen, facts: &PaneFacts, reading: Option<&Classification>) -> Self {
         let hash = |rows: &[Row]| {
-            let mut hasher = DefaultHasher::new();
+            let mut hasher = fast();
             (rows, facts.cursor).hash(&mut hasher);
             hasher.finish()
         };

@@ -117,9 +117,9 @@ enum Held {
 impl Shown {
     /// What a terminal shows that waits, unless that is no dialog that can be read.
     fn of(terminal: &Terminal) -> Option<Self> {
-        let (dialog, screen) = (terminal.dialog.as_ref()?, terminal.screen.as_ref()?);
+        let (dialog, screen) = (terminal.dialog.as_ref()?, terminal.screen()?);
         let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
-        let (dialog, screen) = (Arc::clone(dialog), Arc::clone(screen));
+        let dialog = Arc::clone(dialog);
         let mut shown = Self { dialog, screen, excerpt, now: Vec::new(), before: Vec::new() };
         shown.now = shown.said();
         Some(shown)

@@ -11,6 +11,7 @@ use super::table;
 use super::text::{self, Pen};
 use super::theme::on_ground;
 use super::times;
+use crate::fleet::Terminal;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
 use crate::time::Span;
@@ -88,9 +89,9 @@ pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, ite
     let mut say = |text| {
         Pen::new(buffer, area, 0).skip(1).text(text, parts.quiet);
     };
-    match (item, terminal.map(|terminal| &terminal.screen)) {
-        (_, Some(Some(screen))) if screen.is_blank() => say("the screen is blank"),
-        (_, Some(Some(screen))) => draw_screen(canvas, buffer, area, screen),
+    match (item, terminal.and_then(Terminal::screen)) {
+        (_, Some(screen)) if screen.is_blank() => say("the screen is blank"),
+        (_, Some(screen)) => draw_screen(canvas, buffer, area, &screen),
         (Item::Task(task), _) => draw_lines(canvas, buffer, area, task.preview().lines()),
         (Item::Terminal(_), _) => say("no screen has been captured yet"),
     }

@@ -203,8 +203,8 @@ impl Overlay for Raw {
             self.pause.is_shown(canvas.now);
             // The first row is the pane's title.
             let below = Rect { height: above.height.saturating_sub(1), ..above };
-            if let Some(screen) = terminal.and_then(|terminal| terminal.screen.as_ref()) {
-                self.read(screen, below);
+            if let Some(screen) = terminal.and_then(Terminal::screen) {
+                self.read(&screen, below);
             }
         }
         let mut pen = Pen::new(buffer, inner, last);

@@ -196,7 +196,7 @@ async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<
     let shown = |_: &Engine, terminal: &Terminal, _| {
         // A screen that can no longer be read is as old as its last good poll.
         let at = terminal.state.stale.as_ref().map_or(terminal.state.observed_at, |stale| stale.at);
-        Ok((terminal.screen.clone(), at))
+        Ok((terminal.screen(), at))
     };
     let (screen, at) = served.of_terminal(id, shown).await?;
     let Some(screen) = screen else {

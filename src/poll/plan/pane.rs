@@ -1,8 +1,10 @@
 //! What is remembered of one pane, and what the next poll must ask about it.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::fleet::{Capture, Declared, PaneId, PaneLocation};
+use crate::hash::fast;
 use crate::profile::Program;
 use crate::screen::{Cursor, PaneFacts, Screen};
 use crate::state::Problem;
@@ -116,7 +118,10 @@ struct Captured {
     activity: i64,
     facts: PaneFacts,
     size: (u16, u16),
-    screen: Arc<Screen>,
+    /// A hash of the screen: whether a capture is another one is all that is asked.
+    hash: u64,
+    /// The screen of a task, whose last lines are shown.
+    screen: Option<Arc<Screen>>,
 }
 
 impl PaneMemory {
@@ -178,7 +183,7 @@ impl PaneMemory {
 
     /// Whether it is a task that has ended, and how is not known yet.
     pub(super) fn awaits_exit_status(&self) -> bool {
-        matches!(self.wanted, CaptureNeed::Task(_)) && matches!(self.life, Life::Ending(_))
+        self.is_wanted_as_task() && matches!(self.life, Life::Ending(_))
     }
 
     /// Bell flag and counter as reported; `None` for a task that is reported only once it is known how it ended.
@@ -191,7 +196,12 @@ impl PaneMemory {
 
     /// Whether it is reported to the fleet as a task.
     pub(super) fn is_task(&self) -> bool {
-        matches!(self.wanted, CaptureNeed::Task(_)) && !self.had_agent
+        self.is_wanted_as_task() && !self.had_agent
+    }
+
+    /// Whether it is a task unless an agent runs in it.
+    fn is_wanted_as_task(&self) -> bool {
+        matches!(self.wanted, CaptureNeed::Task(_))
     }
 
     /// The last lines of a task's pane; `None` while it was never captured.
@@ -230,6 +240,7 @@ impl PaneMemory {
             || captured.may_have_missed()
             || captured.facts != listed.facts
             || captured.size != (listed.columns, listed.rows)
+            || (captured.screen.is_none() && self.is_wanted_as_task())
     }
 
     /// Stores a capture, if there is one; returns the facts and the capture for the report.
@@ -240,7 +251,7 @@ impl PaneMemory {
     ) -> (PaneFacts, Capture) {
         let (mut facts, capture) = self.newest(listed, capture);
         self.await_exit_status(&mut facts);
-        if matches!(self.wanted, CaptureNeed::Task(_)) {
+        if self.is_wanted_as_task() {
             self.take_preview(&facts, &capture);
         }
         (facts, capture)
@@ -270,25 +281,25 @@ impl PaneMemory {
             return (pane.facts.clone(), failure("empty_capture", "tmux printed no screen for the pane"));
         };
         let before = self.captured.take();
-        let same = before.as_ref().is_some_and(|before| *before.screen == screen);
+        let mut hasher = fast();
+        screen.hash(&mut hasher);
+        let (hash, screen) = (hasher.finish(), Arc::new(screen));
+        let same = before.as_ref().is_some_and(|before| before.hash == hash);
         self.changing = before.as_ref().is_some_and(|before| !same || before.facts != pane.facts);
-        let screen = match before {
-            Some(before) if same => before.screen,
-            _ => Arc::new(screen),
-        };
         let report = if same { Capture::Unchanged } else { Capture::Fresh(Arc::clone(&screen)) };
         let facts = pane.facts.clone();
         let size = (pane.columns, pane.rows);
-        self.captured = Some(Captured { at, activity: pane.activity, facts: facts.clone(), size, screen });
+        let screen = self.is_wanted_as_task().then_some(screen);
+        self.captured = Some(Captured { at, activity: pane.activity, facts: facts.clone(), size, hash, screen });
         (facts, report)
     }
 
     fn take_preview(&mut self, facts: &PaneFacts, capture: &Capture) {
-        let Some(captured) = &self.captured else { return };
+        let Some(screen) = self.captured.as_ref().and_then(|captured| captured.screen.as_ref()) else { return };
         let (cursor, dead) = (facts.cursor, facts.dead);
         let same = |previewed: &Previewed| previewed.cursor == cursor && previewed.dead == dead;
         if matches!(capture, Capture::Fresh(_)) || !self.previewed.as_ref().is_some_and(same) {
-            let preview = Preview::of(&captured.screen, cursor, dead);
+            let preview = Preview::of(screen, cursor, dead);
             self.previewed = Some(Previewed { cursor, dead, preview });
         }
     }
@@ -296,7 +307,7 @@ impl PaneMemory {
     /// Keeps a pane for some polls longer when it has died and its exit status is not known yet. How a task ended is
     /// worth a second; some versions of tmux never report a signal's number.
     fn await_exit_status(&mut self, facts: &mut PaneFacts) {
-        let is_task = matches!(self.wanted, CaptureNeed::Task(_));
+        let is_task = self.is_wanted_as_task();
         let polls = if is_task { TASK_ENDING } else { 1 };
         self.life = match self.life {
             _ if !facts.dead => Life::Alive,

@@ -8,7 +8,7 @@ use super::texts::UpTo;
 use super::{Drill, Side};
 use crate::fleet::View;
 use crate::history::{HistoryAnswer, HistoryQuestion, QuestionKind, ScreenId, Trouble};
-use crate::screen::Screen;
+use crate::screen::{KeptScreen, Screen};
 use crate::time::{Span, Timestamp};
 use crate::ui::Request;
 use crate::ui::overlay::OverlayContext;
@@ -161,7 +161,7 @@ impl Drill {
         }
         self.asking.transcript = true;
         let (until, last) = match self.selected {
-            None => (view.now, self.shown.screen().cloned()),
+            None => (view.now, screen.and_then(KeptScreen::whole)),
             Some(_) => {
                 let seen = match self.shot(view) {
                     // What is stored the history knows itself.
@@ -190,8 +190,8 @@ impl Drill {
     /// The screen of the selected moment, as far as it is known.
     pub(super) fn shot(&self, view: &View<'_>) -> Shot {
         if self.selected.is_none() {
-            return match self.shown.screen() {
-                Some(screen) => Shot::Screen(Arc::clone(screen)),
+            return match self.shown.screen().and_then(KeptScreen::whole) {
+                Some(screen) => Shot::Screen(screen),
                 None => Shot::None("no screen has been captured yet"),
             };
         }
@@ -208,7 +208,7 @@ impl Drill {
                 let same = |recent: &&crate::fleet::TerminalTransition| {
                     recent.key == *self.shown.key() && recent.transition.at == step.at
                 };
-                match view.recent.iter().rev().find(same).and_then(|recent| recent.screen.clone()) {
+                match view.recent.iter().rev().find(same).and_then(|recent| recent.screen.as_ref()?.whole()) {
                     Some(screen) => Shot::Screen(screen),
                     None => Shot::None("no screen is kept from that time"),
                 }

@@ -1,14 +1,12 @@
 //! How the files around a terminal differ from the last commit, and which are untracked: always as it is now.
 
-use std::sync::Arc;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
 use super::Drill;
 use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTreeDiff};
-use crate::screen::Screen;
+use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::Request;
@@ -36,16 +34,16 @@ pub struct DiffView {
 #[derive(Clone, Debug)]
 struct AskedDiff {
     git: Option<GitFacts>,
-    screen: Option<Arc<Screen>>,
+    screen: Option<KeptScreen>,
     at: Timestamp,
 }
 
 impl DiffView {
-    fn is_due(&self, git: Option<&GitFacts>, screen: Option<&Arc<Screen>>, now: Timestamp) -> bool {
+    fn is_due(&self, git: Option<&GitFacts>, screen: Option<&KeptScreen>, now: Timestamp) -> bool {
         let Some(asked) = &self.asked else { return true };
         let age = now.since(asked.at);
         let is_same_screen = match (&asked.screen, screen) {
-            (Some(asked), Some(screen)) => Arc::ptr_eq(asked, screen),
+            (Some(asked), Some(screen)) => asked.is_same(screen),
             (asked, screen) => asked.is_none() == screen.is_none(),
         };
         let has_failed = matches!(self.result, Some(Err(_)));

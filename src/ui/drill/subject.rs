@@ -10,7 +10,7 @@ use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::history::{SessionFile, StoredScreen};
 use crate::profile::RefusedInputs;
 use crate::repository::GitFacts;
-use crate::screen::{PaneFacts, Screen, harmless};
+use crate::screen::{KeptScreen, PaneFacts, Screen, harmless};
 use crate::state::{FactName, FactSource, TurnResult, Witness};
 use crate::status::{CUT_OFF, Status};
 use crate::task::{Preview, Task};
@@ -33,7 +33,7 @@ pub enum Subject {
     Task {
         task: Box<Task>,
         /// The last lines of its output.
-        output: Arc<Screen>,
+        output: KeptScreen,
     },
 }
 
@@ -57,7 +57,7 @@ impl Subject {
     }
 
     pub fn task(task: &Task) -> Self {
-        Self::Task { task: Box::new(task.clone()), output: Arc::new(output(&task.preview())) }
+        Self::Task { task: Box::new(task.clone()), output: Arc::new(output(&task.preview())).into() }
     }
 
     /// The same as it is now; `None` when it is no longer there.
@@ -69,7 +69,7 @@ impl Subject {
                 // The same output stays the same, so that nobody reads it anew.
                 let same = task.preview() == known.preview();
                 Some(if same {
-                    Self::Task { task: Box::new((*task).clone()), output: Arc::clone(output) }
+                    Self::Task { task: Box::new((*task).clone()), output: output.clone() }
                 } else {
                     Self::task(task)
                 })
@@ -147,7 +147,7 @@ impl Subject {
     }
 
     /// What it shows now.
-    pub fn screen(&self) -> Option<&Arc<Screen>> {
+    pub fn screen(&self) -> Option<&KeptScreen> {
         match self {
             Self::Agent(terminal) => terminal.screen.as_ref(),
             Self::Task { output, .. } => Some(output),
@@ -254,7 +254,7 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
     facts.put("session, window", [&known.session, &known.window].map(|it| it.clone().unwrap_or_default()).join(", "));
     facts.put("title", known.title.clone());
     facts.put("directory", known.cwd.clone().unwrap_or_default());
-    let size = terminal.screen.as_ref().map(|screen| format!("{}×{}", screen.columns(), screen.rows().len()));
+    let size = terminal.screen().map(|screen| format!("{}×{}", screen.columns(), screen.rows().len()));
     facts.put("size", size.unwrap_or_default());
     let cursor = &pane.cursor;
     let shown = if cursor.visible { "" } else { ", hidden" };

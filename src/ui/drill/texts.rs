@@ -12,7 +12,7 @@ use super::steps::{StepId, TimelineEntry};
 use crate::agent_record::{Said, Speaker};
 use crate::history::{Body, NamedEvent, StoredTransition};
 use crate::profile::GAP;
-use crate::screen::{Screen, harmless};
+use crate::screen::{KeptScreen, harmless};
 use crate::state::{Change, Transition};
 use crate::time::{Span, Timestamp};
 use crate::ui::frame::{Canvas, StyledLine};
@@ -27,7 +27,7 @@ const PAUSE: Span = Span::from_secs(1);
 #[derive(Clone, Debug)]
 pub enum UpTo {
     /// The screen of now, and when it was asked for.
-    Now(Option<Arc<Screen>>, Timestamp),
+    Now(Option<KeptScreen>, Timestamp),
     Step(StepId),
 }
 
@@ -64,12 +64,12 @@ impl TranscriptView {
     }
 
     /// Whether another one than what is there is wanted: up to a step, or up to now with the screen of now.
-    pub fn is_due(&self, step: Option<StepId>, screen: Option<&Arc<Screen>>, now: Timestamp) -> bool {
+    pub fn is_due(&self, step: Option<StepId>, screen: Option<&KeptScreen>, now: Timestamp) -> bool {
         match (step, &self.asked) {
             (Some(step), Some(UpTo::Step(known))) => step != *known,
             (None, Some(UpTo::Now(known, asked))) => {
                 let same = match (known, screen) {
-                    (Some(known), Some(screen)) => Arc::ptr_eq(known, screen),
+                    (Some(known), Some(screen)) => known.is_same(screen),
                     (known, screen) => known.is_none() == screen.is_none(),
                 };
                 !same && now.since(*asked) >= PAUSE

@@ -20,7 +20,7 @@ use fleetwatch::fleet::{
 };
 use fleetwatch::profile::{ProfileSet, Program};
 use fleetwatch::recording::{Archive, Player};
-use fleetwatch::screen::{Cursor, PaneFacts, Screen};
+use fleetwatch::screen::{Cursor, KeptScreen, PaneFacts, Screen};
 use fleetwatch::state::Problem;
 use fleetwatch::time::{Span, Timestamp};
 use fleetwatch::tracker::HANDOVER;
@@ -439,7 +439,7 @@ impl<'a> Telling<'a> {
 /// What a history would keep of one terminal.
 #[derive(Default)]
 struct Kept {
-    last: Option<(Value, Option<Arc<Screen>>)>,
+    last: Option<(Value, Option<KeptScreen>)>,
     watched_until: Timestamp,
     unbroken_until: Timestamp,
     seen: bool,

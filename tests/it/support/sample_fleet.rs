@@ -262,7 +262,7 @@ fn waiting(terminal: &mut Terminal, attention: Attention, context: UiContext, he
 fn show(terminal: &mut Terminal, screen: Screen, dialog: usize) {
     let end = screen.last_row().map_or(0, |last| last + 1);
     terminal.dialog = Some(Arc::new(Dialog::read(&screen, dialog..end)));
-    terminal.screen = Some(Arc::new(screen));
+    terminal.screen = Some(Arc::new(screen).into());
 }
 
 fn shop_api() -> Terminal {

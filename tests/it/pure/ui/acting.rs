@@ -21,7 +21,7 @@ pub fn ask(fleet: &mut SampleFleet, terminal: usize, text: &str) {
 pub fn ask_in(fleet: &mut SampleFleet, terminal: usize, text: &str, columns: u16) {
     let screen = Screen::from_text(text, columns);
     fleet.terminals[terminal].dialog = Some(Arc::new(Dialog::read(&screen, 0..screen.rows().len())));
-    fleet.terminals[terminal].screen = Some(Arc::new(screen));
+    fleet.terminals[terminal].screen = Some(Arc::new(screen).into());
 }
 
 #[test]

@@ -305,7 +305,7 @@ fn without_a_history_there_is_what_was_seen() {
         id: "shop-api".into(),
         transition: fleet.terminals[0].transitions[1].clone(),
         state: None,
-        screen: Some(Arc::new(shown)),
+        screen: Some(Arc::new(shown).into()),
     };
     fleet.recent.push_back(recent);
     let mut ui = dashboard();

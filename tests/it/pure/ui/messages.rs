@@ -149,7 +149,7 @@ fn a_message_does_not_hide_where_the_selected_agent_is_written_to() {
         for layout in ["", "v"] {
             let mut fleet = SampleFleet::usual();
             let ingest = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == "ingest").expect("ingest");
-            ingest.screen = Some(Arc::new(Screen::from_text(full.trim_end(), 120)));
+            ingest.screen = Some(Arc::new(Screen::from_text(full.trim_end(), 120)).into());
             let mut ui = dashboard();
             frame(&mut ui, &fleet, width, height);
             press(&mut ui, &fleet, &chars(layout));
