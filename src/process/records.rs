@@ -12,7 +12,7 @@ mod find;
 mod host;
 mod transcript;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -86,12 +86,20 @@ pub struct AgentRecords {
     files: Box<dyn Files>,
     silent_since: Option<Timestamp>,
     agents: BTreeMap<TerminalKey, AgentState>,
+    /// How often they were read.
+    polls: u64,
+    /// The files that more than one agent writes to.
+    contested: BTreeSet<PathBuf>,
     /// What is kept of what is read, for a recording.
     keeping: Option<RecordKeeping>,
 }
 
 #[derive(Debug, Default)]
 struct AgentState {
+    /// The last poll that listed it.
+    polled: u64,
+    /// Whether its files may say something else since it was last returned.
+    is_followed: bool,
     processes: Vec<u32>,
     files: Vec<RecordFile>,
     /// What was last returned; `None` when nothing was yet.
@@ -127,16 +135,19 @@ impl AgentRecords {
     /// Reads what was added. Returns the agents with news and what is known of them; an empty reading if the records are
     /// gone. A new agent is always among them, because another process may have known more of it. Waits for the disk.
     pub fn read(&mut self, agents: &[RecordedAgent], now: Timestamp) -> Vec<(TerminalKey, AgentRecordReading)> {
-        let keys: BTreeSet<&TerminalKey> = agents.iter().map(|agent| &agent.key).collect();
-        self.agents.retain(|key, _| keys.contains(key));
+        self.polls += 1;
         let mut due = Vec::new();
         for agent in agents {
-            let state = self.agents.entry(agent.key.clone()).or_default();
+            if !self.agents.contains_key(&agent.key) {
+                self.agents.insert(agent.key.clone(), AgentState { is_followed: true, ..AgentState::default() });
+            }
+            let Some(state) = self.agents.get_mut(&agent.key) else { continue };
+            state.polled = self.polls;
             if state.processes != agent.processes || state.files.len() != agent.sources.len() {
                 state.processes.clone_from(&agent.processes);
                 let file = |_| RecordFile { keeping: self.keeping, is_anew: true, ..RecordFile::default() };
                 state.files = agent.sources.iter().map(file).collect();
-                state.read_at = None;
+                (state.read_at, state.is_followed) = (None, true);
             }
             if agent.is_changing {
                 state.changed_at = Some(now);
@@ -154,9 +165,10 @@ impl AgentRecords {
             if state.read_at.is_some_and(|at| now.since(at) < pause) {
                 continue;
             }
-            state.read_at = Some(now);
+            (state.read_at, state.is_followed) = (Some(now), true);
             due.push((agent, is_changing));
         }
+        self.agents.retain(|_, state| state.polled == self.polls);
         if !due.is_empty() {
             self.follow(&due, now);
         }
@@ -171,7 +183,10 @@ impl AgentRecords {
         let clock = files.begin(&asked, &known.iter().map(PathBuf::as_path).collect::<Vec<_>>(), now);
         if files.is_silent() {
             if now.since(*silent_since.get_or_insert(now)) >= SILENCE {
-                agents.values_mut().flat_map(|state| &mut state.files).for_each(|file| file.change_to(None));
+                for state in agents.values_mut() {
+                    state.is_followed = true;
+                    state.files.iter_mut().for_each(|file| file.change_to(None));
+                }
             }
             return;
         }
@@ -197,14 +212,20 @@ impl AgentRecords {
     /// The agents with news since the last call.
     fn changed(&mut self, agents: &[RecordedAgent]) -> Vec<(TerminalKey, AgentRecordReading)> {
         // Two agents that resumed one session write to one file, and nothing says which line is whose.
-        let mut claims: HashMap<PathBuf, usize> = HashMap::new();
-        for file in self.agents.values().flat_map(|state| &state.files).filter(|file| !file.is_shared) {
-            file.path.iter().for_each(|path| *claims.entry(path.clone()).or_default() += 1);
-        }
+        let mut claimed = HashSet::new();
+        let files = self.agents.values().flat_map(|state| &state.files).filter(|file| !file.is_shared);
+        let contested = files.filter_map(|file| file.path.as_ref()).filter(|path| !claimed.insert(*path));
+        let contested: BTreeSet<PathBuf> = contested.cloned().collect();
+        let is_other = contested != self.contested;
+        self.contested = contested;
         let mut changed = Vec::new();
         for RecordedAgent { key, sources, .. } in agents {
-            let Some(state) = self.agents.get_mut(key) else { continue };
-            let own = |file: &&RecordFile| file.is_shared || file.path.as_ref().is_none_or(|path| claims[path] == 1);
+            let state = self.agents.get_mut(key).filter(|state| state.is_followed || is_other);
+            let Some(state) = state else { continue };
+            state.is_followed = false;
+            let contested = &self.contested;
+            let own =
+                |file: &&RecordFile| file.is_shared || file.path.as_ref().is_none_or(|path| !contested.contains(path));
             let mut reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
             let files = state.files.iter().zip(sources.iter());
             // Only the contents of a host's files are known here.
