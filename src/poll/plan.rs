@@ -369,6 +369,8 @@ const BACK_OFF_HOST: u32 = 8;
 
 /// A pause is at least this many times as long as the poll before it.
 const REST: u32 = 4;
+/// The same on this machine as long as one poll begins within a usual tick after the other: tmux is kept busy a 25th of its time.
+const REST_WITHIN_TICK: u32 = 25;
 
 /// The least time between two polls of any hosts. A poll costs this machine about 2 ms, so all hosts together cost a fifth of
 /// a core, however many there are.
@@ -421,7 +423,8 @@ impl Pace {
         // here, it is reported within two usual ticks.
         let is_changing = self.host.is_none() && self.quiet < QUIET_POLLS.0 && took < self.ticks.usual;
         let longest = if is_changing { self.ticks.usual } else { self.ticks.longest };
-        self.wanted_pause().max((took * REST).min(longest))
+        let in_tick = if is_changing { (took * REST_WITHIN_TICK).min(self.ticks.usual - took) } else { Duration::ZERO };
+        self.wanted_pause().max(in_tick).max((took * REST).min(longest))
     }
 
     fn wanted_pause(&self) -> Duration {

@@ -393,9 +393,11 @@ fn the_tick_follows_what_happens() {
     tmux.prints(1, "y");
     tmux.poll();
     assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
-    // A poll that takes long is followed by a long pause.
+    // A poll that takes long is followed by a long pause: up to a tick, then in proportion.
     assert_eq!(tmux.memory.pause(Duration::from_millis(10)), shortest);
-    assert_eq!(tmux.memory.pause(Duration::from_millis(100)), Duration::from_millis(400));
+    assert_eq!(tmux.memory.pause(Duration::from_millis(16)), Duration::from_millis(400));
+    assert_eq!(tmux.memory.pause(Duration::from_millis(50)), Duration::from_millis(450));
+    assert_eq!(tmux.memory.pause(Duration::from_millis(110)), Duration::from_millis(440));
     // A change is reported soon, unless the poll itself takes longer than that.
     assert_eq!(tmux.memory.pause(Duration::from_millis(200)), usual);
     assert_eq!(tmux.memory.pause(Duration::from_secs(3)), longest);
