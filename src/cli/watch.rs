@@ -29,7 +29,7 @@ use crate::screen::harmless;
 use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, changed};
 use crate::task::{Happening, Task, TaskEvent};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::ui::what_of_agent;
 
 /// Print a line for each terminal, then for each event.
@@ -173,10 +173,14 @@ pub(super) struct Printer {
     shown: BTreeMap<TerminalKey, String>,
     /// The facts of each agent and its repository that were last printed, and when.
     printed: BTreeMap<TerminalKey, (AgentFacts, Option<Arc<GitFacts>>, Timestamp)>,
+    /// When the facts of all agents were last gone through.
+    facts_at: Timestamp,
 }
 
 /// The shortest time between two lines of an agent's facts: tokens grow with each answer.
-const FACTS: crate::time::Span = crate::time::Span::from_secs(5);
+const FACTS: Span = Span::from_secs(5);
+/// How often all agents are gone through for new facts.
+const FACTS_EVERY: Span = Span::from_millis(500);
 
 /// What an agent waits for or does, in the line for people.
 #[derive(Serialize)]
@@ -214,7 +218,13 @@ fn json_line(
 
 impl Printer {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, zone: TimeZone::system(), shown: BTreeMap::new(), printed: BTreeMap::new() }
+        Self {
+            json,
+            zone: TimeZone::system(),
+            shown: BTreeMap::new(),
+            printed: BTreeMap::new(),
+            facts_at: Timestamp::default(),
+        }
     }
 
     /// The lines for updates in the order of their times, each with its line feed.
@@ -282,9 +292,13 @@ impl Printer {
     /// The lines for agents with new facts but the same state. People read those elsewhere.
     pub(super) fn facts_lines(&mut self, fleet: &Fleet, now: Timestamp) -> io::Result<String> {
         let mut lines = String::new();
+        if !self.json || now.since(self.facts_at) < FACTS_EVERY {
+            return Ok(lines);
+        }
+        self.facts_at = now;
         let view = fleet.view(now);
         self.printed.retain(|key, _| self.shown.contains_key(key));
-        for terminal in view.terminals.iter().filter(|one| self.json && self.shown.contains_key(&one.key)) {
+        for terminal in view.terminals.iter().filter(|one| self.shown.contains_key(&one.key)) {
             let (id, facts, git) = (&terminal.state.terminal.id, &terminal.state.agent, &terminal.state.terminal.git);
             let Some((printed, printed_git, at)) = self.printed.get(&terminal.key) else {
                 self.printed.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));

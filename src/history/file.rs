@@ -42,6 +42,8 @@ impl Default for HistoryOptions {
 /// What a reader keeps of the file at most, in the way of `PRAGMA cache_size`: 16 MiB. Totals of all terminals go through the
 /// file once for each, and would read every page again from the system with the 2 MiB that are usual.
 const READ_CACHE: i32 = -16 * 1024;
+/// What a writer keeps: 1 MiB. Each of its rows is written once.
+const WRITE_CACHE: i32 = -1024;
 
 /// An open file.
 #[derive(Debug)]
@@ -166,6 +168,7 @@ fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble>
         Synchronous::Power => "FULL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "cache_size", WRITE_CACHE)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update_and_check(None, "journal_size_limit", 4 << 20, |_| Ok(()))?;
