@@ -46,7 +46,7 @@ pub enum Status {
     Unknown,
     /// The agent, its pane or the task's window is no longer there.
     Gone,
-    /// The same of an agent whose turn that cut off, as long as the operator has not seen it: it counts as failed.
+    /// The same of an agent whose turn that cut off, as long as the operator has not seen it: people read `failed`.
     CutOff,
     /// The task's program has ended with this code, if tmux reports it.
     Exited(Option<i32>),
@@ -175,7 +175,7 @@ impl Status {
         match self {
             Status::Asks => Cow::Borrowed("asks"),
             Status::Running => Cow::Borrowed("running"),
-            Status::CutOff => Status::Gone.word(),
+            Status::CutOff => Status::Failed.word(),
             Status::Exited(Some(code)) => Cow::Owned(format!("exited {code}")),
             Status::Exited(None) => Cow::Borrowed("exited ?"),
             other => Cow::Borrowed(other.name()),

@@ -11,7 +11,7 @@ use crate::fleet::TerminalKey;
 use crate::history::{Draft, Drafts, Settings};
 use crate::poll;
 use crate::status::Status;
-use crate::ui::Ui;
+use crate::ui::{Topic, Ui};
 
 /// Keeps drafts.
 pub(super) struct DraftStore {
@@ -56,8 +56,8 @@ impl App {
         let restored = (!names.is_empty()).then(|| format!("drafts restored: {}", names.join(", ")));
         let left = (left > 0).then(|| format!("drafts for agents that are gone: {left}, among the earlier prompts"));
         let messages: Vec<String> = restored.into_iter().chain(left).collect();
-        for message in messages {
-            self.ui.notify(Status::Ready, message, poll::now());
+        if !messages.is_empty() {
+            self.ui.notify_about(Topic::Drafts, Status::Ready, messages.join("; "), poll::now());
         }
     }
 

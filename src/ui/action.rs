@@ -57,6 +57,7 @@ actions! {
     Open = "open", "answer the waiting dialog, or write a prompt" [row];
     AllowOnce = "allow-once", "open the dialog with \"yes, this once\" chosen" [row];
     Refuse = "refuse", "open the dialog with \"no\" chosen" [row];
+    ChooseNo = "choose-no", "choose no, which enter sends: in the table this key goes to the next one";
     RefuseWhy = "refuse-why", "answer the dialog with no, and type why" [row line];
     Prompt = "prompt", "write a prompt" [row line];
     History = "history", "show the terminal's history and earlier screens" [row table];

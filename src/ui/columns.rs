@@ -88,7 +88,7 @@ impl ChosenColumns {
 /// The entry behind the columns.
 const RESTORE: &str = "restore the default";
 /// The widest note, with what is before it.
-const NOTE: usize = 15;
+const NOTE: usize = 18;
 
 /// The list of the columns.
 #[derive(Debug, Default)]
@@ -167,7 +167,7 @@ impl Overlay for ColumnList {
                 true => "always",
                 false if !is_shown || titles.contains(&column.title) => "",
                 false if !column.says_something(&items) => "nothing known",
-                false if !column.says_enough(&items, width) => "of few rows",
+                false if !column.says_enough(&items, width) => "few rows have it",
                 false => "no room",
             };
             let style = base.patch(if *is_shown { parts.text } else { parts.quiet });

@@ -304,14 +304,15 @@ impl Overlay for Composer {
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
         let send = match self.to.one().map(|key| gets(view, key, self.way(When::Now))) {
-            Some(Gets::CannotWait(..)) => None,
+            Some(Gets::Nothing(_) | Gets::CannotWait(..)) => None,
             Some(Gets::WhenReady(_)) => Some("queue"),
             _ => Some("send"),
         };
         let mut hints: Vec<Hint> = send.map(|send| (Action::Send, send)).into_iter().collect();
         hints.push((Action::Newline, "new line"));
         // Insisting on many at once is more than one key can mean.
-        hints.extend(self.to.one().map(|_| (Action::SendAnyway, "send anyway")));
+        let takes = |key: &&TerminalKey| gets(view, key, self.way(When::Anyway)) == Gets::Now;
+        hints.extend(self.to.one().filter(takes).map(|_| (Action::SendAnyway, "send anyway")));
         hints.extend([(Action::Recall, "earlier"), (Action::Template, "template")]);
         hints.extend([(Action::Edit, "editor"), (Action::Close, "close, keep the draft")]);
         hints

@@ -217,6 +217,12 @@ impl Ui {
     pub(super) fn seen_at(&self, view: &View<'_>) -> Option<Timestamp> {
         let terminal = self.cursor.terminal(view).filter(|terminal| terminal.state.wants_to_be_seen())?;
         let finished = finished_at(terminal);
+        // A death behind the box of a dialog was not seen there, nor one that came while no key was pressed.
+        let is_in_box = self.overlays.iter().any(|it| matches!(it.context(), Context::Dialog | Context::Answer));
+        let is_missed = is_in_box || self.touched.is_none_or(|touched| touched < finished);
+        if terminal.state.has_ended() && is_missed {
+            return None;
+        }
         let is_reported = self.reported_seen.as_ref().is_some_and(|(key, at)| *key == terminal.key && *at == finished);
         self.seen_since(finished).filter(|_| !is_reported)
     }
@@ -254,6 +260,9 @@ impl Ui {
 
     /// Lays something over everything; it has the keyboard from now on.
     pub(super) fn open(&mut self, overlay: impl Overlay + 'static) {
+        if !matches!(overlay.place(), OverlayPlace::Popup | OverlayPlace::Bar) {
+            self.memory.toasts.retire_of_table();
+        }
         self.overlays.push(Box::new(overlay));
     }
 

@@ -25,7 +25,7 @@ use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, Overla
 use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
 use super::theme::Theme;
-use super::toast::{self, Topic};
+use super::toast;
 use crate::dialog::{self, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
@@ -58,6 +58,8 @@ pub struct DialogBox {
     typing: Option<Typing>,
     /// What is the next prompt once the answer was taken.
     reason: Option<String>,
+    /// What was typed and is a draft since the operator stepped back from it.
+    kept: Option<String>,
     /// What the box was opened to answer.
     meant: Option<Action>,
     stage: Stage,
@@ -136,6 +138,7 @@ impl DialogBox {
             ticks: Vec::new(),
             typing: None,
             reason: None,
+            kept: None,
             meant: None,
             stage: Stage::Choosing,
             has_sent: false,
@@ -311,7 +314,7 @@ impl DialogBox {
         }
         match self.held(cx.view.now) {
             None | Some(Held::NotWhole) if !anyway && self.wants_text() => {
-                self.typing = Some(Typing { line: LineInput::default(), option: self.question.chosen() });
+                self.typing = Some(Typing { line: self.kept_text(cx.memory), option: self.question.chosen() });
                 self.message = None;
                 return;
             }
@@ -429,11 +432,7 @@ impl Overlay for DialogBox {
         if hints.iter().all(|(action, _)| *action != Action::Jump) {
             hints.push((Action::Jump, "go there"));
         }
-        hints.extend([
-            (Action::Explain, "why"),
-            next,
-            (Action::Close, if self.typing.is_some() { "back" } else { "close" }),
-        ]);
+        hints.extend([(Action::Explain, "why"), next, (Action::Close, self.way_back())]);
         hints
     }
 
@@ -460,7 +459,7 @@ impl Overlay for DialogBox {
         match action {
             Action::Close if self.types_draft() => self.keep_as_draft(cx),
             Action::Close if self.typing.is_some() && self.stage == Stage::Choosing => {
-                self.typing = None;
+                self.keep_as_draft(cx);
                 if self.refuses() {
                     // The next Enter must not refuse: the operator has just stepped back from that.
                     self.question.unchoose();
@@ -479,7 +478,7 @@ impl Overlay for DialogBox {
                 }
             }
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
-            Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.answer_with(action, cx),
+            Action::AllowOnce | Action::Refuse | Action::ChooseNo | Action::RefuseWhy => self.answer_with(action, cx),
             Action::Template if self.typing.is_some() => match templates(&cx.options.templates, Some(&self.key)) {
                 Some(picker) => return Flow::Open(Box::new(picker)),
                 None => cx.say(NO_TEMPLATE),
@@ -551,15 +550,7 @@ impl Overlay for DialogBox {
             Stage::Answered(at) if cx.is_within(LINGER[1], at) => Flow::Stay,
             Stage::Answered(_) | Stage::Closed(_) => Flow::Close,
             Stage::Choosing => {
-                self.stage = Stage::Closed(cx.view.now);
-                self.typing.iter_mut().for_each(|typing| typing.option = None);
-                // What became of an answer says more.
-                if !self.has_sent {
-                    self.message = Some((Status::Stalled, "the dialog is closed; nothing was sent".to_owned()));
-                }
-                let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
-                let message = format!("the dialog of {name} is closed");
-                cx.tell_about(Topic::Dialog(self.key.clone()), Status::Ready, message);
+                self.close_by_itself(cx);
                 Flow::Stay
             }
         }

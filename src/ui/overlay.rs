@@ -180,6 +180,18 @@ impl OverlayMemory {
         }
         draft.push_str(text);
     }
+
+    /// Takes a text back that was kept so; returns whether it still stood at the end of the draft.
+    pub fn take_from_draft(&mut self, key: &TerminalKey, text: &str) -> bool {
+        let Some(rest) = self.draft(key).and_then(|draft| draft.strip_suffix(text)).map(str::to_owned) else {
+            return false;
+        };
+        match rest.strip_suffix("\n\n").unwrap_or(&rest) {
+            "" => drop(self.drafts.remove(key)),
+            rest => drop(self.drafts.insert(key.clone(), rest.to_owned())),
+        }
+        true
+    }
 }
 
 /// A prompt that waits until its agent is ready.

@@ -61,6 +61,8 @@ pub enum Topic {
     History,
     /// Whether notices go out.
     Notices,
+    /// Which drafts of the last time are here again.
+    Drafts,
     /// Why a key that was pressed did nothing.
     Key,
 }
@@ -111,6 +113,12 @@ impl Toasts {
     pub fn retire_read(&mut self, now: Timestamp) {
         let is_read = |toast: &Toast| now.since(toast.until - stay(toast.status)) >= READ;
         self.shown.retain(|toast| toast.topic != Some(Topic::Key) || !is_read(toast));
+    }
+
+    /// Takes away what was said of the table and its rows, where another view takes the keyboard.
+    pub fn retire_of_table(&mut self) {
+        let is_of_table = |topic: &Topic| matches!(topic, Topic::Flags(_) | Topic::Layout | Topic::Drafts | Topic::Key);
+        self.shown.retain(|toast| !toast.topic.as_ref().is_some_and(is_of_table));
     }
 
     /// Takes all messages away.
@@ -340,6 +348,10 @@ mod tests {
         assert_eq!(texts(&toasts), ["Q does nothing here", "the table alone"]);
         toasts.retire_read(now + Span::from_millis(1_000));
         assert_eq!(texts(&toasts), ["the table alone"]);
+        toasts.push(Some(Topic::Drafts), Status::Ready, "drafts restored: docs".to_owned(), now);
+        toasts.push(Some(Topic::Config), Status::Failed, "the configuration is wrong".to_owned(), now);
+        toasts.retire_of_table();
+        assert_eq!(texts(&toasts), ["the configuration is wrong"]);
     }
 
     #[test]

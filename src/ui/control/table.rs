@@ -344,7 +344,7 @@ impl Ui {
             return Vec::new();
         };
         if let Some(needless) = Interrupt::needless(terminal) {
-            self.notify(Status::Ready, needless, view.now);
+            self.say(needless, view);
             return Vec::new();
         }
         if !self.options.confirm {

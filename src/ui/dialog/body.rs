@@ -194,7 +194,8 @@ impl DialogBox {
         buttons.extend(is_open.then_some((Action::Jump, "go there and answer")));
         let close = match (self.typing.is_some() && is_open, self.may_have_sent()) {
             _ if self.types_draft() => "back, keep the draft",
-            (true, false) => "back without answering",
+            (true, false) if self.way_back() == "back" => "back without answering",
+            (true, false) => "back, keep the text",
             (false, false) => "close without answering",
             (true, true) => "back",
             (false, true) => "close",

@@ -311,7 +311,7 @@ impl Overlay for SeveralDialogs {
             Action::Help | Action::Suspend | Action::Redraw => return Flow::Pass,
             _ if self.question.is_deaf(cx.view.now) => {}
             Action::Answer => return self.answer(cx),
-            Action::AllowOnce | Action::Refuse => match self.meant(action) {
+            Action::AllowOnce | Action::Refuse | Action::ChooseNo => match self.meant(action) {
                 option @ Some(_) => self.choose(option),
                 None => cx.say("nothing was sent: the profiles do not say which option that is in all of them"),
             },

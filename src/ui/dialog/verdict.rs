@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 use crate::ui::action::Action;
 use crate::ui::input::LineInput;
 use crate::ui::keymap::Context;
-use crate::ui::overlay::OverlayContext;
+use crate::ui::overlay::{OverlayContext, OverlayMemory};
 use crate::ui::toast::Topic;
 
 /// What is said where no line can be opened for the reason of a no; the box says why.
@@ -89,7 +89,15 @@ impl DialogBox {
         self.message = None;
         self.choose(Some(option));
         match answer {
-            Action::RefuseWhy => self.typing = Some(Typing { line: LineInput::default(), option: Some(option) }),
+            Action::RefuseWhy => self.typing = Some(Typing { line: self.kept_text(cx.memory), option: Some(option) }),
+            // Whoever means the next one, as in the table, must not refuse.
+            Action::ChooseNo => {
+                let key = |action| cx.options.keymap.key_for(Context::Dialog, action).unwrap_or_default();
+                let (send, next) = (key(Action::Answer), key(Action::NextWaiting));
+                let message =
+                    format!("no is chosen, not sent: {send} sends it, {next} goes to the next that needs you");
+                self.message = Some((Status::Ready, message));
+            }
             _ => self.answer(false, cx),
         }
     }
@@ -117,16 +125,58 @@ impl DialogBox {
 
     /// Keeps what was typed as a draft for the terminal, and says so.
     pub(super) fn keep_as_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        let is_open = self.stage == Stage::Choosing && !self.types_draft();
         let Some(typing) = self.typing.take().filter(|typing| !typing.line.text().trim().is_empty()) else { return };
         cx.memory.add_to_draft(&self.key, typing.line.text());
+        self.kept = Some(typing.line.text().to_owned());
         let name = cx.terminal(&self.key).map_or("the terminal", |terminal| &terminal.state.terminal.id);
         let opens = cx.options.keymap.key_for(Context::Fleet, Action::Prompt);
         let opens = opens.map(|key| format!("; {key} in the table opens it")).unwrap_or_default();
         let message = format!("nothing was sent; the text is kept as a draft for {name}{opens}");
+        if is_open {
+            let again = cx.options.keymap.key_for(Context::Dialog, Action::RefuseWhy);
+            let again = again.map(|key| format!("; {key} brings it back")).unwrap_or_default();
+            self.message = Some((Status::Ready, format!("nothing was sent; the text is a draft for {name}{again}")));
+            return;
+        }
         // Nothing that is typed on is an answer, or a key of the dashboard.
         cx.memory.type_ahead.begin(&message, false, cx.view.now);
         self.message = Some((Status::Stalled, message.clone()));
         cx.tell_about(Topic::Prompt(self.key.clone()), Status::Ready, message);
+    }
+
+    /// The text that the operator stepped back from, unless it was sent or changed as a draft since.
+    pub(super) fn kept_text(&mut self, memory: &mut OverlayMemory) -> LineInput {
+        let kept = self.kept.take().filter(|text| memory.take_from_draft(&self.key, text));
+        kept.map_or_else(LineInput::default, |text| LineInput::new(&text))
+    }
+
+    /// What the key that closes does, in a few words.
+    pub(super) fn way_back(&self) -> &'static str {
+        match &self.typing {
+            Some(typing) if typing.line.text().trim().is_empty() => "back",
+            Some(_) => "keep text",
+            None => "close",
+        }
+    }
+
+    /// Says that the dialog has closed, or that its agent is gone, without an answer from here.
+    pub(super) fn close_by_itself(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        self.stage = Stage::Closed(cx.view.now);
+        self.typing.iter_mut().for_each(|typing| typing.option = None);
+        let terminal = cx.terminal(&self.key);
+        let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
+        let is_gone = terminal.is_none_or(|terminal| terminal.state.has_ended());
+        let (status, what, here) = match is_gone {
+            true => (Status::Failed, format!("{name} is gone"), format!("{name} is gone")),
+            false => (Status::Ready, format!("the dialog of {name} is closed"), "the dialog is closed".to_owned()),
+        };
+        // What became of an answer says more.
+        if !self.has_sent {
+            self.message = Some((Status::Stalled, format!("{here}; nothing was sent")));
+        }
+        let nothing = if is_gone && !self.has_sent { "; nothing was sent" } else { "" };
+        cx.tell_about(Topic::Dialog(self.key.clone()), status, format!("{what}{nothing}"));
     }
 
     /// Has what was typed beside an answer follow it as the next prompt, or wait as a draft where the answer may not

@@ -7,7 +7,7 @@ use fleetwatch::dialog::Dialog;
 use fleetwatch::operation::{Asked, Privacy};
 use fleetwatch::profile::StopKey;
 use fleetwatch::screen::Screen;
-use fleetwatch::state::{Availability, BusinessState};
+use fleetwatch::state::{Attention, Availability, BusinessState, LastTurn};
 use fleetwatch::status::Hindrance;
 use fleetwatch::tmux::Key;
 
@@ -58,7 +58,7 @@ fn ask_leave(fleet: &mut SampleFleet, terminal: usize, text: &str) {
 fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
     let mut fleet = SampleFleet::usual();
     ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. Yes, and never ask again\n  3. No");
-    for (key, option) in [('y', 0), ('n', 2)] {
+    for (key, option) in [('y', 0), ('A', 2)] {
         let mut ui = dashboard();
         frame(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &[KeyCode::Enter]);
@@ -119,6 +119,42 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(!shown.contains("sends:") && shown.contains("Drop it?"), "{shown}");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen");
+    // The reason is not lost: it is a draft, and in the line again where it is wanted again.
+    let draft = |ui: &Ui| ui.drafts().0.get(&fleet.terminals[0].key).cloned();
+    assert!(shown.contains("nothing was sent; the text is a draft for shop-api; w brings it back"), "{shown}");
+    assert_eq!(draft(&ui).as_deref(), Some("keep it"));
+    press(&mut ui, &fleet, &chars("w"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("> keep it") && shown.contains("esc back, keep the text"), "{shown}");
+    assert!(shown.contains("esc keep text"), "{shown}");
+    assert_eq!((draft(&ui), option_of(&press(&mut ui, &fleet, &[KeyCode::Enter]))), (None, Some(1)));
+}
+
+#[test]
+fn a_death_behind_the_box_of_a_dialog_is_said_and_not_seen_yet() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    fleet.now = fleet.now + Span::from_secs(3);
+    let state = &mut fleet.terminals[0].state;
+    state.diagnostics.availability = Availability::Unavailable;
+    (state.unseen, state.attention) = (true, Attention::Gone);
+    state.last_turn = LastTurn::cut_off(state.last_turn.source, fleet.now);
+    for _ in 0..8 {
+        assert_eq!(ui.update(&fleet.view()), [], "nobody has pressed a key since");
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("shop-api is gone; nothing was sent"), "{shown}");
+        fleet.now = fleet.now + Span::from_millis(700);
+    }
+    let shown = text(&mut ui, &fleet, 120, 40);
+    let row = shown.lines().find(|line| line.contains("shop-api  ")).unwrap_or_default();
+    assert!(row.contains("failed") && row.contains("cut off in mid-turn"), "one word for one state: {shown}");
+    press(&mut ui, &fleet, &[KeyCode::Left]);
+    let key = fleet.terminals[0].key.clone();
+    fleet.now = fleet.now + Span::from_secs(1);
+    assert_eq!(ui.update(&fleet.view()), [Request::Seen { key }]);
 }
 
 #[test]
@@ -186,7 +222,7 @@ fn only_what_works_is_offered_while_an_answer_is_on_its_way_and_after_it() {
     let mut fleet = SampleFleet::usual();
     ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
     let offers =
-        ["enter answer", "y yes", "n no", "w no", "r keys", "go there", "nothing was sent", "new on the screen"];
+        ["enter answer", "y yes", "A no", "w no", "r keys", "go there", "nothing was sent", "new on the screen"];
     let assert_over = |ui: &mut Ui, fleet: &SampleFleet| {
         let shown = text(ui, fleet, 120, 40);
         assert!(shown.contains("sends: ") && shown.matches("esc close").count() == 2, "{shown}");
@@ -811,6 +847,12 @@ fn a_prompt_for_a_terminal_that_is_gone_stays_where_it_was_written() {
     let mut ui = dashboard();
     compose(&mut ui, &fleet, 6);
     press(&mut ui, &fleet, &chars("precious"));
+    // What would only say that it cannot is not offered.
+    let docs = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == "docs").expect("docs");
+    docs.state.diagnostics.availability = Availability::TuiDown;
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("ended") && shown.contains("esc close, keep the draft"), "{shown}");
+    assert!(!shown.contains("enter send") && !shown.contains("send anyway"), "{shown}");
     fleet.terminals.retain(|terminal| terminal.state.terminal.id != "docs");
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
@@ -930,6 +972,8 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
         press(&mut ui, &fleet, &chars("kx"));
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains("nothing to interrupt: web is ready") && !shown.contains("press in"), "{shown}");
+        press(&mut ui, &fleet, &chars("i"));
+        assert!(!text(&mut ui, &fleet, 120, 40).contains("nothing to interrupt"), "another view is not about that");
     }
 }
 
@@ -1077,12 +1121,16 @@ fn the_key_for_the_next_one_refuses_nothing_however_often_it_is_pressed() {
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &chars("nnnn")), []);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("sends:"));
-    // In the box of a dialog it says no, once.
+    // In the box of a dialog it chooses the no, which only Enter sends.
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     frame(&mut ui, &fleet, 120, 40);
-    assert_eq!(acts(&press(&mut ui, &fleet, &chars("nnn"))).len(), 1);
+    assert_eq!(press(&mut ui, &fleet, &chars("nnn")), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    let said = "no is chosen, not sent: enter sends it, tab goes to the next that needs you";
+    assert!(shown.contains("› 2  No") && shown.contains(said), "{shown}");
+    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
 }
 
 #[test]
