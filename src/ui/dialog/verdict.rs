@@ -94,8 +94,7 @@ impl DialogBox {
             Action::ChooseNo => {
                 let key = |action| cx.options.keymap.key_for(Context::Dialog, action).unwrap_or_default();
                 let (send, next) = (key(Action::Answer), key(Action::NextWaiting));
-                let message =
-                    format!("no is chosen, not sent: {send} sends it, {next} goes to the next that needs you");
+                let message = format!("no is chosen, not sent: {send} sends it; {next} goes to the next");
                 self.message = Some((Status::Ready, message));
             }
             _ => self.answer(false, cx),

@@ -193,7 +193,7 @@ fn it_finds_agents_follows_them_and_gives_the_terminal_back() {
     world.wait("close without answering");
     assert!(world.watched.screen("birds:").contains("> 1. Yes"), "opening a dialog answers nothing");
     world.press("Escape");
-    world.wait_without("nothing was sent");
+    world.wait_without("close without answering");
     world.press("?");
     world.wait("for what is selected now");
     world.press("q");

@@ -1128,7 +1128,7 @@ fn the_key_for_the_next_one_refuses_nothing_however_often_it_is_pressed() {
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &chars("nnn")), []);
     let shown = text(&mut ui, &fleet, 120, 40);
-    let said = "no is chosen, not sent: enter sends it, tab goes to the next that needs you";
+    let said = "no is chosen, not sent: enter sends it; tab goes to the next";
     assert!(shown.contains("› 2  No") && shown.contains(said), "{shown}");
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
 }

@@ -279,6 +279,8 @@ fn one_key_answers_yes_once_or_no_and_a_reason_follows_as_a_prompt() {
     world.wait("sends: 2");
     assert!(!world.watched.screen("birds:").contains("● answered 2"), "choosing sends nothing");
     world.press("n");
+    world.wait("no is chosen, not sent");
+    world.press("A");
     world.watched.wait_for_text("birds:", "● answered 2");
     world.wait("1 ready");
     world.tell_parrot("ask git push");
