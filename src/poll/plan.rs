@@ -18,7 +18,7 @@ use crate::hash::{Fnv, fnv};
 use crate::ids::ServerInstance;
 use crate::profile::Program;
 use crate::task;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
 
 pub(super) use pane::Suspect;
@@ -243,9 +243,9 @@ impl ServerMemory {
                 instance: self.instance.clone(),
             };
             if pane.is_task() {
-                // In whole seconds of the server's clock, which may be another machine's.
-                let ago = |died| u64::try_from(poll.clock.saturating_sub(died)).unwrap_or_default();
-                let ended = listed.died.map(|died| at - Span::from_secs(ago(died)));
+                // In whole seconds of the server's clock, which on a host is another one.
+                let ahead = if self.server.host.is_some() { at.as_millis().div_euclid(1000) - poll.clock } else { 0 };
+                let ended = listed.died.map(|died| Timestamp::from_millis((died + ahead) * 1000));
                 gathering.add(key, &listed, pane, facts, &capture, ended);
                 continue;
             }

@@ -23,6 +23,9 @@ pub struct TaskPoll {
     pub sessions: Vec<SessionSnapshot>,
     /// Other windows of the server: a task that is among them was moved, or has become an agent.
     pub elsewhere: BTreeSet<WindowId>,
+    /// Task windows whose programs have just ended, and how is not known yet: what is known of them stays.
+    #[serde(default)]
+    pub awaited: BTreeSet<WindowId>,
 }
 
 /// A session with its task windows.

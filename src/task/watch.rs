@@ -104,9 +104,12 @@ impl TaskTracker {
     pub fn take(&mut self, poll: TaskPoll, now: Timestamp) -> Vec<TaskEvent> {
         let mut events = Vec::new();
         self.failing = None;
-        let TaskPoll { sessions, elsewhere } = poll;
-        let there: BTreeSet<WindowId> =
-            sessions.iter().flat_map(|session| session.windows.iter().map(|window| window.window)).collect();
+        let TaskPoll { sessions, elsewhere, awaited } = poll;
+        let there: BTreeSet<WindowId> = sessions
+            .iter()
+            .flat_map(|session| session.windows.iter().map(|window| window.window))
+            .chain(awaited)
+            .collect();
         self.let_go(&there, &elsewhere, now, &mut events);
         let mut taken = BTreeSet::new();
         let mut baselines = BTreeSet::new();
@@ -338,7 +341,9 @@ impl Task {
             // It began and ended between two polls.
             self.status = TaskStatus::Running;
             self.pane = Some(PaneState { dead: false, exit_code: None, ..ended.clone() });
-            events.push(self.event(now, Happening::Started));
+            // Not after its end, which tmux may have dated.
+            let at = window.ended_at.filter(|_| unseen).map_or(now, |at| at.min(now));
+            events.push(self.event(at, Happening::Started));
         }
         let rung = self.count(window.bell, window.bells);
         self.known = window.pane.is_some();
@@ -471,7 +476,8 @@ impl Task {
         if status != self.status {
             let ended = ended_at.filter(|_| unseen || self.as_found);
             (self.since, self.since_exact) = match ended {
-                Some(at) => (at.min(now), true),
+                // tmux counts whole seconds, in one of which it may have begun as well.
+                Some(at) => (self.registration.at().map_or(at, |began| at.max(began)).min(now), true),
                 None if unseen => (now, false),
                 // What the first poll found is understood only now.
                 None if self.as_found => (self.since, false),
@@ -577,6 +583,19 @@ mod tests {
         let events = watch
             .take(TaskPoll { sessions: vec![session], ..TaskPoll::default() }, Timestamp::from_millis(seconds * 1000));
         events.iter().map(TaskEvent::text).collect()
+    }
+
+    #[test]
+    fn a_task_that_runs_again_and_ends_before_its_exit_status_is_known_has_started() {
+        let mut watch = TaskTracker::default();
+        poll(&mut watch, vec![window(1, "one", None, 0)], 1);
+        assert_eq!(poll(&mut watch, vec![window(1, "one", Some(4), 0)], 2), ["task t1 (@1) exited with code 4"]);
+        let awaited = BTreeSet::from([WindowId(1)]);
+        let events = watch.take(TaskPoll { awaited, ..TaskPoll::default() }, Timestamp::from_millis(3_000));
+        assert!(events.is_empty(), "{events:?}");
+        let again = TaskSnapshot { key: TerminalKey { pid: 2, ..key(1) }, ..window(1, "one", Some(4), 0) };
+        let events = poll(&mut watch, vec![again], 4);
+        assert_eq!(events, ["task t1 (@1) started", "task t1 (@1) exited with code 4"]);
     }
 
     #[test]

@@ -341,7 +341,11 @@ fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskR
     let windows =
         alive.iter().map(|number| window(*number, false)).chain(dead.iter().map(|number| window(*number, true)));
     let session = SessionSnapshot { id: SessionId(0), name: "tasks".to_owned(), windows: windows.collect() };
-    let poll = TaskPoll { sessions: vec![session], elsewhere: elsewhere.iter().copied().map(WindowId).collect() };
+    let poll = TaskPoll {
+        sessions: vec![session],
+        elsewhere: elsewhere.iter().copied().map(WindowId).collect(),
+        ..TaskPoll::default()
+    };
     TaskReport { server: ServerId::default(), at: at(seconds), poll, sessions: Vec::new() }
 }
 

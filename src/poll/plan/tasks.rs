@@ -148,6 +148,7 @@ impl ServerMemory {
 pub(super) struct Gathering {
     sessions: BTreeMap<SessionId, SessionSnapshot>,
     windows: BTreeSet<WindowId>,
+    awaited: BTreeSet<WindowId>,
 }
 
 impl Gathering {
@@ -164,7 +165,10 @@ impl Gathering {
         let window = WindowId(listed.window_id);
         let marks = &listed.marks;
         let counter = (!marks.watchers.is_empty()).then(|| marks.bells.unwrap_or(0));
-        let Some((bell, bells)) = pane.take_bells(facts.bell, counter) else { return };
+        let Some((bell, bells)) = pane.take_bells(facts.bell, counter) else {
+            self.awaited.insert(window);
+            return;
+        };
         self.windows.insert(window);
         let dead = facts.dead;
         let state = pane.preview().filter(|_| known).map(|preview| PaneState {
@@ -214,6 +218,7 @@ impl Gathering {
             });
         }
         let elsewhere = rows.iter().map(|row| WindowId(row.window_id)).filter(|window| !self.windows.contains(window));
-        task::TaskPoll { elsewhere: elsewhere.collect(), sessions: self.sessions.into_values().collect() }
+        let sessions = self.sessions.into_values().collect();
+        task::TaskPoll { elsewhere: elsewhere.collect(), sessions, awaited: self.awaited }
     }
 }

@@ -1835,7 +1835,7 @@ fn tasks() -> Vec<fleetwatch::task::Task> {
                 window(4, "docs", "mdbook", exits.then_some(0), &["done"]),
             ],
         }],
-        elsewhere: Default::default(),
+        ..TaskPoll::default()
     };
     let mut watch = TaskTracker::default();
     for (seconds, exits) in [(300, false), (20, true), (10, true), (5, true)] {

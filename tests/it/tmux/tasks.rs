@@ -490,6 +490,14 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
     assert_eq!((first["window_id"].as_str(), first["again"].as_bool()), (Some("@0"), Some(false)));
     let waited = world.run(&["wait", "build", "--for", "exited", "--timeout", "60"]);
     assert_eq!(waited, "build: exited 3\n");
+    // Nobody watches: each of these polls for itself, and tmux counts whole seconds.
+    let dated = || {
+        let listed: Value = serde_json::from_str(&world.run(&["list", "--json", "build"])).unwrap();
+        let times = ["since", "since_exact", "started_at"].map(|field| listed[0][field].clone());
+        assert!(times[0].as_str() >= times[2].as_str(), "{listed}");
+        times
+    };
+    assert_eq!(dated(), dated());
     let watch = world.watch();
     watch.tells_the_end("build", &["exited 3"]);
     let again: Value = serde_json::from_str(&world.run(&["run", "build", "--json", "--", "sleep", "100"])).unwrap();

@@ -136,6 +136,7 @@ fn poll(windows: &[Window], sessions: &[String], elsewhere: &BTreeSet<u32>) -> T
     TaskPoll {
         sessions: by_session.into_iter().map(snapshot).collect(),
         elsewhere: elsewhere.iter().copied().map(WindowId).collect(),
+        ..TaskPoll::default()
     }
 }
 
