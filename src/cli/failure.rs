@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::fmt;
 use std::net::AddrParseError;
-use std::num::ParseFloatError;
+use std::num::{ParseFloatError, ParseIntError};
 use std::process::ExitCode;
 
 use anyhow::Error as Report;
@@ -195,8 +195,12 @@ fn hint_for_value(error: &clap::Error) -> String {
         "write an address and a port, such as 127.0.0.1:7717".to_owned()
     } else if source.is::<ParseFloatError>() {
         "write a number, such as 5 or 0.5".to_owned()
-    } else {
+    } else if source.is::<ParseIntError>() {
         "write a whole number, such as 5".to_owned()
+    } else if source.to_string().contains(" is not in ") {
+        "write a number from this range".to_owned()
+    } else {
+        "`--help` says what it takes".to_owned()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owne
 use crate::screen::harmless;
 use crate::time::Timestamp;
 
-/// List messages to agents that wait; resend or drop them.
+/// List messages to agents that wait; resend or dismiss them.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch follow-ups resend 7")]
 pub struct FollowUpsArgs {

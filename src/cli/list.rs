@@ -37,6 +37,15 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     let filter = Filter::new(&args.filter.join(" "));
     let doubt = keep_what_fits(&filter, &mut view)?;
     let items = Item::all(&view);
+    if items.is_empty() && !is_empty {
+        if let Some(doubt @ Unclear::Field(_)) = &doubt {
+            return Err(Failure::usage(format!("there is {}", doubt.in_short())).hint(doubt.hint()).into());
+        }
+        let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
+        let nothing = format!("nothing fits `{}`", filter.text());
+        Failure::refused(nothing).hint(hint).warn();
+        return output::print(if args.json { "[]\n" } else { "" });
+    }
     if args.json {
         let all = items.into_iter().map(|item| json(&survey.fleet, item, survey.now));
         let all = all.collect::<Result<Vec<Value>, serde_json::Error>>()?;
@@ -49,15 +58,6 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     if is_empty {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
         eprintln!("no pane of {} runs a known agent or is named in the configuration", servers.join(", "));
-        return output::print("");
-    }
-    if items.is_empty() {
-        if let Some(doubt @ Unclear::Field(_)) = &doubt {
-            return Err(Failure::usage(format!("there is {}", doubt.in_short())).hint(doubt.hint()).into());
-        }
-        let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
-        let nothing = format!("nothing fits `{}`", filter.text());
-        Failure::refused(nothing).hint(hint).warn();
         return output::print("");
     }
     output::print(&table(&items, columns.as_deref(), output::terminal_width(), survey.now))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Subcommand;
 
 use super::list::aligned;
+use super::target::nearest;
 use super::{Done, Failure, GlobalOptions, output, score};
 use crate::config::ConfigError;
 use crate::profile::{ProfileSet, Versions};
@@ -45,9 +46,7 @@ pub fn run(args: &ProfilesArgs, options: &GlobalOptions) -> Done {
         ProfilesCommand::List => list(&options.profiles()?),
         ProfilesCommand::Show { tool } => match ProfileSet::shipped(tool) {
             Some(text) => output::print(text),
-            None => Err(Failure::usage(format!("there is no built-in profile for `{tool}`"))
-                .hint("`fleetwatch profiles list` lists the known agents")
-                .into()),
+            None => Err(unknown_agent(&format!("there is no built-in profile for `{tool}`"), tool).into()),
         },
         ProfilesCommand::Check { file, recordings } => check(file, recordings, options),
     }
@@ -69,13 +68,23 @@ fn list(set: &ProfileSet) -> Done {
     output::print(&aligned(&head, &rows.collect::<Vec<_>>(), output::terminal_width()))
 }
 
+/// The failure for the name of an agent that no profile has.
+pub(super) fn unknown_agent(what: &str, tool: &str) -> Failure {
+    let built_in = ProfileSet::builtin();
+    let near = nearest(tool, built_in.tools()).map(|near| format!("did you mean `{near}`?"));
+    Failure::usage(what).hint(near.as_deref().unwrap_or("`fleetwatch profiles list` lists the known agents"))
+}
+
 fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
     let name = file.display().to_string();
     let content = std::fs::read_to_string(file).map_err(|error| {
         let failure = Failure::from(ConfigError::unreadable(file, &error));
         failure.hint("`fleetwatch profiles show claude` prints one to start from")
     })?;
-    let profiles = ProfileSet::check(&name, &content).map_err(Failure::usage)?;
+    let profiles = ProfileSet::check(&name, &content).map_err(|error| {
+        Failure::usage(error)
+            .hint("docs/agents.md says what a profile has; `fleetwatch profiles show claude` prints one")
+    })?;
     let code = output::print(&format!("{name}: ok: {}\n", profiles.join(", ")))?;
     if recordings.is_empty() {
         return Ok(code);

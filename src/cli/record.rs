@@ -70,6 +70,11 @@ pub async fn run(
     program: &Program,
     profiles: Option<Arc<ProfileSet>>,
 ) -> anyhow::Result<ExitCode> {
+    if args.output.as_os_str() == "-" {
+        return Err(Failure::usage("a recording is not written to standard output")
+            .hint(format!("name a file: `-o {}.cast`", args.target))
+            .into());
+    }
     let Some(first) = capture(server, key).await? else {
         return Err(Failure::refused(format!("the terminal {} is gone", args.target)).into());
     };

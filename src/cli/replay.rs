@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::output;
+use super::profiles::unknown_agent;
 use crate::profile::ProfileSet;
 use crate::recording::{Recording, ReplayOptions, Sampling, VersionSource, replay};
 use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
@@ -65,6 +66,9 @@ impl SharedReplayArgs {
 /// Runs the command.
 pub fn run(args: &ReplayArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
+    if let Some(tool) = args.options.tool.as_deref().filter(|tool| profiles.tools().all(|known| known != *tool)) {
+        return Err(unknown_agent(&format!("no profile reads an agent `{tool}`"), tool).into());
+    }
     let out = BufWriter::new(io::stdout().lock());
     output::conclude(write_changes(&recording, profiles, &args.options.options(), args.json, out))
 }

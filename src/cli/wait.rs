@@ -43,7 +43,7 @@ pub enum WaitCondition {
     /// A prompt may be sent: the agent is ready, has no draft, and is not in copy mode.
     Ready,
     /// A turn is in flight.
-    #[value(aliases = ["active", "processing"])]
+    #[value(aliases = ["active", "processing", "running"])]
     Working,
     /// The agent is neither working nor waiting for anybody.
     Idle,
@@ -120,12 +120,11 @@ impl WaitCondition {
             WaitCondition::Asks | WaitCondition::NeedsYou => task.prompt().is_some(),
             WaitCondition::Notify => task.bells > 0,
             WaitCondition::Working => task.status == TaskStatus::Running,
-            WaitCondition::Idle => task.status == TaskStatus::Idle,
+            WaitCondition::Idle | WaitCondition::Ready => task.status == TaskStatus::Idle,
             WaitCondition::Success | WaitCondition::Finished => task.exit_code() == Some(0),
             WaitCondition::Failed => task.status == TaskStatus::Exited && task.exit_code() != Some(0),
             // A task that is gone has no state.
-            WaitCondition::Ready
-            | WaitCondition::Approval
+            WaitCondition::Approval
             | WaitCondition::Question
             | WaitCondition::Trust
             | WaitCondition::Setup

@@ -110,7 +110,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 30] = [
+    let cases: [(&[&str], &str, &str); 32] = [
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
@@ -234,6 +234,16 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             &["--connect", "http://127.0.0.1:9", "--token-file", "/nope", "list"],
             "error: the token in /nope cannot be used: No such file or directory",
             "hint: `fleetwatch token add NAME` there prints a token to write into it",
+        ),
+        (
+            &["profiles", "show", "clude"],
+            "error: there is no built-in profile for `clude`",
+            "hint: did you mean `claude`?",
+        ),
+        (
+            &["record", "x", "-o", "x.cast", "--tick", "0"],
+            "error: invalid value '0' for '--tick <MS>': 0 is not in 20..=10000",
+            "hint: write a number from this range",
         ),
         (&["man", "lst"], "error: there is no command `lst`", "hint: `fleetwatch --help` lists the commands"),
     ];
