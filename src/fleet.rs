@@ -392,8 +392,8 @@ impl Fleet {
         let missing = self.known.iter().filter(|(key, (_, since))| is_missing(key, *since));
         let missing: Vec<TerminalKey> = missing.map(|(key, _)| key.clone()).collect();
         for key in missing {
-            let Some((known, _)) = self.known.remove(&key) else { continue };
-            let state = known.state;
+            let known = self.known.remove(&key).and_then(|(known, _)| self.bring_back(&key, known));
+            let Some(TerminalHistory { state, .. }) = known.map(|known| *known) else { continue };
             let was_gone = matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable);
             let is_in_flight = state.lifecycle_authority.completion_monitoring_armed;
             let summary = Summary {

@@ -1,9 +1,12 @@
 //! One terminal of the fleet: which profile reads it, its tracker, and what is shown of it.
 
+mod agent;
+
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use agent::{Agent, differ};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
@@ -12,17 +15,15 @@ use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
 use crate::hash::fast;
 use crate::ids::{PaneLocation, TerminalKey};
-use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
+use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs};
 use crate::screen::{KeptScreen, PaneFacts, Screen};
-use crate::state::{
-    Anomaly, Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition,
-};
+use crate::state::{Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
 /// How long one that worked or waited for the operator is shown after its pane is gone: nobody was told how that ended.
-const KEEP_CUT_OFF: Span = Span::from_secs(600);
+pub(super) const KEEP_CUT_OFF: Span = Span::from_secs(600);
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
 
@@ -54,18 +55,6 @@ pub(super) struct Entry {
     #[serde(skip)]
     assessed: Option<Assessed>,
     events: VecDeque<(Timestamp, SurfaceEvent)>,
-}
-
-/// The agent that runs in the terminal, or that ran there last.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Agent {
-    tool: String,
-    /// The version from the configuration or from the executable's package.
-    given_version: Option<String>,
-    /// The version in the banner on its screen: an agent that was updated while it ran still is the old one.
-    banner: Option<String>,
-    #[serde(skip)]
-    selected: Option<Selected>,
 }
 
 /// The result of one poll.
@@ -124,6 +113,24 @@ impl Entry {
         }
     }
 
+    /// One that is gone, whose row goes on from what the history knows.
+    pub(super) fn gone(
+        key: TerminalKey,
+        settings: tracker::Settings,
+        known: Box<TerminalHistory>,
+        now: Timestamp,
+    ) -> Self {
+        let (was, since, screen) = (known.state.terminal.clone(), known.state.since, known.screen.clone());
+        let mut entry = Self::new(key, settings, Some(known), false, now);
+        (entry.is_unread, entry.gone_since) = (false, Some(since));
+        // Its place is not known any more, and its name is not to change.
+        entry.terminal.declared.name = Some(was.id.clone());
+        (entry.terminal.state.terminal, entry.terminal.screen) = (was, screen);
+        entry.remember();
+        entry.refresh(now);
+        entry
+    }
+
     /// The entry of another process, which goes on as that one would.
     pub(super) fn restored(self, settings: tracker::Settings, profiles: &ProfileSet, now: Timestamp) -> Self {
         let mut entry = Self { settings, due: None, assessed: None, ..self };
@@ -131,10 +138,9 @@ impl Entry {
         if let Some(screen) = entry.terminal.screen() {
             entry.show(screen);
             let selected = entry.agent.as_ref().and_then(|agent| agent.selected.as_ref());
-            let reads = |selected: &&Selected| {
-                entry.tracker.is_reading() && entry.terminal.state.terminal.tool == selected.profile.tool()
-            };
-            let dialog = selected.filter(reads).zip(entry.terminal.screen());
+            let is_read = |tool: &str| entry.tracker.is_reading() && entry.terminal.state.terminal.tool == tool;
+            let selected = selected.filter(|selected| is_read(selected.profile.tool()));
+            let dialog = selected.zip(entry.terminal.screen());
             let dialog =
                 dialog.and_then(|(selected, screen)| selected.profile.read(&screen, &entry.terminal.facts).dialog);
             entry.terminal.dialog = dialog.map(Arc::new);
@@ -168,7 +174,8 @@ impl Entry {
 
     pub(super) fn state(&self, now: Timestamp) -> State {
         let mut state = self.tracker.state(self.terminal.state.terminal.clone(), now);
-        state.assessment.anomalies = self.anomalies(std::mem::take(&mut state.assessment.anomalies));
+        let has_version = state.terminal.observed_tool_version.is_some();
+        state.assessment.anomalies.extend(self.agent.iter().flat_map(|agent| agent.anomalies(has_version)));
         if self.is_unread {
             self.say_unread(&mut state, now);
         }
@@ -402,7 +409,7 @@ impl Entry {
         let was = &known.state.terminal;
         let selected = match &self.agent {
             Some(agent) if agent.tool != was.tool => return None,
-            Some(agent) => agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool),
+            Some(agent) => agent.own_profile(),
             None => {
                 let facts = &mut self.terminal.state.terminal;
                 facts.tool.clone_from(&was.tool);
@@ -538,8 +545,7 @@ impl Entry {
         now: Timestamp,
     ) -> Option<Transition> {
         // A profile that only stands in for one reads nothing.
-        let own = |agent: &Agent| agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool);
-        let Some(mut selected) = self.agent.as_ref().and_then(own) else {
+        let Some(mut selected) = self.agent.as_ref().and_then(Agent::own_profile) else {
             let activity = self.terminal.activity(self.printed_at, now);
             return self.observe(Observation::NoProfile { activity }, now);
         };
@@ -578,21 +584,4 @@ impl Entry {
         self.choose(tool, given_version, Some(banner), profiles);
         before != self.agent.as_ref().and_then(chosen)
     }
-
-    /// Adds what the choice of the profile has to say to the reading's own anomalies.
-    fn anomalies(&self, mut anomalies: Vec<Anomaly>) -> Vec<Anomaly> {
-        let Some(Agent { selected: Some(selected), .. }) = &self.agent else { return anomalies };
-        if selected.selection == Selection::Configured {
-            anomalies.push(Anomaly::PresetOverrideUsed);
-        }
-        if self.terminal.state.terminal.observed_tool_version.is_some() && !selected.recorded {
-            anomalies.push(Anomaly::UnknownVersionFloorUsed);
-        }
-        anomalies
-    }
-}
-
-/// Whether two versions are known and not the same.
-fn differ(one: Option<&String>, other: Option<&String>) -> bool {
-    one.zip(other).is_some_and(|(one, other)| one != other)
 }

@@ -121,6 +121,37 @@ fn a_report_in_parts_tells_the_same_as_in_one() {
 }
 
 #[test]
+fn the_row_of_one_that_was_cut_off_goes_on_after_a_restart_until_it_was_seen() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let shown = |seen: bool, gone_at: i64| {
+        let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+        let mut state = Entry::new(pane(0, 10).key, Default::default(), None, false, at(-90)).state(at(-90));
+        (state.terminal.id, state.terminal.tool) = ("web".to_owned(), "claude".to_owned());
+        state.diagnostics.availability = Availability::Unavailable;
+        state.last_turn = crate::state::LastTurn::cut_off(crate::state::TurnSource::SurfaceInference, at(gone_at));
+        (state.since, state.unseen) = (at(gone_at), true);
+        let until = at(-30);
+        let known = TerminalHistory { state, screen: None, watched_until: until, unbroken_until: until, seen };
+        fleet.handle(Input::Known { key: pane(0, 10).key, known: Box::new(known) }, at(0));
+        for second in [0, 5] {
+            let report = ServerReport::new(ServerId::default(), at(second), PollResult::Listed(Vec::new()));
+            fleet.handle(Input::Server(report), at(second));
+        }
+        let shown = |fleet: &Fleet| {
+            let terminal = fleet.terminal(&pane(0, 10).key);
+            terminal.map(|terminal| (terminal.state.terminal.id.clone(), Status::of(&terminal.state)))
+        };
+        let before = shown(&fleet);
+        fleet.handle(Input::TimePassed, at(gone_at) + Span::from_secs(601));
+        assert_eq!(shown(&fleet), None, "not for ever");
+        before
+    };
+    assert_eq!(shown(false, -60), Some(("web".to_owned(), Status::CutOff)));
+    assert_eq!(shown(true, -60), None);
+    assert_eq!(shown(false, -700), None);
+}
+
+#[test]
 fn a_screen_that_stands_still_is_packed_and_shown_as_it_is() {
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
     let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));

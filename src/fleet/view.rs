@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::entry::{Entry, KEEP_CUT_OFF};
 use super::{Effect, Fleet, tasks};
 use crate::agent_record::AgentRecordReading;
 use crate::dialog::Dialog;
@@ -17,7 +17,7 @@ use crate::state::{Note, Problem, State, Transition, unfit_name};
 use crate::status::{Hindrance, Status};
 use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
-use crate::tracker::GoneReason;
+use crate::tracker::{GoneReason, TerminalHistory};
 
 /// How long a screen stands still until it is packed.
 pub(super) const PACKED_AFTER: Span = Span::from_secs(5);
@@ -420,6 +420,25 @@ impl Fleet {
             tasks: self.tasks.checkpoint(server),
             recent: self.recent.iter().filter(|recent| recent.key.server == *server).cloned().collect(),
         }
+    }
+
+    /// Has the row of one that was cut off and not seen go on, as before a restart; returns what is known of any other.
+    pub(super) fn bring_back(
+        &mut self,
+        key: &TerminalKey,
+        known: Box<TerminalHistory>,
+    ) -> Option<Box<TerminalHistory>> {
+        let TerminalHistory { state, seen, .. } = &*known;
+        let is_unseen = !seen && state.unseen && state.has_ended() && state.last_turn.is_cut_off();
+        if !is_unseen || self.now.since(state.since) >= KEEP_CUT_OFF {
+            return Some(known);
+        }
+        let entry = Entry::gone(key.clone(), self.settings.tracker.clone(), known, self.now);
+        self.entries.insert(key.clone(), entry.into());
+        self.is_named = false;
+        self.wait_for(key);
+        self.effects.push_back(Effect::Introduced { key: key.clone() });
+        None
     }
 
     /// Packs some screens that stand still: of a thousand terminals most do, and whole they take 9 MB.
