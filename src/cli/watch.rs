@@ -292,7 +292,9 @@ impl Printer {
     /// The lines for agents with new facts but the same state. People read those elsewhere.
     pub(super) fn facts_lines(&mut self, fleet: &Fleet, now: Timestamp) -> io::Result<String> {
         let mut lines = String::new();
-        if !self.json || now.since(self.facts_at) < FACTS_EVERY {
+        // What a new one is shown with must be noted before it changes.
+        let has_new = self.shown.len() != self.printed.len();
+        if !self.json || (now.since(self.facts_at) < FACTS_EVERY && !has_new) {
             return Ok(lines);
         }
         self.facts_at = now;
