@@ -205,6 +205,7 @@ impl DialogBox {
     /// What was chosen, ticked or typed was meant for something else.
     fn begin_anew(&mut self, dialog: &dialog::Dialog, why: &str) {
         self.question.changed();
+        self.ahead = Ahead::None;
         self.ticks = dialog.ticked();
         if let Some(typing) = &mut self.typing {
             typing.option = None;
@@ -472,9 +473,13 @@ impl Overlay for DialogBox {
             Action::Answer => self.answer(false, cx),
             Action::AnswerAnyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
+            // Keys led to what waited already: a text stands in its line, and only its sending waits.
+            Action::RefuseWhy if self.ahead == Ahead::Kept && self.question.is_deaf(cx.view.now) => {
+                self.answer_with(action, cx);
+            }
             _ if self.is_deaf(cx.view.now) => {
                 if action.opens_line() && self.question.is_deaf(cx.view.now) {
-                    cx.ignore_typing(NEW);
+                    cx.memory.refuse_line(NEW, cx.view.now);
                 }
             }
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),

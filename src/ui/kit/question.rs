@@ -86,7 +86,8 @@ impl Pause {
 }
 
 /// What is typed for a line that did not open goes nowhere: its letters are keys that nobody meant. It begins with the
-/// key that opened nothing, and each key after it prolongs it, until the operator pauses.
+/// key that opened nothing, and each key after it prolongs it, until the operator pauses: in a sentence as long as one
+/// thinks, for a `y` in its middle may be a yes.
 #[derive(Clone, Debug, Default)]
 pub struct TypeAhead {
     /// Since when keys go nowhere, and for how long after that.
@@ -95,6 +96,7 @@ pub struct TypeAhead {
     why: String,
     /// Whether the key that opens a row may be pressed again, as long as nothing was typed.
     opens_again: bool,
+    has_text: bool,
 }
 
 impl TypeAhead {
@@ -114,7 +116,7 @@ impl TypeAhead {
     }
 
     fn held(patience: Span, why: &str, now: Timestamp) -> Self {
-        Self { held: Some((now, patience)), why: why.to_owned(), opens_again: false }
+        Self { held: Some((now, patience)), why: why.to_owned(), opens_again: false, has_text: false }
     }
 
     /// Whether keys go nowhere.
@@ -124,7 +126,7 @@ impl TypeAhead {
 
     /// Whether only a text is still meant for the line that did not open, of which nothing was typed yet.
     pub fn holds_text_only(&self, now: Timestamp) -> bool {
-        self.held.is_some_and(|(since, _)| now.since(since) >= HELD_FOR)
+        !self.has_text && self.held.is_some_and(|(since, _)| now.since(since) >= HELD_FOR)
     }
 
     /// Whether a key that opens the row is no text.
@@ -134,8 +136,8 @@ impl TypeAhead {
 
     /// Takes in a key that goes nowhere.
     pub fn prolong(&mut self, now: Timestamp) {
-        let patience = self.held.map_or(HELD_FOR, |(_, patience)| patience.min(HELD_FOR));
-        (self.held, self.opens_again) = (Some((now, patience)), false);
+        let patience = self.held.map_or(HELD_FOR, |(_, patience)| patience);
+        (self.held, self.opens_again, self.has_text) = (Some((now, patience)), false, true);
     }
 
     /// What the operator reads.

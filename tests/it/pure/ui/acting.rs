@@ -1026,7 +1026,7 @@ fn a_reason_for_a_row_that_asks_nothing_goes_nowhere_even_if_it_is_thought_of_fi
     assert!(shown.contains("is not asking anything"), "{shown}");
     assert!(!shown.contains("prompt to") && ui.choices() == before, "{shown}");
     // A key that is no letter was not meant for the line.
-    fleet.now = fleet.now + Span::from_secs(2);
+    fleet.now = fleet.now + Span::from_secs(6);
     press(&mut ui, &fleet, &chars("w"));
     fleet.now = fleet.now + Span::from_millis(1_500);
     press(&mut ui, &fleet, &[KeyCode::Home]);
@@ -1248,6 +1248,34 @@ fn a_reason_typed_ahead_stands_in_its_line_and_is_sent_once_the_dialog_was_seen(
         frame(&mut ui, &fleet, 120, 40);
         assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1), "{keys}");
     }
+    // From the box of one to that of the next, and with a thought in its middle: a `y` in it is no yes.
+    let (mut fleet, mut ui) = (fleet_of(), dashboard());
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    fleet.now = fleet.now + Span::from_secs(2);
+    press(&mut ui, &fleet, &[KeyCode::Tab]);
+    frame(&mut ui, &fleet, 120, 40);
+    fleet.now = fleet.now + Span::from_millis(300);
+    press(&mut ui, &fleet, &chars("w"));
+    type_slowly(&mut ui, &mut fleet, "no: ");
+    fleet.now = fleet.now + Span::from_millis(1_300);
+    type_slowly(&mut ui, &mut fleet, "you must");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("2  No: no: you must"), "{shown}");
+    // In the box of a dialog that came up just now the key opens no line, and what is typed goes nowhere.
+    let (mut fleet, mut ui) = (fleet_of(), dashboard());
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    fleet.now = fleet.now + Span::from_secs(2);
+    ask_leave(&mut fleet, 0, "Drop all?\n❯ 1. Yes\n  2. No");
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("w"));
+    type_slowly(&mut ui, &mut fleet, "no: ");
+    fleet.now = fleet.now + Span::from_millis(1_300);
+    assert_eq!(press(&mut ui, &fleet, &chars("you must")), []);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     // What takes the place of the dialog gets nothing of it.
     let mut fleet = fleet_of();
     let mut ui = dashboard();
