@@ -3,7 +3,7 @@
 //!
 //! They detect accidental changes; they do not resist an attacker.
 
-use std::hash::{BuildHasher, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::io;
 
 use foldhash::quality::FixedState;
@@ -55,6 +55,11 @@ pub fn fnv(bytes: &[u8]) -> u64 {
 /// A hasher that is fast and gives the same in all processes of one build: every poll hashes whole screens.
 pub fn fast() -> impl Hasher {
     FixedState::default().build_hasher()
+}
+
+/// The fast hash of one value.
+pub fn fast_of(value: &impl Hash) -> u64 {
+    FixedState::default().hash_one(value)
 }
 
 /// Bytes as lower-case hexadecimal digits.

@@ -493,7 +493,12 @@ impl State {
 
     /// Whether the operator's look at it changes something: how its last turn ended is what they should know, until then.
     pub fn wants_to_be_seen(&self) -> bool {
-        self.attention == Attention::Finished || (self.unseen && self.has_ended() && self.last_turn.is_cut_off())
+        self.attention == Attention::Finished || self.is_cut_off_unseen()
+    }
+
+    /// Whether its end cut a turn off, and the operator has not seen that yet.
+    pub const fn is_cut_off_unseen(&self) -> bool {
+        self.unseen && self.has_ended() && self.last_turn.is_cut_off()
     }
 
     /// Whether not even its pane is there any more.
@@ -502,7 +507,7 @@ impl State {
     }
 
     /// Whether the agent is there no more.
-    pub fn has_ended(&self) -> bool {
+    pub const fn has_ended(&self) -> bool {
         matches!(self.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)
     }
 }

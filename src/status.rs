@@ -71,9 +71,7 @@ impl Status {
     /// what it does.
     pub const fn of(state: &State) -> Self {
         match state.diagnostics.availability {
-            Availability::TuiDown | Availability::Unavailable if state.unseen && state.last_turn.is_cut_off() => {
-                return Status::CutOff;
-            }
+            _ if state.is_cut_off_unseen() => return Status::CutOff,
             Availability::TuiDown | Availability::Unavailable => return Status::Gone,
             Availability::Error => return Status::Error,
             Availability::Available | Availability::Unknown => {}

@@ -429,8 +429,7 @@ impl Fleet {
         known: Box<TerminalHistory>,
     ) -> Option<Box<TerminalHistory>> {
         let TerminalHistory { state, seen, .. } = &*known;
-        let is_unseen = !seen && state.unseen && state.has_ended() && state.last_turn.is_cut_off();
-        if !is_unseen || self.now.since(state.since) >= KEEP_CUT_OFF {
+        if *seen || !state.is_cut_off_unseen() || self.now.since(state.since) >= KEEP_CUT_OFF {
             return Some(known);
         }
         let entry = Entry::gone(key.clone(), self.settings.tracker.clone(), known, self.now);

@@ -156,8 +156,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
 
 /// An agent is gone: what that put an end to, and why, where it is not that its pane was closed.
 fn gone(before: Status, state: Option<&State>) -> Sentence {
-    let is_unavailable = |state: &&State| state.diagnostics.availability == Availability::Unavailable;
-    let reason = state.filter(is_unavailable).and_then(|state| state.activity.clone());
+    let reason = state.filter(|state| state.is_unavailable()).and_then(|state| state.activity.clone());
     let (verb, asked) = match before {
         before if before.needs_operator() => ("gone while it asked", state.and_then(|state| asked_before(state, None))),
         Status::Working => ("gone while it worked", None),

@@ -12,7 +12,7 @@ use super::front::Front;
 use super::rules::{Region, Signal};
 use super::screen_view::{DraftText, ScreenView};
 use crate::dialog::{Dialog, bare};
-use crate::hash::fast;
+use crate::hash::{fast, fast_of};
 use crate::screen::Row;
 use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
 use crate::time::Span;
@@ -182,7 +182,7 @@ impl Conclusion<'_> {
             }
         }
         TurnRegion {
-            prompt: sight.submitted.last().map(|&y| hash(&sight.submitted_text(y).trim())),
+            prompt: sight.submitted.last().map(|&y| fast_of(&sight.submitted_text(y).trim())),
             prompts: sight.submitted.len(),
             command: self.operator_opened(),
             text: Arc::from(text),
@@ -192,7 +192,7 @@ impl Conclusion<'_> {
     fn edge(&self) -> Arc<[u64]> {
         let sight = self.sight;
         let drawn = sight.region(Region::Turn).filter(|&y| !sight.is_blank(y));
-        let mut rows: Vec<u64> = drawn.map(|y| hash(&sight.screen.row(y))).collect();
+        let mut rows: Vec<u64> = drawn.map(|y| fast_of(&sight.screen.row(y))).collect();
         rows.sort_unstable();
         rows.into()
     }
@@ -396,12 +396,6 @@ fn cut(text: &str, characters: usize) -> String {
 /// The letters and digits of a text.
 fn letters(text: &str) -> Arc<str> {
     text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().into()
-}
-
-fn hash(text: &impl Hash) -> u64 {
-    let mut hasher = fast();
-    text.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// The time that a status row counts in its brackets, as in `(1m 12s • esc to interrupt)`.

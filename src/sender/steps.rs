@@ -2,11 +2,10 @@
 //!
 //! Pure: it takes what was seen and delivered and how long it has been, and says what to do next.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{Outcome, Refusal, When};
-use crate::hash::fast;
+use crate::hash::fast_of;
 use crate::profile::{Classification, Composed, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
 use crate::state::{AssessedAvailability, InputMode, Phase, Surface, Tri};
@@ -83,11 +82,7 @@ struct ReadFrame {
 
 impl PromptFrame {
     pub(super) fn new(screen: &Screen, facts: &PaneFacts, reading: Option<&Classification>) -> Self {
-        let hash = |rows: &[Row]| {
-            let mut hasher = fast();
-            (rows, facts.cursor).hash(&mut hasher);
-            hasher.finish()
-        };
+        let hash = |rows: &[Row]| fast_of(&(rows, facts.cursor));
         // With all that is drawn below it.
         let composer = reading.and_then(|reading| screen.rows().get(reading.composer.as_ref()?.start..));
         let dialog = reading.is_some_and(|reading| reading.in_dialog);

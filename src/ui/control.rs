@@ -24,7 +24,6 @@ use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
 use crate::operation::{Act, Operation, Outcome, When};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
-use crate::state::Availability;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -295,9 +294,7 @@ impl Ui {
             Action::Jump => {
                 let key = self.target();
                 let terminal = key.as_ref().and_then(|key| find(view, key));
-                if let Some(Terminal { state, .. }) =
-                    terminal.filter(|it| it.state.diagnostics.availability == Availability::Unavailable)
-                {
+                if let Some(Terminal { state, .. }) = terminal.filter(|it| it.state.is_unavailable()) {
                     self.say(format!("there is nowhere to go: the pane of {} is gone", state.terminal.id), view);
                     return Vec::new();
                 }

@@ -65,7 +65,7 @@ impl Column {
     pub fn says_enough(&self, items: &[Item<'_>], width: usize) -> bool {
         let says = |item: &&Item<'_>| !(self.words)(**item, Timestamp::default()).is_empty();
         let enough = if width < WIDE { items.len().div_ceil(2) } else { items.len().min(2) };
-        self.spare < FACTS || self.spare == WHERE || items.iter().filter(says).count() >= enough
+        self.spare < FACTS || self.spare == WHERE || items.iter().filter(says).take(enough).count() >= enough
     }
 
     /// Whether it has something to say of any of these items.

@@ -1,10 +1,9 @@
 //! What is remembered of one pane, and what the next poll must ask about it.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::fleet::{Capture, Declared, PaneId, PaneLocation};
-use crate::hash::fast;
+use crate::hash::fast_of;
 use crate::profile::Program;
 use crate::screen::{Cursor, PaneFacts, Screen};
 use crate::state::Problem;
@@ -281,9 +280,7 @@ impl PaneMemory {
             return (pane.facts.clone(), failure("empty_capture", "tmux printed no screen for the pane"));
         };
         let before = self.captured.take();
-        let mut hasher = fast();
-        screen.hash(&mut hasher);
-        let (hash, screen) = (hasher.finish(), Arc::new(screen));
+        let (hash, screen) = (fast_of(&screen), Arc::new(screen));
         let same = before.as_ref().is_some_and(|before| before.hash == hash);
         self.changing = before.as_ref().is_some_and(|before| !same || before.facts != pane.facts);
         let report = if same { Capture::Unchanged } else { Capture::Fresh(Arc::clone(&screen)) };
