@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use failure::Failure;
 pub use options::GlobalOptions;
@@ -93,12 +93,16 @@ enum Command {
 
 /// Runs the program with the arguments of the process; returns its exit code.
 pub fn run() -> ExitCode {
+    shell::complete(Cli::command);
     let command = shell::with_help(Cli::command());
-    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+    let read =
+        |matches: ArgMatches| Ok((Cli::from_arg_matches(&matches)?, matches.subcommand_name().map(str::to_owned)));
+    let (cli, name) = match command.try_get_matches().and_then(read) {
+        Ok(read) => read,
         Err(error) => return failure::from_clap(&error),
     };
-    match dispatch(cli) {
+    failure::complete_hints(&cli.options);
+    match cli.options.check_connect(name.as_deref()).map_err(Into::into).and_then(|()| dispatch(cli)) {
         Ok(code) => code,
         Err(report) => failure::tell(&report),
     }
@@ -106,7 +110,6 @@ pub fn run() -> ExitCode {
 
 fn dispatch(Cli { options, command }: Cli) -> Done {
     options.log.as_deref().map_or(Ok(()), output::start)?;
-    survey::check_connect(command.as_ref(), &options)?;
     let Some(command) = command else { return wait_for(dashboard::run(&options)) };
     match command {
         Command::List(args) => wait_for(list::run(&args, &options)),
@@ -137,7 +140,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         }
         Command::Setup(args) => setup::run(&args, &options),
         Command::Doctor(args) => wait_for(doctor::run(&args, &options)),
-        Command::Completions(args) => shell::completions(&args, Cli::command()),
+        Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args, Cli::command()),
         Command::Play(args) => crate::demo::play(&args),
         Command::Sweep(args) => {

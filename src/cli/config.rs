@@ -18,7 +18,7 @@ use crate::config::{Config, ConfigError, DEFAULT_TEXT, Loaded, Position, SCHEMA}
 use crate::profile::ProfileSet;
 use crate::ui::{Keymap, Theme};
 
-/// Print the default configuration, check yours, or find it.
+/// Print the default configuration; show, check or find yours.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch config check")]
 pub struct ConfigArgs {
@@ -35,6 +35,8 @@ enum ConfigCommand {
         /// The file; default: the one in use, with the keymap, themes and profiles beside it.
         file: Option<PathBuf>,
     },
+    /// Print the configuration that holds, with where each value comes from.
+    Show,
     /// Print where fleetwatch looks for a configuration, and which one it uses.
     Paths,
     /// Print the JSON schema of the configuration, for editors.
@@ -54,10 +56,83 @@ pub fn run(args: &ConfigArgs, options: &GlobalOptions) -> Done {
     match args.command.as_ref().unwrap_or(&ConfigCommand::Default) {
         ConfigCommand::Default => output::print(DEFAULT_TEXT),
         ConfigCommand::Check { file } => check(file.as_deref(), options),
+        ConfigCommand::Show => show(options),
         ConfigCommand::Paths => paths(options),
         ConfigCommand::Keymap => output::print(Keymap::SHIPPED),
         ConfigCommand::Theme { name } => output::print(Theme::shipped_text(name).unwrap_or_default()),
         ConfigCommand::Schema => output::print(SCHEMA),
+    }
+}
+
+/// The configuration that holds, as TOML, with where each value comes from.
+fn show(options: &GlobalOptions) -> Done {
+    let mut shown = ShownConfig::default();
+    shown.add(DEFAULT_TEXT, |_| "default".to_owned());
+    let mut text = match options.load()?.path {
+        None => "# no configuration file found; the defaults apply\n".to_owned(),
+        Some(path) => {
+            let own = std::fs::read_to_string(&path)
+                .map_err(|error| Failure::from(ConfigError::unreadable(&path, &error)))?;
+            let name = path.file_name().unwrap_or_default().display();
+            shown.add(&own, |line| format!("{name}:{line}"));
+            format!("# {}\n", path.display())
+        }
+    };
+    if options.names_a_server() {
+        text.push_str("# the command line names the server, in place of any [[server]]\n");
+    }
+    for (head, values) in shown.0 {
+        let _ = writeln!(text, "\n{head}");
+        for ShownValue { key, written, origin } in values {
+            let _ = writeln!(text, "{:<48} # {origin}", format!("{key} = {written}"));
+        }
+    }
+    output::print(&text)
+}
+
+/// Tables by their headers, each with its values.
+#[derive(Default)]
+struct ShownConfig(Vec<(String, Vec<ShownValue>)>);
+
+/// A value as it is written, and where that is.
+struct ShownValue {
+    key: String,
+    written: String,
+    origin: String,
+}
+
+impl ShownConfig {
+    /// Adds a text, whose values take the place of those before. Lists of tables have no defaults.
+    fn add(&mut self, text: &str, origin: impl Fn(usize) -> String) {
+        let (document, _) = DeTable::parse_recoverable(text);
+        for (name, value) in document.get_ref() {
+            let name = name.get_ref();
+            let tables = match value.get_ref() {
+                DeValue::Table(table) => vec![(format!("[{name}]"), table)],
+                DeValue::Array(items) => {
+                    let tables = items.iter().filter_map(|item| item.get_ref().as_table());
+                    tables.map(|table| (format!("[[{name}]]"), table)).collect()
+                }
+                _ => Vec::new(),
+            };
+            for (head, table) in tables {
+                let known = self.0.iter().position(|(known, _)| *known == head && !head.starts_with("[["));
+                let at = known.unwrap_or(self.0.len());
+                if known.is_none() {
+                    self.0.push((head, Vec::new()));
+                }
+                for (key, value) in table {
+                    let written = text.get(value.span()).unwrap_or_default().to_owned();
+                    let line = Position::of_byte(text, key.span().start).line;
+                    let new = ShownValue { key: key.get_ref().to_string(), written, origin: origin(line) };
+                    let values = &mut self.0[at].1;
+                    match values.iter_mut().find(|known| known.key == new.key) {
+                        Some(known) => *known = new,
+                        None => values.push(new),
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::config::{Checked, checked};
-use super::failure::without_number;
+use super::failure::{completed, without_number};
 use super::options::user_profiles;
 use super::survey::{Watched, join_all};
 use super::{Done, Failure, GlobalOptions, output};
@@ -32,19 +34,26 @@ pub struct DoctorArgs {
     /// Remove what killed fleetwatch processes left in task sessions.
     #[arg(long)]
     pub clean: bool,
+    /// Print one JSON array: `{"grade": "ok", "note" or "fail", "subject", "what", "remedy"}`.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How serious a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 enum Grade {
+    #[serde(rename = "ok")]
     Good,
     /// Something works less well than it could.
+    #[serde(rename = "note")]
     Notice,
     /// fleetwatch cannot do its work.
+    #[serde(rename = "fail")]
     Bad,
 }
 
 /// One thing that was checked.
+#[derive(Serialize)]
 struct Finding {
     grade: Grade,
     subject: &'static str,
@@ -90,20 +99,29 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
     findings.extend(chosen());
     findings.extend(options.load().ok().map(|loaded| history(&loaded)));
     findings.extend(terminal());
+    for finding in &mut findings {
+        finding.what = without_number(&finding.what);
+        finding.remedy = finding.remedy.take().map(|remedy| completed(&remedy));
+    }
+    let code = if args.json { output::print_json(&findings)? } else { output::print(&text(&findings))? };
+    Ok(if findings.iter().any(|finding| finding.grade == Grade::Bad) { ExitCode::FAILURE } else { code })
+}
+
+/// The findings for people.
+fn text(findings: &[Finding]) -> String {
     let mut text = String::new();
-    for Finding { grade, subject, what, remedy } in &findings {
+    for Finding { grade, subject, what, remedy } in findings {
         let mark = match grade {
             Grade::Good => "ok",
             Grade::Notice => "note",
             Grade::Bad => "FAIL",
         };
-        let _ = writeln!(text, "{mark:<5} {subject:<14} {}", harmless(&without_number(what)));
+        let _ = writeln!(text, "{mark:<5} {subject:<14} {}", harmless(what));
         if let Some(remedy) = remedy {
             let _ = writeln!(text, "{:<20} → {}", "", harmless(remedy));
         }
     }
-    let code = output::print(&text)?;
-    Ok(if findings.iter().any(|finding| finding.grade == Grade::Bad) { ExitCode::FAILURE } else { code })
+    text
 }
 
 impl Finding {

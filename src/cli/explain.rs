@@ -102,7 +102,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     let timers = survey.fleet.timers(&terminal.key);
     let read = read(terminal, &watched.settings.profiles)?;
     if args.json {
-        return output::print(&format!("{:#}\n", read.json(&survey.fleet, &terminal.key, &state)));
+        return output::print_json(&read.json(&survey.fleet, &terminal.key, &state));
     }
     let facts = &terminal.state.terminal;
     let reads_records = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
@@ -125,7 +125,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
 fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
     if args.json {
         let value = json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
-        return output::print(&format!("{value:#}\n"));
+        return output::print_json(&value);
     }
     output::print(&answer_of_ended(state, &TimeZone::system(), now))
 }
@@ -226,7 +226,7 @@ fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
     };
     let why = task.why(survey.now);
     if args.json {
-        return output::print(&format!("{:#}\n", json!({ "state": task.fields(), "why": why })));
+        return output::print_json(&json!({ "state": task.fields(), "why": why }));
     }
     let text = format!("task {} ({}, {}:{}): {why}", task.id, task.window, task.session, task.index);
     output::print(&text.lines().map(|line| harmless(line) + "\n").collect::<String>())

@@ -5,11 +5,12 @@ use std::fmt;
 use std::net::AddrParseError;
 use std::num::{ParseFloatError, ParseIntError};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use anyhow::Error as Report;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::output;
+use super::{Done, GlobalOptions, output};
 use crate::config::ConfigError;
 use crate::recording::RecordingError;
 use crate::screen::harmless;
@@ -74,7 +75,7 @@ impl Failure {
             return error.clone().into();
         }
         if let Some(error) = report.downcast_ref::<RecordingError>() {
-            return Self::usage(error).hint(match error {
+            return Self::refused(error).hint(match error {
                 RecordingError::Unreadable { .. } => "name an existing file that you may read",
                 _ => "recordings are asciicast v3 or v2; `fleetwatch record` makes them",
             });
@@ -92,15 +93,12 @@ impl Failure {
 
     /// Prints it as an error, one of several.
     pub(super) fn tell(&self) {
-        print(&self.what, self.hint.as_deref());
+        print(ERROR, &self.what, self.hint.as_deref());
     }
 
     /// Prints it as a warning: the command continues without what failed.
     pub(super) fn warn(&self) {
-        eprintln!("warning: {}", one_line(&self.what));
-        if let Some(hint) = &self.hint {
-            eprintln!("hint: {}", one_line(hint));
-        }
+        print("warning: ", &self.what, self.hint.as_deref());
     }
 
     fn exit_code(&self) -> ExitCode {
@@ -121,7 +119,7 @@ impl From<ConfigError> for Failure {
 /// Prints why a command failed; returns its exit code.
 pub(super) fn tell(report: &Report) -> ExitCode {
     let failure = Failure::of(report);
-    print(&failure.what, failure.hint.as_deref());
+    failure.tell();
     failure.exit_code()
 }
 
@@ -174,7 +172,7 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         _ => hint_for_value(error),
     };
     // clap lists missing arguments on lines of their own; an error is one line.
-    print(&what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
+    print(ERROR, &what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
     ExitCode::from(2)
 }
 
@@ -204,11 +202,34 @@ fn hint_for_value(error: &clap::Error) -> String {
     }
 }
 
-/// Prints an error. Its texts may come from a file or a pane, so control sequences are removed.
-fn print(what: &str, hint: Option<&str>) {
-    eprintln!("error: {}", one_line(what));
+/// What an error begins with.
+const ERROR: &str = "error: ";
+
+/// The options of this process: errors come from modules that do not know them, and their hints name commands.
+static GIVEN: OnceLock<GlobalOptions> = OnceLock::new();
+
+/// Completes the commands in hints with these options from now on.
+pub(super) fn complete_hints(options: &GlobalOptions) {
+    // A process runs the command line once, so none can have been set before.
+    let _ = GIVEN.set(options.clone());
+}
+
+/// A hint whose commands ask the server that this one asks.
+pub(super) fn completed(hint: &str) -> String {
+    GIVEN.get().map_or_else(|| hint.to_owned(), |options| options.completed(hint))
+}
+
+/// Says that there is nothing to print, and what to do about it.
+pub(super) fn nothing(what: impl fmt::Display, hint: &str) -> Done {
+    print("", &what.to_string(), Some(hint));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what happened and what to do about it. The texts may come from a file or a pane, so control sequences are removed.
+fn print(head: &str, what: &str, hint: Option<&str>) {
+    eprintln!("{head}{}", one_line(what));
     if let Some(hint) = hint {
-        eprintln!("hint: {}", one_line(hint));
+        eprintln!("hint: {}", one_line(&completed(hint)));
     }
 }
 

@@ -1,12 +1,11 @@
 //! `fleetwatch follow-ups`: messages to agents that wait or need a decision of the operator.
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::failure::BadValue;
+use super::failure::{BadValue, completed, nothing};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
 use crate::screen::harmless;
@@ -15,19 +14,26 @@ use crate::time::Timestamp;
 /// List messages to agents that wait; resend or dismiss them.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch follow-ups resend 7")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct FollowUpsArgs {
+    #[command(flatten)]
+    pub list: ListedFollowUps,
     #[command(subcommand)]
     pub command: Option<FollowUpsCommand>,
+}
+
+/// How messages are listed.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ListedFollowUps {
+    /// Print one JSON array.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum FollowUpsCommand {
     /// Print messages that wait, are being sent, may or may not have arrived, or expired (the default).
-    List {
-        /// Print one JSON array.
-        #[arg(long)]
-        json: bool,
-    },
+    List(ListedFollowUps),
     /// Resend messages that may or may not have arrived, or that expired.
     Resend {
         /// The numbers of the messages.
@@ -59,10 +65,10 @@ pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
         Failure::refused("no history is kept, so there are no follow-ups").hint("set `enabled = true` in [history]")
     })?;
     let now = history::now();
-    let command = args.command.as_ref().unwrap_or(&FollowUpsCommand::List { json: false });
+    let command = args.command.clone().unwrap_or(FollowUpsCommand::List(args.list.clone()));
     if !path.exists() {
-        return match command {
-            FollowUpsCommand::List { json } => list(&[], *json, now),
+        return match &command {
+            FollowUpsCommand::List(listed) => list(&[], listed.json, now),
             FollowUpsCommand::Resend { numbers } | FollowUpsCommand::Dismiss { numbers } => {
                 Err(missing(numbers.first().copied().unwrap_or_default()).into())
             }
@@ -70,8 +76,8 @@ pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
     }
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(unusable)?;
-    match command {
-        FollowUpsCommand::List { json } => list(&intents.open_matters().map_err(unusable)?, *json, now),
+    match &command {
+        FollowUpsCommand::List(listed) => list(&intents.open_matters().map_err(unusable)?, listed.json, now),
         FollowUpsCommand::Resend { numbers } => each(numbers, |id| intents.resend(id, now).map_err(unusable)),
         FollowUpsCommand::Dismiss { numbers } => each(numbers, |id| intents.dismiss(id, now).map_err(unusable)),
     }
@@ -99,12 +105,10 @@ fn each(numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Fai
 
 fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     if json {
-        let all: Vec<Value> = intents.iter().map(fields).collect();
-        return output::print(&output::json_line(&all)?);
+        return output::print_json(&intents.iter().map(fields).collect::<Vec<_>>());
     }
     if intents.is_empty() {
-        eprintln!("no follow-up waits or needs a decision");
-        return Ok(ExitCode::SUCCESS);
+        return nothing("no follow-up waits or needs a decision", "a [[follow_up]] in the configuration sends some");
     }
     let mut text = String::new();
     for intent in intents {
@@ -115,7 +119,8 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
         let _ = writeln!(text, "{:>4}  {}", intent.id.0, harmless(&line));
     }
     if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {
-        eprintln!("hint: `fleetwatch follow-ups resend NUMBER` sends one again, `dismiss NUMBER` drops it");
+        let hint = "`fleetwatch follow-ups resend NUMBER` sends one again, `dismiss NUMBER` drops it";
+        eprintln!("hint: {}", completed(hint));
     }
     output::print(&text)
 }

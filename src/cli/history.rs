@@ -4,18 +4,15 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, ToSpan, Zoned};
 use ratatui::crossterm::style::{Color, Stylize};
 use serde_json::{Map, Value, json};
 
-use super::failure::BadValue;
+use super::failure::{BadValue, nothing};
 use super::list::aligned;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
@@ -70,16 +67,6 @@ pub struct HistoryArgs {
 fn count(text: &str) -> Result<u32, BadValue> {
     let of = |text: &str| text.parse().ok().filter(|count| *count > 0);
     of(text).ok_or(BadValue { what: "not a number of lines", hint: "write a whole number from 1 on, such as 20" })
-}
-
-impl ValueEnum for Kind {
-    fn value_variants<'a>() -> &'a [Self] {
-        Kind::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(self.word().into())
-    }
 }
 
 /// Runs the command.
@@ -240,26 +227,28 @@ fn print_sentences(reader: &mut Reader, mut filter: RecordFilter) -> Done {
     filter.limit = Some(PAGE);
     let mut entries: Vec<(Stored, Sentence)> = Vec::new();
     let mut is_blank = true;
-    while entries.len() < most {
+    // The first keys of the oldest line may be on the next page.
+    while entries.len() <= most {
         let page = reader.records(&filter)?;
         let Some(oldest) = page.first() else { break };
         (filter.before, is_blank) = (Some(oldest.id), false);
-        let sentences = page.into_iter().rev().filter_map(|record| {
-            let sentence = record.body.sentence(&harmless(&record.name))?;
-            Some((record, sentence))
-        });
-        entries.extend(sentences);
+        for record in page.into_iter().rev() {
+            let Some(sentence) = record.body.sentence(&harmless(&record.name)) else { continue };
+            // Keys that are typed one by one are one line, of the time of the first.
+            let continues = |(later, told): &&mut (Stored, Sentence)| {
+                sentence.actor == Actor::You && record.key == later.key && *told == sentence
+            };
+            match entries.last_mut().filter(continues) {
+                Some(last) => last.0 = record,
+                None => entries.push((record, sentence)),
+            }
+        }
     }
     entries.truncate(most);
     entries.reverse();
     if entries.is_empty() && !is_blank {
-        eprintln!("nothing of that is worth a sentence; `--details` prints every change");
-        return Ok(ExitCode::SUCCESS);
+        return nothing("nothing of that is worth a sentence", "`--details` prints every change");
     }
-    // Keys that are typed one by one are one line.
-    entries.dedup_by(|(next, later), (record, earlier)| {
-        later.actor == Actor::You && next.key == record.key && later == earlier
-    });
     let lines = entries.iter().map(|(record, sentence)| {
         let name = harmless(&record.name);
         let color = sentence.status.map(color);
@@ -290,8 +279,7 @@ fn print_lines(
 ) -> Done {
     let lines: Vec<_> = lines.collect();
     if lines.is_empty() {
-        eprintln!("the history has no such entries");
-        return Ok(ExitCode::SUCCESS);
+        return nothing("the history has no such entries", "`fleetwatch history` shows the newest of all");
     }
     let widest = lines.iter().map(|(_, name, ..)| text::width(name)).max().unwrap_or_default();
     let colors = wants_color();
@@ -393,16 +381,6 @@ fn moment_at(text: &str, now: &Zoned) -> Option<jiff::Timestamp> {
 /// The cells of a name in the totals.
 const NAME: usize = 16;
 
-impl ValueEnum for TotalsOf {
-    fn value_variants<'a>() -> &'a [Self] {
-        TotalsOf::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(self.word().into())
-    }
-}
-
 /// Prints the totals of terminals.
 fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal]) -> Done {
     let now = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
@@ -418,14 +396,11 @@ fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerm
         return output::print(&text);
     }
     if days.is_empty() && args.by == TotalsOf::Label {
-        eprintln!("nothing there has a label");
-        eprintln!("hint: `fleetwatch note NAME --label LABEL` gives one");
-        return output::print("");
+        return nothing("nothing there has a label", "`fleetwatch note NAME --label LABEL` gives one");
     }
     if days.is_empty() {
-        eprintln!("nothing was watched then, so there are no totals");
-        eprintln!("hint: the dashboard and `fleetwatch watch` write the history while they run");
-        return output::print("");
+        let hint = "the dashboard and `fleetwatch watch` write the history while they run";
+        return nothing("nothing was watched then, so there are no totals", hint);
     }
     output::print(&table(args.by, &days, output::terminal_width()))
 }
@@ -464,7 +439,7 @@ fn fields(totals: &Totals) -> Map<String, Value> {
 /// what they mean.
 fn table(by: TotalsOf, days: &[DayTotals], width: Option<usize>) -> String {
     let heading = by.word().to_uppercase();
-    let head = ["DAY", &heading, "WORKED", "WAITED", "TOKENS", "COST", "TURNS"].map(str::to_owned);
+    let head = ["DAY", &heading, "WORKED", "WAITED", "TOKENS", "COST", "TURNS"];
     let rows = |sign: Option<&dyn Fn(Status) -> String>| {
         let row = |day: &DayTotals| {
             let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&day.whole);

@@ -64,7 +64,7 @@ pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
             "diagnostics": state.diagnostics,
             "evidence": state.evidence,
         });
-        return output::print(&format!("{value:#}\n"));
+        return output::print_json(&value);
     }
     let mut text = explain::heading(terminal, &read);
     push_assessment(&mut text, &state, explain::family(&read));

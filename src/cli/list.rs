@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 
+use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 
+use super::failure::nothing;
 use super::survey::Watched;
-use super::target::nearest;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::{Fleet, View};
 use crate::time::Timestamp;
 use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, what_of_agent};
 
 /// Print every terminal and task with its state, once.
+///
+/// On a terminal, the table has the columns that say something and have room, and long cells are cut. Elsewhere it always has the
+/// same columns, `-` for an empty cell, two blanks or more between two cells and never in one, and nothing is cut.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {
@@ -21,8 +25,13 @@ pub struct ListArgs {
     /// Print one JSON array with the full public state of each terminal and task.
     #[arg(long)]
     pub json: bool,
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "json", help = help_of_columns())]
+    /// Columns to print, in this order.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "json", ignore_case = true)]
+    #[arg(value_parser = PossibleValuesParser::new(COLUMNS.iter().map(|column| column.title.to_lowercase())))]
     pub columns: Option<Vec<String>>,
+    /// Leave out the names of the columns.
+    #[arg(long, conflicts_with = "json")]
+    pub no_headers: bool,
 }
 
 /// Runs the command.
@@ -30,7 +39,7 @@ pub struct ListArgs {
 /// # Errors
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
-    let columns = args.columns.as_deref().map(columns).transpose()?;
+    let columns = args.columns.as_ref().map(|names| names.iter().filter_map(|name| Column::named(name)).collect());
     let survey = Watched::open(options).await?.survey_with_prompts().await?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
@@ -49,18 +58,17 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     if args.json {
         let all = items.into_iter().map(|item| json(&survey.fleet, item, survey.now));
         let all = all.collect::<Result<Vec<Value>, serde_json::Error>>()?;
-        let text = serde_json::to_string_pretty(&all)?;
-        let done = output::print(&format!("{text}\n"));
+        let done = output::print_json(&all);
         // The process is about to end, and freeing a thousand terminals takes 20 ms.
         std::mem::forget((survey, all));
         return done;
     }
     if is_empty {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
-        eprintln!("no pane of {} runs a known agent or is named in the configuration", servers.join(", "));
-        return output::print("");
+        let what = format!("no pane of {} runs a known agent or is named in the configuration", servers.join(", "));
+        return nothing(what, "start an agent in a pane; `fleetwatch demo` shows some");
     }
-    output::print(&table(&items, columns.as_deref(), output::terminal_width(), survey.now))
+    output::print(&table(&items, columns, args.no_headers, survey.now))
 }
 
 /// Keeps in a view what a filter matches; returns the words of the filter that nothing matches.
@@ -92,30 +100,6 @@ pub(super) fn json(fleet: &Fleet, item: Item<'_>, now: Timestamp) -> Result<Valu
     Ok(fields)
 }
 
-fn help_of_columns() -> String {
-    format!("Columns to print, in this order: {}", all_names().join(", "))
-}
-
-/// The names of all columns.
-fn all_names() -> Vec<String> {
-    COLUMNS.iter().map(|column| column.title.to_lowercase()).collect()
-}
-
-/// The columns of these names.
-fn columns(names: &[String]) -> Result<Vec<&'static Column>, Failure> {
-    let column = |name: &String| {
-        let name = name.trim();
-        Column::named(name).ok_or_else(|| {
-            let known = all_names();
-            let near = nearest(&name.to_lowercase(), known.iter().map(String::as_str)).map(str::to_owned);
-            let hint = near
-                .map_or_else(|| format!("columns are {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
-            Failure::usage(format!("there is no column `{name}`")).hint(hint)
-        })
-    };
-    names.iter().map(column).collect()
-}
-
 // The fleet as a table of text: the columns of the dashboard, straight even with wide characters.
 
 /// Cells between two columns.
@@ -123,27 +107,27 @@ const GAP: usize = 2;
 
 /// The table of terminals and tasks, a line each, below a head.
 ///
-/// Without `chosen` columns, those that are not empty and have room: with `width`, what a terminal does gets its third of a
-/// line before others say more of it. What does not fit even so is cut: long names first, then the end of the line.
+/// Without `chosen` columns, all that the command line has; on a terminal, those of them that are not empty and have room: what
+/// an agent does gets its third of a line before others say more of it. What does not fit even so is cut: long names first, then
+/// the end of the line.
 pub(super) fn table(
     items: &[Item<'_>],
-    chosen: Option<&[&'static Column]>,
-    width: Option<usize>,
+    chosen: Option<Vec<&'static Column>>,
+    no_headers: bool,
     now: Timestamp,
 ) -> String {
+    let width = output::terminal_width();
     let is_usual = |column: &&Column| matches!(column.on, ShownOn::Both | ShownOn::CommandLine);
-    let is_shown = |column: &&Column| is_usual(column) && column.is_worth(width) && column.says_something(items);
-    let mut columns: Vec<&Column> = match chosen {
-        Some(chosen) => chosen.to_vec(),
-        None => COLUMNS.iter().filter(is_shown).collect(),
-    };
-    let cell = |item: Item<'_>, column: &&Column| match (column.words)(item, now) {
+    let fits = |column: &&Column| width.is_none_or(|width| column.is_worth(width) && column.says_something(items));
+    let has_choice = chosen.is_some();
+    let mut columns = chosen.unwrap_or_else(|| COLUMNS.iter().filter(is_usual).filter(fits).collect());
+    let cell = |item: Item<'_>, column: &&Column| match plain(&(column.words)(item, now)) {
         none if none.is_empty() => "-".to_owned(),
-        words => plain(&words),
+        words => words,
     };
     let line = |item: &Item<'_>| columns.iter().map(|column| cell(*item, column)).collect();
     let mut rows: Vec<Vec<String>> = items.iter().map(line).collect();
-    if let (None, Some(width)) = (chosen, width) {
+    if let (false, Some(width)) = (has_choice, width) {
         let cells = |(nth, column): (usize, &&Column)| {
             let widest = rows.iter().map(|row| text::width(&row[nth])).max().unwrap_or_default();
             (widest.max(column.title.len()), column.stays())
@@ -154,7 +138,7 @@ pub(super) fn table(
             rows.iter_mut().for_each(|row| drop(row.remove(nth)));
         }
     }
-    let head: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
+    let head: Vec<&str> = columns.iter().map(|column| column.title).filter(|_| !no_headers).collect();
     aligned(&head, &rows, width)
 }
 
@@ -177,11 +161,13 @@ const MOST: usize = 24;
 /// See [`MOST`].
 const LEAST: usize = 8;
 
-/// Rows in columns as wide as their widest cell. If lines would be wider than `width`, long cells are cut, then the end of
+/// Rows in columns as wide as their widest cell, below a head unless that is empty. If lines would be wider than `width`, long cells are cut, then the end of
 /// the line.
-pub(super) fn aligned(head: &[String], rows: &[Vec<String>], width: Option<usize>) -> String {
-    let mut widths: Vec<usize> = head.iter().map(|cell| text::width(cell)).collect();
-    for row in rows {
+pub(super) fn aligned(head: &[&str], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
+    let rows: Vec<&Vec<String>> = Some(&head).filter(|head| !head.is_empty()).into_iter().chain(rows).collect();
+    let mut widths: Vec<usize> = vec![0; rows.first().map_or(0, |row| row.len())];
+    for &row in &rows {
         for (widest, cell) in widths.iter_mut().zip(row) {
             *widest = text::width(cell).max(*widest);
         }
@@ -199,7 +185,7 @@ pub(super) fn aligned(head: &[String], rows: &[Vec<String>], width: Option<usize
         }
     }
     let mut table = String::new();
-    for row in std::iter::once(head).chain(rows.iter().map(Vec::as_slice)) {
+    for row in rows {
         let mut line = String::new();
         for (nth, (cell, width)) in row.iter().zip(&widths).enumerate() {
             // The last one is cut with the line.
@@ -213,9 +199,10 @@ pub(super) fn aligned(head: &[String], rows: &[Vec<String>], width: Option<usize
     table
 }
 
-/// A text without control characters, and without characters on whose width terminals disagree.
+/// A text without control characters, without characters on whose width terminals disagree, and without blanks beside blanks.
 fn plain(text: &str) -> String {
-    text::pieces(text).map(|piece| piece.symbol).collect()
+    let text: String = text::pieces(text).map(|piece| piece.symbol).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -236,7 +223,7 @@ mod tests {
 
     #[test]
     fn wide_and_combining_characters_keep_the_columns_straight() {
-        let head = row(["NAME", "STATE", "WHAT"]);
+        let head = ["NAME", "STATE", "WHAT"];
         insta::assert_snapshot!(aligned(&head, &rows(), None), @r"
         NAME      STATE     WHAT
         shop-api  ready     Wrote docs
@@ -247,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_cuts_the_end_of_the_line() {
-        let head = row(["NAME", "STATE", "WHAT"]);
+        let head = ["NAME", "STATE", "WHAT"];
         insta::assert_snapshot!(aligned(&head, &rows(), Some(24)), @r"
         NAME      STATE     WHAT
         shop-api  ready     Wro…
@@ -267,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_long_name_leaves_room_for_the_rest_on_a_terminal_and_is_whole_elsewhere() {
-        let head = row(["NAME", "STATE", "WHAT"]);
+        let head = ["NAME", "STATE", "WHAT"];
         let name = "a-very-long-name-of-a-session-that-somebody-has-thought-of";
         let rows = [row([name, "ready", "Wrote the docs of it"])];
         assert!(aligned(&head, &rows, None).contains(name));

@@ -1,5 +1,8 @@
 //! `fleetwatch note`: the operator's note on a terminal, its name and its label.
 
+use serde::Serialize;
+
+use super::failure::nothing;
 use super::survey::Watched;
 use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
@@ -9,7 +12,7 @@ use crate::ui::Item;
 
 /// Write a note on a terminal or task, or name or label it.
 ///
-/// Without a target, list all notes, names and labels.
+/// What is changed is printed. Without a target, list all notes, names and labels.
 ///
 /// The dashboard shows the note on the row, `list --json` as `note`. Note, name and label are removed when another agent starts in
 /// the terminal or its pane closes. tmux does not see them.
@@ -30,6 +33,9 @@ pub struct NoteArgs {
     /// Remove note, name and label, and print them; `--name ""` and `--label ""` remove only one.
     #[arg(long, requires = "target")]
     pub clear: bool,
+    /// Print JSON: `{"terminal", "own_name", "note", "name", "label"}`; without a target, one array of these.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Runs the command.
@@ -50,7 +56,7 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let survey = watched.survey().await?;
     let view = survey.fleet.view(survey.now);
     let meant = args.target.as_deref().map(|target| survey.meant(target, Purpose::Acting)).transpose()?;
-    let Some(item) = meant else { return output::print(&list(&Item::all(&view))) };
+    let Some(item) = meant else { return list(&Item::all(&view), args.json) };
     let typed = Some(args.text.join(" ")).filter(|_| !args.text.is_empty());
     let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
     let fault = |(part, typed): &(NotePart, &Option<String>)| part.fault(typed.as_deref()?);
@@ -72,20 +78,34 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
         let failure = Failure::refused(format!("{} keeps its name: {why}", item.id()));
         return Err(failure.hint("choose a name that nothing else has").into());
     }
-    let mut removed = Note::default();
     if args.clear {
-        removed = std::mem::take(&mut kept.note);
+        kept.note = Note::default();
     } else if parts.iter().all(|(_, typed)| typed.is_none()) {
-        return output::print(&kept.note.text.map(|text| format!("{text}\n")).unwrap_or_default());
+        return match &kept.note.text {
+            _ if args.json => output::print_json(&Noted::new(item, kept.note)),
+            Some(text) => output::print(&format!("{text}\n")),
+            None => {
+                let name = item.id();
+                nothing(format!("{name} has no note"), &format!("`fleetwatch note {name} TEXT` writes one"))
+            }
+        };
     }
     keep(&path, &kept, item.id()).map_err(unusable)?;
-    output::print(&parts_of(&removed))
+    if args.json {
+        return output::print_json(&Noted::new(item, kept.note));
+    }
+    let told = told(item.note(), &kept.note);
+    output::print(if told.is_empty() { "nothing is changed\n" } else { &told })
 }
 
-/// What a note says, a part of it in a line.
-fn parts_of(note: &Note) -> String {
-    let parts = [("note", &note.text), ("name", &note.name), ("label", &note.label)];
-    parts.into_iter().filter_map(|(part, text)| Some(format!("removed {part}: {}\n", text.as_ref()?))).collect()
+/// What was changed, a part of the note in a line.
+fn told(before: &Note, after: &Note) -> String {
+    let line = |(part, word): (NotePart, &str)| match (before.part(part), after.part(part)) {
+        (before, Some(after)) if before != Some(after) => format!("kept {word}: {after}\n"),
+        (Some(before), None) => format!("removed {word}: {before}\n"),
+        _ => String::new(),
+    };
+    [(NotePart::Text, "note"), (NotePart::Name, "name"), (NotePart::Label, "label")].map(line).concat()
 }
 
 fn keep(path: &std::path::Path, kept: &KeptNote, name: &str) -> Result<(), Trouble> {
@@ -93,20 +113,42 @@ fn keep(path: &std::path::Path, kept: &KeptNote, name: &str) -> Result<(), Troub
     Notes::open(path, now)?.keep(kept, name, now)
 }
 
-/// The list of all notes.
-fn list(items: &[Item<'_>]) -> String {
-    let rows = items.iter().filter(|item| !item.note().is_empty()).map(|item| {
-        let Note { text, name, label } = item.note().clone();
-        let own = name.map(|_| item.own_name());
-        [Some(item.id().to_owned()), own, label, text].map(Option::unwrap_or_default).to_vec()
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    if rows.is_empty() {
-        eprintln!("no terminal has a note, name or label of yours");
-        return String::new();
+/// What is noted of a terminal or a task.
+#[derive(Serialize)]
+struct Noted<'a> {
+    terminal: &'a str,
+    /// Its name without the one that the operator gives.
+    own_name: String,
+    note: Option<String>,
+    name: Option<String>,
+    label: Option<String>,
+}
+
+impl<'a> Noted<'a> {
+    fn new(item: Item<'a>, Note { text: note, name, label }: Note) -> Self {
+        // A name that it has just got is not yet the item's.
+        let terminal = item.id();
+        Self { terminal, own_name: item.own_name(), note, name, label }
     }
-    let head = ["NAME", "OWN NAME", "LABEL", "NOTE"].map(str::to_owned);
-    list::aligned(&head, &rows, output::terminal_width())
+}
+
+/// The list of all notes.
+fn list(items: &[Item<'_>], json: bool) -> Done {
+    let noted = items.iter().filter(|item| !item.note().is_empty());
+    let noted: Vec<Noted<'_>> = noted.map(|item| Noted::new(*item, item.note().clone())).collect();
+    if json {
+        return output::print_json(&noted);
+    }
+    if noted.is_empty() {
+        return nothing("no terminal has a note, name or label of yours", "`fleetwatch note NAME TEXT` writes a note");
+    }
+    let head = ["NAME", "OWN NAME", "LABEL", "NOTE"];
+    let row = |Noted { terminal, own_name, note, name, label }: Noted<'_>| {
+        let own_name = name.map(|_| own_name);
+        [Some(terminal.to_owned()), own_name, label, note].map(Option::unwrap_or_default).to_vec()
+    };
+    let rows: Vec<Vec<String>> = noted.into_iter().map(row).collect();
+    output::print(&list::aligned(&head, &rows, output::terminal_width()))
 }
 
 #[cfg(test)]
@@ -114,9 +156,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_removed_is_printed() {
+    fn what_is_changed_is_printed() {
         let note = Note::default().with(NotePart::Text, "review before Friday").with(NotePart::Label, "shop");
-        assert_eq!(parts_of(&note), "removed note: review before Friday\nremoved label: shop\n");
-        assert_eq!(parts_of(&Note::default()), "");
+        assert_eq!(told(&Note::default(), &note), "kept note: review before Friday\nkept label: shop\n");
+        assert_eq!(told(&note, &Note::default()), "removed note: review before Friday\nremoved label: shop\n");
+        assert_eq!(told(&note, &note), "");
     }
 }

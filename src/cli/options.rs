@@ -4,12 +4,54 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
 
 use super::Failure;
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
+use crate::history;
 use crate::profile::ProfileSet;
+use crate::recording::truth::Field;
+
+/// Values of options that are the words of a kind.
+macro_rules! values {
+    ($($kind:ty),*) => {$(
+        impl ValueEnum for $kind {
+            fn value_variants<'a>() -> &'a [Self] {
+                Self::ALL
+            }
+
+            fn to_possible_value(&self) -> Option<PossibleValue> {
+                Some(self.word().into())
+            }
+        }
+    )*};
+}
+values!(history::Kind, history::TotalsOf, Field);
+
+/// The commands that ask the servers, or read what the history has of them.
+const WATCHING: &[&str] = &[
+    "list",
+    "watch",
+    "status",
+    "send",
+    "keys",
+    "answer",
+    "wait",
+    "serve",
+    "history",
+    "note",
+    "run",
+    "tasks",
+    "follow-ups",
+    "explain",
+    "inspect",
+    "record",
+    "doctor",
+];
+/// Those that `--connect` can run.
+const AFAR: &[&str] = &["list", "watch", "wait", "send", "answer", "keys"];
 
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]
@@ -86,27 +128,68 @@ impl GlobalOptions {
         self.socket_name.is_some() || self.socket_path.is_some() || self.host.is_some()
     }
 
-    /// `fleetwatch` with the options that name the server, for a hint to be typed as it is.
-    pub fn program(&self) -> String {
-        let mut program = "fleetwatch".to_owned();
-        let path = self.socket_path.as_ref().map(|path| path.display().to_string());
-        for (option, value) in [("--host", &self.host), ("-L", &self.socket_name), ("-S", &path)] {
-            program.extend(value.iter().map(|value| format!(" {option} {value}")));
+    /// A hint whose commands ask what these options name, so that they can be typed as they are.
+    pub fn completed(&self, hint: &str) -> String {
+        const BEGIN: &str = "`fleetwatch";
+        let place = self.place();
+        let place: Vec<String> = place.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        // No shell takes a word with a NUL byte, and none can be given.
+        let place = shlex::try_join(place.iter().map(String::as_str)).unwrap_or_default();
+        let mut parts = hint.split(BEGIN);
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for rest in parts {
+            let command = rest.split('`').next().unwrap_or_default();
+            let name = command.strip_prefix(' ').and_then(|words| words.split(' ').next());
+            let asks = name.map_or(command.is_empty(), |name| self.reaches().contains(&name));
+            text.push_str(BEGIN);
+            if asks && !place.is_empty() && !command.ends_with("--help") {
+                text.extend([" ", &place]);
+            }
+            text.push_str(rest);
         }
-        program
+        text
+    }
+
+    /// The commands that ask what these options name.
+    fn reaches(&self) -> &'static [&'static str] {
+        if self.connect.is_some() { AFAR } else { WATCHING }
+    }
+
+    /// Refuses a command that `--connect` cannot run.
+    pub fn check_connect(&self, command: Option<&str>) -> Result<(), Failure> {
+        if self.connect.is_none() || command.is_none_or(|name| AFAR.contains(&name)) {
+            return Ok(());
+        }
+        Err(Failure::usage("this works only on the machine itself")
+            .hint("`--connect` offers the dashboard, `list`, `watch`, `wait`, `send`, `answer` and `keys`"))
     }
 
     /// These options as words of a command line.
     pub fn words(&self) -> Vec<OsString> {
-        let path = |path: &PathBuf| path.clone().into_os_string();
+        let log = self.log.iter().flat_map(|path| [OsString::from("--log"), path.into()]);
+        self.place().into_iter().chain(log).collect()
+    }
+
+    /// Those that say what is watched.
+    fn place(&self) -> Vec<OsString> {
+        let text = |text: &Option<String>| text.as_ref().map(OsString::from);
+        let path = |path: &Option<PathBuf>| path.as_ref().map(OsString::from);
         let options = [
-            ("-L", self.socket_name.clone().map(OsString::from)),
-            ("-S", self.socket_path.as_ref().map(path)),
-            ("--host", self.host.clone().map(OsString::from)),
-            ("--config", self.config.as_ref().map(path)),
-            ("--log", self.log.as_ref().map(path)),
+            ("-L", text(&self.socket_name)),
+            ("-S", path(&self.socket_path)),
+            ("--host", text(&self.host)),
+            ("--connect", text(&self.connect)),
+            ("--token-file", path(&self.token_file)),
+            ("--ca", path(&self.ca)),
+            ("--config", path(&self.config)),
         ];
-        options.into_iter().flat_map(|(name, value)| value.map(|value| [name.into(), value])).flatten().collect()
+        let insecure = self.insecure.then(|| "--insecure".into());
+        options
+            .into_iter()
+            .flat_map(|(name, value)| value.map(|value| [name.into(), value]))
+            .flatten()
+            .chain(insecure)
+            .collect()
     }
 
     /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`
@@ -215,6 +298,20 @@ mod tests {
         assert_eq!(remote.servers(&config), [server(Some("box"), Socket::Default)]);
         let both = [server(None, Socket::Name("a".into())), server(None, Socket::Name("b".into()))];
         assert_eq!(GlobalOptions::default().servers(&config), both);
+    }
+
+    #[test]
+    fn a_hint_names_the_server_that_was_asked() {
+        let hint =
+            "`fleetwatch answer x 1` or `fleetwatch`; `fleetwatch config`, `fleetwatch tasks --help`, fleetwatch list";
+        let options = GlobalOptions { socket_name: Some("my work".into()), ..GlobalOptions::default() };
+        let completed = "`fleetwatch -L 'my work' answer x 1` or `fleetwatch -L 'my work'`; `fleetwatch config`, \
+                         `fleetwatch tasks --help`, fleetwatch list";
+        assert_eq!(options.completed(hint), completed);
+        assert_eq!(GlobalOptions::default().completed(hint), hint);
+        let afar = GlobalOptions { connect: Some("http://box".into()), ..GlobalOptions::default() };
+        let hint = "`fleetwatch wait x`; `fleetwatch doctor` on that machine says more";
+        assert_eq!(afar.completed(hint), hint.replace("fleetwatch wait", "fleetwatch --connect http://box wait"));
     }
 }
 

@@ -83,6 +83,11 @@ pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
     Ok(text)
 }
 
+/// Prints a value as JSON for people and programs.
+pub(super) fn print_json(value: &impl Serialize) -> Done {
+    print(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
 /// The columns of the terminal on standard output; `None` if it is no terminal, and nothing is cut or coloured.
 pub(super) fn terminal_width() -> Option<usize> {
     if !io::stdout().is_terminal() {

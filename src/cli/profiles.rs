@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
+use serde::Serialize;
 
 use super::list::aligned;
 use super::target::nearest;
@@ -14,15 +15,26 @@ use crate::profile::{ProfileSet, Versions};
 /// List, show or check the rules that read screens.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch profiles show claude")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ProfilesArgs {
+    #[command(flatten)]
+    list: ListedProfiles,
     #[command(subcommand)]
-    command: ProfilesCommand,
+    command: Option<ProfilesCommand>,
+}
+
+/// How profiles are listed.
+#[derive(Clone, Debug, clap::Args)]
+struct ListedProfiles {
+    /// Print one JSON array: `{"agent", "name", "profile", "min", "max", "recorded"}`.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 enum ProfilesCommand {
-    /// List all profiles, including your own.
-    List,
+    /// List all profiles, including your own (the default).
+    List(ListedProfiles),
     /// Print an agent's built-in profiles, to start your own from.
     Show {
         /// The agent, by its name in `profiles list`.
@@ -42,8 +54,8 @@ enum ProfilesCommand {
 /// # Errors
 /// A profile is wrong, or there is no such agent.
 pub fn run(args: &ProfilesArgs, options: &GlobalOptions) -> Done {
-    match &args.command {
-        ProfilesCommand::List => list(&options.profiles()?),
+    match args.command.as_ref().unwrap_or(&ProfilesCommand::List(args.list.clone())) {
+        ProfilesCommand::List(listed) => list(&options.profiles()?, listed.json),
         ProfilesCommand::Show { tool } => match ProfileSet::shipped(tool) {
             Some(text) => output::print(text),
             None => Err(unknown_agent(&format!("there is no built-in profile for `{tool}`"), tool).into()),
@@ -52,27 +64,47 @@ pub fn run(args: &ProfilesArgs, options: &GlobalOptions) -> Done {
     }
 }
 
-fn list(set: &ProfileSet) -> Done {
-    let rows = set.profiles().map(|profile| {
-        let label = set.label(profile.tool()).unwrap_or_default();
+/// What is listed of a profile.
+#[derive(Serialize)]
+struct ListedProfile<'a> {
+    agent: &'a str,
+    name: &'a str,
+    profile: &'a str,
+    /// The versions that it is for, before `max`.
+    min: &'a str,
+    max: Option<&'a str>,
+    /// Those of which there are recordings; `None` where all are trusted.
+    recorded: Option<&'a [String]>,
+}
+
+fn list(set: &ProfileSet, json: bool) -> Done {
+    let listed = set.profiles().map(|profile| {
         let Versions { min, max, recorded } = profile.versions();
-        let interval = max.as_ref().map_or(format!("from {min}"), |max| format!("from {min}, before {max}"));
-        let recorded = match recorded.as_deref() {
+        let (agent, profile) = (profile.tool(), profile.id());
+        let name = set.label(agent).unwrap_or_default();
+        ListedProfile { agent, name, profile, min, max: max.as_deref(), recorded: recorded.as_deref() }
+    });
+    if json {
+        return output::print_json(&listed.collect::<Vec<_>>());
+    }
+    let row = |ListedProfile { agent, name, profile, min, max, recorded }: ListedProfile<'_>| {
+        let interval = max.map_or(format!("from {min}"), |max| format!("from {min}, before {max}"));
+        let recorded = match recorded {
             None => "all trusted".to_owned(),
             Some([]) => "none recorded".to_owned(),
             Some(versions) => format!("recorded {}", versions.join(", ")),
         };
-        vec![profile.tool().to_owned(), label.to_owned(), profile.id().to_owned(), interval, recorded]
-    });
-    let head = ["AGENT", "NAME", "PROFILE", "VERSIONS", "RECORDED"].map(str::to_owned);
-    output::print(&aligned(&head, &rows.collect::<Vec<_>>(), output::terminal_width()))
+        [agent, name, profile, &interval, &recorded].map(str::to_owned).to_vec()
+    };
+    let head = ["AGENT", "NAME", "PROFILE", "VERSIONS", "RECORDED"];
+    output::print(&aligned(&head, &listed.map(row).collect::<Vec<_>>(), output::terminal_width()))
 }
 
 /// The failure for the name of an agent that no profile has.
 pub(super) fn unknown_agent(what: &str, tool: &str) -> Failure {
     let built_in = ProfileSet::builtin();
     let near = nearest(tool, built_in.tools()).map(|near| format!("did you mean `{near}`?"));
-    Failure::usage(what).hint(near.as_deref().unwrap_or("`fleetwatch profiles list` lists the known agents"))
+    Failure::refused(what).hint(near.as_deref().unwrap_or("`fleetwatch profiles list` lists the known agents"))
 }
 
 fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {

@@ -154,17 +154,17 @@ fn create(path: &Path, force: bool) -> anyhow::Result<File> {
     }
     match new(path) {
         Err(_) if path.is_dir() => {
-            Err(Failure::usage(format!("{} is a directory", path.display())).hint("name a file in it").into())
+            Err(Failure::refused(format!("{} is a directory", path.display())).hint("name a file in it").into())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(Failure::usage(format!("{} already exists", path.display())).hint("`--force` replaces it").into())
+            Err(Failure::refused(format!("{} already exists", path.display())).hint("`--force` replaces it").into())
         }
         created => Ok(created.map_err(|error| unwritable(path, &error))?),
     }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::usage(format!("{} cannot be written: {error}", path.display()))
+    Failure::refused(format!("{} cannot be written: {error}", path.display()))
         .hint("name a file in an existing directory that you may write to")
 }
 

@@ -88,7 +88,7 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     let cwd = directory(args.cwd.as_deref(), id)?;
     let at = poll::now();
     let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: at.as_millis() };
-    let (again, begun) = start(&server, &args.session, &task, &options.program()).await?;
+    let (again, begun) = start(&server, &args.session, &task).await?;
     // Opening it takes as long as a command that cannot run takes to end.
     let history = History::start(&watched.loaded.config.history);
     keep(&history).await;
@@ -108,15 +108,10 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
 }
 
 /// Starts the task; returns whether it is in the window of one that had ended.
-async fn start(
-    server: &Server,
-    session: &str,
-    task: &NewTask<'_>,
-    program: &str,
-) -> Result<(bool, Begun), anyhow::Error> {
+async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bool, Begun), anyhow::Error> {
     for _ in 0..ATTEMPTS {
         let there = match server.poll(&[]).await {
-            Ok(listing) => find(&listing, server.id(), session, task.name, program)?,
+            Ok(listing) => find(&listing, server.id(), session, task.name)?,
             Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(session.to_owned())),
             Err(error) => return Err(error.into()),
         };
@@ -165,14 +160,14 @@ fn tell(args: &RunArgs, begun: &Begun, again: bool, seen: Option<&Task>) -> Done
 }
 
 /// What exists of the task; refuses one that still runs.
-fn find(listing: &Listing, server: &ServerId, session: &str, name: &str, program: &str) -> Result<There, Failure> {
+fn find(listing: &Listing, server: &ServerId, session: &str, name: &str) -> Result<There, Failure> {
     let in_session: Vec<&Arc<ListedPane>> = listing.panes.iter().filter(|pane| pane.place.session == session).collect();
     let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
     let named = in_session.iter().filter(|pane| pane.place.window_name == name);
     if let Some(alive) = named.clone().find(|pane| !pane.facts.dead) {
         let window = WindowId(alive.window_id);
         return Err(Failure::refused(format!("task {name} ({window}) is still running in {session}"))
-            .hint(format!("`{program} tasks kill {name}` ends it; or give the new one another name")));
+            .hint(format!("`fleetwatch tasks kill {name}` ends it; or give the new one another name")));
     }
     if let Some(dead) = named.clone().next_back() {
         let key =
@@ -193,8 +188,8 @@ fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, 
     let path = given.unwrap_or(Path::new("."));
     match std::fs::canonicalize(path) {
         Ok(path) if path.is_dir() => text(&path).map(Some),
-        Ok(path) => Err(Failure::usage(format!("{} is not a directory", path.display()))),
-        Err(error) => Err(Failure::usage(format!("{}: {error}", path.display())).hint("name an existing directory")),
+        Ok(path) => Err(Failure::refused(format!("{} is not a directory", path.display()))),
+        Err(error) => Err(Failure::refused(format!("{}: {error}", path.display())).hint("name an existing directory")),
     }
 }
 

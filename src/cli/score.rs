@@ -34,7 +34,7 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub worst: usize,
     /// List only wrong spells of these fields.
-    #[arg(long = "field", value_name = "FIELD", value_parser = field)]
+    #[arg(long = "field", value_name = "FIELD")]
     pub fields: Vec<Field>,
     /// List the scores of every recording.
     #[arg(long)]
@@ -82,10 +82,6 @@ pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCo
     Ok(if low.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn field(name: &str) -> Result<Field, String> {
-    Field::of_word(name).ok_or_else(|| format!("the fields are {}", Field::words().join(", ")))
-}
-
 /// Where a recording is.
 #[derive(Clone, Debug)]
 enum RecordingSource {
@@ -125,7 +121,7 @@ fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingSource>> {
         }
     }
     if found.is_empty() {
-        return Err(Failure::usage("no recording (*.cast) found")
+        return Err(Failure::refused("no recording (*.cast) found")
             .hint("name recordings, archives or directories")
             .into());
     }
@@ -134,7 +130,7 @@ fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingSource>> {
 
 fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> anyhow::Result<()> {
     let unreadable = |error: io::Error| {
-        Failure::usage(format!("{}: cannot be read: {error}", directory.display()))
+        Failure::refused(format!("{}: cannot be read: {error}", directory.display()))
             .hint("name a directory that you may read")
     };
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
@@ -153,7 +149,7 @@ fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> an
 fn read_doubts(path: &Path) -> anyhow::Result<Doubts> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("{name}: cannot be read: {error}")).hint("name the Markdown file with the doubts")
+        Failure::refused(format!("{name}: cannot be read: {error}")).hint("name the Markdown file with the doubts")
     })?;
     Ok(Doubts::parse(&name, &text)?)
 }

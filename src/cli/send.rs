@@ -1,14 +1,16 @@
 //! `fleetwatch send`, `keys` and `answer`: send something into a terminal and report the outcome (SPEC §11).
 
+use std::fmt;
 use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
 
+use super::failure::nothing;
 use super::history::keep;
 use super::survey::{Watched, turn};
 use super::target::Purpose;
 use super::wait::{self, Limit, seconds};
 use super::{Done, Failure, GlobalOptions, list, output, target};
-use crate::dialog::{self, Cut, Dialog, NoChoice, TextEntry};
+use crate::dialog::{self, Cut, Dialog, TextEntry};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::History;
@@ -55,6 +57,8 @@ pub struct KeysArgs {
 }
 
 /// Answer the dialog of an agent; first print all of it.
+///
+/// Without a choice, that is all, with exit code 0.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch answer shop-api yes --expect 'rm -rf build'")]
 pub struct AnswerArgs {
@@ -64,12 +68,12 @@ pub struct AnswerArgs {
     ///
     /// `yes` and `no` mean the one option that says so for this question only, never one that holds for longer
     /// ("always", "don't ask again", "for this session"); if none or several are left, nothing is sent. Where several
-    /// options can be ticked, `A,B` ticks exactly these and submits them. Without a choice, nothing is sent.
+    /// options can be ticked, `A,B` ticks exactly these and submits them.
     #[arg(value_name = "CHOICE", allow_hyphen_values = true)]
     pub choice: Option<String>,
     /// Your own text, for an option that takes one: typed there, or sent as a prompt once the option has closed the
     /// dialog ("No, and tell Claude what to do differently").
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "choice")]
     pub text: Option<String>,
     /// Answer only this dialog: its full name (`assessment.dialog` in `list --json`), or a text above its options.
     #[arg(long, value_name = "HASH|TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -128,28 +132,23 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     let name = &terminal.state.terminal.id;
     // Whoever is refused needs it to answer right the next time.
     output::print(&whole(name, &dialog))?;
+    if let Some(expected) = args.expect.as_ref().filter(|expected| !is_expected(&dialog, expected)) {
+        let what = match Dialog::is_id(expected) {
+            true => format!("refused: {name} shows another dialog, {}", dialog.id()),
+            false => format!("refused: the dialog of {name} does not say `{expected}`"),
+        };
+        return Err(Failure::refused(what).hint("read the one above; nothing was sent").into());
+    }
     let Some(choice) = &args.choice else {
-        let failure = Failure::usage("without a choice, nothing is sent");
         let first = dialog.options.first().map_or("y", |option| option.name.as_str());
-        let hint = format!("`{} answer {name} {first}` would answer it", options.program());
-        return Err(failure.hint(if dialog.options.is_empty() { BY_KEY } else { &hint }).into());
+        let hint = format!("`fleetwatch answer {name} {first}` would answer it");
+        return nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint });
     };
     let (reply, prompt) = meant(choice, args.text.as_deref(), &dialog)?;
-    let is_no = is_no(&dialog, &reply, prompt.as_deref());
-    match &args.expect {
-        Some(expected) if !is_expected(&dialog, expected) => {
-            let what = match Dialog::is_id(expected) {
-                true => format!("refused: {name} shows another dialog, {}", dialog.id()),
-                false => format!("refused: the dialog of {name} does not say `{expected}`"),
-            };
-            return Err(Failure::refused(what).hint("read the one above; nothing was sent").into());
-        }
-        None if !dialog.is_whole() && !is_no => {
-            return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
-                .hint("look at it there; `--expect` answers it anyway")
-                .into());
-        }
-        _ => {}
+    if args.expect.is_none() && !dialog.is_whole() && !is_no(&dialog, &reply, prompt.as_deref()) {
+        return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
+            .hint("look at it there; `--expect` answers it anyway")
+            .into());
     }
     output::print(&answered_with(&dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
@@ -203,29 +202,20 @@ fn is_expected(dialog: &Dialog, expected: &str) -> bool {
 /// # Errors
 /// No option is meant, it takes no text, or it takes one and there is none.
 pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result<(Reply, Option<String>), Failure> {
-    let reply = Reply::meant(choice, dialog).map_err(|no_choice| unmeant(&no_choice, dialog))?;
-    let (Some(text), Reply::Option(option)) = (text, &reply) else {
-        return match text {
-            Some(_) => Err(Failure::usage("text goes only with a single option that takes it")
-                .hint(format!("its options: {}", dialog.list()))),
-            None => match &reply {
-                Reply::Option(option) if dialog.takes_text(*option) => {
-                    Err(Failure::usage("this option takes a text: --text")
-                        .hint(format!("its options: {}", dialog.list())))
-                }
-                _ => Ok((reply, None)),
-            },
+    let reply = Reply::meant(choice, dialog).map_err(|no_choice| unmeant(no_choice, dialog))?;
+    let option = if let Reply::Option(option) = reply { Some(option) } else { None };
+    let Some(text) = text else {
+        return match option {
+            Some(option) if dialog.takes_text(option) => Err(unmeant("this option takes a text: --text", dialog)),
+            _ => Ok((reply, None)),
         };
     };
+    let Some(option) = option else { return Err(unmeant("text goes only with a single option that takes it", dialog)) };
     let fit = PasteText::new(text).map_err(refused_text)?;
-    let option = *option;
     match dialog.options.get(option).and_then(|option| option.takes_text) {
         Some(TextEntry::Inline) => Ok((Reply::Text { option, text: fit }, None)),
         Some(TextEntry::Prompt) => Ok((reply, Some(text.to_owned()))),
-        None => {
-            Err(Failure::usage(format!("option `{choice}` takes no text"))
-                .hint(format!("its options: {}", dialog.list())))
-        }
+        None => Err(unmeant(format!("option `{choice}` takes no text"), dialog)),
     }
 }
 
@@ -250,7 +240,7 @@ fn whole(name: &str, dialog: &Dialog) -> String {
     }
     shown.push('\n');
     let rows: Vec<Vec<String>> = (0..dialog.options.len()).flat_map(|option| rows_of(dialog, option)).collect();
-    let head = ["CHOICE", "SENDS", "OPTION"].map(str::to_owned);
+    let head = ["CHOICE", "SENDS", "OPTION"];
     shown + &list::aligned(&head, &rows, None)
 }
 
@@ -288,13 +278,13 @@ fn answered_with(dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
 /// The hint where a dialog has no options that can be read.
 const BY_KEY: &str = "its options cannot be read; answer with a key, such as y or Enter";
 
-/// Why a choice means no option, with the possible choices.
-fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
+/// Why a dialog does not take an answer, with what it takes.
+fn unmeant(why: impl fmt::Display, dialog: &Dialog) -> Failure {
     let hint = match dialog.options.is_empty() {
         true => BY_KEY.to_owned(),
         false => format!("its options: {}", dialog.list()),
     };
-    Failure::usage(no_choice).hint(hint)
+    Failure::refused(why).hint(hint)
 }
 
 /// Sends as soon as the terminal is ready; waits again if something comes between.
@@ -356,7 +346,7 @@ fn prompt(argument: Option<&str>) -> anyhow::Result<String> {
         _ => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| {
-                Failure::usage(format!("standard input cannot be read: {error}")).hint("a prompt is text in UTF-8")
+                Failure::refused(format!("standard input cannot be read: {error}")).hint("a prompt is text in UTF-8")
             })?;
             // The line feed at the end of a file or an `echo` is not meant for the agent.
             Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))

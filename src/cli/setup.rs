@@ -15,10 +15,10 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use self::plan::{Notices, TmuxSettings};
+use super::failure::nothing;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::{Config, WILD_IN_PATH, files_named};
 use crate::private::Revision;
-use crate::screen::harmless;
 
 /// How deep tmux's files may include each other.
 const DEEPEST: usize = 5;
@@ -164,11 +164,10 @@ fn tmux_proposal(program: &str, asking: &mut Confirmation) -> anyhow::Result<Opt
         read(&mut settings, path, &home, DEEPEST);
     }
     if let Some(name) = settings.unread.first() {
-        eprintln!(
-            "nothing is proposed for tmux: its configuration reads {}, and only tmux knows which files those are",
-            harmless(name)
+        let what = format!(
+            "nothing is proposed for tmux: its configuration reads {name}, and only tmux knows which files those are"
         );
-        eprintln!("hint: the lines for the popup and the status line are in the README");
+        nothing(what, "the lines for the popup and the status line are in the README")?;
         return Ok(None);
     }
     // tmux reads all of them, one after the other.

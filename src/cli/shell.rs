@@ -1,8 +1,15 @@
 //! Completions and the man page, made from the same description as `--help`.
 
-use clap::Command;
+use std::time::Duration;
 
-use super::{Done, Failure, output};
+use clap::{Arg, Command, FromArgMatches};
+use clap_complete::env::Shells;
+use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
+
+use super::survey::Watched;
+use super::{Done, Failure, GlobalOptions, output, wait_for};
+use crate::engine::Freshness;
+use crate::ui::Item;
 
 /// What the exit codes of every command mean (SPEC §12).
 pub const EXIT_CODES: [(u8, &str); 4] = [
@@ -58,7 +65,9 @@ fn with_example(command: Command) -> Command {
         .mut_subcommands(with_example)
 }
 
-/// Print completions for a shell.
+/// Print completions for a shell, to be read at its start.
+///
+/// The shell asks fleetwatch itself, so that the names of terminals, tasks and columns are completed as well.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch completions bash")]
 pub struct CompletionArgs {
@@ -74,11 +83,51 @@ pub struct ManArgs {
     pub command: Vec<String>,
 }
 
-/// Prints completions.
-pub fn completions(args: &CompletionArgs, mut command: Command) -> Done {
-    let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut command, "fleetwatch", &mut text);
+/// The variable by which a shell asks for completions.
+const ASKED: &str = "FLEETWATCH_COMPLETE";
+
+/// Prints what makes a shell ask for completions.
+pub fn completions(args: &CompletionArgs) -> Done {
+    let (mut text, shell, name) = (Vec::new(), args.shell.to_string(), "fleetwatch");
+    if let Some(shell) = Shells::builtins().completer(&shell) {
+        shell.write_registration(ASKED, name, name, name, &mut text)?;
+    }
     output::print(&String::from_utf8_lossy(&text))
+}
+
+/// Answers a shell that asks for completions, and ends the process then.
+pub fn complete(command: fn() -> Command) {
+    CompleteEnv::with_factory(|| with_names(command(), command)).var(ASKED).complete();
+}
+
+/// The command with the names of what is watched for each target.
+fn with_names(command: Command, whole: fn() -> Command) -> Command {
+    let name = command.get_name().to_owned();
+    let may_be = move |item: &Item<'_>| match name.as_str() {
+        "kill" | "rerun" => item.terminal().is_none(),
+        "send" | "answer" | "inspect" | "record" => item.terminal().is_some(),
+        _ => true,
+    };
+    let candidates = ArgValueCandidates::new(move || names(whole(), &may_be).unwrap_or_default());
+    let is_target = |arg: &Arg| matches!(arg.get_id().as_str(), "target" | "targets");
+    command
+        .mut_args(|arg| if is_target(&arg) { arg.add(candidates.clone()) } else { arg })
+        .mut_subcommands(|command| with_names(command, whole))
+}
+
+/// How long a shell waits for names.
+const SOON: Duration = Duration::from_secs(1);
+
+/// The names of what the options typed so far watch, with its states.
+fn names(command: Command, may_be: &dyn Fn(&Item<'_>) -> bool) -> anyhow::Result<Vec<CompletionCandidate>> {
+    let typed = std::env::args_os().skip_while(|word| word != "--").skip(1);
+    let options = GlobalOptions::from_arg_matches(&command.ignore_errors(true).try_get_matches_from(typed)?)?;
+    let survey = async { Watched::open(&options).await?.survey_quietly(Freshness::Known).await };
+    let survey = wait_for(async { Ok(tokio::time::timeout(SOON, survey).await??) })?;
+    let view = survey.fleet.view(survey.now);
+    let named =
+        |item: Item<'_>| CompletionCandidate::new(item.id()).help(Some(item.status().word().into_owned().into()));
+    Ok(Item::all(&view).into_iter().filter(may_be).map(named).collect())
 }
 
 /// A command without the `help` commands below it, which have no pages.

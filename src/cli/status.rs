@@ -28,6 +28,9 @@ pub struct StatusArgs {
     /// Output for tmux's status line (with its colours and escapes), for people, or for programs.
     #[arg(long, value_enum, default_value_t = Format::Plain)]
     pub format: Format,
+    /// The same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
     /// Poll the servers once if nothing is watching.
     #[arg(long)]
     pub poll: bool,
@@ -67,6 +70,7 @@ pub(super) fn glyph(group: Status) -> char {
 /// # Errors
 /// The configuration is wrong; with `--poll`, no server answers.
 pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
+    let format = if args.json { Format::Json } else { args.format };
     let config = options.load()?.config;
     let now = history::now();
     let mut trouble = None;
@@ -88,13 +92,13 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
     if !is_watched && args.poll {
         summaries = super::wait_for(poll(options, now))?;
     }
-    if let Some(failure) = trouble.as_ref().filter(|_| args.format == Format::Json || args.poll) {
+    if let Some(failure) = trouble.as_ref().filter(|_| format == Format::Json || args.poll) {
         failure.warn();
     }
     let is_known = is_watched || args.poll;
     let servers = if is_elsewhere && is_watched { names(&summaries) } else { String::new() };
     let summary = TotalSummary { servers, ..TotalSummary::of(&summaries) };
-    let line = match args.format {
+    let line = match format {
         Format::Tmux if is_known => summary.tmux(),
         Format::Tmux => "#[dim]nothing is watching#[default]\n".to_owned(),
         Format::Plain if is_known => summary.plain(),
@@ -105,7 +109,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
         Format::Json => output::json_line(&summary.json(now, is_watched))?,
     };
     let code = output::print(&line)?;
-    Ok(if is_known || args.format == Format::Tmux { code } else { ExitCode::FAILURE })
+    Ok(if is_known || format == Format::Tmux { code } else { ExitCode::FAILURE })
 }
 
 /// The summary from the history, written by the processes that watch. Without a history, nothing is watching.

@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::Semaphore;
 
 use super::target::Purpose;
-use super::{Command, Failure, GlobalOptions, target, watch};
+use super::{Failure, GlobalOptions, target, watch};
 use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
 use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
@@ -329,26 +329,6 @@ impl From<HttpError> for Failure {
             _ => Failure::refused(&error).hint(error.hint()),
         }
     }
-}
-
-/// Refuses commands that `--connect` cannot run.
-pub(super) fn check_connect(command: Option<&Command>, options: &GlobalOptions) -> Result<(), Failure> {
-    let works = matches!(
-        command,
-        None | Some(
-            Command::List(_)
-                | Command::Watch(_)
-                | Command::Wait(_)
-                | Command::Send(_)
-                | Command::Keys(_)
-                | Command::Answer(_)
-        )
-    );
-    if works || options.connect.is_none() {
-        return Ok(());
-    }
-    Err(Failure::usage("this works only on the machine itself")
-        .hint("`--connect` offers the dashboard, `list`, `watch`, `wait`, `send`, `answer` and `keys`"))
 }
 
 /// The address to ask, with its token.

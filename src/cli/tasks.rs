@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 
+use super::failure::nothing;
 use super::history::keep;
 use super::survey::{Survey, Watched, unfit};
 use super::target::Purpose;
@@ -21,19 +22,29 @@ use crate::ui::Item;
 /// List tasks; kill them, run them again, remove them.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch tasks rerun build")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct TasksArgs {
+    #[command(flatten)]
+    pub list: ListedTasks,
     #[command(subcommand)]
     pub command: Option<TasksCommand>,
+}
+
+/// How tasks are listed.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ListedTasks {
+    /// Print one JSON array with the fields of each task.
+    #[arg(long)]
+    json: bool,
+    /// Leave out the names of the columns.
+    #[arg(long, conflicts_with = "json")]
+    no_headers: bool,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum TasksCommand {
     /// Print every task (the default).
-    List {
-        /// Print one JSON array with the fields of each task.
-        #[arg(long)]
-        json: bool,
-    },
+    List(ListedTasks),
     /// Kill tasks: end their programs and close their windows.
     Kill {
         /// Tasks, by their names, window ids such as @12, or tmux targets.
@@ -79,14 +90,14 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     if let Some(TasksCommand::Adopt { session, undo }) = &args.command {
         return adopt(&watched, session, !undo).await;
     }
-    let command = args.command.as_ref().unwrap_or(&TasksCommand::List { json: false });
-    let survey = match command {
-        TasksCommand::List { .. } => watched.survey_with_prompts().await?,
+    let command = args.command.clone().unwrap_or(TasksCommand::List(args.list.clone()));
+    let survey = match &command {
+        TasksCommand::List(_) => watched.survey_with_prompts().await?,
         _ => watched.survey().await?,
     };
     let acting = FoundTasks { watched: &watched, survey: &survey };
-    match command {
-        TasksCommand::List { json } => acting.list(*json),
+    match &command {
+        TasksCommand::List(list) => acting.list(list),
         TasksCommand::Kill { targets } => {
             let tasks = targets.iter().map(|target| acting.task(target)).collect::<Result<Vec<_>, _>>()?;
             acting.kill(&tasks).await
@@ -96,7 +107,8 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
             if ended.is_empty() {
                 let place = session.as_ref().map(|session| format!(" of session {session}")).unwrap_or_default();
-                eprintln!("no task{place} has ended, so there is nothing to remove");
+                let what = format!("no task{place} has ended, so there is nothing to remove");
+                return nothing(what, "`fleetwatch tasks` lists the tasks");
             }
             acting.kill(&ended).await
         }
@@ -104,7 +116,10 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
         TasksCommand::Adopt { .. } => Ok(ExitCode::SUCCESS),
         TasksCommand::KillAll { session, yes } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
-            if !yes && !tasks.is_empty() {
+            if tasks.is_empty() {
+                return nothing("there are no tasks", "`fleetwatch run NAME -- COMMAND` starts one");
+            }
+            if !yes {
                 let of = |is_dead: bool, verb: &str| {
                     let names: Vec<String> = (tasks.iter().filter(|task| task.is_dead() == is_dead))
                         .map(|task| format!("{} ({})", task.id, task.as_status().word()))
@@ -195,18 +210,17 @@ impl<'a> FoundTasks<'a> {
         })
     }
 
-    fn list(&self, json: bool) -> Done {
+    fn list(&self, &ListedTasks { json, no_headers }: &ListedTasks) -> Done {
         let tasks: Vec<&Task> = self.tasks(None).collect();
         if json {
             let fields: Vec<_> = tasks.iter().map(|task| task.fields()).collect();
-            return output::print(&format!("{}\n", serde_json::to_string_pretty(&fields)?));
+            return output::print_json(&fields);
         }
         if tasks.is_empty() {
-            eprintln!("there are no tasks; `fleetwatch run NAME -- COMMAND` starts one");
-            return output::print("");
+            return nothing("there are no tasks", "`fleetwatch run NAME -- COMMAND` starts one");
         }
         let items: Vec<Item<'_>> = tasks.into_iter().map(Item::Task).collect();
-        output::print(&list::table(&items, None, output::terminal_width(), self.survey.now))
+        output::print(&list::table(&items, None, no_headers, self.survey.now))
     }
 
     /// Ends tasks and removes their windows; tasks that had already ended do not count as killed.

@@ -52,13 +52,12 @@ impl Column {
     }
 
     /// Whether a line of the command line has room for it: what a terminal does says more than where it is.
-    pub fn is_worth(&self, width: Option<usize>) -> bool {
-        let least = match self.spare {
-            MORE.. => WIDEST,
-            WHERE.. => WIDE,
-            _ => 0,
-        };
-        width.is_none_or(|width| width >= least)
+    pub fn is_worth(&self, width: usize) -> bool {
+        match self.spare {
+            MORE.. => width >= WIDEST,
+            WHERE.. => width >= WIDE,
+            _ => true,
+        }
     }
 
     /// Whether it says enough for its cells: something of two rows, in a narrow table of half of them.
@@ -113,7 +112,7 @@ impl Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 20] = [
+pub const COLUMNS: [Column; 22] = [
     column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name),
     column("HOST", ShownOn::Both, Width::Words(4, 20), HOST, |it, _| it.key().server.to_string(), quiet),
     column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), quiet),
@@ -135,6 +134,22 @@ pub const COLUMNS: [Column; 20] = [
     column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it, _| it.branch(), quiet),
     column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it, _| it.fact(FactName::LastPrompt), quiet),
     column("PANE", ShownOn::CommandLine, Width::Words(4, 20), WHERE, |it, _| it.pane(), quiet),
+    column(
+        "LABEL",
+        ShownOn::Neither,
+        Width::Words(5, 20),
+        FACTS,
+        |it, _| it.label().unwrap_or_default().to_owned(),
+        quiet,
+    ),
+    column(
+        "NOTE",
+        ShownOn::Neither,
+        Width::Words(4, 40),
+        FACTS,
+        |it, _| it.note().text.clone().unwrap_or_default(),
+        quiet,
+    ),
     column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what::draw),
 ];
 

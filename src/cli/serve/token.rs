@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::process::ExitCode;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use jiff::Zoned;
 
-use crate::cli::failure::BadValue;
+use crate::cli::failure::{BadValue, nothing};
 use crate::cli::{Done, Failure, output};
 use crate::hash::hexadecimal;
 use crate::history;
@@ -24,9 +25,20 @@ const LONGEST_NAME: usize = 32;
 /// Make, list or revoke the tokens for `serve`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch token add phone --scope act")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct TokenArgs {
+    #[command(flatten)]
+    list: ListedTokens,
     #[command(subcommand)]
-    command: TokenCommand,
+    command: Option<TokenCommand>,
+}
+
+/// How tokens are listed.
+#[derive(Clone, Debug, clap::Args)]
+struct ListedTokens {
+    /// Print one JSON array: `{"name", "scope", "created", "expires", "subscriptions"}`.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -43,12 +55,8 @@ enum TokenCommand {
         #[arg(long = "for", value_name = "TIME", default_value = "30d", value_parser = span)]
         good_for: jiff::Span,
     },
-    /// List the tokens by name, with when they expire and how many browsers get notices through them.
-    List {
-        /// Print one JSON array: `{"name", "scope", "created", "expires", "subscriptions"}`.
-        #[arg(long)]
-        json: bool,
-    },
+    /// List the tokens by name, with when they expire and how many browsers get notices through them (the default).
+    List(ListedTokens),
     /// Revoke a token: its requests are refused from then on, and its event streams end.
     Revoke {
         /// The token's name.
@@ -93,9 +101,9 @@ fn change(file: &TokenFile, change: impl FnOnce(&mut Vec<Token>) -> Result<(), F
 /// The name is taken or unknown, or the file cannot be read or written.
 pub fn token(args: &TokenArgs) -> Done {
     let file = tokens()?;
-    match &args.command {
+    match args.command.as_ref().unwrap_or(&TokenCommand::List(args.list.clone())) {
         TokenCommand::Add { name, scope, good_for } => add(&file, name, *scope, *good_for),
-        TokenCommand::List { json } => list(&file, *json),
+        TokenCommand::List(listed) => list(&file, listed.json),
         TokenCommand::Revoke { name } => {
             change(&file, |tokens| {
                 let before = tokens.len();
@@ -106,7 +114,8 @@ pub fn token(args: &TokenArgs) -> Done {
                 Err(Failure::refused(format!("there is no token `{name}`"))
                     .hint("`fleetwatch token list` lists the tokens"))
             })?;
-            output::print("")
+            eprintln!("{name} is revoked");
+            Ok(ExitCode::SUCCESS)
         }
     }
 }
@@ -157,10 +166,10 @@ fn list(file: &TokenFile, json: bool) -> Done {
     let tokens = file.read()?;
     if json {
         let all: Vec<_> = tokens.iter().map(Token::json).collect();
-        return output::print(&format!("{:#}\n", serde_json::Value::Array(all)));
+        return output::print_json(&all);
     }
     if tokens.is_empty() {
-        eprintln!("there are no tokens; `fleetwatch token add NAME` makes one");
+        return nothing("there are no tokens", "`fleetwatch token add NAME` makes one");
     }
     let now = history::now();
     let line = |token: &Token| {

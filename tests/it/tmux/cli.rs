@@ -6,8 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, Permit, PrivateTmux, signal, wait_until};
+use crate::support::{copy_shell, without_options};
 use serde_json::Value;
 
 /// `fleetwatch` with some arguments, away from the user's tmux and configuration.
@@ -51,7 +51,8 @@ impl From<Output> for Ran {
 }
 
 fn run(arguments: &[&str]) -> Ran {
-    fleetwatch(arguments).output().unwrap().into()
+    let ran: Ran = fleetwatch(arguments).output().unwrap().into();
+    Ran { errors: without_options(&ran.errors, arguments), ..ran }
 }
 
 /// A running `fleetwatch demo --no-dashboard`.
@@ -110,7 +111,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 32] = [
+    let cases: [(&[&str], &str, &str); 33] = [
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
@@ -118,7 +119,16 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         ),
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
         (&["config", "chek"], "error: unrecognized subcommand 'chek'", "hint: did you mean `check`?"),
-        (&["list", "--columns", "name,stat"], "error: there is no column `stat`", "hint: did you mean `state`?"),
+        (
+            &["list", "--columns", "name,stat"],
+            "error: invalid value 'stat' for '--columns <NAMES>'",
+            "hint: did you mean `state`?",
+        ),
+        (
+            &["score", "x.cast", "--field", "phas"],
+            "error: invalid value 'phas' for '--field <FIELD>'",
+            "hint: it takes availability, accepting_input, editing_input, ready_posture, phase, blocked, last_result",
+        ),
         (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
         (
             &["send"],
@@ -236,9 +246,9 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: `fleetwatch token add NAME` there prints a token to write into it",
         ),
         (
-            &["profiles", "show", "clude"],
-            "error: there is no built-in profile for `clude`",
-            "hint: did you mean `claude`?",
+            &["answer", "x", "--text", "no"],
+            "error: the following required arguments were not provided: <CHOICE>",
+            "hint: usage: fleetwatch answer --text <TEXT> <TARGET> <CHOICE>",
         ),
         (
             &["record", "x", "-o", "x.cast", "--tick", "0"],
@@ -358,6 +368,22 @@ fn the_configuration_is_printed_checked_and_found() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let line = ran.out.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
     assert_eq!(line.split_whitespace().nth(1), Some("used"), "{line}");
+    let own = "[ui]\ntheme = \"light\"\n[watch]\nignore = [\"a\", # one\n  \"b\"]\n[[server]]\nsocket = \"x\"\n";
+    std::fs::write(&path, own).unwrap();
+    let shown: Ran = fleetwatch(&["config", "show"]).env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into();
+    for (setting, origin) in [
+        ("theme = \"light\"", "config.toml:2"),
+        ("mouse = true", "default"),
+        ("  \"b\"]", "config.toml:4"),
+        ("socket = \"x\"", "config.toml:7"),
+    ] {
+        let is_it = |line: &str| line.starts_with(setting) && line.ends_with(&format!(" # {origin}"));
+        assert!(shown.out.lines().any(is_it), "{setting}: {shown:?}");
+    }
+    assert_eq!(shown.out.matches("theme = ").count(), 1, "{shown:?}");
+    std::fs::write(&path, &shown.out).unwrap();
+    let checked = run(&["config", "check", path.to_str().unwrap()]);
+    assert_eq!(checked.code, Some(0), "what is shown is a configuration: {checked:?}");
     let schema: Value = serde_json::from_str(&run(&["config", "schema"]).out).unwrap();
     assert!(schema["properties"]["terminal"].is_object(), "{schema}");
 }
@@ -390,8 +416,11 @@ fn a_shipped_profile_is_shown_and_passes_its_own_check() {
     assert!(checked.out.starts_with(&format!("{}: ok: pi/", path.display())), "{checked:?}");
     let listed = run(&["profiles", "list"]).out;
     assert!(listed.lines().any(|line| line.starts_with("pi ") && line.contains("pi/")), "{listed}");
+    let listed: Vec<Value> = serde_json::from_str(&run(&["profiles", "list", "--json"]).out).unwrap();
+    let pi = listed.iter().find(|profile| profile["agent"] == "pi").unwrap();
+    assert!(pi["profile"].as_str().unwrap().starts_with("pi/") && pi["min"].is_string(), "{pi}");
     let unknown = run(&["profiles", "show", "nobody"]);
-    assert!(unknown.code == Some(2) && unknown.errors.contains("hint: `fleetwatch profiles list`"), "{unknown:?}");
+    assert!(unknown.errors.contains("hint: `fleetwatch profiles list`"), "{unknown:?}");
 }
 
 #[test]
@@ -399,12 +428,28 @@ fn completions_and_man_pages_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = run(&["completions", shell]);
         assert_eq!(ran.code, Some(0));
-        assert!(ran.out.contains("doctor") && ran.out.contains("fleetwatch"), "{shell}: {}", ran.out);
+        assert!(ran.out.contains("FLEETWATCH_COMPLETE") && ran.out.contains("fleetwatch"), "{shell}: {}", ran.out);
+        assert!(completed(shell, &["do"]).contains("doctor"), "{shell}");
     }
+    assert_eq!(completed("bash", &["list", "--columns", "name,pro"]), "name,prompt");
+    assert_eq!(completed("bash", &["score", "--field", "ph"]), "phase");
     let page = run(&["man"]).out;
     assert!(page.contains(".TH fleetwatch 1") && page.contains("list"), "{page}");
     let list = run(&["man", "list"]).out;
     assert!(list.contains(".TH fleetwatch-list 1") && list.contains("json"), "{list}");
+}
+
+/// What a shell is offered for the last of some words, one in a line.
+fn completed(shell: &str, words: &[&str]) -> String {
+    let typed = [&["--", "fleetwatch"], words].concat();
+    let mut command = fleetwatch(&typed);
+    command
+        .env("FLEETWATCH_COMPLETE", shell)
+        .env("_CLAP_IFS", "\n")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!((ran.code, ran.errors.as_str()), (Some(0), ""), "{words:?}");
+    ran.out.trim_end().to_owned()
 }
 
 /// The words of every command that `--help` lists below some words.
@@ -425,13 +470,13 @@ fn commands_below(words: &[&str]) -> Vec<Vec<String>> {
 #[test]
 fn help_man_pages_completions_and_guides_know_the_same_options() {
     let guides = guides();
-    let [bash, zsh, fish] = ["bash", "zsh", "fish"].map(|shell| run(&["completions", shell]).out);
     let commands = commands_below(&[]);
     assert!(commands.len() > 35 && commands.contains(&vec!["tasks".to_owned(), "kill-all".to_owned()]), "{commands:?}");
     let mut known = std::collections::BTreeSet::new();
     for command in &commands {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         let help = run(&[&words[..], &["--help"]].concat()).out;
+        let completed = completed("bash", &[&words[..], &["--"]].concat());
         let page = run(&[&["man"], &words[..]].concat()).out.replace("\\-", "-");
         assert!(!page.contains("-help(1)"), "{words:?} names a page that is none");
         assert!(page.contains(&format!(".TH {} 1", [&["fleetwatch"], &words[..]].concat().join("-"))), "{words:?}");
@@ -451,8 +496,7 @@ fn help_man_pages_completions_and_guides_know_the_same_options() {
         for option in options {
             known.insert(option.to_owned());
             assert!(page.contains(option), "the man page of {words:?} does not know {option}");
-            assert!(bash.contains(option) && zsh.contains(option), "the completions do not know {option}");
-            assert!(fish.contains(&format!("-l {}", option.trim_start_matches('-'))), "fish does not know {option}");
+            assert!(completed.lines().any(|word| word == option), "{words:?} is not completed with {option}");
         }
     }
     assert!(known.len() > 30 && known.contains("--answer-within"), "{known:?}");
@@ -523,6 +567,59 @@ fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() 
     assert_eq!(missing.errors, "error: no watched terminal is called `shel1`\nhint: did you mean `shell`?\n");
     assert_eq!(named(&["keys", "shell", "e", "c", "h", "o", "Space", "h", "i", "Enter"]).out, "accepted\n");
     tmux.wait_for_text("main", "\nhi\n");
+}
+
+#[test]
+fn what_a_name_does_not_find_is_a_one_in_every_command() {
+    let tmux = PrivateTmux::start(&["cat"]);
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config.toml");
+    let history = folder.path().join("history.db");
+    let text =
+        format!("[history]\npath = \"{}\"\n[[terminal]]\nsession = \"main\"\nname = \"cat\"\n", history.display());
+    std::fs::write(&config, text).unwrap();
+    let run = |arguments: &[&str]| -> Ran {
+        let options = ["-L", tmux.name(), "--config", config.to_str().unwrap()];
+        let mut command = fleetwatch(&[&options, arguments].concat());
+        command.env("XDG_STATE_HOME", folder.path()).current_dir(folder.path()).output().unwrap().into()
+    };
+    let noted = run(&["note", "cat", "it sits", "--label", "pets"]);
+    assert_eq!(noted.out, "kept note: it sits\nkept label: pets\n", "{noted:?}");
+    let note: Value = serde_json::from_str(&run(&["note", "cat", "--json"]).out).unwrap();
+    assert_eq!((&note["terminal"], &note["note"], &note["name"]), (&"cat".into(), &"it sits".into(), &Value::Null));
+    let notes: Value = serde_json::from_str(&run(&["note", "--json"]).out).unwrap();
+    assert_eq!(notes[0], note);
+    assert_eq!(run(&["list", "--no-headers", "--columns", "label,note"]).out, "pets  it sits\n");
+    let commands = [
+        "send nope x",
+        "send nope x --when-ready",
+        "keys nope Enter",
+        "answer nope 1",
+        "wait nope --for ready",
+        "explain nope",
+        "inspect nope",
+        "record nope -o nope.cast",
+        "note nope x",
+        "history nope",
+        "tasks kill nope",
+        "tasks rerun nope",
+        "tasks adopt nope",
+        "run job --cwd nope -- true",
+        "follow-ups resend 99",
+        "follow-ups dismiss 99",
+        "profiles show nope",
+        "replay nope.cast",
+        "score nope.cast",
+        "score .",
+        #[cfg(feature = "serve")]
+        "token revoke nope",
+    ];
+    for command in commands {
+        let ran = run(&command.split(' ').collect::<Vec<_>>());
+        let lines: Vec<&str> = ran.errors.lines().collect();
+        let is_like = lines.len() == 2 && lines[0].starts_with("error: ") && lines[1].starts_with("hint: ");
+        assert!(is_like && ran.code == Some(1) && ran.out.is_empty(), "{command}: {ran:?}");
+    }
 }
 
 #[test]
@@ -680,11 +777,13 @@ fn the_demo_is_listed_explained_and_answered() {
     let error = refused.errors.lines().find(|line| line.starts_with("error:"));
     assert_eq!((refused.code, error), (Some(1), Some("error: refused: a dialog is open")), "{refused:?}");
     let wrong = demo.run(&["answer", "shop-api", "maybe"]);
-    assert_eq!(wrong.code, Some(2));
+    assert_eq!(wrong.code, Some(1));
     assert!(wrong.errors.contains("has no option `maybe`") && wrong.errors.contains("1 Yes"), "{wrong:?}");
     let asked = demo.run(&["answer", "shop-api"]);
-    assert_eq!((asked.code, &asked.out), (Some(2), &wrong.out), "{asked:?}");
-    assert!(asked.errors.contains("answer shop-api 1` would answer it"), "{asked:?}");
+    assert_eq!((asked.code, &asked.out), (Some(0), &wrong.out), "{asked:?}");
+    let reads_on: Ran = fleetwatch(&["-L", &demo.server, "answer", "shop-api"]).output().unwrap().into();
+    let hint = format!("nothing was sent\nhint: `fleetwatch -L {} answer shop-api 1` would answer it\n", demo.server);
+    assert!(reads_on.errors.ends_with(&hint), "{reads_on:?}");
     let choices = asked.out.split_once("\n\nCHOICE  SENDS  OPTION\n").unwrap_or_else(|| panic!("{asked:?}")).1;
     insta::assert_snapshot!(choices, @r"
     1, yes  Enter  Yes
@@ -762,13 +861,28 @@ fn every_command_calls_the_same_state_the_same() {
     // A cell of the table is followed by two blanks or more.
     let cells = |table: &str| -> Vec<(String, String)> {
         let rows = table.lines().skip(1).map(|row| row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()));
-        rows.map(|mut row| (row.next().unwrap().to_owned(), row.nth(1).unwrap().to_owned())).collect()
+        rows.map(|mut row| (row.next().unwrap().to_owned(), row.nth(2).unwrap().to_owned())).collect()
     };
     wait_until("all states", || {
         let listed = cells(&run(&["list"]).out);
         states.iter().all(|(name, word, ..)| listed.contains(&((*name).to_owned(), (*word).to_owned())))
     });
     let table = run(&["list"]).out;
+    // Where no terminal is, the columns do not depend on what they say.
+    let heads = |table: &str| table.lines().next().unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let usual = "NAME HOST AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE COST TOKENS MODE BRANCH PROMPT PANE WHAT";
+    assert_eq!(heads(&table).join(" "), usual);
+    assert_eq!(heads(&run(&["tasks"]).out), heads(&table));
+    assert_eq!(run(&["list", "two", "--no-headers", "--columns", "Name,state,label,note"]).out, "two  ready  -  -\n");
+    for (command, names) in
+        [("explain", "one two asks bad fine runs"), ("send", "one two"), ("tasks kill", "asks bad fine runs")]
+    {
+        let words = words(&[&command.split(' ').collect::<Vec<_>>()[..], &[""]].concat());
+        let offered = completed("bash", &words.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut offered: Vec<&str> = offered.lines().filter(|word| !word.starts_with('-')).collect();
+        offered.sort_unstable_by_key(|name| names.split(' ').position(|known| known == *name));
+        assert_eq!(offered.join(" "), names, "{command}");
+    }
     let of_bad = table.lines().find(|row| row.starts_with("bad ")).unwrap();
     assert!(of_bad.contains("  rang  "), "its bell is shown: {table}");
     assert!(cells(&run(&["tasks"]).out).iter().all(|row| cells(&table).contains(row)), "{table}");
@@ -893,6 +1007,9 @@ fn doctor_names_what_is_wrong_and_says_what_to_do() {
         "{}",
         ran.out
     );
+    let json: Vec<Value> = serde_json::from_str(&run(&["-L", tmux.name(), "doctor", "--json"]).out).unwrap();
+    let server = json.iter().find(|finding| finding["subject"] == "server").unwrap();
+    assert!(server["grade"] == "fail" && server["remedy"].as_str().unwrap().starts_with("start one"), "{server}");
     // All of the operator's files are checked, and a history that cannot be written is no small matter.
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("config.toml");
@@ -979,7 +1096,7 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     let file = path.to_str().unwrap();
     for command in ["replay", "score"] {
         let broken = run(&[command, file]);
-        assert_eq!((broken.code, broken.out.as_str()), (Some(2), ""), "{command}");
+        assert_eq!((broken.code, broken.out.as_str()), (Some(1), ""), "{command}");
         assert!(broken.errors.starts_with(&format!("error: {file}:2: ")), "{command}: {broken:?}");
         assert!(broken.errors.contains("\nhint: recordings are asciicast"), "{command}: {broken:?}");
     }
@@ -989,7 +1106,7 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     assert!(unlabelled.errors.starts_with("error: nothing is labelled in 1 recording\nhint: "), "{unlabelled:?}");
     let missing = run(&["replay", "/nonexistent/x.cast"]);
     assert!(
-        missing.code == Some(2) && missing.errors.starts_with("error: /nonexistent/x.cast: there is no such file\n"),
+        missing.code == Some(1) && missing.errors.starts_with("error: /nonexistent/x.cast: there is no such file\n"),
         "{missing:?}"
     );
     let no_terminal = run(&["-L", "fleetwatch-test-nobody"]);

@@ -14,8 +14,8 @@ mod views;
 
 use std::process::{Child, Command, Stdio};
 
-use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
+use crate::support::{copy_shell, without_options};
 
 /// A shell with a terminal, in which the dashboard is started, and a server with a small agent to watch.
 struct World {
@@ -123,7 +123,7 @@ impl World {
         command.env_remove("TMUX").env_remove("TMUX_PANE");
         let output = command.args(["-L", self.watched.name()]).args(words).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        (output.status.code(), text)
+        (output.status.code(), without_options(&text, &["-L", self.watched.name()]))
     }
 
     fn type_text(&self, text: &str) {

@@ -378,6 +378,10 @@ fn watch_tells_what_another_process_sent_and_what_came_of_it() {
     cage.run(&["keys", "main", "Escape"]);
     let line = watch.wait_for("the keys", |line| line["kind"] == "input");
     assert_eq!((&line["input"], &line["keys"]), (&"keys".into(), &serde_json::json!(["Escape"])));
+    // Keys that are pressed one by one are one line, and a limit counts lines.
+    cage.run(&["keys", "main", "Escape"]);
+    assert_eq!(cage.run(&["history", "--limit", "2"]).lines().count(), 2);
+    assert_eq!(cage.run(&["history", "--limit", "1"]).lines().count(), 1);
 }
 
 #[test]

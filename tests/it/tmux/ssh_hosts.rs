@@ -39,7 +39,7 @@ fn hosts_with_one_address_are_two_machines() {
 
     // It is known by the name that it was given, and by the hint of `run`.
     let (_, errors, _) = hosts.run(BOTH, &["--host", "staging-db", "run", "job", "--", "sleep", "600"]);
-    assert!(errors.contains("`fleetwatch --host staging-db tasks kill job`"), "{errors}");
+    assert!(errors.contains("`fleetwatch --host staging-db ") && errors.contains(" tasks kill job`"), "{errors}");
     let (reported, errors, fine) = hosts.run(BOTH, &["keys", "job", "x"]);
     assert!(fine, "{reported}{errors}");
     let (reported, errors, fine) = hosts.run(BOTH, &["--host", "staging-db", "tasks", "kill", "job"]);

@@ -392,7 +392,7 @@ fn a_session_is_adopted_and_let_go() {
     world.tmux.run(&["rename-window", "-t", "mine:", "server"]);
     assert_eq!(world.run(&["tasks"]), "");
     assert_eq!(world.run(&["tasks", "adopt", "mine"]), "the windows of mine are tasks now\n");
-    assert!(world.run(&["tasks"]).contains("server  task   running"), "{}", world.run(&["tasks"]));
+    assert!(world.run(&["tasks"]).contains("  task   running  "), "{}", world.run(&["tasks"]));
     world.run(&["tasks", "adopt", "mine", "--undo"]);
     assert_eq!(world.run(&["tasks"]), "");
     assert!(world.refused(1, &["tasks", "adopt", "yours"]).contains("there is no session yours"));
@@ -509,7 +509,7 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
     assert!(world.refused(2, &["run", "a b", "--", "true"]).contains("cannot be the name of a task"));
     assert!(world.refused(2, &["run", "x", "--session", "a:b", "--", "true"]).contains("name of a session"));
     assert!(world.refused(2, &["run", "x"]).contains("COMMAND"));
-    assert!(world.refused(2, &["run", "x", "--cwd", "/nowhere/at/all", "--", "true"]).contains("/nowhere/at/all"));
+    assert!(world.refused(1, &["run", "x", "--cwd", "/nowhere/at/all", "--", "true"]).contains("/nowhere/at/all"));
     world.task("twice", "exit 4");
     watch.tells_the_end("twice", &["exited 4"]);
     world.run(&["tasks", "rerun", "twice"]);
