@@ -59,11 +59,7 @@ fn number(text: &str) -> Result<i64, BadValue> {
 /// # Errors
 /// The history cannot be read or written, there is no such message, or there is nothing to decide.
 pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
-    let settings = options.load()?.config.history;
-    let path = settings.location().filter(|_| settings.enabled);
-    let path = path.ok_or_else(|| {
-        Failure::refused("no history is kept, so there are no follow-ups").hint("set `enabled = true` in [history]")
-    })?;
+    let path = super::history::kept_at(&options.load()?.config.history, "are no follow-ups")?;
     let now = history::now();
     let command = args.command.clone().unwrap_or(FollowUpsCommand::List(args.list.clone()));
     if !path.exists() {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::civil::{Date, DateTime, Time};
@@ -17,7 +17,7 @@ use super::list::aligned;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Stored,
+    Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings, Stored,
     StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
 };
 use crate::screen::harmless;
@@ -26,6 +26,8 @@ use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::{TotalsWords, signs_explained, text, turns_told};
 
+/// The hint where the history has nothing.
+const WRITTEN_BY: &str = "the dashboard and `fleetwatch watch` write the history while they run";
 /// Lines that are printed when nothing says which.
 const USUAL_LINES: u32 = 100;
 
@@ -118,6 +120,19 @@ fn read(args: &HistoryArgs, options: &GlobalOptions, path: &Path) -> Done {
         (false, true) => print_details(&mut reader, &filter),
         (false, false) => print_sentences(&mut reader, filter),
     }
+}
+
+/// Where the history is kept that a command needs, for `what` it is needed.
+///
+/// # Errors
+/// None is kept.
+pub(super) fn kept_at(settings: &Settings, what: &str) -> Result<PathBuf, Failure> {
+    settings.kept_at().ok_or_else(|| {
+        Failure::refused(format!("no history is kept, so there {what}")).hint(match settings.enabled {
+            true => "set HOME or XDG_STATE_HOME, or `path` in [history]",
+            false => "set `enabled = true` in [history]",
+        })
+    })
 }
 
 /// What is said of a history that cannot be read or written.
@@ -279,7 +294,7 @@ fn print_lines(
 ) -> Done {
     let lines: Vec<_> = lines.collect();
     if lines.is_empty() {
-        return nothing("the history has no such entries", "`fleetwatch history` shows the newest of all");
+        return nothing("the history has no such entries", WRITTEN_BY);
     }
     let widest = lines.iter().map(|(_, name, ..)| text::width(name)).max().unwrap_or_default();
     let colors = wants_color();
@@ -399,8 +414,7 @@ fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerm
         return nothing("nothing there has a label", "`fleetwatch note NAME --label LABEL` gives one");
     }
     if days.is_empty() {
-        let hint = "the dashboard and `fleetwatch watch` write the history while they run";
-        return nothing("nothing was watched then, so there are no totals", hint);
+        return nothing("nothing was watched then, so there are no totals", WRITTEN_BY);
     }
     output::print(&table(args.by, &days, output::terminal_width()))
 }

@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 
 use super::failure::nothing;
-use super::survey::Watched;
+use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::{Fleet, View};
 use crate::time::Timestamp;
@@ -22,6 +22,13 @@ pub struct ListArgs {
     /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
+    #[command(flatten)]
+    pub shown: ShownAs,
+}
+
+/// How terminals and tasks are printed.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ShownAs {
     /// Print one JSON array with the full public state of each terminal and task.
     #[arg(long)]
     pub json: bool,
@@ -39,7 +46,6 @@ pub struct ListArgs {
 /// # Errors
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
-    let columns = args.columns.as_ref().map(|names| names.iter().filter_map(|name| Column::named(name)).collect());
     let survey = Watched::open(options).await?.survey_with_prompts().await?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
@@ -53,22 +59,32 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
         let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
         let nothing = format!("nothing fits `{}`", filter.text());
         Failure::refused(nothing).hint(hint).warn();
-        return output::print(if args.json { "[]\n" } else { "" });
-    }
-    if args.json {
-        let all = items.into_iter().map(|item| json(&survey.fleet, item, survey.now));
-        let all = all.collect::<Result<Vec<Value>, serde_json::Error>>()?;
-        let done = output::print_json(&all);
-        // The process is about to end, and freeing a thousand terminals takes 20 ms.
-        std::mem::forget((survey, all));
-        return done;
-    }
-    if is_empty {
+    } else if is_empty && !args.shown.json {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
         let what = format!("no pane of {} runs a known agent or is named in the configuration", servers.join(", "));
         return nothing(what, "start an agent in a pane; `fleetwatch demo` shows some");
     }
-    output::print(&table(&items, columns, args.no_headers, survey.now))
+    let done = args.shown.print(&items, &survey);
+    // The process is about to end, and freeing a thousand terminals takes 20 ms.
+    std::mem::forget(survey);
+    done
+}
+
+impl ShownAs {
+    /// Prints what a survey has found.
+    pub(super) fn print(&self, items: &[Item<'_>], survey: &Survey) -> Done {
+        if self.json {
+            let all = items.iter().map(|item| json(&survey.fleet, *item, survey.now));
+            return output::print_json(&all.collect::<Result<Vec<Value>, serde_json::Error>>()?);
+        }
+        let named = |names: &Vec<String>| names.iter().filter_map(|name| Column::named(name)).collect();
+        let table = if items.is_empty() {
+            String::new()
+        } else {
+            table(items, self.columns.as_ref().map(named), self.no_headers, survey.now)
+        };
+        output::print(&table)
+    }
 }
 
 /// Keeps in a view what a filter matches; returns the words of the filter that nothing matches.
@@ -110,12 +126,7 @@ const GAP: usize = 2;
 /// Without `chosen` columns, all that the command line has; on a terminal, those of them that are not empty and have room: what
 /// an agent does gets its third of a line before others say more of it. What does not fit even so is cut: long names first, then
 /// the end of the line.
-pub(super) fn table(
-    items: &[Item<'_>],
-    chosen: Option<Vec<&'static Column>>,
-    no_headers: bool,
-    now: Timestamp,
-) -> String {
+fn table(items: &[Item<'_>], chosen: Option<Vec<&'static Column>>, no_headers: bool, now: Timestamp) -> String {
     let width = output::terminal_width();
     let is_usual = |column: &&Column| matches!(column.on, ShownOn::Both | ShownOn::CommandLine);
     let fits = |column: &&Column| width.is_none_or(|width| column.is_worth(width) && column.says_something(items));

@@ -44,14 +44,7 @@ pub struct NoteArgs {
 /// The target fits no terminal, the name is taken, or the history cannot be read or written.
 pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
-    let settings = &watched.loaded.config.history;
-    let path = settings.kept_at().ok_or_else(|| {
-        let hint = match settings.enabled {
-            true => "set HOME or XDG_STATE_HOME, or `path` in [history]",
-            false => "set `enabled = true` in [history]",
-        };
-        Failure::refused("no history is kept, so there is no place for notes").hint(hint)
-    })?;
+    let path = super::history::kept_at(&watched.loaded.config.history, "is no place for notes")?;
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let survey = watched.survey().await?;
     let view = survey.fleet.view(survey.now);

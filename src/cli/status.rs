@@ -114,7 +114,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
 
 /// The summary from the history, written by the processes that watch. Without a history, nothing is watching.
 fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSummary>, Failure> {
-    let Some(path) = settings.location().filter(|_| settings.enabled) else { return Ok(Vec::new()) };
+    let Some(path) = settings.kept_at() else { return Ok(Vec::new()) };
     match Reader::open(&path).and_then(|reader| reader.summaries(now)) {
         Err(Trouble::Missing(_)) => Ok(Vec::new()),
         read => read.map_err(|trouble| super::history::unusable(&path, &trouble)),

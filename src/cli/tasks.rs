@@ -7,9 +7,10 @@ use clap::Subcommand;
 
 use super::failure::nothing;
 use super::history::keep;
+use super::list::ShownAs;
 use super::survey::{Survey, Watched, unfit};
 use super::target::Purpose;
-use super::{Done, Failure, GlobalOptions, list, output, target};
+use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{self, DeclaredBy};
 use crate::history::{History, OperatorAction, Record};
@@ -25,26 +26,15 @@ use crate::ui::Item;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct TasksArgs {
     #[command(flatten)]
-    pub list: ListedTasks,
+    pub shown: ShownAs,
     #[command(subcommand)]
     pub command: Option<TasksCommand>,
-}
-
-/// How tasks are listed.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ListedTasks {
-    /// Print one JSON array with the fields of each task.
-    #[arg(long)]
-    json: bool,
-    /// Leave out the names of the columns.
-    #[arg(long, conflicts_with = "json")]
-    no_headers: bool,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum TasksCommand {
     /// Print every task (the default).
-    List(ListedTasks),
+    List(ShownAs),
     /// Kill tasks: end their programs and close their windows.
     Kill {
         /// Tasks, by their names, window ids such as @12, or tmux targets.
@@ -53,6 +43,7 @@ pub enum TasksCommand {
     },
     /// Run an ended task again, with the same command.
     Rerun {
+        /// The task, by its name, a window id such as @12, or a tmux target.
         #[arg(value_name = "TASK")]
         target: String,
     },
@@ -64,6 +55,7 @@ pub enum TasksCommand {
     },
     /// Treat every window of a session as a task, as [[task]] in the configuration does, until you undo it.
     Adopt {
+        /// The session's name.
         #[arg(value_name = "SESSION")]
         session: String,
         /// Undo it.
@@ -90,14 +82,14 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     if let Some(TasksCommand::Adopt { session, undo }) = &args.command {
         return adopt(&watched, session, !undo).await;
     }
-    let command = args.command.clone().unwrap_or(TasksCommand::List(args.list.clone()));
+    let command = args.command.clone().unwrap_or(TasksCommand::List(args.shown.clone()));
     let survey = match &command {
         TasksCommand::List(_) => watched.survey_with_prompts().await?,
         _ => watched.survey().await?,
     };
     let acting = FoundTasks { watched: &watched, survey: &survey };
     match &command {
-        TasksCommand::List(list) => acting.list(list),
+        TasksCommand::List(shown) => acting.list(shown),
         TasksCommand::Kill { targets } => {
             let tasks = targets.iter().map(|target| acting.task(target)).collect::<Result<Vec<_>, _>>()?;
             acting.kill(&tasks).await
@@ -210,17 +202,12 @@ impl<'a> FoundTasks<'a> {
         })
     }
 
-    fn list(&self, &ListedTasks { json, no_headers }: &ListedTasks) -> Done {
-        let tasks: Vec<&Task> = self.tasks(None).collect();
-        if json {
-            let fields: Vec<_> = tasks.iter().map(|task| task.fields()).collect();
-            return output::print_json(&fields);
-        }
-        if tasks.is_empty() {
+    fn list(&self, shown: &ShownAs) -> Done {
+        let items: Vec<Item<'_>> = self.tasks(None).map(Item::Task).collect();
+        if items.is_empty() && !shown.json {
             return nothing("there are no tasks", "`fleetwatch run NAME -- COMMAND` starts one");
         }
-        let items: Vec<Item<'_>> = tasks.into_iter().map(Item::Task).collect();
-        output::print(&list::table(&items, None, no_headers, self.survey.now))
+        shown.print(&items, self.survey)
     }
 
     /// Ends tasks and removes their windows; tasks that had already ended do not count as killed.

@@ -1,4 +1,4 @@
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 
 use super::{Cli, shell};
 
@@ -9,12 +9,14 @@ fn the_description_of_the_command_line_has_no_contradictions() {
 
 #[test]
 fn every_command_says_what_it_is_for() {
-    for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+    fn check(command: &Command) {
         assert!(command.get_about().is_some(), "{} has no description", command.get_name());
         for argument in command.get_arguments() {
             assert!(argument.get_help().is_some(), "{} {} has no help", command.get_name(), argument.get_id());
         }
+        command.get_subcommands().filter(|command| !command.is_hide_set()).for_each(check);
     }
+    check(&Cli::command());
 }
 
 #[test]

@@ -873,6 +873,8 @@ fn every_command_calls_the_same_state_the_same() {
     let usual = "NAME HOST AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE COST TOKENS MODE BRANCH PROMPT PANE WHAT";
     assert_eq!(heads(&table).join(" "), usual);
     assert_eq!(heads(&run(&["tasks"]).out), heads(&table));
+    let tasks: Value = serde_json::from_str(&run(&["tasks", "--json"]).out).unwrap();
+    assert_eq!(run(&["tasks", "list", "--columns", "name"]).out.lines().count(), 1 + tasks.as_array().unwrap().len());
     assert_eq!(run(&["list", "two", "--no-headers", "--columns", "Name,state,label,note"]).out, "two  ready  -  -\n");
     for (command, names) in
         [("explain", "one two asks bad fine runs"), ("send", "one two"), ("tasks kill", "asks bad fine runs")]
