@@ -17,7 +17,7 @@ use jiff::tz::TimeZone;
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
 pub use view::Checkpoint;
 pub use view::{Capture, Declared, PaneReport, PollResult, Replaced, ServerLoad, ServerReport};
-pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
+pub use view::{DeclaredBy, KeptTransition, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
 pub use why::{RuleSelection, Why, answer_of_ended, no_record};
 
 use crate::agent_record::RecordedTurn;

@@ -413,7 +413,7 @@ pub struct State {
     pub since: Timestamp,
     /// Whether that was seen; if not, it has lasted since then at least (SPEC §10).
     pub since_exact: bool,
-    pub evidence: Vec<Evidence>,
+    pub evidence: Arc<[Evidence]>,
     /// The last good surface while the terminal cannot be read; `None` when what is shown is current.
     pub stale: Option<Stale>,
     /// One line of what it waits for or does: the dialog's question, the running tool, the answer's first line.
@@ -468,7 +468,8 @@ impl State {
                 rule: "pane".to_owned(),
                 line: None,
                 text: "it was gone at the next poll".to_owned(),
-            }],
+            }]
+            .into(),
             activity: None,
             ..self
         }
@@ -574,7 +575,7 @@ pub struct Transition {
     pub summary: Summary,
     /// What was decided beside the plain reading: `premature success retracted`, a recovery's name, `left the fleet`.
     pub note: Option<String>,
-    pub evidence: Vec<Evidence>,
+    pub evidence: Arc<[Evidence]>,
 }
 
 /// What the evidence says of a turn that only the agent's record holds open.
@@ -591,6 +592,6 @@ pub const RETRACTION_UNDONE: &str = "retraction undone: a new turn began";
 impl Transition {
     /// The last transition of a terminal.
     pub fn last(summary: Summary, note: &str, at: Timestamp) -> Self {
-        Self { at, changed: Vec::new(), summary, note: Some(note.to_owned()), evidence: Vec::new() }
+        Self { at, changed: Vec::new(), summary, note: Some(note.to_owned()), evidence: Arc::default() }
     }
 }

@@ -591,6 +591,8 @@ mod tests {
 
 #[cfg(test)]
 mod change_tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
@@ -601,7 +603,7 @@ mod change_tests {
         let status = OperatorStatus::Unknown;
         let (availability, result, source) = (Availability::Available, TurnResult::None, TurnSource::None);
         let summary = Summary { availability, phase, result, source, ui_context, status };
-        let (at, evidence) = (Timestamp::default(), Vec::new());
+        let (at, evidence) = (Timestamp::default(), Arc::default());
         let transition = Transition { at, changed: fields.to_vec(), summary, note: None, evidence };
         changed(&transition).into_iter().map(|changed| changed.text).collect::<Vec<_>>().join(", ")
     }

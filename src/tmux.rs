@@ -82,8 +82,9 @@ impl Default for Settings {
 /// Brief rows that cost a server as much as the facts of one pane by itself.
 const ROWS_FOR_FACTS: usize = 8;
 
-/// Calls for screens that a server is given at the same time.
-const CALLS: usize = 2;
+/// Calls for screens that are under way at the same time, with those that wait for their turn and those whose answer waits to
+/// be read: a server is not to stand idle while its last answer is worked on.
+const CALLS: usize = 4;
 
 /// What a server is asked in one call.
 struct ServerRequest<'a> {

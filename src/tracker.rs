@@ -483,7 +483,7 @@ impl Tracker {
         next.last_turn = self.turn.last_turn().clone();
         next.evidence = reading.evidence.clone();
         if !supported {
-            next.evidence.push(aside("unsupported-surface", "no rule knows what the screen shows"));
+            next.add_evidence([aside("unsupported-surface", "no rule knows what the screen shows")]);
         }
         self.turn.lay_over(next, self.now);
         if reading.menu_by_either && next.phase == reading.phase && self.turn.goes_on() {
@@ -494,9 +494,9 @@ impl Tracker {
         }
         if self.turn.record_runs_on() {
             next.background_work = Tri::Yes;
-            next.evidence.push(aside("record", "the agent's own record says that a command is still running"));
+            next.add_evidence([aside("record", "the agent's own record says that a command is still running")]);
         }
-        next.evidence.extend(self.turn.evidence_of_last());
+        next.add_evidence(self.turn.evidence_of_last());
     }
 
     /// The terminal cannot show an agent any more.

@@ -108,7 +108,7 @@ fn push_assessment(text: &mut String, state: &State, family: Option<&str>) {
     if let Some(name) = &assessment.dialog {
         line("dialog's name", name);
     }
-    for item in evidence {
+    for item in evidence.iter() {
         let row = item.line.map_or_else(|| "title".to_owned(), |row| format!("row {row}"));
         line("evidence", &format!("{} {row}: {}", item.rule, item.text));
     }

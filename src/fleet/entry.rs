@@ -447,7 +447,7 @@ impl Entry {
         }
         let transition = self.tracker.handle(observation, now);
         if let Some(transition) = &transition {
-            self.terminal.transitions.push_back(transition.clone());
+            self.terminal.transitions.push_back(transition.clone().into());
             while self.terminal.transitions.len() > self.settings.kept_transitions {
                 self.terminal.transitions.pop_front();
             }

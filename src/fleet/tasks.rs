@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -398,7 +399,7 @@ impl Standings {
 fn changed(task: &Task, from: TaskStatus, at: Timestamp) -> TaskTransition {
     let changed = vec![Change { field: "status".into(), from: json!(from), to: json!(task.status) }];
     let summary = task.status.summary(task.exit_code());
-    let transition = Transition { at, changed, summary, note: None, evidence: Vec::new() };
+    let transition = Transition { at, changed, summary, note: None, evidence: Arc::default() };
     TaskTransition { key: task.key.clone(), id: task.id.clone(), transition, state: Some(Box::new(task.fields())) }
 }
 

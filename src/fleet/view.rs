@@ -13,7 +13,7 @@ use crate::ids::{PaneId, PaneLocation, ServerId, TerminalKey};
 use crate::profile::{Program, RefusedInputs, StopKey};
 use crate::repository::GitFacts;
 use crate::screen::{KeptScreen, PaneFacts, Screen};
-use crate::state::{Note, Problem, State, Transition, unfit_name};
+use crate::state::{Change, Evidence, Note, Problem, State, Summary, Transition, unfit_name};
 use crate::status::{Hindrance, Status};
 use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
@@ -53,7 +53,35 @@ pub struct Terminal {
     #[serde(skip)]
     pub dialog: Option<Arc<Dialog>>,
     /// Newest last, bounded.
-    pub transitions: VecDeque<Transition>,
+    pub transitions: VecDeque<KeptTransition>,
+}
+
+/// A transition of a terminal. All but its time and summary is packed: hundreds are kept of each terminal, and few of them
+/// are ever shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Transition", into = "Transition")]
+pub struct KeptTransition {
+    at: Timestamp,
+    summary: Summary,
+    /// [`PackedTransition`] as JSON.
+    packed: Box<[u8]>,
+}
+
+/// What changed, the note and the evidence.
+type PackedTransition = (Vec<Change>, Option<String>, Arc<[Evidence]>);
+
+impl From<Transition> for KeptTransition {
+    fn from(Transition { at, changed, summary, note, evidence }: Transition) -> Self {
+        let packed: PackedTransition = (changed, note, evidence);
+        Self { at, summary, packed: serde_json::to_vec(&packed).unwrap_or_default().into() }
+    }
+}
+
+impl From<KeptTransition> for Transition {
+    fn from(kept: KeptTransition) -> Self {
+        let (changed, note, evidence): PackedTransition = serde_json::from_slice(&kept.packed).unwrap_or_default();
+        Self { at: kept.at, changed, summary: kept.summary, note, evidence }
+    }
 }
 
 impl Terminal {
@@ -477,8 +505,8 @@ impl Fleet {
             };
             let last = old.terminal().transitions.back().map_or(Timestamp::default(), |last| last.at);
             // Newest first: what the terminal shows now it has shown since the last one.
-            let missed = transitions.into_iter().rev().take_while(|transition| transition.at > last);
-            let missed = missed.map(|transition| {
+            let missed = transitions.into_iter().rev().take_while(|kept| kept.at > last);
+            let missed = missed.map(Transition::from).map(|transition| {
                 let change = recent.iter().rev().find(|change| change.key == key && change.transition == transition);
                 let (key, id, state) = (key.clone(), id.clone(), change.and_then(|change| change.state.clone()));
                 Effect::Changed(TerminalTransition { key, id, transition, state, screen: screen.take() })

@@ -366,7 +366,7 @@ fn body(row: &Row<'_>, kind: &str, at: Timestamp, document: &str) -> rusqlite::R
             let summary = row.get::<_, Option<String>>(9)?.as_deref().and_then(read_summary);
             let (note, screen) = (row.get(10)?, row.get::<_, Option<i64>>(11)?.map(ScreenId));
             summary.zip(parsed::<TransitionDocument<'_>>(document)).map(|(summary, document)| {
-                let (changed, evidence) = (document.changed.into_owned(), document.evidence.into_owned());
+                let (changed, evidence) = (document.changed.into_owned(), document.evidence.as_ref().into());
                 let transition = Transition { at, changed, summary, note, evidence };
                 let (state, events) = (document.state.map(Cow::into_owned), document.events.into_owned());
                 Body::Transition(StoredTransition { transition, state, events, screen })

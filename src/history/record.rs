@@ -203,7 +203,7 @@ impl TransitionRecord {
         TransitionDocument {
             state: self.state.as_ref().map(Cow::Borrowed),
             changed: changed.into(),
-            evidence: evidence.into(),
+            evidence: (&**evidence).into(),
             events: (&self.events).into(),
         }
     }

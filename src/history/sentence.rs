@@ -305,6 +305,8 @@ fn of_action(action: &OperatorAction, name: &str) -> Option<Sentence> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
@@ -334,7 +336,7 @@ mod tests {
             changed: changed.iter().map(change).collect(),
             summary: summary(Availability::Available, phase, result, context),
             note: note.map(str::to_owned),
-            evidence: Vec::new(),
+            evidence: Arc::default(),
         };
         of_transition(&transition, None).map_or_else(|| "-".to_owned(), |sentence| sentence.text)
     }
@@ -394,7 +396,7 @@ mod tests {
             let from = Change { field: "availability".into(), from: json!("available"), to: json!(to) };
             let summary = summary(to, Phase::Unknown, TurnResult::None, UiContext::Unknown);
             let at = Timestamp::from_millis(1);
-            let transition = Transition { at, changed: vec![from], summary, note: None, evidence: Vec::new() };
+            let transition = Transition { at, changed: vec![from], summary, note: None, evidence: Arc::default() };
             of_transition(&transition, None).map(|sentence| (sentence.text, sentence.status))
         };
         assert_eq!(went(Availability::TuiDown), Some(("gone".to_owned(), Some(Status::Gone))));
@@ -419,7 +421,8 @@ mod tests {
         let again = |phase, context, since| {
             let from = Change { field: "availability".into(), from: json!("error"), to: json!("available") };
             let summary = summary(Availability::Available, phase, TurnResult::None, context);
-            let transition = Transition { at: read, changed: vec![from], summary, note: None, evidence: Vec::new() };
+            let transition =
+                Transition { at: read, changed: vec![from], summary, note: None, evidence: Arc::default() };
             let tracker = Tracker::new(Settings::default(), since);
             let state = tracker.state(TerminalFacts::default(), read);
             of_transition(&transition, Some(&state)).map(|sentence| sentence.text)

@@ -72,7 +72,7 @@ pub(super) fn transition(pane: u32, seconds: i64, phase: Phase, screen: &str) ->
             changed: vec![change],
             summary,
             note: Some("noted".to_owned()),
-            evidence,
+            evidence: evidence.into(),
         },
         state: Some(PublicState::Agent(Box::new(state(at(seconds))))),
         screen: Some(Arc::new(Screen::from_text(screen, 80)).into()),

@@ -145,7 +145,7 @@ impl AgentRecords {
             state.polled = self.polls;
             if state.processes != agent.processes || state.files.len() != agent.sources.len() {
                 state.processes.clone_from(&agent.processes);
-                let file = |_| RecordFile { keeping: self.keeping, is_anew: true, ..RecordFile::default() };
+                let file = |_| RecordFile { keeping: self.keeping, is_missed: true, ..RecordFile::default() };
                 state.files = agent.sources.iter().map(file).collect();
                 (state.read_at, state.is_followed) = (None, true);
             }
@@ -154,7 +154,7 @@ impl AgentRecords {
             }
             // An agent that stands still hardly adds anything.
             let is_changing = state.changed_at.is_some_and(|at| now.since(at) < FOLLOWS);
-            let is_found = state.files.iter().any(|file| file.path.is_some());
+            let is_found = state.files.iter().any(|file| file.open.is_some());
             let pause = match (self.files.is_here(), is_changing) {
                 (true, true) => Span::ZERO,
                 (true, false) if is_found => READ_STILL,
@@ -185,7 +185,7 @@ impl AgentRecords {
             if now.since(*silent_since.get_or_insert(now)) >= SILENCE {
                 for state in agents.values_mut() {
                     state.is_followed = true;
-                    state.files.iter_mut().for_each(|file| file.change_to(None));
+                    state.files.iter_mut().for_each(RecordFile::lose);
                 }
             }
             return;
@@ -213,8 +213,8 @@ impl AgentRecords {
     fn changed(&mut self, agents: &[RecordedAgent]) -> Vec<(TerminalKey, AgentRecordReading)> {
         // Two agents that resumed one session write to one file, and nothing says which line is whose.
         let mut claimed = HashSet::new();
-        let files = self.agents.values().flat_map(|state| &state.files).filter(|file| !file.is_shared);
-        let contested = files.filter_map(|file| file.path.as_ref()).filter(|path| !claimed.insert(*path));
+        let open = self.agents.values().flat_map(AgentState::open).filter(|(_, open)| !open.is_shared);
+        let contested = open.map(|(_, open)| &open.path).filter(|path| !claimed.insert(*path));
         let contested: BTreeSet<PathBuf> = contested.cloned().collect();
         let is_other = contested != self.contested;
         self.contested = contested;
@@ -224,18 +224,15 @@ impl AgentRecords {
             let Some(state) = state else { continue };
             state.is_followed = false;
             let contested = &self.contested;
-            let own =
-                |file: &&RecordFile| file.is_shared || file.path.as_ref().is_none_or(|path| !contested.contains(path));
-            let mut reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
-            let files = state.files.iter().zip(sources.iter());
+            let own = |(_, open): &(usize, &OpenRecord)| open.is_shared || !contested.contains(&open.path);
+            let mut reading = AgentRecordReading::of(state.open().filter(own).map(|(_, open)| &open.reader));
             // Only the contents of a host's files are known here.
             let is_here = self.files.is_here();
-            let mut transcripts = files.filter(|(file, source)| is_here && own(file) && source.is_transcript());
-            if let Some((path, at, source)) = transcripts
-                .find_map(|(file, source)| Some((file.path.as_deref()?, file.found_at?, source.fact_source())))
-            {
-                let value = FactValue::Text(path.to_string_lossy().into_owned());
-                reading.facts.put(FactName::Transcript, Fact { value, source, at });
+            let is_transcript = |(place, _): &(usize, &OpenRecord)| is_here && sources[*place].is_transcript();
+            if let Some((place, open)) = state.open().filter(own).find(is_transcript) {
+                let value = FactValue::Text(open.path.to_string_lossy().into_owned());
+                let source = sources[place].fact_source();
+                reading.facts.put(FactName::Transcript, Fact { value, source, at: open.found_at });
             }
             if state.returned.as_ref() != Some(&reading) {
                 state.returned = Some(reading.clone());
@@ -247,11 +244,16 @@ impl AgentRecords {
 }
 
 impl AgentState {
+    /// The files that were found, with the places of their sources.
+    fn open(&self) -> impl Iterator<Item = (usize, &OpenRecord)> {
+        self.files.iter().enumerate().filter_map(|(place, file)| Some((place, file.open.as_deref()?)))
+    }
+
     /// The session that another file of the agent names.
     fn session_beside(&self, place: usize) -> Option<String> {
-        let others = self.files.iter().enumerate().filter(|(other, _)| *other != place);
+        let others = self.open().filter(|(other, _)| *other != place);
         others
-            .filter_map(|(_, file)| file.reader.reading()?.facts.text(FactName::Session))
+            .filter_map(|(_, open)| open.reader.reading()?.facts.text(FactName::Session))
             .map(str::to_owned)
             .find(|session| is_plain(session))
     }
@@ -262,20 +264,29 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= 200 && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// One file of an agent, and how far it was read.
+/// One file of an agent, which most agents do not have: the search for it, and the file once it is found.
 #[derive(Clone, Debug, Default)]
 struct RecordFile {
-    path: Option<PathBuf>,
+    sought_at: Option<Timestamp>,
+    /// The session whose file it is.
+    session: Option<String>,
+    /// For a recording: what to keep, and whether it was not told yet that there is no file.
+    keeping: Option<RecordKeeping>,
+    is_missed: bool,
+    open: Option<Box<OpenRecord>>,
+}
+
+/// A file that was found, and how far it was read.
+#[derive(Clone, Debug, Default)]
+struct OpenRecord {
+    path: PathBuf,
     /// The same below the agent's folder.
     below: PathBuf,
     /// Whether it is a database for all sessions.
     is_shared: bool,
     /// Where the agent works, if the file was found by that.
     workplace: Option<Workplace>,
-    sought_at: Option<Timestamp>,
-    found_at: Option<Timestamp>,
-    /// The session whose file it is.
-    session: Option<String>,
+    found_at: Timestamp,
     /// The device and inode of the file, and its stamp at the last poll.
     identity: Option<(u64, u64)>,
     stamp: FileStamp,
@@ -312,7 +323,7 @@ impl RecordFile {
         let Followed { source, agent, session, files, .. } = *of;
         let is_other = self.session.as_deref() != session;
         // On a host it takes several questions.
-        let is_dear = self.path.is_some() && !files.is_here() && !source.is_proven();
+        let is_dear = self.open.is_some() && !files.is_here() && !source.is_proven();
         let pause = if is_dear { pause.max(FIND_DEAR) } else { pause };
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
@@ -325,46 +336,79 @@ impl RecordFile {
                     agent.in_its_session(files).find_map(|process| find::find(files, source, process, session))
                 }
             };
-            if found.as_ref().map(|(_, path)| path) != self.path.as_ref() || workplace != self.workplace {
-                self.change_to(found);
-                (self.is_shared, self.workplace) = (!source.queries.is_empty(), workplace);
-                self.found_at = Some(now);
+            let is_same = |(open, (_, path)): (&OpenRecord, &(PathBuf, PathBuf))| {
+                open.path == *path && open.workplace == workplace
+            };
+            match found {
+                None => self.lose(),
+                Some(found) if self.open.as_deref().is_some_and(|open| is_same((open, &found))) => {}
+                Some(found) => {
+                    let is_shared = !source.queries.is_empty();
+                    let open = OpenRecord::new(found, is_shared, self.keeping, now);
+                    self.open = Some(Box::new(OpenRecord { workplace, ..open }));
+                }
             }
         }
-        let Some(path) = &self.path else { return };
-        if source.gathered {
-            return self.read_gathered(of);
-        }
         // It may have been removed, to come back or to be found elsewhere.
-        let path = path.clone();
-        let read = files.state(&path).and_then(|state| match (self.is_shared, source.replaced) {
-            (true, _) => self.read_database(of, &path, state),
-            (false, true) => self.read_whole(of, &path, state),
-            (false, false) => self.read_added(of, &path, state),
-        });
-        if read.is_none() {
-            self.change_to(None);
+        if self.open.as_mut().is_some_and(|open| open.read(of).is_none()) {
+            self.lose();
         }
+    }
+
+    /// There is no such file any more.
+    fn lose(&mut self) {
+        self.is_missed |= self.open.take().is_some();
     }
 
     /// The files that are checked for changes.
     fn paths(&self) -> Vec<PathBuf> {
-        let journal = self.path.as_deref().filter(|_| self.is_shared).and_then(database::journal);
-        self.path.iter().cloned().chain(journal).collect()
+        let Some(open) = &self.open else { return Vec::new() };
+        let journal = Some(&open.path).filter(|_| open.is_shared).and_then(|path| database::journal(path));
+        std::iter::once(open.path.clone()).chain(journal).collect()
     }
 
-    /// Changes to another file, or to none. `found` is the agent's folder and the file.
-    fn change_to(&mut self, found: Option<(PathBuf, PathBuf)>) {
-        let below = found.iter().filter_map(|(base, path)| path.strip_prefix(base).ok()).next().map(Path::to_owned);
-        *self = Self {
-            path: found.map(|(_, path)| path),
-            below: below.unwrap_or_default(),
-            sought_at: self.sought_at,
-            session: self.session.take(),
-            keeping: self.keeping,
+    fn addition(&mut self, source: &AgentRecordSource) -> Option<RecordAddition> {
+        let none = || RecordAddition { source: source.name().to_owned(), is_anew: true, ..RecordAddition::default() };
+        let is_missed = std::mem::take(&mut self.is_missed);
+        match &mut self.open {
+            Some(open) => open.addition(source),
+            None => is_missed.then(none),
+        }
+    }
+}
+
+impl OpenRecord {
+    /// A file that was just found, of which nothing was read yet. `found` is the agent's folder and the file.
+    fn new(
+        (base, path): (PathBuf, PathBuf),
+        is_shared: bool,
+        keeping: Option<RecordKeeping>,
+        found_at: Timestamp,
+    ) -> Self {
+        Self {
+            below: path.strip_prefix(&base).map(Path::to_owned).unwrap_or_default(),
+            path,
+            is_shared,
+            found_at,
+            keeping,
             is_anew: true,
             ..Self::default()
-        };
+        }
+    }
+
+    /// Reads what was added; `None` if the file is gone, or is another agent's.
+    fn read(&mut self, of: &Followed<'_>) -> Option<()> {
+        if of.source.gathered {
+            self.read_gathered(of);
+            return Some(());
+        }
+        let path = self.path.clone();
+        let state = of.files.state(&path)?;
+        match (self.is_shared, of.source.replaced) {
+            (true, _) => self.read_database(of, &path, state),
+            (false, true) => self.read_whole(of, &path, state),
+            (false, false) => self.read_added(of, &path, state),
+        }
     }
 
     fn addition(&mut self, source: &AgentRecordSource) -> Option<RecordAddition> {
@@ -441,7 +485,7 @@ impl RecordFile {
     /// Reads the files of a folder when one of them has changed.
     fn read_gathered(&mut self, of: &Followed<'_>) {
         let Followed { source, files, clock, .. } = *of;
-        let found = self.path.as_deref().map(|folder| find::gathered(files, folder, source)).unwrap_or_default();
+        let found = find::gathered(files, &self.path, source);
         let mut stamps: Vec<_> = found.iter().filter_map(|path| Some((path, files.state(path)?.stamp))).collect();
         stamps.sort();
         let stamps = fnv(format!("{stamps:?}").as_bytes());

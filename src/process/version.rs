@@ -82,15 +82,15 @@ fn candidates(process: &ProcessInfo) -> Vec<PathBuf> {
     let script = words.next().filter(|_| program.is_some_and(|program| is_interpreter(program)));
     script.into_iter().chain(program).filter(|word| word.contains('/')).for_each(|word| add(cwd.join(word)));
     // A program that has renamed itself hides its script, but the shell that started it left its path behind.
-    let environment = environment(process.pid, &["_", "PATH"]);
+    let environment = environment(process.pid);
     let own_name = process.arguments.first().and_then(|word| word.split_whitespace().next()).unwrap_or_default();
-    if let Some(started) = environment.get("_").map(PathBuf::from)
+    if let Some(started) = variable(&environment, "_").map(PathBuf::from)
         && started.file_name().is_some_and(|name| name == own_name)
     {
         add(started);
     }
     if !own_name.is_empty() && !own_name.contains('/') {
-        let path = environment.get("PATH").cloned().unwrap_or_default();
+        let path = variable(&environment, "PATH").unwrap_or_default();
         let in_path = std::env::split_paths(&path).map(|place| place.join(own_name)).find(|path| path.is_file());
         in_path.into_iter().for_each(&mut add);
     }
@@ -105,15 +105,16 @@ fn is_interpreter(program: &str) -> bool {
     matches!(name, "node" | "nodejs" | "bun" | "deno" | "uv" | "pipx") || name.starts_with("python")
 }
 
-/// Variables of a process's initial environment; none if it may not be read.
-pub(super) fn environment(process: u32, names: &[&str]) -> HashMap<String, OsString> {
-    let bytes = read_some(&PathBuf::from(format!("/proc/{process}/environ"))).unwrap_or_default();
-    let pairs = bytes.split(|&byte| byte == 0).filter_map(|pair| {
-        let at = pair.iter().position(|&byte| byte == b'=')?;
-        let name = std::str::from_utf8(&pair[..at]).ok()?;
-        names.contains(&name).then(|| (name.to_owned(), OsString::from_vec(pair[at + 1..].to_vec())))
-    });
-    pairs.collect()
+/// The variables that a process was started with, as `/proc` has them; empty if they may not be read.
+pub(super) fn environment(process: u32) -> Vec<u8> {
+    read_some(&PathBuf::from(format!("/proc/{process}/environ"))).unwrap_or_default()
+}
+
+/// The last value of a variable among them.
+pub(super) fn variable(environment: &[u8], name: &str) -> Option<OsString> {
+    let mut pairs = environment.split(|&byte| byte == 0).rev();
+    let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(OsString::from_vec(value.to_vec()))
 }
 
 /// The version of the package that a file belongs to.

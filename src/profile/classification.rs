@@ -227,7 +227,7 @@ pub struct Classification {
     pub blank: bool,
     /// Why the screen contradicts itself, if it does; such a reading claims no phase.
     pub doubt: Option<String>,
-    pub evidence: Vec<Evidence>,
+    pub evidence: Arc<[Evidence]>,
     /// The version in a banner on the screen.
     pub banner_version: Option<String>,
     /// What the screen says of the agent beside its state.

@@ -309,7 +309,7 @@ impl Conclusion<'_> {
         }
     }
 
-    fn evidence(&self) -> Vec<Evidence> {
+    fn evidence(&self) -> Arc<[Evidence]> {
         let mut evidence: Vec<Evidence> = Vec::new();
         if let Some(prompt) = &self.sight.prompt {
             let rule = if prompt.focused { "composer" } else { "composer-without-cursor" };
@@ -319,7 +319,7 @@ impl Conclusion<'_> {
             // The last row is the decisive one: the selected option, the status row, the end mark.
             evidence.push(self.evidence_on(&fired.rule.id, fired.rows.last().copied()));
         }
-        evidence
+        evidence.into()
     }
 
     /// What rules for facts found; if several found the same fact, the first counts.

@@ -1,6 +1,8 @@
 //! What is published about a terminal, how one state differs from the next, and what that means for the operator (SPEC §2,
 //! §6–8).
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,7 +25,7 @@ pub(super) struct Published {
     pub background_work: Tri,
     pub last_turn: LastTurn,
     pub assessment: Assessment,
-    pub evidence: Vec<Evidence>,
+    pub evidence: Arc<[Evidence]>,
     pub headline: Option<String>,
 }
 
@@ -153,7 +155,7 @@ impl Published {
             background_work: Tri::Unknown,
             last_turn: LastTurn::NONE,
             assessment: unassessed(AssessedAvailability::Unknown),
-            evidence: Vec::new(),
+            evidence: Arc::default(),
             headline: None,
         }
     }
@@ -183,17 +185,25 @@ impl Published {
         };
     }
 
+    /// Adds evidence behind that of the reading, which other states share.
+    pub(super) fn add_evidence(&mut self, more: impl IntoIterator<Item = Evidence>) {
+        let mut more = more.into_iter().peekable();
+        if more.peek().is_some() {
+            self.evidence = self.evidence.iter().cloned().chain(more).collect();
+        }
+    }
+
     /// Something other than the screen says what the agent does.
     pub(super) fn is_rather(&mut self, (phase, ready, business): (Phase, Tri, BusinessState), why: Evidence) {
         (self.phase, self.surface.ready_posture, self.assessment.business_state) = (phase, ready, business);
-        self.evidence.push(why);
+        self.add_evidence([why]);
     }
 
     /// A dialog that the operator did not open stops the turn.
     pub(super) fn wait_in_mid_turn(&mut self) {
         self.assessment.business_state = BusinessState::AwaitingOperator;
         self.assessment.ui_context = UiContext::ApprovalPrompt;
-        self.evidence.push(aside("in-mid-turn", "a dialog that the operator did not open stops the turn"));
+        self.add_evidence([aside("in-mid-turn", "a dialog that the operator did not open stops the turn")]);
     }
 
     /// The agent's own record says that it waits for the operator, and the screen shows no dialog that can be read.

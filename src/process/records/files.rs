@@ -100,6 +100,9 @@ pub(super) struct Here {
     /// change.
     variables: RefCell<HashMap<(u32, String), Option<OsString>>>,
     variables_since: Timestamp,
+    /// The last process of which a variable was read in a poll, and all of its environment: another variable of it is asked
+    /// for next.
+    environment: RefCell<(u32, Vec<u8>)>,
 }
 
 impl Default for Box<dyn Files> {
@@ -112,6 +115,7 @@ impl Files for Here {
     fn begin(&mut self, _: &[&RecordedAgent], _: &[&Path], now: Timestamp) -> RecordClock {
         self.workers.take();
         self.sessions.get_mut().clear();
+        *self.environment.get_mut() = Default::default();
         if now.since(self.variables_since) >= VARIABLES_KEPT {
             self.variables.get_mut().clear();
             self.variables_since = now;
@@ -140,7 +144,13 @@ impl Files for Here {
     }
 
     fn variable(&self, process: u32, name: &str) -> Option<OsString> {
-        let read = || version::environment(process, &[name]).remove(name);
+        let read = || {
+            let mut last = self.environment.borrow_mut();
+            if last.0 != process {
+                *last = (process, version::environment(process));
+            }
+            version::variable(&last.1, name)
+        };
         self.variables.borrow_mut().entry((process, name.to_owned())).or_insert_with(read).clone()
     }
 

@@ -373,7 +373,7 @@ fn a_long_file_is_read_from_near_its_end_and_at_its_head_and_long_lines_are_left
     home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"turn_aborted\"}}\n");
     let read = (0..10).find_map(|_| home.read()).unwrap();
     assert_eq!(read.turn.unwrap().phase, RecordedPhase::Idle);
-    assert!(home.records.agents.values().all(|state| state.files.iter().all(|file| file.half.len() <= LINE)));
+    assert!(home.records.agents.values().all(|state| state.open().all(|(_, open)| open.half.len() <= LINE)));
 }
 
 #[rstest]

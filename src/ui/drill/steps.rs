@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::fleet::KeptTransition;
 use crate::history::{Body, Holder, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};
@@ -21,12 +22,11 @@ pub struct TimelineEntry {
     pub body: Body,
 }
 
-impl From<&Transition> for TimelineEntry {
-    fn from(transition: &Transition) -> Self {
-        let at = transition.at;
-        let transition = transition.clone();
+impl From<&KeptTransition> for TimelineEntry {
+    fn from(kept: &KeptTransition) -> Self {
+        let transition = Transition::from(kept.clone());
         Self {
-            at,
+            at: transition.at,
             body: Body::Transition(StoredTransition { transition, state: None, events: Vec::new(), screen: None }),
         }
     }
@@ -290,15 +290,22 @@ mod tests {
     }
 
     fn seen(seconds: i64, phase: Phase) -> Transition {
-        Transition { at: at(seconds), changed: Vec::new(), summary: summary(phase), note: None, evidence: Vec::new() }
+        Transition {
+            at: at(seconds),
+            changed: Vec::new(),
+            summary: summary(phase),
+            note: None,
+            evidence: Arc::default(),
+        }
     }
 
     fn kept(id: i64, seconds: i64, phase: Phase) -> Stored {
-        let TimelineEntry { at, body } = TimelineEntry::from(&seen(seconds, phase));
+        let TimelineEntry { at, body } = TimelineEntry::from(&KeptTransition::from(seen(seconds, phase)));
         Stored { id: RecordId(id), at, key: None, name: "api".to_owned(), body }
     }
 
     fn see(steps: &mut TimelineEntries, seen: &[Transition]) -> bool {
+        let seen: Vec<KeptTransition> = seen.iter().cloned().map(KeptTransition::from).collect();
         steps.see(seen.iter())
     }
 

@@ -575,7 +575,7 @@ fn what_hides_several_terminals_at_once_is_one_line_of_the_log() {
             changed: vec![change("diagnostics.availability", "available", "error")],
             summary,
             note: None,
-            evidence: Vec::new(),
+            evidence: Arc::default(),
         };
         let (key, id) = (terminal.key.clone(), terminal.state.terminal.id.clone());
         fleet.recent.push_back(TerminalTransition { key, id, transition, state: None, screen: None });

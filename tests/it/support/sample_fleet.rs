@@ -207,7 +207,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
         unseen: false,
         since: ago(seconds),
         since_exact: true,
-        evidence: Vec::new(),
+        evidence: Arc::default(),
         stale: None,
         activity: None,
         agent: Default::default(),
@@ -397,7 +397,7 @@ fn recent(terminals: &[Terminal]) -> VecDeque<TerminalTransition> {
             status: state.operator.status,
         };
         let at = NOW - Span::from_millis(ms);
-        let transition = Transition { at, changed, summary, note: note.map(str::to_owned), evidence: Vec::new() };
+        let transition = Transition { at, changed, summary, note: note.map(str::to_owned), evidence: Arc::default() };
         let state = Some(Arc::new(state.clone()));
         TerminalTransition { key: of(id).key.clone(), id: id.into(), transition, state, screen: None }
     };

@@ -32,7 +32,7 @@ fn record(pane: u32, number: i64) -> Record {
         status: OperatorStatus::Ready,
     };
     let at = Timestamp::from_millis(1_800_000_000_000 + number);
-    let transition = Transition { at, changed: Vec::new(), summary, note: None, evidence: Vec::new() };
+    let transition = Transition { at, changed: Vec::new(), summary, note: None, evidence: std::sync::Arc::default() };
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() };
     let screen = Some(Arc::new(Screen::from_text(&format!("{pane} shows {number}"), 80)).into());
     Record::Transition(TransitionRecord {

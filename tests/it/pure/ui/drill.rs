@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fleetwatch::agent_record::{Said, Speaker};
+use fleetwatch::fleet::KeptTransition;
 use fleetwatch::history::{
     Answer, Body, HistoryAnswer, HistoryQuestion, Holder, NamedEvent, Point, PublicState, QuestionKind, RecordId,
     ScreenId, Sent, Stored, StoredInput, StoredTransition, TimelineData, Trouble,
@@ -36,8 +37,8 @@ fn summary(phase: Phase, context: UiContext) -> Summary {
     }
 }
 
-fn composer() -> Vec<Evidence> {
-    vec![Evidence { rule: "composer".into(), line: Some(20), text: "❯".into() }]
+fn composer() -> Arc<[Evidence]> {
+    [Evidence { rule: "composer".into(), line: Some(20), text: "❯".into() }].into()
 }
 
 /// The usual fleet, whose first terminal has seen two transitions.
@@ -49,7 +50,7 @@ pub fn fleet() -> SampleFleet {
         Evidence { rule: "approval".into(), line: Some(10), text: " Do you want to proceed?".into() },
         Evidence { rule: "option".into(), line: Some(11), text: " ❯ 1. Yes".into() },
     ];
-    fleet.terminals[0].transitions.extend([
+    let transitions = [
         Transition {
             at: ago(400),
             changed: vec![changed("turn.phase", "ready", "active")],
@@ -62,9 +63,10 @@ pub fn fleet() -> SampleFleet {
             changed: vec![changed("turn.phase", "active", "unknown")],
             summary: summary(Phase::Unknown, UiContext::ApprovalPrompt),
             note: None,
-            evidence,
+            evidence: evidence.into(),
         },
-    ]);
+    ];
+    fleet.terminals[0].transitions.extend(transitions.map(KeptTransition::from));
     fleet
 }
 
@@ -303,7 +305,7 @@ fn without_a_history_there_is_what_was_seen() {
     let recent = fleetwatch::fleet::TerminalTransition {
         key: fleet.terminals[0].key.clone(),
         id: "shop-api".into(),
-        transition: fleet.terminals[0].transitions[1].clone(),
+        transition: fleet.terminals[0].transitions[1].clone().into(),
         state: None,
         screen: Some(Arc::new(shown).into()),
     };
@@ -355,9 +357,8 @@ fn what_is_new_moves_nothing_away_from_under_the_cursor() {
     press(&mut ui, &fleet, &chars("jj"));
     let selected = |shown: &str| shown.lines().find(|line| line.starts_with('›')).expect("a selected row").to_owned();
     let before = selected(&text(&mut ui, &fleet, 160, 45));
-    let mut next = fleet.terminals[0].transitions[0].clone();
-    next.at = NOW;
-    fleet.terminals[0].transitions.push_back(next);
+    let next = Transition { at: NOW, ..fleet.terminals[0].transitions[0].clone().into() };
+    fleet.terminals[0].transitions.push_back(next.into());
     fleet.now = NOW + Span::from_secs(1);
     let shown = text(&mut ui, &fleet, 160, 45);
     let cells = |line: &str| line.chars().take(40).collect::<String>();
@@ -508,7 +509,9 @@ proptest! {
         width in 1_u16..220, height in 1_u16..60, text in any::<String>(), keys in "[jkzenN/hlJKG\t\n:TFyx+\\-i\u{12}\u{14}]{0,12}",
     ) {
         let mut fleet = fleet();
-        fleet.terminals[0].transitions[1].evidence[0].text = text.clone();
+        let evidence = [Evidence { rule: "approval".into(), line: None, text: text.clone() }].into();
+        let hostile = Transition { evidence, ..fleet.terminals[0].transitions[1].clone().into() };
+        fleet.terminals[0].transitions[1] = hostile.into();
         fleet.terminals[0].state.terminal.title = text.clone();
         let mut ui = sizes::with_menus();
         open(&mut ui, &fleet);
