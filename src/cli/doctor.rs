@@ -138,40 +138,40 @@ impl Finding {
     }
 }
 
+/// What a program says of its version, or why it does not.
+fn version_of(program: &str, option: &str) -> Result<String, String> {
+    let ran = Command::new(program).arg(option).output();
+    let output = ran.map_err(|error| format!("{program} cannot be started: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match (text(&output.stdout), text(&output.stderr)) {
+        (_, why) if !output.status.success() => Err(format!("`{program} {option}` failed: {why}")),
+        // `ssh` prints it on standard error.
+        (out, errors) => Ok(if out.is_empty() { errors } else { out }),
+    }
+}
+
 /// The version of the tmux program.
 ///
 /// # Errors
 /// It is missing, does not run, or is too old.
 pub(super) fn tmux_version() -> Result<String, Failure> {
-    match Command::new("tmux").arg("-V").output() {
-        Ok(output) if output.status.success() => {
-            let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            match tmux::check_version(text.trim_start_matches("tmux ")) {
-                Ok(()) => Ok(text),
-                Err(error) => Err(Failure::refused(&error)
-                    .hint("install tmux 3.2 or newer and make sure that it comes first in the PATH")),
-            }
-        }
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(Failure::refused(format!("`tmux -V` failed: {}", said.trim())).hint("install tmux again"))
-        }
-        Err(error) => Err(Failure::refused(format!("tmux cannot be started: {error}"))
-            .hint("install tmux 3.2 or newer and make sure that it is in the PATH")),
-    }
+    let fits = |text: String| match tmux::check_version(text.trim_start_matches("tmux ")) {
+        Ok(()) => Ok(text),
+        Err(error) => Err(error.to_string()),
+    };
+    version_of("tmux", "-V").and_then(fits).map_err(|why| {
+        Failure::refused(why).hint("install tmux 3.2 or newer and make sure that it comes first in the PATH")
+    })
 }
 
 /// The `ssh` program, if hosts are watched.
 fn ssh(watched: &Watched) -> Option<Finding> {
     watched.servers.iter().find(|server| server.host.is_some())?;
-    Some(match Command::new("ssh").arg("-V").output() {
-        // It prints its version on standard error.
-        Ok(output) => Finding::good("ssh", String::from_utf8_lossy(&output.stderr).trim()),
-        Err(error) => {
-            let remedy = "install the OpenSSH client, unless a [[transport]] reaches every host";
-            Finding::notice("ssh", format!("ssh cannot be started: {error}"), Some(remedy))
-        }
-    })
+    let remedy = "install the OpenSSH client, unless a [[transport]] reaches every host";
+    Some(
+        version_of("ssh", "-V")
+            .map_or_else(|why| Finding::notice("ssh", why, Some(remedy)), |version| Finding::good("ssh", version)),
+    )
 }
 
 /// Whether repositories can be read.
@@ -179,15 +179,11 @@ fn git(options: &GlobalOptions) -> Finding {
     if options.load().is_ok_and(|loaded| !loaded.config.watch.git) {
         return Finding::good("git", "no repositories are read: turned off in the configuration");
     }
-    let why = match Command::new("git").arg("--version").output() {
-        Ok(output) if output.status.success() => {
-            return Finding::good("git", String::from_utf8_lossy(&output.stdout).trim());
-        }
-        Ok(output) => format!("`git --version` failed: {}", String::from_utf8_lossy(&output.stderr).trim()),
-        Err(error) => format!("git cannot be started: {error}"),
-    };
     let remedy = "install git, or set `git = false` under [watch] in the configuration";
-    Finding::notice("git", format!("branches and changes are not shown: {why}"), Some(remedy))
+    version_of("git", "--version").map_or_else(
+        |why| Finding::notice("git", format!("branches and changes are not shown: {why}"), Some(remedy)),
+        |version| Finding::good("git", version),
+    )
 }
 
 fn history(loaded: &Loaded) -> Finding {

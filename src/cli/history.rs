@@ -210,13 +210,9 @@ pub(super) fn find(
     match names[..] {
         [_] => Ok(keys(found)),
         [] => {
-            let nearest = target::nearest(target, known.iter().map(|one| one.name.as_str()));
-            let failure = Failure::refused(format!("the history knows no terminal `{target}`"));
-            Err(match nearest {
-                Some(name) => failure.hint(format!("did you mean `{name}`?")),
-                None => failure.hint("`fleetwatch history` without a target shows all of them"),
-            }
-            .into())
+            let otherwise = "`fleetwatch history` without a target shows all of them";
+            let hint = target::nearest_or(target, known.iter().map(|one| one.name.as_str()), otherwise);
+            Err(Failure::refused(format!("the history knows no terminal `{target}`")).hint(hint).into())
         }
         _ => Err(Failure::refused(format!("`{target}` could mean several terminals: {}", names.join(", ")))
             .hint("name one of them, or its pane id")

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use super::list::aligned;
-use super::target::nearest;
+use super::target::nearest_or;
 use super::{Done, Failure, GlobalOptions, output, score};
 use crate::config::ConfigError;
 use crate::profile::{ProfileSet, Versions};
@@ -103,8 +103,8 @@ fn list(set: &ProfileSet, json: bool) -> Done {
 /// The failure for the name of an agent that no profile has.
 pub(super) fn unknown_agent(what: &str, tool: &str) -> Failure {
     let built_in = ProfileSet::builtin();
-    let near = nearest(tool, built_in.tools()).map(|near| format!("did you mean `{near}`?"));
-    Failure::refused(what).hint(near.as_deref().unwrap_or("`fleetwatch profiles list` lists the known agents"))
+    let otherwise = "`fleetwatch profiles list` lists the known agents";
+    Failure::refused(what).hint(nearest_or(tool, built_in.tools(), otherwise))
 }
 
 fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {

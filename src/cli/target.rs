@@ -207,20 +207,17 @@ fn missing(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought) -> 
         let names = begun.join(", ");
         return failure.hint(format!("this command needs the whole name or the pane id; did you mean {names}?"));
     }
-    match nearest(target, candidates.iter().map(|candidate| candidate.id)) {
-        Some(name) => failure.hint(format!("did you mean `{name}`?")),
-        None if candidates.is_empty() => failure.hint(sought.none),
-        None => failure.hint(sought.others),
-    }
+    let otherwise = if candidates.is_empty() { sought.none } else { sought.others };
+    failure.hint(nearest_or(target, candidates.iter().map(|candidate| candidate.id), otherwise))
 }
 
-/// The name that a mistyped one may mean.
-pub(super) fn nearest<'a>(meant: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// A hint with the name that a mistyped one may mean, or another hint if it is like none.
+pub(super) fn nearest_or<'a>(meant: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> String {
     names
         .map(|name| (strsim::jaro_winkler(meant, name), name))
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|(left, _), (right, _)| left.total_cmp(right))
-        .map(|(_, name)| name)
+        .map_or(otherwise.to_owned(), |(_, name)| format!("did you mean `{name}`?"))
 }
 
 fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a TargetCandidate<'a>>, sought: Sought) -> Failure {

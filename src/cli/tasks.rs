@@ -109,7 +109,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
         TasksCommand::KillAll { session, yes } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
             if tasks.is_empty() {
-                return nothing("there are no tasks", "`fleetwatch run NAME -- COMMAND` starts one");
+                return no_tasks();
             }
             if !yes {
                 let of = |is_dead: bool, verb: &str| {
@@ -178,6 +178,11 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         .into())
 }
 
+/// Says that there are no tasks.
+fn no_tasks() -> Done {
+    nothing("there are no tasks", "`fleetwatch run NAME -- COMMAND` starts one")
+}
+
 /// The tasks that one poll has found, and their servers.
 struct FoundTasks<'a> {
     watched: &'a Watched,
@@ -205,7 +210,7 @@ impl<'a> FoundTasks<'a> {
     fn list(&self, shown: &ShownAs) -> Done {
         let items: Vec<Item<'_>> = self.tasks(None).map(Item::Task).collect();
         if items.is_empty() && !shown.json {
-            return nothing("there are no tasks", "`fleetwatch run NAME -- COMMAND` starts one");
+            return no_tasks();
         }
         shown.print(&items, self.survey)
     }

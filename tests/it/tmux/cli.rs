@@ -880,9 +880,15 @@ fn every_command_calls_the_same_state_the_same() {
         [("explain", "one two asks bad fine runs"), ("send", "one two"), ("tasks kill", "asks bad fine runs")]
     {
         let words = words(&[&command.split(' ').collect::<Vec<_>>()[..], &[""]].concat());
-        let offered = completed("bash", &words.iter().map(String::as_str).collect::<Vec<_>>());
-        let mut offered: Vec<&str> = offered.lines().filter(|word| !word.starts_with('-')).collect();
-        offered.sort_unstable_by_key(|name| names.split(' ').position(|known| known == *name));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut offered = Vec::new();
+        // A shell does not wait for a server that is slow to answer.
+        wait_until(&format!("the names for {command}"), || {
+            let all = completed("bash", &words);
+            offered = all.lines().filter(|word| !word.starts_with('-')).map(str::to_owned).collect();
+            !offered.is_empty()
+        });
+        offered.sort_unstable_by_key(|name| names.split(' ').position(|known| known == name.as_str()));
         assert_eq!(offered.join(" "), names, "{command}");
     }
     let of_bad = table.lines().find(|row| row.starts_with("bad ")).unwrap();
