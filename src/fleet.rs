@@ -175,7 +175,8 @@ impl Fleet {
             Input::Checkpoint { server, checkpoint } => self.restore(&server, *checkpoint),
             Input::KnownTasks { server, tasks } => self.tasks.remember(server, tasks),
             Input::Submitted { key, at, text } => {
-                let taken = self.entry(&key).map(|entry| entry.terminal().input.taken_as(&text)).unwrap_or_default();
+                let entry = self.entries.get_mut(&key);
+                let taken = entry.map(|entry| entry.sent(&text, at, self.now)).unwrap_or_default();
                 self.observe(&key, Observation::Submitted { at, taken });
             }
             Input::Noted(noted) => self.noted(noted),

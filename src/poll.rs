@@ -33,6 +33,7 @@ use crate::history::Recall;
 pub use crate::history::now;
 use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, Thoroughness, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
+use crate::state::Availability;
 use crate::status::Status;
 use crate::time::Span;
 use crate::tmux::{self, Error, KnownRows, Listing, Server};
@@ -193,7 +194,10 @@ impl ServerPoll {
     /// The inputs for the fleet; tasks first, so that after the server's report both are known.
     pub fn inputs(self) -> impl Iterator<Item = Input> + Send {
         let reports = [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))];
-        self.known.into_iter().chain(reports.into_iter().flatten())
+        // What was sent to a terminal can only be told of one that is there.
+        let (sent, known): (Vec<Input>, Vec<Input>) =
+            self.known.into_iter().partition(|input| matches!(input, Input::Submitted { .. }));
+        known.into_iter().chain(reports.into_iter().flatten()).chain(sent)
     }
 }
 
@@ -224,6 +228,14 @@ fn is_agent(pane: &PaneReport) -> bool {
 fn waits(known: &Input) -> Option<PaneId> {
     match known {
         Input::Known { key, known } if Status::of(&known.state).needs_operator() => Some(key.pane),
+        _ => None,
+    }
+}
+
+/// The terminal whose pane was still there when its agent had ended.
+fn has_ended(known: &Input) -> Option<&TerminalKey> {
+    match known {
+        Input::Known { key, known } if known.state.diagnostics.availability == Availability::TuiDown => Some(key),
         _ => None,
     }
 }
@@ -348,6 +360,7 @@ impl ServerPoller {
         let server = ServerReport { server, at, load: self.load(), replaced, outcome };
         let known = self.recall.before(&server).await;
         self.memory.hurry_for(known.iter().filter_map(waits));
+        self.memory.had_agents(known.iter().filter_map(has_ended));
         ServerPoll { known, server, tasks }
     }
 

@@ -479,7 +479,8 @@ impl State {
     pub fn works_on(&self) -> Option<&str> {
         // What was sent since may not be on the screen yet.
         let (ended, sent) = (self.last_turn.at, self.lifecycle_authority.anchor_armed_at);
-        let is_of_this_turn = self.agent.get(FactName::LastPrompt)?.at > ended.max(sent).unwrap_or_default();
+        let at = self.agent.get(FactName::LastPrompt)?.at;
+        let is_of_this_turn = ended.is_none_or(|ended| at > ended) && sent.is_none_or(|sent| at >= sent);
         self.agent.text(FactName::LastPrompt).filter(|_| is_of_this_turn)
     }
 

@@ -35,9 +35,9 @@ use crate::agent_record::{AgentRecordReading, RecordedTurn};
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::KeptScreen;
 use crate::state::{
-    AgentFacts, AssessedAvailability, Attention, Availability, Change, Diagnostics, ParseStatus, Phase, Problem,
-    ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
-    TurnResult,
+    AgentFacts, AssessedAvailability, Attention, Availability, Change, Diagnostics, Fact, FactName, FactSource,
+    FactValue, ParseStatus, Phase, Problem, ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts,
+    Transition, TransportState, Tri, Turn, TurnResult, kept,
 };
 use crate::time::{Span, Timestamp};
 
@@ -160,6 +160,9 @@ pub struct Tracker {
     record: AgentRecordReading,
     /// Facts from its screen beside the state.
     shown: AgentFacts,
+    /// The last prompt that went in through fleetwatch.
+    #[serde(default)]
+    sent: Option<Fact>,
     observed_at: Timestamp,
     now: Timestamp,
     /// Since when nothing was printed, as of the last poll.
@@ -192,6 +195,7 @@ impl Tracker {
             unseen: false,
             record: AgentRecordReading::default(),
             shown: AgentFacts::default(),
+            sent: None,
             observed_at: now,
             now,
             printed_until: None,
@@ -224,6 +228,7 @@ impl Tracker {
         self.unseen = !known.seen
             && (state.unseen
                 || matches!(state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished));
+        self.sent = state.agent.get(FactName::LastPrompt).filter(|fact| fact.source == FactSource::Sent).cloned();
         self.turn.remember(state, reading, known.watched_until);
         // The records were read already: what is news of them follows from what was known.
         self.turn.recorded(&self.record);
@@ -303,6 +308,11 @@ impl Tracker {
         self.record = reading;
     }
 
+    /// Stores the prompt that [`Observation::Submitted`] is about.
+    pub fn sent(&mut self, text: &str, at: Timestamp) {
+        self.sent = Some(Fact { value: FactValue::Text(kept(text)), source: FactSource::Sent, at });
+    }
+
     /// Stores since when nothing was printed in the terminal, as of the next poll.
     pub fn printed_until(&mut self, at: Option<Timestamp>) {
         self.printed_until = at;
@@ -377,6 +387,10 @@ impl Tracker {
     pub fn facts(&self) -> AgentFacts {
         let mut facts = self.record.facts.clone();
         facts.fill(&self.shown);
+        // Many agents show or record a prompt late or not at all.
+        if let Some(sent) = self.sent.as_ref().filter(|sent| self.turn.began_with(sent.at)) {
+            facts.put(FactName::LastPrompt, sent.clone());
+        }
         facts
     }
 

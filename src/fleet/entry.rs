@@ -15,15 +15,19 @@ use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
 use crate::hash::fast;
 use crate::ids::{PaneLocation, TerminalKey};
-use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs};
+use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs, TakenAs};
 use crate::screen::{KeptScreen, PaneFacts, Screen};
-use crate::state::{Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition};
+use crate::state::{
+    Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition, TurnResult,
+};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
 /// How long one that worked or waited for the operator is shown after its pane is gone: nobody was told how that ended.
 pub(super) const KEEP_CUT_OFF: Span = Span::from_secs(600);
+/// How soon after a turn was stopped its agent ends because of that: whoever stopped it wants to see so.
+const AFTER_STOP: Span = Span::from_secs(60);
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
 
@@ -163,8 +167,11 @@ impl Entry {
     pub(super) fn leaves_at(&self, keep_gone: Span) -> Option<Timestamp> {
         let state = &self.terminal.state;
         let asked = state.stale.as_ref().is_some_and(|stale| stale.asked.is_some());
-        let keep = if asked || state.last_turn.is_cut_off() { KEEP_CUT_OFF } else { keep_gone };
-        self.gone_since.map(|since| since + keep)
+        let (since, last) = (self.gone_since?, &state.last_turn);
+        let is_stopped =
+            last.result == TurnResult::Interrupted && last.at.is_some_and(|at| since.since(at) < AFTER_STOP);
+        let is_kept = asked || last.is_cut_off() || is_stopped;
+        Some(since + if is_kept { KEEP_CUT_OFF } else { keep_gone })
     }
 
     /// Since when the pane is gone.
@@ -437,6 +444,12 @@ impl Entry {
         if let Some(Agent { tool, given_version, banner, .. }) = &self.agent {
             self.choose(tool.clone(), given_version.clone(), banner.clone(), profiles);
         }
+    }
+
+    /// Keeps the prompt that it is about to be told of; what the agent takes it as.
+    pub(super) fn sent(&mut self, text: &str, at: Timestamp, now: Timestamp) -> TakenAs {
+        self.tracker.sent(text, at.min(now));
+        self.terminal.input.taken_as(text)
     }
 
     /// Hands an observation to the tracker and publishes the result.

@@ -262,8 +262,11 @@ fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do()
         let capture = Capture::Fresh(Arc::new(Screen::from_text(text, 80)));
         PaneReport { capture, program, facts, ..pane(id, 10 + id) }
     };
+    let stopped = format!("❯ go on\n  ⎿  Interrupted · What should Claude do instead?\n\n{composer}");
     for second in 0..5 {
-        names(&mut fleet, second, vec![shows(0, &working.replace("3s", &format!("{second}s"))), shows(1, &composer)]);
+        let works = working.replace("3s", &format!("{second}s"));
+        let third = if second < 4 { &works } else { &stopped };
+        names(&mut fleet, second, vec![shows(0, &works), shows(1, &composer), shows(2, third)]);
     }
     let phase = |fleet: &Fleet, id| fleet.entry(&pane(id, 10 + id).key).map(|entry| entry.terminal().state.turn.phase);
     assert_eq!((phase(&fleet, 0), phase(&fleet, 1)), (Some(Phase::Active), Some(Phase::Ready)));
@@ -271,7 +274,7 @@ fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do()
         fleet.handle(Input::TimePassed, Timestamp::from_millis(1_700_000_000_000 + second * 1000));
         names(fleet, second, Vec::new()).into_iter().map(|it| it.0).collect::<Vec<_>>()
     };
-    assert_eq!(left_at(&mut fleet, 5), [0, 1]);
+    assert_eq!(left_at(&mut fleet, 5), [0, 1, 2]);
     let status = |fleet: &Fleet, id| Status::of(&fleet.entry(&pane(id, 10 + id).key).unwrap().terminal().state);
     assert_eq!((status(&fleet, 0), status(&fleet, 1)), (Status::CutOff, Status::Gone));
     let first = fleet.view(Timestamp::from_millis(1_700_000_005_000)).terminals[0].key.clone();
@@ -279,5 +282,38 @@ fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do()
     fleet.handle(Input::Seen { key: first }, Timestamp::from_millis(1_700_000_006_000));
     assert_eq!(status(&fleet, 0), Status::Gone);
     let left = [34, 36, 604, 606].map(|second| left_at(&mut fleet, second));
-    assert_eq!(left, [vec![0, 1], vec![0], vec![0], vec![]]);
+    assert_eq!(
+        left,
+        [vec![0, 1, 2], vec![0, 2], vec![0, 2], vec![]],
+        "who was stopped just before is not gone at once"
+    );
+}
+
+#[test]
+fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let shows = |text: &str| PaneReport {
+        program: Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()) },
+        capture: Capture::Fresh(Arc::new(Screen::from_text(text, 80))),
+        facts: PaneFacts { cursor: crate::screen::Cursor { column: 2, row: 1, visible: true }, ..PaneFacts::default() },
+        ..pane(0, 10)
+    };
+    let rule = "─".repeat(80);
+    let composer = format!("{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts");
+    for second in 0..3 {
+        names(&mut fleet, second, vec![shows(&composer)]);
+    }
+    let key = pane(0, 10).key;
+    let works_on = |fleet: &Fleet, second| fleet.state(&key, at(second)).unwrap().works_on().map(str::to_owned);
+    assert_eq!(works_on(&fleet, 2), None);
+    fleet.handle(Input::Submitted { key: key.clone(), at: at(3), text: "tidy up".to_owned() }, at(3));
+    assert_eq!(works_on(&fleet, 3).as_deref(), Some("tidy up"));
+    let fact = fleet.state(&key, at(3)).unwrap().agent.get(crate::state::FactName::LastPrompt).cloned();
+    assert_eq!(fact.map(|fact| fact.source), Some(crate::state::FactSource::Sent));
+    // Nothing came of it: the agent may never have got it.
+    for second in 4..30 {
+        names(&mut fleet, second, vec![shows(&composer)]);
+    }
+    assert!(fleet.state(&key, at(30)).unwrap().agent.get(crate::state::FactName::LastPrompt).is_none());
 }

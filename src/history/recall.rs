@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::reader::{Reader, RecordFilter};
-use super::record::{Body, Kind, OperatorAction, PublicState, Record, Stored, StoredTransition};
+use super::record::{Body, Kind, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition};
 use super::{Trouble, now};
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
@@ -117,21 +117,21 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
         // What is stored does not say which instance of the server it was.
         let same = there.get(&(key.pane, key.pid)).filter(|there| there.may_be(&key));
         found.extend(same);
-        known.extend(agent(&mut reader, same.cloned().unwrap_or(key), last).ok().flatten());
+        known.extend(agent(&mut reader, same.cloned().unwrap_or(key), last).unwrap_or_default());
     }
     known.extend(server.map(|server| Input::KnownTasks { server: server.clone(), tasks }));
     for key in there.values().filter(|key| !found.contains(key)) {
         let last = reader.transitions(key, None, 1).ok().and_then(|mut last| last.pop());
-        known.extend(last.and_then(|last| agent(&mut reader, key.clone(), last).ok().flatten()));
+        known.extend(last.and_then(|last| agent(&mut reader, key.clone(), last).ok()).unwrap_or_default());
     }
     known
 }
 
-/// The knowledge of an agent from its last transition.
-fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<Input>, Trouble> {
+/// The knowledge of an agent from its last transition, and the prompt that was sent since.
+fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Vec<Input>, Trouble> {
     // A task has no public state of an agent, and one that an older fleetwatch wrote may lack something.
     let Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), screen, .. }) = last.body else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let screen = screen.map(|id| reader.packed_screen(id)).transpose()?.flatten();
     let screen = screen.map(KeptScreen::packed);
@@ -150,9 +150,22 @@ fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<I
     };
     // Whoever sends something has seen what stands there.
     let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
-    let seen = state.last_turn.at.is_some() && reader.records(&done)?.iter().any(sees);
+    let done = reader.records(&RecordFilter { since: done.since.or(Some(last.at)), ..done })?;
+    let seen = state.last_turn.at.is_some() && done.iter().any(sees);
+    // A prompt that the agent took just now, and whose turn nobody has seen begin.
+    let just_taken = |record: &Stored| match &record.body {
+        Body::Input(StoredInput { sent: Sent::Prompt { text }, outcome, .. })
+            if matches!(outcome.as_deref(), None | Some("accepted" | "unverified"))
+                && record.at > last.at
+                && now().since(record.at) < HANDOVER =>
+        {
+            Some(Input::Submitted { key: key.clone(), at: record.at, text: text.clone() })
+        }
+        _ => None,
+    };
+    let sent = done.iter().rev().find_map(just_taken);
     let known = Box::new(TerminalHistory { state: *state, screen, watched_until, unbroken_until, seen });
-    Ok(Some(Input::Known { key, known }))
+    Ok([Some(Input::Known { key, known }), sent].into_iter().flatten().collect())
 }
 
 /// The same of a task that had these fields at a time.

@@ -171,6 +171,16 @@ impl ServerMemory {
         self.urgent.extend(panes);
     }
 
+    /// In these an agent has ended that was watched: they stay watched until they are gone.
+    pub(super) fn had_agents<'a>(&mut self, keys: impl IntoIterator<Item = &'a TerminalKey>) {
+        for key in keys {
+            if let Some(pane) = self.panes.get_mut(&(key.pane, key.pid)) {
+                pane.had_agent();
+                self.pace.hurry();
+            }
+        }
+    }
+
     /// Leaves new panes to later polls if there are many: the first poll lists them and captures none.
     pub(super) fn put_off(&mut self, poll: &Listing) {
         let is_new = |listed: &&Arc<ListedPane>| {

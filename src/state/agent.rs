@@ -76,6 +76,8 @@ words! {
         Directory = "directory",
         /// Its screen.
         Screen = "screen",
+        /// What fleetwatch sent, until the agent itself tells it.
+        Sent = "sent",
     }
 }
 

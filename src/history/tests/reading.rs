@@ -350,6 +350,29 @@ fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskR
 }
 
 #[test]
+fn a_prompt_that_was_sent_just_now_is_told_behind_what_was_known() {
+    let (_directory, path) = place();
+    let history = running(&path);
+    let now = crate::history::now();
+    let known = transition(1, (now.as_millis() - at(0).as_millis()) / 1000 - 60, Phase::Ready, "api");
+    history.record(Record::Transition(known));
+    let sent = Operation { at: now, ..(*prompt(1, 0, "tidy up")).clone() };
+    let ticket = history.begin_input(&Arc::new(sent));
+    ticket.delivered(now);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    assert!(runtime.block_on(history.written(Duration::from_secs(10))));
+    let report =
+        crate::fleet::ServerReport::new(ServerId::default(), now, crate::fleet::PollResult::Listed(Vec::new()));
+    let mut recall = Recall::new(Some(path), Default::default());
+    let told = runtime.block_on(recall.before(&report));
+    let sent = told.iter().find_map(|input| match input {
+        Input::Submitted { key, at, text } => Some((key.clone(), *at, text.clone())),
+        _ => None,
+    });
+    assert_eq!(sent, Some((terminal(1), now, "tidy up".to_owned())), "{told:?}");
+}
+
+#[test]
 fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_reported() {
     let (_directory, path) = place();
     let kill = |pane: u32, seconds: i64| {

@@ -159,6 +159,11 @@ impl PaneMemory {
         self.program = Some(Identified { program, command, first_at, whole_at: at, at, activity });
     }
 
+    /// Records that an agent ran in it once.
+    pub(super) fn had_agent(&mut self) {
+        self.had_agent = true;
+    }
+
     /// Records that the same agent still runs in it.
     pub(super) fn confirmed(&mut self, suspect: &Suspect) {
         if let Some(known) = &mut self.program {

@@ -251,6 +251,11 @@ fn a_pane_in_which_an_agent_ran_stays_watched_until_it_is_gone() {
     // The same pane id with another process is another terminal, in which no agent has run yet.
     tmux.pane_mut(1).pid = 7777;
     assert_eq!(tmux.poll().len(), 0);
+    // One that somebody else has seen to end is no other.
+    let (server, instance) = (ServerId::default(), Default::default());
+    let key = TerminalKey { server, pane: PaneId(1), pid: 7777, instance };
+    tmux.memory.had_agents([&key]);
+    assert_eq!(tmux.poll()[0].program, Program::Other { command: "bash".into() });
 }
 
 #[test]
