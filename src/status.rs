@@ -9,8 +9,8 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::state::{
-    Attention, Availability, BusinessState, Change, Completion, InputMode, OperatorStatus, ParseStatus, Phase, State,
-    Summary, Surface, TaskStatus, Transition, Tri, TurnResult, UiContext,
+    Attention, Availability, BusinessState, Change, Completion, InputMode, LastTurn, OperatorStatus, ParseStatus,
+    Phase, State, Summary, Surface, TaskStatus, Transition, Tri, TurnResult, TurnSource, UiContext, Witness,
 };
 
 /// What an agent or a task is to a person.
@@ -344,6 +344,20 @@ impl Hindrance {
         }
     }
 
+    /// Until when a prompt waits that is queued behind it.
+    pub const fn until(self) -> &'static str {
+        match self {
+            Hindrance::Gone => "for nobody: the agent has ended",
+            Hindrance::InMode => "until its pane leaves copy mode",
+            Hindrance::Dialog => "until its dialog is answered",
+            Hindrance::Menu => "until its menu is closed",
+            Hindrance::Draft => "until its draft is sent or erased",
+            Hindrance::Queued => "until it begins what it holds",
+            Hindrance::Working | Hindrance::NotReady => "until it is ready",
+            Hindrance::NoProfile => "for ever: no profile reads it",
+        }
+    }
+
     /// What the operator can do about it on the command line, where that is plain.
     pub const fn hint(self) -> &'static str {
         match self {
@@ -387,6 +401,22 @@ const fn dialog(context: UiContext) -> UiContext {
 
 /// The rank of fields that follow from others and say less to an operator; they are said only if nothing else is.
 const FOLLOWS: u8 = 9;
+
+/// How the last turn ended and what that rests on, for people; `None` where none has ended.
+pub fn last_turn_in_words(last: &LastTurn) -> Option<String> {
+    let began = match last.source {
+        TurnSource::ExplicitInput => ", begun with a prompt from fleetwatch",
+        TurnSource::SurfaceInference => ", seen to begin on the screen",
+        TurnSource::None => "",
+    };
+    let told = match last.told_by {
+        Witness::Record => ", told by its record",
+        Witness::Screen => ", told by its screen",
+        Witness::Process | Witness::None => "",
+    };
+    let word = Status::of_result(last.result)?.word();
+    Some(format!("{word}{began}{told}"))
+}
 
 /// What is said of a last turn without a result, since its agent ended before it did (SPEC §7, rule 8).
 pub const CUT_OFF: &str = "cut off";

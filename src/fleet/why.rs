@@ -11,8 +11,9 @@ use crate::dialog::{asked, bare};
 use crate::profile::{Classification, Explanation, ProfileSet};
 use crate::screen::{Screen, harmless};
 use crate::state::{
-    Assessment, Attention, Availability, FactSource, LastTurn, Phase, RECORD_HOLDS, Since, State, TurnResult, UiContext,
+    Assessment, Attention, Availability, FactSource, LastTurn, Phase, RECORD_HOLDS, Since, State, UiContext,
 };
+use crate::status::last_turn_in_words;
 use crate::time::{Span, Timestamp};
 use crate::tracker::{Timer, TimerName};
 
@@ -173,12 +174,10 @@ fn push_state(text: &mut String, reading: &Classification, state: &State) {
 
 /// How the last turn ended, and what says so.
 fn result_text(last: &LastTurn) -> String {
-    let LastTurn { result, source, detail, told_by, .. } = last;
-    match (result, detail) {
-        (TurnResult::None, None) => "none yet".to_owned(),
-        (TurnResult::None, Some(detail)) => format!("no result: {detail}"),
-        _ => format!("{result} by {source}, told by its {told_by}"),
-    }
+    last_turn_in_words(last).unwrap_or_else(|| match &last.detail {
+        None => "none yet".to_owned(),
+        Some(detail) => format!("no result: {detail}"),
+    })
 }
 
 /// The time of day by the clock on the wall, with the day where that is not today: `14:02:11`, `14 Nov 14:02:11`.
@@ -390,7 +389,7 @@ mod tests {
     use crate::agent_record::{AgentRecordReading, RecordedPhase, RecordedResult, RecordedTurn};
     use crate::profile::{ProfileSet, TakenAs};
     use crate::screen::{Cursor, PaneFacts, Screen};
-    use crate::state::{Evidence, TerminalFacts};
+    use crate::state::{Evidence, TerminalFacts, TurnResult};
     use crate::tracker::{Observation, Settings, Tracker};
 
     const SCOUT: &str = include_str!("../../tests/it/support/scout.toml");
@@ -452,8 +451,8 @@ mod tests {
         assert_eq!(
             evidence(&tracker),
             [
-                "record: the agent's own record says how the last turn ended: known_failure: 429 Too Many Requests",
-                "last-turn: its screen was taken for success; the record is believed",
+                "record: the agent's own record says how the last turn ended: failed: 429 Too Many Requests",
+                "last-turn: its screen was taken for finished; the record is believed",
             ]
         );
     }

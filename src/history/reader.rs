@@ -15,7 +15,7 @@ use super::identity::{Columns, Owner, stored_server, terminal_row};
 use super::record::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition};
 use super::record::{Kind, OperatorAction, Sent, TaskRecord, TransitionDocument, read_summary};
 use super::store::LEASE;
-use super::timeline::{Holder, Point};
+use super::timeline::Point;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::screen::Screen;
 use crate::state::{LEFT, LEFT_UNWATCHED, Summary, Transition};
@@ -445,7 +445,7 @@ pub(super) fn points(
             None => summaries.entry(words.to_owned()).or_insert(read_summary(words).ok_or(Trouble::Damaged)?),
         };
         let turn_ended = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis);
-        points.push(Point { at, holder: Holder::of(summary), result: summary.result, turn_ended });
+        points.push(Point::of(at, summary, turn_ended));
     }
     Ok(points)
 }

@@ -2,6 +2,7 @@
 
 use super::store::BEAT;
 use crate::state::{Availability, OperatorStatus, Phase, Summary, TaskStatus, TurnResult, words};
+use crate::status::Status;
 use crate::task::{Happening, TaskFields};
 use crate::time::{Span, Timestamp};
 
@@ -37,12 +38,25 @@ impl Holder {
 pub struct Point {
     pub at: Timestamp,
     pub holder: Holder,
+    /// What is wrong then: its last turn failed, or it cannot be read.
+    pub trouble: Option<Status>,
     /// The result of the last turn that had ended then, and when it did.
     pub result: TurnResult,
     pub turn_ended: Option<Timestamp>,
 }
 
 impl Point {
+    /// A point from a state.
+    pub fn of(at: Timestamp, summary: &Summary, turn_ended: Option<Timestamp>) -> Self {
+        let holder = Holder::of(summary);
+        let trouble = match (holder, summary.result) {
+            (Holder::Ready, TurnResult::KnownFailure) => Some(Status::Failed),
+            _ if summary.availability == Availability::Error => Some(Status::Error),
+            _ => None,
+        };
+        Self { at, holder, trouble, result: summary.result, turn_ended }
+    }
+
     /// A point from a task's event; the end of a run counts like the end of a turn.
     pub fn of_task_event(at: Timestamp, happening: &Happening, state: &TaskFields) -> Self {
         let summary = match happening {
@@ -52,7 +66,7 @@ impl Point {
             _ => state.status.summary(None),
         };
         let turn_ended = (summary.result != TurnResult::None).then_some(at);
-        Self { at, holder: Holder::of(&summary), result: summary.result, turn_ended }
+        Self::of(at, &summary, turn_ended)
     }
 }
 
@@ -60,6 +74,7 @@ impl Point {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineSpan {
     pub holder: Holder,
+    pub trouble: Option<Status>,
     pub from: Timestamp,
     pub to: Timestamp,
 }
@@ -71,7 +86,7 @@ impl TimelineSpan {
     }
 }
 
-/// The time line of one terminal from `from` to `to`, without gaps, neighbours always of different holders.
+/// The time line of one terminal from `from` to `to`, without gaps, neighbours always of different holders or troubles.
 ///
 /// `points` are its transitions by time, beginning with the last one before `from` where there is one; `watched` are the
 /// times in which somebody watched. Nothing is claimed of the others: an agent that was at work when the watching ended
@@ -85,19 +100,20 @@ pub fn timeline(
 ) -> Vec<TimelineSpan> {
     let mut line = TimelineBuilder { done: Vec::new(), at: from, end: to };
     for (begin, end) in merged(watched) {
-        line.until(begin, Holder::Unwatched);
+        line.until(begin, Holder::Unwatched, None);
         // Of what was before, the last one says who had the turn at the beginning.
         let before = points.partition_point(|point| point.at <= from).saturating_sub(1);
         let first = points.partition_point(|point| point.at < begin).max(before);
         let inside = points.iter().skip(first).take_while(|point| point.at <= end.min(to));
-        let mut holder = points[..first].last().map_or(Holder::Unknown, |point| point.holder);
+        let before = points[..first].last().map(|point| (point.holder, point.trouble));
+        let (mut holder, mut trouble) = before.unwrap_or((Holder::Unknown, None));
         for point in inside {
-            line.until(point.at, holder);
-            holder = point.holder;
+            line.until(point.at, holder, trouble);
+            (holder, trouble) = (point.holder, point.trouble);
         }
-        line.until(end, holder);
+        line.until(end, holder, trouble);
     }
-    line.until(to, Holder::Unwatched);
+    line.until(to, Holder::Unwatched, None);
     line.done
 }
 
@@ -149,14 +165,14 @@ struct TimelineBuilder {
 }
 
 impl TimelineBuilder {
-    fn until(&mut self, to: Timestamp, holder: Holder) {
+    fn until(&mut self, to: Timestamp, holder: Holder, trouble: Option<Status>) {
         let to = to.min(self.end);
         if to <= self.at {
             return;
         }
         match self.done.last_mut() {
-            Some(last) if last.holder == holder => last.to = to,
-            _ => self.done.push(TimelineSpan { holder, from: self.at, to }),
+            Some(last) if (last.holder, last.trouble) == (holder, trouble) => last.to = to,
+            _ => self.done.push(TimelineSpan { holder, trouble, from: self.at, to }),
         }
         self.at = to;
     }
@@ -173,7 +189,7 @@ mod tests {
     }
 
     fn point(seconds: i64, holder: Holder) -> Point {
-        Point { at: at(seconds), holder, result: TurnResult::None, turn_ended: None }
+        Point { at: at(seconds), holder, trouble: None, result: TurnResult::None, turn_ended: None }
     }
 
     fn words(line: &[TimelineSpan]) -> String {
@@ -234,6 +250,7 @@ mod tests {
         let turn = |seen, ended: Option<i64>, result| Point {
             at: at(seen),
             holder: Holder::Ready,
+            trouble: None,
             result,
             turn_ended: ended.map(at),
         };

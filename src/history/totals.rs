@@ -510,6 +510,7 @@ mod tests {
         let point = |time: &str, holder, result, ended: Option<&str>| Point {
             at: at(time),
             holder,
+            trouble: None,
             result,
             turn_ended: ended.map(at),
         };

@@ -20,6 +20,7 @@ use crate::state::{
     AnchorState, Attention, BusinessState, Completion, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority,
     Phase, RECORD_HOLDS, Since, State, Tri, TurnResult, TurnSource, UiContext, Witness,
 };
+use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
 /// One reading with what the profile says of time and what the tracker knows of the readings before it.
@@ -32,6 +33,11 @@ pub(super) struct Sighting<'a> {
     /// The terminal has another size than at the last reading.
     pub resized: bool,
     pub temporal: Temporal,
+}
+
+/// A result in the word that people read.
+fn word_of(result: TurnResult) -> String {
+    Status::of_result(result).map_or_else(|| "no result".to_owned(), |status| status.word().into_owned())
 }
 
 /// The turns of one terminal.
@@ -98,6 +104,7 @@ impl TurnTracker {
         let evidence = match (last.told_by, last.result) {
             (Witness::Record, result) => {
                 let words = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+                let result = word_of(result);
                 Some(aside("record", &format!("the agent's own record says how the last turn ended: {result}{words}")))
             }
             (Witness::Process, _) => detail.map(|detail| aside("last-turn", detail)),
@@ -109,7 +116,7 @@ impl TurnTracker {
         };
         let other = screen.filter(|_| last.told_by == Witness::Record).map(|screen| {
             let believed = if screen == last.result { "" } else { "; the record is believed" };
-            aside("last-turn", &format!("its screen was taken for {screen}{believed}"))
+            aside("last-turn", &format!("its screen was taken for {}{believed}", word_of(screen)))
         });
         evidence.into_iter().chain(other)
     }
@@ -289,6 +296,13 @@ impl TurnTracker {
     /// Whether work that the agent repaints while it works stands still (SPEC §7).
     pub(super) fn work_stands_still(&self) -> bool {
         self.work.as_ref().is_some_and(|work| work.belief == Belief::StandsStill)
+    }
+
+    /// Whether the turn in flight, or the last one, began with what was sent at a time: else nobody knows whether the agent
+    /// has it.
+    pub(super) fn began_with(&self, at: Timestamp) -> bool {
+        let anchor = self.turn.anchor.as_ref().filter(|_| self.is_in_flight());
+        anchor.map(|anchor| anchor.armed_at).or(self.turn.last.began) == Some(at)
     }
 
     pub(super) fn authority(&self) -> LifecycleAuthority {

@@ -6,6 +6,7 @@ use ratatui::style::{Modifier, Style};
 
 use super::steps::{TimelineEntries, TimelineEntry};
 use super::subject::Subject;
+use crate::fleet::Terminal;
 use crate::history::Actor;
 use crate::screen::harmless;
 use crate::state::Evidence;
@@ -191,9 +192,15 @@ impl List<'_> {
                 rows.push((format!("  and {} more", text::counted(more.len() - PROMPT, "line")), parts.quiet));
             }
         }
-        let take_back = canvas.keymap.key_for(Context::Drill, Action::Unqueue).filter(|_| !self.waiting.is_empty());
+        if self.waiting.is_empty() {
+            return rows;
+        }
+        let why = self.subject.item().terminal().and_then(Terminal::prompt_hindrance);
+        let why = why.map(|why| format!("waiting {}", why.until()));
         let it = if self.waiting.len() == 1 { "it" } else { "them" };
-        rows.extend(take_back.map(|key| (format!("{key} takes {it} back"), parts.quiet)));
+        let key = canvas.keymap.key_for(Context::Drill, Action::Unqueue);
+        let said = why.into_iter().chain(key.map(|key| format!("{key} takes {it} back"))).collect::<Vec<_>>();
+        rows.push((said.join("; "), parts.quiet));
         rows
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::fleet::KeptTransition;
-use crate::history::{Body, Holder, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
+use crate::history::{Body, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};
 use crate::status::Status;
@@ -104,10 +104,7 @@ impl TimelineEntry {
     fn point(&self) -> Option<Point> {
         match &self.body {
             Body::TaskEvent(event) => Some(Point::of_task_event(self.at, &event.happening, &event.state)),
-            Body::Transition(kept) => {
-                let summary = &kept.transition.summary;
-                Some(Point { at: self.at, holder: Holder::of(summary), result: summary.result, turn_ended: None })
-            }
+            Body::Transition(kept) => Some(Point::of(self.at, &kept.transition.summary, None)),
             _ => None,
         }
     }
@@ -194,8 +191,7 @@ impl TimelineEntries {
     /// Takes in how a task stands now.
     pub fn see_task(&mut self, task: &Task) {
         let summary = task.status.summary(task.exit_code());
-        let (holder, result) = (Holder::of(&summary), summary.result);
-        self.present = Some(Point { at: task.since, holder, result, turn_ended: None });
+        self.present = Some(Point::of(task.since, &summary, None));
     }
 
     /// Takes in what the history keeps, in any order and as often as it comes.

@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 
 use super::steps::TimelineEntries;
 use super::subject::Subject;
-use crate::history::{Holder, TimelineData, TimelineSpan, timeline, totals};
+use crate::history::{Holder, TimelineData, TimelineSpan, timeline};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::frame::Canvas;
@@ -39,6 +39,9 @@ impl Zoom {
         }
     }
 }
+
+/// Who has the turn, and what is wrong then.
+type StripHolder = (Holder, Option<Status>);
 
 const HOUR: Span = Span::from_secs(3600);
 /// A strip shorter than this shows its times to the second.
@@ -132,8 +135,8 @@ impl Strip {
         pen.skip(1).text(&begin, parts.quiet).text(" ", parts.quiet);
         let cells = usize::from(pen.room()).saturating_sub(end.chars().count() + 2);
         let marked = selected.and_then(|at| cell_of(at, from, until, cells));
-        for (cell, holder) in holders(&line, from, until, cells).into_iter().enumerate() {
-            let (glyph, style) = appearance(canvas, holder);
+        for (cell, shown) in holders(&line, from, until, cells).into_iter().enumerate() {
+            let (glyph, style) = appearance(canvas, shown);
             let style = if marked == Some(cell) { style.add_modifier(Modifier::REVERSED) } else { style };
             pen.raw(glyph, style);
         }
@@ -145,9 +148,9 @@ impl Strip {
         let begun = line.partition_point(|stretch| stretch.to <= self.begin(steps, until));
         let is_before = line[..begun].iter().all(|stretch| stretch.holder == Holder::Unwatched);
         let totals = totals(if is_before { &line[begun..] } else { &line });
-        let message = |(holder, span): &(Holder, Span), is_short: bool| {
+        let message = |(shown, span): &(StripHolder, Span), is_short: bool| {
             let word = if is_short { short } else { word };
-            format!(" {} {}", word(*holder, self.of_task), times::running(*span))
+            format!(" {} {}", word(*shown, self.of_task), times::running(*span))
         };
         // A glyph before each, and ` · ` between them.
         let needed: usize = totals.iter().map(|total| text::width(&message(total, false)) + 4).sum();
@@ -160,8 +163,22 @@ impl Strip {
     }
 }
 
+/// How long each had the turn, in the order of [`Holder::ALL`], what is wrong last.
+fn totals(line: &[TimelineSpan]) -> Vec<(StripHolder, Span)> {
+    let mut totals: Vec<(StripHolder, Span)> = Vec::new();
+    for stretch in line.iter().filter(|stretch| stretch.length() > Span::ZERO) {
+        let shown = (stretch.holder, stretch.trouble);
+        match totals.iter_mut().find(|(known, _)| *known == shown) {
+            Some((_, span)) => *span = *span + stretch.length(),
+            None => totals.push((shown, stretch.length())),
+        }
+    }
+    totals.sort_by_key(|((holder, trouble), _)| (*holder as usize, trouble.is_some()));
+    totals
+}
+
 /// Who had the turn for most of each cell.
-fn holders(line: &[TimelineSpan], from: Timestamp, until: Timestamp, cells: usize) -> Vec<Holder> {
+fn holders(line: &[TimelineSpan], from: Timestamp, until: Timestamp, cells: usize) -> Vec<StripHolder> {
     let all = until.since(from).as_millis().max(1);
     let edge = |cell: usize| {
         let part = u128::from(all) * cell as u128 / cells.max(1) as u128;
@@ -174,14 +191,17 @@ fn holders(line: &[TimelineSpan], from: Timestamp, until: Timestamp, cells: usiz
             while line.get(first).is_some_and(|stretch| stretch.to <= begin) {
                 first += 1;
             }
-            let mut spans = [0; Holder::ALL.len()];
-            for stretch in line[first.min(line.len())..].iter().take_while(|stretch| stretch.from < end) {
-                spans[stretch.holder as usize] += stretch.to.min(end).since(stretch.from.max(begin)).as_millis();
-            }
+            let rest = line[first.min(line.len())..].iter().take_while(|stretch| stretch.from < end);
+            let inside = |stretch: &TimelineSpan| TimelineSpan {
+                from: stretch.from.max(begin),
+                to: stretch.to.min(end),
+                ..*stretch
+            };
+            let inside = totals(&rest.map(inside).collect::<Vec<_>>());
             // The first one wins where two had it equally long: a cell shorter than a millisecond has nothing else.
-            let longest = spans.iter().max().copied().unwrap_or(0);
-            let found = Holder::ALL.iter().find(|&&holder| longest > 0 && spans[holder as usize] == longest);
-            found.copied().or(line.get(first).map(|stretch| stretch.holder)).unwrap_or(Holder::Unwatched)
+            let longest = inside.iter().rev().max_by_key(|(_, span)| *span).map(|(shown, _)| *shown);
+            let first = line.get(first).map(|stretch| (stretch.holder, stretch.trouble));
+            longest.or(first).unwrap_or((Holder::Unwatched, None))
         })
         .collect()
 }
@@ -196,8 +216,9 @@ fn cell_of(at: Timestamp, from: Timestamp, until: Timestamp, cells: usize) -> Op
 }
 
 /// A holder's glyph and style. The glyphs differ in weight, so that the strip can be read without colours.
-fn appearance<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
+fn appearance<'a>(canvas: &Canvas<'a>, (holder, trouble): StripHolder) -> (&'a str, Style) {
     let (status, glyph) = match holder {
+        _ if trouble.is_some() => (trouble.unwrap_or(Status::Unknown), ""),
         Holder::Working => (Status::Working, "█"),
         Holder::Waiting => (Status::Approval, "▒"),
         Holder::Ready => (Status::Ready, "░"),
@@ -206,11 +227,14 @@ fn appearance<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
         Holder::Unwatched => return (if canvas.ascii { " " } else { "╌" }, canvas.theme.parts.rule),
     };
     let appearance = canvas.theme.appearance(status);
+    let glyph = if glyph.is_empty() { appearance.glyph.as_str() } else { glyph };
     (if canvas.ascii { &appearance.ascii } else { glyph }, appearance.style)
 }
 
-const fn word(holder: Holder, is_task: bool) -> &'static str {
+const fn word((holder, trouble): StripHolder, is_task: bool) -> &'static str {
     match holder {
+        _ if matches!(trouble, Some(Status::Failed)) => "failed",
+        _ if trouble.is_some() => "not readable",
         Holder::Working if is_task => "ran",
         Holder::Working => "worked",
         Holder::Waiting => "waited for you",
@@ -224,11 +248,11 @@ const fn word(holder: Holder, is_task: bool) -> &'static str {
 }
 
 /// The word where there is little room.
-const fn short(holder: Holder, is_task: bool) -> &'static str {
-    match holder {
+const fn short(shown: StripHolder, is_task: bool) -> &'static str {
+    match shown.0 {
         Holder::Waiting => "waited",
         Holder::Unwatched => "unseen",
-        other => word(other, is_task),
+        _ => word(shown, is_task),
     }
 }
 
@@ -241,15 +265,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wrong_has_a_word_and_a_sign_of_its_own() {
+        let stretch = |trouble, from, to| TimelineSpan { holder: Holder::Ready, trouble, from: at(from), to: at(to) };
+        let line = [stretch(None, 0, 10), stretch(Some(Status::Failed), 10, 30), stretch(None, 30, 35)];
+        let totals: Vec<_> = totals(&line).into_iter().map(|(it, span)| (word(it, false), span.as_millis())).collect();
+        assert_eq!(totals, [("ready", 15_000), ("failed", 20_000)]);
+        assert_eq!(holders(&line, at(0), at(40), 2)[1], (Holder::Ready, Some(Status::Failed)));
+        assert_eq!(word((Holder::Unknown, Some(Status::Error)), false), "not readable");
+    }
+
+    #[test]
     fn each_cell_has_who_had_most_of_it() {
-        let stretch = |holder, from, to| TimelineSpan { holder, from: at(from), to: at(to) };
+        let stretch = |holder, from, to| TimelineSpan { holder, trouble: None, from: at(from), to: at(to) };
         let line = [stretch(Holder::Working, 0, 25), stretch(Holder::Waiting, 25, 29), stretch(Holder::Ready, 29, 40)];
         let shown =
-            |cells| holders(&line, at(0), at(40), cells).iter().map(|it| it.word()).collect::<Vec<_>>().join(" ");
+            |cells| holders(&line, at(0), at(40), cells).iter().map(|(it, _)| it.word()).collect::<Vec<_>>().join(" ");
         assert_eq!(shown(4), "working working working ready");
         assert_eq!(shown(8), "working working working working working waiting ready ready");
         assert_eq!(shown(0), "");
-        assert_eq!(holders(&line, at(0), at(0), 2), [Holder::Working, Holder::Working]);
+        assert_eq!(holders(&line, at(0), at(0), 2), [(Holder::Working, None); 2]);
         assert_eq!((cell_of(at(39), at(0), at(40), 4), cell_of(at(40), at(0), at(40), 4)), (Some(3), Some(3)));
         assert_eq!((cell_of(at(-1), at(0), at(40), 4), cell_of(at(1), at(1), at(1), 4)), (None, None));
     }

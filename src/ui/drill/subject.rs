@@ -11,8 +11,8 @@ use crate::history::{SessionFile, StoredScreen};
 use crate::profile::RefusedInputs;
 use crate::repository::GitFacts;
 use crate::screen::{KeptScreen, PaneFacts, Screen, harmless};
-use crate::state::{FactName, FactSource, TurnResult, Witness};
-use crate::status::{CUT_OFF, Status};
+use crate::state::{FactName, FactSource};
+use crate::status::{CUT_OFF, Status, last_turn_in_words};
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
 use crate::ui::action::Action;
@@ -243,6 +243,11 @@ impl Facts<'_, '_> {
         let value = if value.trim().is_empty() { "–".to_owned() } else { value };
         self.lines.push(vec![(format!("  {name:<20} "), parts.quiet), (value, parts.text)]);
     }
+
+    /// The same of a name of the contract, for people.
+    fn word(&mut self, name: &str, word: &str) {
+        self.put(name, word.replace('_', " "));
+    }
 }
 
 fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
@@ -324,14 +329,14 @@ fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.put("agent", Item::from(terminal).agent());
     facts.put("profile", state.terminal.profile.clone().unwrap_or_else(|| "none".to_owned()));
     let anomalies = state.assessment.anomalies.iter().map(|it| it.word()).collect::<Vec<_>>().join(", ");
-    facts.put("anomalies", anomalies);
+    facts.word("anomalies", &anomalies);
     let diagnostics = &state.diagnostics;
-    facts.put("availability", diagnostics.availability.word());
-    facts.put("transport", diagnostics.transport_state.word());
-    facts.put("process", diagnostics.process_state.word());
-    facts.put("parsing", diagnostics.parse_status.word());
+    facts.word("availability", diagnostics.availability.word());
+    facts.word("transport", diagnostics.transport_state.word());
+    facts.word("process", diagnostics.process_state.word());
+    facts.word("parsing", diagnostics.parse_status.word());
     for problem in [&diagnostics.probe_error, &diagnostics.parse_error].into_iter().flatten() {
-        facts.put(&problem.kind, problem.message.clone());
+        facts.put(&problem.kind.replace('_', " "), problem.message.clone());
     }
     facts.put("read", format!("{} ago", times::age(facts.canvas.now.since(state.observed_at))));
 }
@@ -376,6 +381,7 @@ fn recorded(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
             FactSource::Record => "its record",
             FactSource::Directory => "a record in its directory, perhaps another agent's",
             FactSource::Screen => "its screen",
+            FactSource::Sent => "as fleetwatch sent it",
         };
         let age = times::age(facts.canvas.now.since(fact.at));
         let doing = known.plan().filter(|_| name == FactName::Plan).and_then(|plan| plan.doing.clone());
@@ -392,48 +398,24 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     let (turn, last, operator) = (&state.turn, &state.last_turn, &state.operator);
     facts.heading("Turn");
     facts.put("phase", format!("{} for {}", turn.phase, times::lasting(turn.began(), now)));
-    facts.put("background work", turn.background_work.word());
+    facts.word("background work", turn.background_work.word());
     let ended = last.at.map(|at| format!(", {} ago", times::age(now.since(at)))).unwrap_or_default();
     facts.put(
         "last turn",
-        match last.result {
-            TurnResult::None if last.is_cut_off() => format!("{CUT_OFF}{ended}"),
-            TurnResult::None => "–".to_owned(),
-            result => format!("{result} by {}{ended}", last.source),
+        match last_turn_in_words(last) {
+            None if last.is_cut_off() => format!("{CUT_OFF}{ended}"),
+            None => "–".to_owned(),
+            Some(words) => format!("{words}{ended}"),
         },
     );
     if let Some(detail) = &last.detail {
         facts.put("", detail.clone());
     }
-    if last.told_by == Witness::Record {
-        facts.put("", "told by its record".to_owned());
-    }
-    facts.put("readiness", operator.readiness.word());
-    facts.put("completion", operator.completion.word());
-    facts.put("status", operator.status.word());
+    facts.word("readiness", operator.readiness.word());
+    facts.word("completion", operator.completion.word());
+    facts.word("status", operator.status.word());
     facts.put("detail", operator.detail.clone().unwrap_or_default());
     let stability = &state.stability;
     let since = times::running(now.since(stability.stable_since));
     facts.put("stable", format!("{} for {since}", if stability.stable { "yes" } else { "not yet" }));
-    facts.put("signature", stability.signature.clone());
-    let timing = &state.lifecycle_timing;
-    let elapsed = |seconds: Option<f64>| seconds.map_or_else(|| "–".to_owned(), |seconds| format!("{seconds:.1} s"));
-    facts.heading("Lifecycle timing");
-    facts.put("readiness unknown", elapsed(timing.readiness_unknown_elapsed_seconds));
-    facts.put("completion unknown", elapsed(timing.completion_unknown_elapsed_seconds));
-    facts.put("candidate", elapsed(timing.completion_candidate_elapsed_seconds));
-    facts.put("unknown stalls", format!("after {} s", timing.unknown_to_stalled_timeout_seconds));
-    facts.put("success settles", format!("in {} s", timing.completion_stability_seconds));
-    facts.put("only a status row", format!("expires after {} s", timing.stale_active_recovery_seconds));
-    facts.put("a still screen", format!("expires after {} s", timing.final_stable_active_recovery_seconds));
-    let authority = &state.lifecycle_authority;
-    let zone = facts.canvas.zone;
-    let time = |at: Option<crate::time::Timestamp>| at.map(|at| times::wall(at, zone)).unwrap_or_default();
-    facts.heading("Lifecycle authority");
-    facts.put("completion", authority.completion_authority.word());
-    facts.put("anchor", authority.turn_anchor_state.word());
-    facts.put("monitoring", if authority.completion_monitoring_armed { "armed" } else { "not armed" });
-    facts.put("armed at", time(authority.anchor_armed_at));
-    facts.put("lost at", time(authority.anchor_lost_at));
-    facts.put("lost because", authority.anchor_loss_reason.clone().unwrap_or_default());
 }

@@ -208,7 +208,7 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
         lines.push(heading("What changed"));
         for Change { field: name, from, to } in changed {
             let short = name.rsplit('.').next().unwrap_or(name);
-            lines.push(field(short, format!("{} → {}", public_word(from), public_word(to))));
+            lines.push(field(&worded(short), format!("{} → {}", public_word(from), public_word(to))));
         }
         if changed.is_empty() {
             lines.push(vec![("  nothing that is public".to_owned(), parts.quiet)]);
@@ -233,21 +233,21 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
     for (name, value) in &state {
         match value {
             Value::Object(members) => {
-                lines.push(vec![(format!("  {name}"), parts.title)]);
+                lines.push(vec![(format!("  {}", worded(name)), parts.title)]);
                 let member = |(name, value): (&String, &Value)| {
-                    vec![(format!("    {name:<36} "), parts.quiet), (harmless(&plain(value)), parts.text)]
+                    vec![(format!("    {:<36} ", worded(name)), parts.quiet), (harmless(&plain(value)), parts.text)]
                 };
                 lines.extend(members.iter().map(member));
             }
-            value => lines.push(field(name, plain(value))),
+            value => lines.push(field(&worded(name), plain(value))),
         }
     }
     if let Body::Transition(StoredTransition { events, .. }) = &step.body
         && !events.is_empty()
     {
-        lines.extend([Vec::new(), heading("Named between assessments since the previous transition")]);
+        lines.extend([Vec::new(), heading("What its screen showed meanwhile")]);
         for NamedEvent { at, event } in events {
-            lines.push(vec![(format!("  {at}  "), parts.quiet), (event.to_string(), parts.text)]);
+            lines.push(vec![(format!("  {at}  "), parts.quiet), (worded(&event.to_string()), parts.text)]);
         }
     }
     lines
@@ -264,10 +264,16 @@ fn members(body: &Body) -> Vec<(String, Value)> {
     members.into_iter().filter(|(name, value)| !SHOWN_ELSEWHERE.contains(&name.as_str()) && !value.is_null()).collect()
 }
 
+/// A name of the contract, for people.
+fn worded(name: &str) -> String {
+    name.replace('_', " ")
+}
+
 /// A value without the quotes of JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
+        Value::String(text) if text.bytes().all(|c| c.is_ascii_lowercase() || c == b'_') => worded(text),
         Value::String(text) => text.clone(),
         Value::Array(items) if items.is_empty() => "–".to_owned(),
         other => other.to_string(),
