@@ -33,7 +33,7 @@ impl DraftStore {
             None => (None, Vec::new()),
         };
         ui.set_drafts_end_here(drafts.is_none());
-        ui.restore_drafts(found.iter().map(|draft| (draft.key.clone(), draft.text.clone())));
+        ui.restore_drafts(found.clone());
         Self { drafts, keeper: Keeper::new(found.clone()), found, trouble }
     }
 }
@@ -89,8 +89,12 @@ impl App {
         let (drafts, several) = self.ui.drafts();
         let drafts: BTreeMap<&TerminalKey, &String> = drafts.iter().collect();
         let several = Some(several).filter(|text| !text.trim().is_empty());
-        let several = several.map(|text| Draft { key: None, text: text.to_owned() });
-        let draft = |(key, text): (&TerminalKey, &String)| Draft { key: Some(key.clone()), text: text.clone() };
-        drafts.into_iter().map(draft).chain(several).collect()
+        let draft = |key: Option<&TerminalKey>, text: &str| Draft {
+            key: key.cloned(),
+            text: text.to_owned(),
+            at: self.ui.draft_time(key),
+        };
+        let several = several.map(|text| draft(None, text));
+        drafts.into_iter().map(|(key, text)| draft(Some(key), text)).chain(several).collect()
     }
 }

@@ -14,6 +14,7 @@ use super::identity::{Columns, Owner};
 use super::{Settings, now};
 use crate::fleet::TerminalKey;
 use crate::private::{self, Lock};
+use crate::time::Timestamp;
 
 /// The directory beside the history.
 const DIRECTORY: &str = "drafts";
@@ -26,6 +27,8 @@ pub struct Draft {
     /// Its terminal; `None` for the draft to several terminals.
     pub key: Option<TerminalKey>,
     pub text: String,
+    /// When it was written last; `None` where that was not kept.
+    pub at: Option<Timestamp>,
 }
 
 /// The drafts of this process.
@@ -42,6 +45,8 @@ struct WrittenDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
     terminal: Option<Columns>,
     text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
 }
 
 impl Drafts {
@@ -112,7 +117,7 @@ impl Drop for Drafts {
 
 impl WrittenDraft {
     fn of(draft: &Draft) -> Self {
-        Self { terminal: draft.key.as_ref().map(Columns::of), text: draft.text.clone() }
+        Self { terminal: draft.key.as_ref().map(Columns::of), text: draft.text.clone(), at: draft.at }
     }
 }
 
@@ -120,7 +125,10 @@ impl WrittenDraft {
 fn add(drafts: &mut Vec<Draft>, draft: Draft) {
     match drafts.iter_mut().find(|known| known.key == draft.key) {
         Some(known) if known.text == draft.text => {}
-        Some(known) => known.text = format!("{}\n\n{}", known.text, draft.text),
+        Some(known) => {
+            known.text = format!("{}\n\n{}", known.text, draft.text);
+            known.at = known.at.max(draft.at);
+        }
         None => drafts.push(draft),
     }
 }
@@ -142,7 +150,7 @@ fn read(file: &Path) -> io::Result<Vec<Draft>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {LONGEST} bytes")));
     }
     let written: Vec<WrittenDraft> = serde_json::from_slice(&fs::read(file)?)?;
-    let draft = |it: WrittenDraft| Draft { key: it.terminal.map(|columns| columns.key()), text: it.text };
+    let draft = |it: WrittenDraft| Draft { key: it.terminal.map(|columns| columns.key()), text: it.text, at: it.at };
     Ok(written.into_iter().map(draft).collect())
 }
 
@@ -173,6 +181,7 @@ mod tests {
         Draft {
             key: Some(TerminalKey { server, pane: PaneId(pane), pid: 7, instance: Default::default() }),
             text: text.to_owned(),
+            at: Some(Timestamp::from_millis(i64::from(pane))),
         }
     }
 
@@ -188,7 +197,7 @@ mod tests {
         let files = || fs::read_dir(directory.path().join(DIRECTORY)).unwrap().flatten().count();
         let (first, taken) = start(&settings);
         assert_eq!(taken, []);
-        let several = Draft { key: None, text: "to all".to_owned() };
+        let several = Draft { key: None, text: "to all".to_owned(), at: None };
         first.keep(&[draft(1, "half\na thought"), several.clone()]).unwrap();
         let mode = fs::metadata(&first.file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -220,7 +229,7 @@ mod tests {
         fs::write(&file, "[{\"text\": \"half a thought\"}]").unwrap();
         let _held = Lock::try_take(&file.with_extension("lock")).unwrap().unwrap();
         let (_drafts, taken) = start(&settings);
-        assert_eq!(taken, [Draft { key: None, text: "half a thought".to_owned() }]);
+        assert_eq!(taken, [Draft { key: None, text: "half a thought".to_owned(), at: None }]);
         assert!(!file.exists());
     }
 
@@ -255,7 +264,7 @@ mod tests {
         File::create(&large).unwrap().set_len(LONGEST + 1).unwrap();
         fs::write(&own, "[{\"text\": \"to all\"}]").unwrap();
         let (drafts, taken) = start(&settings);
-        assert_eq!(taken, [Draft { key: None, text: "to all".to_owned() }]);
+        assert_eq!(taken, [Draft { key: None, text: "to all".to_owned(), at: None }]);
         assert_eq!([&other, &large, &own].map(|file| file.exists()), [true, true, false]);
         assert_eq!(fs::read(&other).unwrap(), b"[{\"text\": 3}]");
         fs::write(&drafts.file, "of another time").unwrap();

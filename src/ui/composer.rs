@@ -18,10 +18,11 @@ use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, Overla
 use super::picker::Picker;
 use super::text::{self, Pen};
 use super::toast::Topic;
-use super::{Request, find, layout, preview};
+use super::{Request, find, layout, preview, times};
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Operation, Recipient, When};
 use crate::status::Status;
+use crate::time::Timestamp;
 use broadcast::{Gets, Recipients, SendQuestion, SendWay, gets, hindrance};
 use recall::PromptRecall;
 
@@ -41,9 +42,13 @@ pub struct Composer {
     recall: PromptRecall,
     /// Whether the prompts that were sent before were asked for.
     asked: bool,
-    /// Whether it began with a text that was left from before, and whether all of that has been in view since.
+    /// Whether it began with a text that was left from before, when that was written, and whether all of it has been in
+    /// view since.
     is_kept: bool,
+    kept_at: Option<Timestamp>,
     was_whole: bool,
+    /// Whether that text is selected as a whole: what is typed takes its place, and any other key keeps it.
+    is_selected: bool,
     /// How it is to be sent once the operator has said yes to the question that lies over it.
     asking: Option<When>,
     /// Why no prompt can wait, where none can.
@@ -53,18 +58,49 @@ pub struct Composer {
 impl Composer {
     /// A composer for a terminal, with the draft that was left for it.
     pub fn new(key: TerminalKey, memory: &OverlayMemory) -> Self {
-        let draft = memory.draft(&key).unwrap_or_default();
+        let draft = (memory.draft(&key).unwrap_or_default(), memory.draft_time(Some(&key)));
         Self::with(Recipients::One(key), draft, memory.cannot_wait)
     }
 
     /// A composer for several terminals, with the draft that was left for several.
     pub fn for_several(keys: Vec<TerminalKey>, memory: &OverlayMemory) -> Self {
-        Self::with(Recipients::Several(keys), memory.broadcast.text(), memory.cannot_wait)
+        let draft = (memory.broadcast.text(), memory.draft_time(None));
+        Self::with(Recipients::Several(keys), draft, memory.cannot_wait)
     }
 
-    fn with(to: Recipients, draft: &str, cannot_wait: Option<&'static str>) -> Self {
-        let (text, recall, is_kept) = (text_area(draft), PromptRecall::default(), !draft.is_empty());
-        Self { to, text, recall, asked: false, is_kept, was_whole: false, asking: None, cannot_wait }
+    fn with(to: Recipients, (draft, kept_at): (&str, Option<Timestamp>), cannot_wait: Option<&'static str>) -> Self {
+        let (mut text, is_kept) = (text_area(draft), !draft.is_empty());
+        if is_kept {
+            text.select_all();
+        }
+        Self {
+            to,
+            text,
+            recall: PromptRecall::default(),
+            asked: false,
+            is_kept,
+            kept_at,
+            was_whole: false,
+            is_selected: is_kept,
+            asking: None,
+            cannot_wait,
+        }
+    }
+
+    /// Before something is put into the text: it takes the place of a draft that nobody has touched, which stays among the
+    /// earlier prompts.
+    fn begin_text(&mut self) {
+        if std::mem::take(&mut self.is_selected) {
+            self.recall.set_aside(self.prompt());
+            self.is_kept = false;
+        }
+    }
+
+    /// Keeps the draft, to be edited.
+    fn keep_text(&mut self) {
+        if std::mem::take(&mut self.is_selected) {
+            self.text.cancel_selection();
+        }
     }
 
     const fn way(&self, when: When) -> SendWay {
@@ -149,10 +185,14 @@ impl Composer {
         let text = self.prompt();
         // What is written anew has been seen by whoever writes it.
         self.is_kept &= !text.is_empty();
-        match &self.to {
-            Recipients::Several(_) => cx.memory.broadcast.write(text),
-            Recipients::One(key) if text.trim().is_empty() => drop(cx.memory.drafts.remove(key)),
-            Recipients::One(key) => drop(cx.memory.drafts.insert(key.clone(), text)),
+        let is_blank = text.trim().is_empty();
+        let before = match &self.to {
+            Recipients::Several(_) => cx.memory.broadcast.write(text.clone()),
+            Recipients::One(key) if is_blank => cx.memory.drafts.remove(key),
+            Recipients::One(key) => cx.memory.drafts.insert(key.clone(), text.clone()),
+        };
+        if before.is_none_or(|before| before != text) {
+            cx.memory.draft_times.insert(self.to.one().cloned(), cx.view.now);
         }
     }
 
@@ -166,6 +206,7 @@ impl Composer {
     }
 
     fn take(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) {
+        self.begin_text();
         let left_out = self.insert(text);
         if left_out > 0 {
             let left_out = text::counted(left_out, "control character");
@@ -190,7 +231,8 @@ impl Composer {
     fn show_draft(&mut self, memory: &OverlayMemory) {
         let at = self.text.cursor();
         let draft = self.to.one().and_then(|key| memory.drafts.get(key)).map_or("", String::as_str);
-        (self.is_kept, self.was_whole) = (true, false);
+        (self.is_kept, self.was_whole, self.is_selected) = (true, false, false);
+        self.kept_at = memory.draft_time(self.to.one());
         self.replace(draft);
         let cell = |at| u16::try_from(at).unwrap_or(u16::MAX);
         self.text.move_cursor(CursorMove::Jump(cell(at.0), cell(at.1)));
@@ -230,10 +272,34 @@ impl Composer {
         let target = format!("prompt to {}", state.terminal.id);
         let mut title =
             vec![(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (word.as_ref(), state_style)];
+        let kept = self.kept_words(canvas);
         if self.is_kept {
-            title.insert(1, ("with the draft that was kept", canvas.theme.style(Status::Stalled)));
+            title.insert(1, (kept.as_str(), canvas.theme.style(Status::Stalled)));
         }
         frame::titled(canvas, buffer, area, &title)
+    }
+
+    /// What the operator reads of the draft that it began with.
+    fn kept_words(&self, canvas: &Canvas<'_>) -> String {
+        let time = |at| match times::day(at, canvas.zone) == times::day(canvas.now, canvas.zone) {
+            true => times::clock(at, canvas.zone),
+            false => times::day_and_clock(at, canvas.zone),
+        };
+        self.kept_at.map_or_else(|| "draft from before".to_owned(), |at| format!("draft from {}", time(at)))
+    }
+
+    /// What becomes of that draft with the next key.
+    fn draft_line(&self, canvas: &Canvas<'_>) -> StyledLine {
+        let parts = &canvas.theme.parts;
+        let quiet = |text: &str| (text.to_owned(), parts.quiet);
+        let key = |key: &str| (key.to_owned(), parts.key);
+        match (self.is_selected, self.recall.offers_aside()) {
+            (true, _) => {
+                vec![quiet("what you type replaces the draft; "), key("→"), quiet(" edits it")]
+            }
+            (false, true) => vec![key("↑"), quiet(" brings the draft back")],
+            (false, false) => Vec::new(),
+        }
     }
 
     /// Draws the keys that the footer has no room for, as long as the text keeps enough.
@@ -276,6 +342,7 @@ impl Composer {
         }
         self.text.set_style(canvas.theme.parts.text);
         self.text.set_cursor_style(canvas.theme.parts.cursor);
+        self.text.set_selection_style(canvas.theme.parts.cursor);
         self.text.set_placeholder_style(canvas.theme.parts.quiet);
         self.text.render(area, buffer);
         // However its words are wrapped, a line takes no more than twice the rows that its cells fill.
@@ -332,6 +399,7 @@ impl Overlay for Composer {
             inner.height -= draw_below(buffer, inner, &self.hindrance_line(canvas, key, view));
             inner.height -= draw_below(buffer, inner, &self.taken_line(canvas, key, view));
         }
+        inner.height -= draw_below(buffer, inner, &self.draft_line(canvas));
         let buttons = self.draw_hints(canvas, buffer, inner, view);
         inner.height -= u16::from(!buttons.is_empty());
         self.draw_text(canvas, buffer, inner);
@@ -339,6 +407,9 @@ impl Overlay for Composer {
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if !matches!(action, Action::Recall | Action::Template | Action::Help) {
+            self.keep_text();
+        }
         match action {
             Action::Send => return self.send(When::Now, cx),
             Action::SendAnyway => return self.send(When::Anyway, cx),
@@ -363,6 +434,12 @@ impl Overlay for Composer {
 
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let before = self.text.cursor();
+        let is_typed = matches!(key.code, KeyCode::Char(_)) && (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        if is_typed {
+            self.begin_text()
+        } else {
+            self.keep_text()
+        }
         self.text.input(key);
         let at_edge = self.text.cursor() == before && key.modifiers == KeyModifiers::NONE;
         match key.code {
@@ -420,6 +497,7 @@ impl Overlay for Composer {
             OverlayEvent::Drafted { key } if self.to.one() == Some(key) => self.show_draft(cx.memory),
             OverlayEvent::Prompts { own, left, all } => self.recall.set_prompts(own, left, all),
             OverlayEvent::Edited { text } => {
+                self.keep_text();
                 self.replace("");
                 self.take(text, cx);
             }

@@ -112,6 +112,8 @@ pub struct OverlayMemory {
     pub bells: Bells,
     /// The prompts that were begun and not sent, by terminal.
     pub drafts: HashMap<TerminalKey, String>,
+    /// When each was written last; `None` is the one for several terminals.
+    pub draft_times: HashMap<Option<TerminalKey>, Timestamp>,
     /// Whether they end with the dashboard, and when that was said to whoever wants to quit.
     pub drafts_end_here: bool,
     pub warned_of_drafts: Option<Timestamp>,
@@ -148,6 +150,11 @@ impl OverlayMemory {
         self.drafts.get(key).filter(|draft| self.sending.get(key) != Some(draft)).map(String::as_str)
     }
 
+    /// When the draft for a terminal, or for several, was written last, as far as that is known.
+    pub fn draft_time(&self, key: Option<&TerminalKey>) -> Option<Timestamp> {
+        self.draft_times.get(&key.cloned()).copied()
+    }
+
     /// The terminals for which there is such a draft.
     pub fn drafted(&self) -> impl Iterator<Item = &TerminalKey> {
         self.drafts.keys().filter(|key| self.draft(key).is_some())
@@ -173,7 +180,8 @@ impl OverlayMemory {
     }
 
     /// Keeps a text for a terminal, behind what was begun for it.
-    pub fn add_to_draft(&mut self, key: &TerminalKey, text: &str) {
+    pub fn add_to_draft(&mut self, key: &TerminalKey, text: &str, now: Timestamp) {
+        self.draft_times.insert(Some(key.clone()), now);
         let draft = self.drafts.entry(key.clone()).or_default();
         if !draft.is_empty() {
             draft.push_str("\n\n");

@@ -61,11 +61,13 @@ impl BroadcastDraft {
         &self.text
     }
 
-    /// Follows what is written.
-    pub fn write(&mut self, text: String) {
+    /// Follows what is written; returns what stood there before.
+    pub fn write(&mut self, text: String) -> Option<String> {
+        let before = Some(self.text.clone());
         if text != self.text {
             *self = Self { text, missing: BTreeSet::new() };
         }
+        before
     }
 
     /// Takes note that a terminal took a prompt. As long as somebody did not get it, the text is worth keeping.

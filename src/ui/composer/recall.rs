@@ -17,6 +17,8 @@ pub struct PromptRecall {
     /// How many of them belong to the terminal itself, and how many behind those were begun for agents that are gone.
     own: usize,
     left: usize,
+    /// Whether the first of its own is a draft whose place was taken.
+    has_aside: bool,
     at: Option<usize>,
     draft: String,
 }
@@ -25,10 +27,22 @@ impl PromptRecall {
     /// Takes in the prompts that were sent to the terminal, those that were begun for agents that are gone, and those that
     /// were sent to any terminal, newest first.
     pub fn set_prompts(&mut self, own: &[String], left: &[String], all: &[String]) {
-        self.prompts = [own, left].concat();
-        (self.own, self.left) = (own.len(), left.len());
+        self.prompts.truncate(usize::from(self.has_aside));
+        (self.own, self.left) = (self.prompts.len() + own.len(), left.len());
+        self.prompts.extend(own.iter().chain(left).cloned());
         self.prompts.extend(all.iter().filter(|prompt| !own.contains(prompt)).cloned());
         self.at = None;
+    }
+
+    /// Has a draft at hand whose place something else takes.
+    pub fn set_aside(&mut self, draft: String) {
+        self.prompts.insert(0, draft);
+        (self.own, self.has_aside, self.at) = (self.own + 1, true, None);
+    }
+
+    /// Whether the next older prompt is that draft.
+    pub fn offers_aside(&self) -> bool {
+        self.has_aside && self.at.is_none()
     }
 
     /// A list of the prompts, newest first, the terminal's own before those of others; `None` when there are none.

@@ -69,6 +69,9 @@ impl DialogBox {
         let Some(dialog) = self.shown.as_ref().map(|shown| Arc::clone(&shown.dialog)) else {
             if answer.opens_line() {
                 cx.memory.refuse_line(NO_LINE, cx.view.now);
+            } else {
+                let key = cx.options.keymap.key_for(Context::Dialog, answer).unwrap_or_default();
+                self.say_ignored(&key, cx.view.now);
             }
             return;
         };
@@ -101,6 +104,15 @@ impl DialogBox {
         }
     }
 
+    /// Says that a key did nothing, if nobody could have read the dialog yet.
+    pub(super) fn say_ignored(&mut self, key: &str, now: Timestamp) {
+        let is_new = self.question.is_deaf(now) || self.shown.is_none() || !self.question.was_shown();
+        if is_new && self.stage == Stage::Choosing {
+            let message = format!("{key} was ignored: the dialog was new on the screen; press it again");
+            self.message = Some((Status::Stalled, message));
+        }
+    }
+
     /// What is typed is a part of what is asked from now on.
     pub(super) fn enter(&mut self, change: impl FnOnce(&mut LineInput) -> bool, cx: &mut OverlayContext<'_, '_>) {
         let (is_draft, is_open) = (self.types_draft(), self.stage == Stage::Choosing);
@@ -126,7 +138,7 @@ impl DialogBox {
     pub(super) fn keep_as_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let is_open = self.stage == Stage::Choosing && !self.types_draft();
         let Some(typing) = self.typing.take().filter(|typing| !typing.line.text().trim().is_empty()) else { return };
-        cx.memory.add_to_draft(&self.key, typing.line.text());
+        cx.memory.add_to_draft(&self.key, typing.line.text(), cx.view.now);
         self.kept = Some(typing.line.text().to_owned());
         let name = cx.terminal(&self.key).map_or("the terminal", |terminal| &terminal.state.terminal.id);
         let opens = cx.options.keymap.key_for(Context::Fleet, Action::Prompt);
@@ -184,7 +196,7 @@ impl DialogBox {
         let Some(text) = self.reason.take() else { return };
         match cx.terminal(&self.key).filter(|_| matches!(self.stage, Stage::Answered(_))) {
             Some(terminal) => cx.perform(Recipient::of(terminal), Act::Prompt { text, when: When::Ready }),
-            None => cx.memory.add_to_draft(&self.key, &text),
+            None => cx.memory.add_to_draft(&self.key, &text, cx.view.now),
         }
     }
 }

@@ -1,0 +1,101 @@
+//! Prompts that were begun, wait, or come back.
+
+use std::collections::HashMap;
+
+use crate::fleet::{TerminalKey, View};
+use crate::history::Draft;
+use crate::operation::{Outcome, When};
+use crate::status::Status;
+use crate::time::Timestamp;
+use crate::ui::action::Action;
+use crate::ui::keymap::Context;
+use crate::ui::overlay::{OverlayEvent, Waiting};
+use crate::ui::{Topic, Ui, find};
+
+impl Ui {
+    /// A draft goes only when its text has arrived; what was not sent and is no draft becomes one.
+    pub(super) fn follow_draft(
+        &mut self,
+        key: &TerminalKey,
+        text: &str,
+        when: When,
+        outcome: &Outcome,
+        view: &View<'_>,
+    ) {
+        let is_draft = self.memory.drafts.get(key).is_some_and(|draft| draft == text);
+        let has_left = match when {
+            When::Ready => matches!(outcome, Outcome::Refused(_)),
+            When::Now | When::Anyway => self.memory.sending.remove(key).is_some_and(|on_its_way| on_its_way == text),
+        };
+        match (outcome.is_accepted(), is_draft) {
+            (true, true) => drop(self.memory.drafts.remove(key)),
+            // The prompt that was opened meanwhile began empty.
+            (false, true) if has_left => self.on_event(OverlayEvent::Drafted { key }, view),
+            (false, false) if has_left => self.add_to_draft(key, text, view),
+            _ => {}
+        }
+        if outcome.is_accepted() {
+            self.memory.broadcast.taken(key, text);
+            // What was begun for one that is gone has gone to another one.
+            let left = self.memory.left_drafts(view);
+            self.memory.drafts.retain(|key, draft| draft != text || !left.contains(key));
+        }
+    }
+
+    /// Shows which prompts wait for which terminal, in the order in which they go.
+    pub fn show_queue(&mut self, waiting: HashMap<TerminalKey, Vec<Waiting>>) {
+        self.memory.queued = waiting;
+    }
+
+    /// Begins with the drafts that were left the last time.
+    pub fn restore_drafts(&mut self, drafts: impl IntoIterator<Item = Draft>) {
+        for Draft { key, text, at } in drafts {
+            self.memory.draft_times.extend(at.map(|at| (key.clone(), at)));
+            match key {
+                Some(key) => self.memory.drafts.insert(key, text),
+                None => self.memory.broadcast.write(text),
+            };
+        }
+    }
+
+    /// When the draft for a terminal, or for several, was written last.
+    pub fn draft_time(&self, key: Option<&TerminalKey>) -> Option<Timestamp> {
+        self.memory.draft_time(key)
+    }
+
+    /// The prompts that were begun and not sent, by terminal, and the one for several.
+    pub fn drafts(&self) -> (&HashMap<TerminalKey, String>, &str) {
+        (&self.memory.drafts, self.memory.broadcast.text())
+    }
+
+    /// Gives prompts back that waited for a terminal: they are its draft again.
+    pub fn taken_back(&mut self, key: &TerminalKey, texts: &[String], view: &View<'_>) {
+        let name = find(view, key).map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
+        if texts.is_empty() {
+            let message = format!("too late: it is on its way to {name}");
+            return self.notify_about(Topic::Prompt(key.clone()), Status::Stalled, message, view.now);
+        }
+        self.add_to_draft(key, &texts.join("\n\n"), view);
+        let opens = self.options.keymap.key_for(Context::Fleet, Action::Prompt);
+        let opens = opens.map(|key| format!("; {key} opens it")).unwrap_or_default();
+        let message = format!("taken back: it is a draft for {name} again{opens}");
+        self.notify_about(Topic::Prompt(key.clone()), Status::Ready, message, view.now);
+    }
+
+    /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
+    pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
+        let left = self.memory.left_drafts(view);
+        let left: Vec<String> = left.iter().filter_map(|key| self.memory.drafts.get(key).cloned()).collect();
+        self.on_event(OverlayEvent::Prompts { own, left: &left, all }, view);
+    }
+
+    /// Takes the prompt over that comes back from the operator's editor.
+    pub fn edited(&mut self, text: &str, view: &View<'_>) {
+        self.on_event(OverlayEvent::Edited { text }, view);
+    }
+
+    pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {
+        self.memory.add_to_draft(key, text, view.now);
+        self.on_event(OverlayEvent::Drafted { key }, view);
+    }
+}
