@@ -331,6 +331,10 @@ impl DialogBox {
                 self.message = Some((Status::Stalled, message));
                 return;
             }
+            Some(_) if !self.question.was_shown() => {
+                let key = cx.options.keymap.key_for(self.context(), Action::Answer).unwrap_or_default();
+                return self.say_ignored(&key, cx.view.now);
+            }
             // It says below the options already why.
             Some(_) => return,
         }
@@ -421,11 +425,14 @@ impl Overlay for DialogBox {
             Stage::Sending | Stage::Answered(_) => return vec![next, close],
             Stage::Closed(_) => return vec![close],
         }
-        let mut hints = self.ways(self.held(view.now));
+        let held = self.held(view.now);
+        let mut hints = self.ways(held);
         let dialog = self.shown.as_ref().map(|shown| &shown.dialog).filter(|_| !self.is_deaf(view.now));
         let verdicts = [(Action::AllowOnce, "yes, once"), (Action::Refuse, "no"), (Action::RefuseWhy, "no, because …")];
         match dialog {
             Some(_) if self.typing.is_some() => hints.push((Action::Template, "template")),
+            // Before all of it was read, they only choose.
+            Some(_) if matches!(held, Some(Held::Not(_))) => {}
             Some(dialog) => hints.extend(verdicts.into_iter().filter(|(it, _)| meant_option(dialog, *it).is_some())),
             None => {}
         }
@@ -480,6 +487,9 @@ impl Overlay for DialogBox {
             _ if self.is_deaf(cx.view.now) => {
                 if action.opens_line() && self.question.is_deaf(cx.view.now) {
                     cx.memory.refuse_line(NEW, cx.view.now);
+                } else {
+                    let key = cx.options.keymap.key_for(self.context(), action).unwrap_or_default();
+                    self.say_ignored(&key, cx.view.now);
                 }
             }
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
@@ -508,6 +518,8 @@ impl Overlay for DialogBox {
                 cx.ignore_typing("that is done in the table");
             }
             self.choose(option);
+        } else if let KeyCode::Char(c) = key.code {
+            self.say_ignored(&c.to_string(), cx.view.now);
         }
         Flow::Stay
     }

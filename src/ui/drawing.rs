@@ -115,7 +115,7 @@ impl Ui {
                 OverlayPlace::Body => regions.body,
             };
             let laid = overlay.draw(&canvas, buffer, place, view);
-            keyboard = Keyboard::of(overlay.as_ref(), laid.place);
+            keyboard = Keyboard::of(overlay.as_ref(), laid.place, place);
             // Only what has the keyboard is clicked, and the footer speaks of it, too.
             (self.drawn.top, on_top) = (laid.place, laid.buttons);
         }
@@ -133,7 +133,7 @@ impl Ui {
             let heading = Rect { height: regions.table.height.min(1), ..regions.table };
             let places = self.drawn.rows.iter().map(|(place, _)| *place);
             let table: Vec<Rect> = self.drawn.rows.first().map(|_| heading).into_iter().chain(places).collect();
-            let free = Free { keyboard, rows: &needing, asks, table: &table, screen };
+            let free = Free { keyboard, rows: &needing, asks, table: &table, screen, header: regions.header };
             self.memory.toasts.draw(&canvas, buffer, regions.body, &free);
         }
     }

@@ -142,11 +142,21 @@ pub fn stale_at(view: &View<'_>) -> Option<Timestamp> {
     Some(oldest + limit - EARLY)
 }
 
+/// What is counted together.
+#[derive(Clone, Copy)]
+enum HeaderCount {
+    EndedWithServer,
+    Of(Status),
+    Muted,
+}
+
 /// How many terminals and tasks there are of each group of statuses.
 struct Counts<'a> {
     of: [usize; Status::GROUPS.len()],
     /// Those that count nowhere else.
     muted: usize,
+    /// Those that ended with their tmux server, and how many of these it cut off in mid-turn.
+    ended_with_server: (usize, usize),
     /// Those that cannot be read now, and asked something when they were read last.
     asked_before: usize,
     /// Who has waited longest for the operator, and since when.
@@ -159,13 +169,30 @@ impl<'a> Counts<'a> {
     fn of(canvas: &Canvas<'_>, view: &View<'a>) -> Self {
         let is_asking = view.servers.iter().all(|server| server.health == ServerHealth::Waiting);
         let nothing = if is_asking { "asking tmux" } else { "no terminals" };
-        let mut counts = Self { of: [0; Status::GROUPS.len()], muted: 0, asked_before: 0, longest: None, nothing };
+        let mut counts = Self {
+            of: [0; Status::GROUPS.len()],
+            muted: 0,
+            ended_with_server: (0, 0),
+            asked_before: 0,
+            longest: None,
+            nothing,
+        };
+        let is_down = |item: Item<'_>| {
+            let server = view.servers.iter().find(|server| server.id == item.key().server);
+            server.is_some_and(|server| matches!(server.health, ServerHealth::NoServer(_)))
+        };
         for item in Item::all(view) {
             if canvas.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
                 continue;
             }
             let status = item.status();
+            // One cause is counted once.
+            if is_down(item) {
+                let (all, cut_off) = &mut counts.ended_with_server;
+                (*all, *cut_off) = (*all + 1, *cut_off + usize::from(status == Status::CutOff));
+                continue;
+            }
             counts.of[status.place()] += 1;
             counts.asked_before += usize::from(item.asked_before());
             if status.needs_operator() {
@@ -183,6 +210,7 @@ impl<'a> Counts<'a> {
         Self {
             of: self.of.map(wide),
             muted: wide(self.muted),
+            ended_with_server: self.ended_with_server,
             asked_before: wide(self.asked_before),
             longest,
             nothing: self.nothing,
@@ -191,14 +219,16 @@ impl<'a> Counts<'a> {
 
     /// How many counts there are to be shown.
     fn kinds(&self) -> usize {
-        self.of.iter().chain([&self.muted]).filter(|count| **count > 0).count()
+        self.of.iter().chain([&self.ended_with_server.0, &self.muted]).filter(|count| **count > 0).count()
     }
 
     /// Those that occur, the most urgent first: some in words, the others by their glyphs.
     fn parts(&self, canvas: &Canvas<'_>, form: &Form) -> Vec<Part> {
         let quiet = canvas.theme.parts.quiet;
         let occurring = Status::GROUPS.into_iter().filter(|&status| self.of[status.place()] > 0);
-        let kinds = occurring.map(Some).chain((self.muted > 0).then_some(None));
+        let ended = (self.ended_with_server.0 > 0).then_some(HeaderCount::EndedWithServer);
+        let kinds = occurring.map(HeaderCount::Of).chain((self.muted > 0).then_some(HeaderCount::Muted));
+        let kinds = ended.into_iter().chain(kinds);
         let mut parts: Vec<Part> = Vec::new();
         for (index, kind) in kinds.enumerate().take(form.counts) {
             let in_words = index < form.words;
@@ -217,15 +247,27 @@ impl<'a> Counts<'a> {
                 ));
             }
             parts.push(match kind {
-                Some(status) => self.part(canvas, status, in_words, form.wait),
-                None if in_words => (format!("{} muted", self.muted), quiet),
-                None => (format!("{MUTED}{}", self.muted), quiet),
+                HeaderCount::Of(status) => self.part(canvas, status, in_words, form.wait),
+                HeaderCount::EndedWithServer => self.ended(canvas, in_words),
+                HeaderCount::Muted if in_words => (format!("{} muted", self.muted), quiet),
+                HeaderCount::Muted => (format!("{MUTED}{}", self.muted), quiet),
             });
         }
         if parts.is_empty() {
             parts.push((self.nothing.to_owned(), quiet));
         }
         parts
+    }
+
+    /// How many a server took with it: one cause, however their turns stood.
+    fn ended(&self, canvas: &Canvas<'_>, in_words: bool) -> Part {
+        let style = canvas.theme.style(Status::Failed);
+        let (all, cut_off) = self.ended_with_server;
+        let words = match cut_off {
+            0 => format!("{all} ended with tmux"),
+            _ => format!("{all} ended with tmux, {cut_off} in mid-turn"),
+        };
+        (if in_words { words } else { format!("{}{all}", canvas.glyph(Status::Gone)) }, style)
     }
 
     fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool, wait: LongestWait) -> Part {

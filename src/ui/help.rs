@@ -35,9 +35,10 @@ pub struct Help {
 }
 
 impl Help {
-    /// The help of a part of the dashboard, with that of all the others behind it, and what it offers now before it.
+    /// The help of a part of the dashboard, with what it offers now before it, and behind it that of the parts that cannot
+    /// show their own.
     pub fn new(of: Context, hints: &[Hint]) -> Self {
-        let offered = hints.iter().map(|(action, _)| *action).filter(|action| action.is_of_row()).collect();
+        let offered = hints.iter().map(|(action, _)| *action).filter(|action| *action != Action::Help).collect();
         Self { of, offered, parts: Vec::new(), reader: SearchableText::covered() }
     }
 }
@@ -155,7 +156,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     let mut here: Vec<&Binding> = keymap.bindings(of).filter(is_offered).collect();
     here.sort_by_key(|binding| offered.iter().position(|action| Some(*action) == binding.action));
     if !here.is_empty() {
-        sections.push(keys_of(canvas, "for what is selected now", &here, room));
+        sections.push(keys_of(canvas, "what you can do now", &here, room));
     }
     let own: Vec<&Binding> = keymap.bindings(of).filter(|binding| !is_offered(binding)).collect();
     sections.push(keys_of(canvas, of.title(), &own, room));
@@ -165,7 +166,8 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     // What does the same everywhere stands in the part above.
     let is_everywhere =
         |binding: &&Binding| matches!(binding.action, Some(Action::Help | Action::Suspend | Action::Redraw));
-    for context in Context::ALL.iter().copied().filter(|&context| context != of) {
+    let shows_none = |context: &Context| *context != of && keymap.key_for(*context, Action::Help).is_none();
+    for context in Context::ALL.iter().copied().filter(shows_none) {
         let bindings: Vec<&Binding> = keymap.bindings(context).filter(|binding| !is_everywhere(binding)).collect();
         sections.push(keys_of(canvas, context.title(), &bindings, room));
     }
@@ -176,6 +178,10 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     if of != Context::Fleet {
         sections.push(marks(canvas, room));
     }
+    let help = keymap.key_for(Context::Fleet, Action::Help).unwrap_or_default();
+    let others = format!("  every other view lists its own keys: {help} in it, f1 in a line");
+    sections
+        .push(vec![vec![("elsewhere".to_owned(), canvas.theme.parts.title)], vec![(others, canvas.theme.parts.text)]]);
     sections
 }
 

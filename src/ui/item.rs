@@ -342,7 +342,7 @@ impl Measure {
 const fn unsure(source: FactSource) -> &'static str {
     match source {
         FactSource::Directory => "~",
-        FactSource::Record | FactSource::Screen => "",
+        FactSource::Record | FactSource::Screen | FactSource::Sent => "",
     }
 }
 

@@ -13,9 +13,8 @@ use super::overlay::{Flow, OverlayContext};
 use super::picker::{MenuEntry, Picker};
 use super::question::Confirm;
 use super::{Copied, Request, text, times};
-use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, TerminalKey, View};
+use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalKey, View};
 use crate::history::{Intent, IntentId, IntentState};
-use crate::time::Timestamp;
 
 /// Other words by which people look for an action.
 const SYNONYMS: &[(Action, &str)] = &[
@@ -86,16 +85,16 @@ pub fn palette(keymap: &Keymap, here: &[Action]) -> Picker {
 
 /// What can be copied, with the key that does it and what it is called.
 const COPIED: [(&str, Copied, &str); 3] = [
-    ("n", Copied::Name, "name of the terminal"),
-    ("d", Copied::Dialog, "dialog that waits, with its options"),
-    ("t", Copied::Transcript, "transcript on its screen"),
+    ("n", Copied::Name, "the name of the terminal"),
+    ("d", Copied::Dialog, "the dialog that waits, with its options"),
+    ("t", Copied::Transcript, "the transcript on its screen"),
 ];
 
 /// Which text of a terminal is copied: one key each.
 pub fn copying(key: TerminalKey) -> Picker {
     let entries = COPIED.iter().map(|(letter, _, text)| MenuEntry::new(*text, *letter)).collect();
     let about = key.clone();
-    let picker = Picker::new("copy the …", "copy", entries, move |index, cx| {
+    let picker = Picker::new("copy to the clipboard", "copy", entries, move |index, cx| {
         cx.ask(Request::Copy { key: key.clone(), what: COPIED[index].1 });
         Flow::Close
     });
@@ -227,12 +226,14 @@ pub enum Decision {
 }
 
 /// The messages that are open, those that the operator has to decide of first.
-pub fn follow_ups(intents: &[Intent], now: Timestamp) -> Picker {
+pub fn follow_ups(intents: &[Intent], view: &View<'_>) -> Picker {
     let mut intents = intents.to_vec();
     intents.sort_by_key(|intent| (!needs_decision(intent), intent.id));
     let entry = |intent: &Intent| {
         let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.message_text());
-        MenuEntry::new(text, format!("{} {}", state_name(intent.state), times::running(now.since(intent.created))))
+        let why = if intent.state == IntentState::Pending { waits_for(intent, view) } else { String::new() };
+        let age = times::running(view.now.since(intent.created));
+        MenuEntry::new(text, format!("{}{why} {age}", state_name(intent.state)))
     };
     let entries = intents.iter().map(entry).collect();
     Picker::new("follow-ups", "decide", entries, move |index, cx| {
@@ -242,6 +243,18 @@ pub fn follow_ups(intents: &[Intent], now: Timestamp) -> Picker {
         }
         Flow::Become(Box::new(decisions(intents[index].clone())))
     })
+}
+
+/// Why a message waits, behind the word that it does.
+fn waits_for(intent: &Intent, view: &View<'_>) -> String {
+    let is_it = |it: &&Terminal| match &intent.recipient {
+        Some(key) => it.key.may_be(key),
+        None => it.state.terminal.id == intent.target || it.renamed_from().as_ref() == Some(&intent.target),
+    };
+    match view.terminals.iter().copied().find(is_it) {
+        None => format!(" until {} is there", intent.target),
+        Some(terminal) => terminal.prompt_hindrance().map(|why| format!(" {}", why.until())).unwrap_or_default(),
+    }
 }
 
 /// What can become of a message.

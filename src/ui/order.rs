@@ -38,8 +38,27 @@ pub struct RowSelection {
     slipped: Option<Timestamp>,
     /// The groups as they stood last.
     groups: Vec<Group>,
-    /// Where it has been since it began to go to those that should be looked at, and what they were then.
-    walked: Vec<(TerminalKey, Status)>,
+    /// Where it has been since it began to go to those that should be looked at.
+    walked: Vec<Walked>,
+}
+
+/// One that the way through those that should be looked at has led to, what it was then, and since when: one that asks
+/// anew is another stop on that way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Walked {
+    key: TerminalKey,
+    status: Status,
+    since: Option<Timestamp>,
+}
+
+impl Walked {
+    fn of(item: Item<'_>) -> Self {
+        Self { key: item.key().clone(), status: item.status(), since: item.waiting_since() }
+    }
+
+    fn is(&self, item: &Item<'_>) -> bool {
+        self.key == *item.key() && self.since == item.waiting_since()
+    }
 }
 
 impl RowSelection {
@@ -199,26 +218,25 @@ impl RowSelection {
     /// been answered, or all have been gone to, it begins again, without what has finished, which was seen on the way.
     pub fn next_of<'a>(&mut self, queue: &[Item<'a>]) -> Option<Item<'a>> {
         let here = self.key().cloned();
-        if self.walked.last().map(|(key, _)| key) != here.as_ref() {
+        if self.walked.last().map(|walked| &walked.key) != here.as_ref() {
             self.walked.clear();
         }
         let waits = |key: &TerminalKey| queue.iter().any(|item| item.key() == key && item.status().needs_operator());
-        if self.walked.iter().any(|(key, status)| status.needs_operator() && !waits(key)) {
-            self.walked.retain(|(_, status)| *status == Status::Finished);
+        if self.walked.iter().any(|walked| walked.status.needs_operator() && !waits(&walked.key)) {
+            self.walked.retain(|walked| walked.status == Status::Finished);
         }
-        let was_there = |item: &Item<'_>| self.walked.iter().any(|(key, _)| key == item.key());
-        let next = queue.iter().find(|item| !was_there(item));
+        let next = queue.iter().find(|item| !self.walked.iter().any(|walked| walked.is(item)));
         if next.is_some() {
             return next.copied();
         }
-        self.walked.retain(|(_, status)| *status == Status::Finished);
+        self.walked.retain(|walked| walked.status == Status::Finished);
         queue.iter().find(|item| item.status() != Status::Finished).copied()
     }
 
     /// Takes the selected row for one that the way through those that should be looked at has led to.
     pub fn has_looked_at(&mut self, selected: Item<'_>) {
-        if self.walked.last().is_none_or(|(key, _)| key != selected.key()) {
-            self.walked = vec![(selected.key().clone(), selected.status())];
+        if self.walked.last().is_none_or(|walked| walked.key != *selected.key()) {
+            self.walked = vec![Walked::of(selected)];
         }
     }
 
@@ -234,7 +252,7 @@ impl RowSelection {
         let mut walked = std::mem::take(&mut self.walked);
         self.select(index, rows, now);
         let item = rows.get(index).and_then(TableRow::item);
-        walked.extend(item.map(|item| (item.key().clone(), item.status())));
+        walked.extend(item.map(Walked::of));
         self.walked = walked;
     }
 }

@@ -73,12 +73,17 @@ impl Column {
         let says = |item: &Item<'_>| !(self.words)(*item, Timestamp::default()).is_empty();
         match self.spare {
             // A place that is called as the terminal is says nothing more.
-            WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != item.id()),
+            WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != called(*item)),
             HOST => items.iter().any(|item| item.key().server != items[0].key().server),
             FACTS.. if self.spare != WHERE => items.iter().any(says),
             _ => items.iter().any(|item| item.terminal().is_some() || says(item)),
         }
     }
+}
+
+/// What an item is called where the operator does not call it otherwise: one other name moves no column.
+fn called(item: Item<'_>) -> String {
+    if item.note().name.is_some() { item.own_name() } else { item.id().to_owned() }
 }
 
 /// The tables that have a column.
@@ -163,6 +168,8 @@ const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, wo
 /// A name is the last thing to be cut; below [`WIDE`] cells it takes no more than [`NAME_MOST`].
 const NAME_LEAST: usize = 8;
 const NAME_MOST: usize = 16;
+/// See there.
+const NAME_STEP: usize = 4;
 /// How the last turn ended, and for how long the screen has stood still; where there is no room for them, the state says
 /// it in a sign.
 const LAST: &str = "LAST";
@@ -268,7 +275,7 @@ pub fn draw(
 /// The cells of each column, and of the marks of a row.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnLayout {
-    /// One cell for the bar or a mark; more where a row has both, or several marks.
+    /// One cell for the bar or a sign; more where a row has several. What is marked comes and goes, and moves nothing.
     marks: usize,
     /// The columns of the operator's choice, left to right; `None` for one that has no room.
     columns: Vec<(&'static Column, Option<usize>)>,
@@ -279,7 +286,8 @@ impl ColumnLayout {
     /// spare, each only when what the terminal does keeps enough room to say something.
     pub(super) fn new(width: usize, items: &[Item<'_>], arrangement: &Arrangement, now: Timestamp) -> Self {
         let flags = &arrangement.flags;
-        let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
+        let lasting = |item: &Item<'_>| marks(*item, flags).filter(|mark| *mark != MARKED).count();
+        let before = |item: &Item<'_>| lasting(item) + usize::from(has_bar(*item, flags));
         let marks = items.iter().map(before).max().unwrap_or(0).max(1);
         let mut left = width.saturating_sub(MARK + marks);
         let wanted = |column: &Column| match column.width {
@@ -305,8 +313,9 @@ impl ColumnLayout {
             left = left.saturating_sub(cells + GAP);
         }
         for (column, room) in columns.iter_mut().filter(|(it, _)| it.stays() && matches!(it.width, Width::Words(..))) {
-            let most = if width < WIDE { NAME_MOST } else { usize::MAX };
-            let cells = wanted(column).min(most).min(left).max(1);
+            // In steps, so that another name seldom moves what stands behind.
+            let (step, most) = if width < WIDE { (1, NAME_MOST) } else { (NAME_STEP, usize::MAX) };
+            let cells = wanted(column).next_multiple_of(step).min(most).min(left).max(1);
             *room = Some(cells);
             left = left.saturating_sub(cells);
         }
@@ -460,16 +469,24 @@ fn draw_row(
     let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, folds, base, quiet };
     let style = cell.style(canvas.theme.style(status));
     let mut pen = begin_line(canvas, buffer, line, is_selected);
-    // The bar stands before the glyph and the marks, and none of them takes its cell.
-    let said: Vec<&str> = marks(item, flags).collect();
-    let blank = layout.marks.saturating_sub(said.len());
-    if has_bar(item, flags) {
-        pen.field("▌", blank.max(1), style);
-    } else {
-        pen.field("", blank, base);
+    // The bar stands before the glyph and the signs. One that is marked has a sign among them, or in place of one.
+    let lasting = marks(item, flags).filter(|mark| *mark != MARKED);
+    let mut said: Vec<(&str, Style)> = lasting.map(|mark| (mark, quiet)).collect();
+    let mut bar = if has_bar(item, flags) { Some("▌") } else { None };
+    if flags.is_marked(item) {
+        let marked = (MARKED, base.patch(parts.key));
+        if said.len() + usize::from(bar.is_some()) < layout.marks {
+            said.insert(0, marked);
+        } else if let Some(first) = said.first_mut() {
+            *first = marked;
+        } else {
+            bar = Some(MARKED);
+        }
     }
-    for mark in said {
-        pen.text(mark, if mark == MARKED { base.patch(parts.key) } else { quiet });
+    let blank = layout.marks.saturating_sub(said.len());
+    pen.field(bar.unwrap_or_default(), if bar.is_some() { blank.max(1) } else { blank }, style);
+    for (mark, style) in said {
+        pen.text(mark, style);
     }
     pen.text(glyph(canvas, item), style).text(" ", base);
     for (nth, (column, cells)) in layout.shown().enumerate() {
@@ -555,9 +572,11 @@ fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
                 TurnSource::None => " ",
             };
             let unseen = terminal.state.wants_to_be_seen() && !cell.is_muted;
-            // Where the state is this very result, its age stands there.
-            let at = last.at.filter(|_| status != cell.status);
+            // Where the state is this very result, both stand there.
+            let is_said = status == cell.status;
+            let at = last.at.filter(|_| !is_said);
             let age = at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();
+            let (word, source) = if is_said { ("", "") } else { (word, source) };
             pen.field(word, 11, style).right(&age, 5, quiet).field("", 1, base).field(source, 1, quiet);
             pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
         }
@@ -573,15 +592,15 @@ fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
     }
 }
 
-/// For how long the screen has not moved, or that it still does.
+/// For how long the screen has not moved, where that is not how long the state has held, or that it still moves.
 fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
     let (span, style) = match cell.item {
         Item::Task(_) => (String::new(), cell.quiet),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
             let span = times::running(cell.canvas.now.since(terminal.state.stability.stable_since));
-            // What says the same as the age of the state draws no eye.
+            // The age of the state says it already.
             let is_said = span == times::running(cell.canvas.now.since(cell.item.since().at));
-            (span, if is_said { cell.quiet } else { cell.text() })
+            (if is_said { String::new() } else { span }, cell.text())
         }
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
     };

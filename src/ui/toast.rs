@@ -168,7 +168,13 @@ impl Toasts {
                 break;
             }
         }
-        best.map(|(stack, place, _)| (stack, place))
+        // Where it would hide a part of what is answered, the newest stands on the header.
+        let hides = best.as_ref().is_some_and(|(.., cost)| cost.0 > 0 && !free.header.is_empty());
+        let newest = self.shown.last().filter(|_| hides).map(std::slice::from_ref);
+        match newest.and_then(|newest| Stack::of(newest, free.header, 1, true)) {
+            Some(stack) => Some((stack, free.header)),
+            None => best.map(|(stack, place, _)| (stack, place)),
+        }
     }
 }
 
@@ -183,6 +189,8 @@ pub struct Free<'a> {
     /// stands: they are hidden only where there is no other place.
     pub table: &'a [Rect],
     pub screen: Rect,
+    /// Where the header is.
+    pub header: Rect,
 }
 
 /// A pane down to the last of its rows with anything in it: what is below is free.
@@ -201,9 +209,9 @@ pub struct Keyboard {
 }
 
 impl Keyboard {
-    /// What an overlay has drawn at a place, without the box around it.
-    pub fn of(overlay: &dyn Overlay, place: Rect) -> Self {
-        let is_boxed = overlay.is_popup() || overlay.place() == OverlayPlace::Body;
+    /// What an overlay has drawn at a place, without the box around it; what takes the whole area has none.
+    pub fn of(overlay: &dyn Overlay, place: Rect, area: Rect) -> Self {
+        let is_boxed = (overlay.is_popup() && place != area) || overlay.place() == OverlayPlace::Body;
         let inside = place.inner(Margin::new(u16::from(is_boxed), u16::from(is_boxed)));
         Self {
             place: inside,

@@ -21,7 +21,7 @@ use crate::ui::lists::{follow_ups, needs_decision, palette, servers, task_sessio
 use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
 use crate::ui::today::Today;
-use crate::ui::{Drawn, Request, Topic, Ui, text};
+use crate::ui::{Drawn, Request, Topic, Ui, find, text};
 
 /// How long after an answer the key that opens a row begins no prompt: it was meant for a dialog.
 const ANSWERED: Span = Span::from_secs(3);
@@ -162,7 +162,7 @@ impl Ui {
             Action::FollowUps if self.memory.follow_ups.is_empty() => {
                 self.say("no follow-up waits or needs a decision".to_owned(), view);
             }
-            Action::FollowUps => self.open(follow_ups(&self.memory.follow_ups, view.now)),
+            Action::FollowUps => self.open(follow_ups(&self.memory.follow_ups, view)),
             Action::TaskSessions if view.sessions.is_empty() => {
                 self.say("there are no sessions".to_owned(), view);
             }
@@ -360,8 +360,31 @@ impl Ui {
         if self.memory.queued.contains_key(&key) {
             return vec![Request::Unqueue { key }];
         }
-        self.say("nothing waits for this terminal".to_owned(), view);
+        self.say(self.why_nothing_comes_back(&key, view), view);
         Vec::new()
+    }
+
+    /// Why no prompt is taken back for a terminal, where the last one is, and what is queued elsewhere.
+    fn why_nothing_comes_back(&self, key: &TerminalKey, view: &View<'_>) -> String {
+        let key_of = |action| self.options.keymap.key_for(Context::Fleet, action).unwrap_or_default();
+        let named = |key: &TerminalKey| Some(find(view, key)?.state.terminal.id.clone());
+        let Some(terminal) = find(view, key) else { return NOTHING_SELECTED.to_owned() };
+        let name = &terminal.state.terminal.id;
+        if self.memory.sending.contains_key(key) {
+            return format!("too late: the prompt is on its way to {name}");
+        }
+        if self.memory.draft(key).is_some() {
+            return format!("no prompt is queued for {name}; {} opens the draft for it", key_of(Action::Prompt));
+        }
+        if terminal.state.turn.phase == Phase::Active {
+            let stop = key_of(Action::Interrupt);
+            return format!("no prompt is queued for {name}: it works on what it has; {stop} interrupts it");
+        }
+        let elsewhere: Vec<String> = self.memory.queued.keys().filter_map(named).collect();
+        match elsewhere.is_empty() {
+            true => format!("no prompt is queued for {name}"),
+            false => format!("no prompt is queued for {name}, but for {}", elsewhere.join(", ")),
+        }
     }
 
     /// Does what an action says of the order of the rows.

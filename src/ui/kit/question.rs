@@ -275,6 +275,11 @@ impl Question {
         self.pause.holds(now)
     }
 
+    /// Whether a frame has shown it.
+    pub fn was_shown(&self) -> bool {
+        self.drawn.is_some()
+    }
+
     /// Why what is asked cannot be done yet.
     pub fn hold(&self, asked: &QuestionText, now: Timestamp) -> Option<Hold> {
         if self.pause.holds(now) {

@@ -1,9 +1,15 @@
 //! The column that says what a row waits for or does.
 
 use super::{Cell, DRAFTED, GAP, NOTED};
-use crate::status::Status;
+use crate::fleet::Terminal;
+use crate::status::{Hindrance, Status};
 use crate::ui::item::BEFORE_OPTION;
 use crate::ui::text::{self, Pen};
+
+/// The cells that are left for what a row asks or does before why its prompts wait is said.
+const WORDS_LEAST: usize = 24;
+/// The fewest cells in which a note says something, with its sign and what stands before it.
+const NOTE_LEAST: usize = 14;
 
 /// What it waits for or does, behind the mark of a draft and the prompts that wait for it.
 pub(super) fn draw(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
@@ -14,7 +20,13 @@ pub(super) fn draw(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: 
         room -= cells;
     }
     if let Some(waiting) = cell.canvas.queued.get(cell.item.key()) {
-        let queued = format!("queued {}", waiting.len());
+        let mut queued = format!("queued {}", waiting.len());
+        // That one which works is waited for says its state.
+        let why = cell.item.terminal().and_then(Terminal::prompt_hindrance);
+        if let Some(why) = why.filter(|why| *why != Hindrance::Working) {
+            let with = format!("{queued} {}", why.until());
+            queued = if text::width(&with) + GAP + WORDS_LEAST <= room { with } else { queued };
+        }
         let cells = (text::width(&queued) + GAP).min(room);
         pen.field(&queued, cells, cell.base.patch(cell.canvas.theme.style(Status::Working)));
         room -= cells;
@@ -25,7 +37,7 @@ pub(super) fn draw(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: 
         pen.field(words, room, style);
         return;
     };
-    // What waits keeps what it asks without its options; nothing is lost of what is only ready; the sign is always there.
+    // What waits keeps what it asks without its options; nothing is lost of what is only ready.
     let least = match cell.status {
         status if status.needs_operator() => words.split_once(BEFORE_OPTION).map_or(room, |it| text::width(it.0) + GAP),
         Status::Ready => 0,
@@ -34,6 +46,11 @@ pub(super) fn draw(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: 
     let wanted = text::width(NOTED) + 1 + text::width(note) + GAP;
     let shown = text::width(words).min(least.max(room.saturating_sub(wanted)));
     let shown = shown.min(room.saturating_sub(text::width(NOTED) + GAP));
+    // What is asked gives no cell to a note of which nothing could be read.
+    if cell.status.needs_operator() && room < shown + wanted.min(NOTE_LEAST) {
+        pen.field(words, room, style);
+        return;
+    }
     let gap = if shown > 0 { GAP } else { 0 };
     let (style, left) = (cell.style(cell.canvas.theme.parts.key), room - shown - gap);
     pen.field(words, shown, style).field("", gap, cell.base);

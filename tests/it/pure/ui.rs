@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::{TerminalKey, TerminalTransition};
+use fleetwatch::history::Draft;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
@@ -64,6 +65,11 @@ fn sent(ui: &mut Ui, fleet: &SampleFleet, key: &TerminalKey, text: &str, outcome
 fn dropped(ui: &mut Ui, fleet: &SampleFleet, key: &TerminalKey, text: &str) {
     let refused = Refusal::Other("the agent has ended".to_owned()).into();
     ui.ended(&operation(fleet, key, prompt(text, When::Ready)), &refused, &fleet.view());
+}
+
+/// A draft of which nobody knows when it was written.
+fn kept(key: &TerminalKey, text: &str) -> Draft {
+    Draft { key: Some(key.clone()), text: text.to_owned(), at: None }
 }
 
 fn dashboard() -> Ui {
@@ -344,8 +350,17 @@ fn n_goes_to_the_longest_wait_and_to_what_has_failed_or_finished_only_when_nobod
     press(&mut ui, &fleet, &chars("nn"));
     let web = fleet.terminals.iter().position(|it| it.state.terminal.id == "web").expect("web");
     turn_into(&mut fleet, web, Attention::Approval);
+    fleet.terminals[web].state.since = NOW;
     press(&mut ui, &fleet, &chars("n"));
     assert_eq!(name(&mut ui, &fleet), "web");
+    // So is one that was gone to and asks anew.
+    press(&mut ui, &fleet, &chars("n"));
+    assert_eq!(name(&mut ui, &fleet), "shop-api");
+    press(&mut ui, &fleet, &chars("n"));
+    assert_eq!(name(&mut ui, &fleet), "billing");
+    fleet.terminals[0].state.since = NOW;
+    press(&mut ui, &fleet, &chars("nn"));
+    assert_eq!(name(&mut ui, &fleet), "shop-api", "new-repo is on the way");
 }
 
 #[test]
@@ -394,16 +409,26 @@ fn an_agent_that_finished_and_is_gone_is_gone() {
 }
 
 #[test]
-fn a_row_that_waits_keeps_its_bar_beside_its_marks() {
+fn a_row_that_waits_keeps_its_colour_beside_its_marks_which_move_no_column() {
     let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    let before = lines(&frame(&mut ui, &fleet, 120, 40));
+    press(&mut ui, &fleet, &chars("*"));
+    let buffer = frame(&mut ui, &fleet, 120, 40);
+    let after = lines(&buffer);
+    assert!(after[3].starts_with("›■? shop-api") && after[4].starts_with(" ■? billing"), "{after:?}");
+    assert_eq!(buffer[(1, 3)].fg, buffer[(2, 3)].fg, "it is a bar of its own");
+    let cells = |line: &String| line.chars().skip(2).collect::<String>();
+    assert!((2..13).all(|row| cells(&before[row]) == cells(&after[row])), "{before:?} {after:?}");
+    press(&mut ui, &fleet, &chars("u"));
     fleet.terminals[1].declared.pinned = true;
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("  "));
     let shown = text(&mut ui, &fleet, 120, 40);
     let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
-    assert!(row("billing").contains("▌■↑? billing"), "{shown}");
-    assert!(row("? shop-api").contains("▌ ■? shop-api"), "{shown}");
+    assert!(row("billing").contains("▌■? billing"), "{shown}");
+    assert!(row("? shop-api").contains("▌■? shop-api"), "{shown}");
     assert!(!row("infra").contains('▌'), "{shown}");
 }
 
@@ -524,7 +549,29 @@ fn a_closed_draft_is_kept_for_its_terminal() {
     assert!(!text(&mut ui, &fleet, 120, 40).contains("hello"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     press(&mut ui, &fleet, &chars("kki"));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("hello"));
+    // What is typed takes its place, as in the address line of a browser, and it comes back.
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("hello") && shown.contains("draft from 22:13"), "{shown}");
+    assert!(shown.contains("what you type replaces the draft; → edits it"), "{shown}");
+    press(&mut ui, &fleet, &chars("new"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("hello") && !shown.contains("draft from"), "{shown}");
+    assert!(shown.contains("new") && shown.contains("↑ brings the draft back"), "{shown}");
+    let key = fleet.terminals[5].key.clone();
+    ui.prompts(&["sent before".to_owned()], &[], &fleet.view());
+    press(&mut ui, &fleet, &[KeyCode::Up]);
+    assert_eq!(ui.drafts().0[&key], "hello");
+    // Any other key keeps it.
+    for (keys, draft) in
+        [(vec![KeyCode::Left], "hell!o"), (vec![KeyCode::Backspace], "hell!"), (vec![KeyCode::End], "hello!")]
+    {
+        let mut ui = dashboard();
+        ui.restore_drafts([kept(&key, "hello")]);
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &chars("jjjjjji"));
+        press(&mut ui, &fleet, &[keys, chars("!")].concat());
+        assert_eq!(ui.drafts().0[&key], draft);
+    }
 }
 
 #[test]
@@ -1093,7 +1140,7 @@ fn how_long_a_screen_has_stood_still_stands_beside_the_age_of_the_state() {
         let shown = text(&mut dashboard(), fleet, 160, 40);
         shown.lines().find(|line| line.contains("? shop-api")).expect("a row").to_owned()
     };
-    assert!(row(&fleet).contains("approval     2m04  –                       2m04  rm -rf"), "{}", row(&fleet));
+    assert!(row(&fleet).contains("approval     2m04  –                             rm -rf"), "{}", row(&fleet));
     fleet.terminals[0].state.stability.stable_since = NOW - Span::from_secs(9);
     assert!(row(&fleet).contains("approval     2m04  –                         9s  rm -rf"), "{}", row(&fleet));
 }
@@ -1294,10 +1341,10 @@ fn marks_pins_and_mutes() {
     assert!(text(&mut ui, &fleet, 160, 40).contains("2 need you"), "the muted one is not counted");
     let buffer = frame(&mut ui, &fleet, 120, 40);
     let row = lines(&buffer).iter().position(|line| line.contains("billing")).expect("a row");
-    // One that is both marked and pinned makes room for two marks.
+    // One that is both marked and pinned moves nothing for its two signs.
     let shown = lines(&buffer);
-    assert!(shown.iter().any(|line| line.starts_with("›■↑· web")) && shown[row].starts_with("  z? "), "{shown:?}");
-    let glyph = &buffer[(3, u16::try_from(row).expect("a row"))];
+    assert!(shown.iter().any(|line| line.starts_with("›■· web")) && shown[row].starts_with(" z? "), "{shown:?}");
+    let glyph = &buffer[(2, u16::try_from(row).expect("a row"))];
     assert_eq!((glyph.symbol(), glyph.fg), ("?", Color::Indexed(248)), "it keeps its glyph and loses its colour");
     press(&mut ui, &fleet, &chars("/is:marked"));
     assert_eq!(names(&mut ui, &fleet), ["web", "shop-api"]);
@@ -1332,7 +1379,7 @@ fn a_note_is_written_shown_and_found() {
         let shown = text(&mut ui, &fleet, width, height);
         assert!(row(&shown, " web ").ends_with("# check the footer"), "{shown}");
         let waits = row(&shown, "shop-api  ");
-        assert!(waits.contains("rm -rf build/ca") && waits.contains('#'), "{shown}");
+        assert!(waits.contains("rm -rf build/ca") && waits.contains('#') == (width > 120), "{shown}");
     }
     // The options of a dialog are in its box; a note behind what is asked comes before them.
     let at = fleet.terminals.iter().position(|it| it.state.terminal.id == "shop-api").expect("shop-api");
@@ -1377,8 +1424,10 @@ fn a_terminal_is_named_and_several_are_labelled() {
     let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
     let named = Note::default().with(NotePart::Name, "shopfront");
     assert_eq!(asked.iter().filter_map(kept).collect::<Vec<_>>(), [("web".into(), named.clone())]);
+    let before = heading(&mut ui, &fleet, 120);
     let web = fleet.terminals.iter_mut().find(|terminal| terminal.state.terminal.id == "web").expect("web");
     (web.note, web.state.terminal.id) = (named.clone(), "shopfront".into());
+    assert_eq!(heading(&mut ui, &fleet, 120), before, "another name moves no column");
     press(&mut ui, &fleet, &chars("/web"));
     assert_eq!(names(&mut ui, &fleet), ["shopfront"], "its own name still finds it");
     press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);

@@ -195,9 +195,9 @@ fn it_finds_agents_follows_them_and_gives_the_terminal_back() {
     world.press("Escape");
     world.wait_without("close without answering");
     world.press("?");
-    world.wait("for what is selected now");
+    world.wait("what you can do now");
     world.press("q");
-    world.wait_without("for what is selected now");
+    world.wait_without("what you can do now");
     world.quit();
 }
 

@@ -63,7 +63,11 @@ fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
         frame(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &[KeyCode::Enter]);
         assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char(key)]), [], "nobody has seen it yet");
-        frame(&mut ui, &fleet, 120, 40);
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(
+            shown.contains(&format!("{key} was ignored: the dialog was new on the screen; press it again")),
+            "{shown}"
+        );
         assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Char(key)])), Some(option));
     }
     // From the table they only open it, with that option chosen.
@@ -728,11 +732,22 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("queued for ingest; U takes it back"), "{shown}");
     ui.show_queue([(key.clone(), vec![waiting("one")])].into());
+    assert!(selected(&mut ui, &fleet).contains("queued 1  "), "that it works stands there already");
     // It waits on when the dashboard is left, so that nothing is asked.
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
     assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { key: key.clone() }]);
     ui.show_queue([].into());
+    press(&mut ui, &fleet, &chars("U"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("no prompt is queued for ingest: it works on what it has; x interrupts it"), "{shown}");
+    let asks = fleet.terminals[0].key.clone();
+    ui.show_queue([(asks, vec![waiting("one")])].into());
+    let shown = text(&mut ui, &fleet, 160, 40);
+    assert!(shown.contains("queued 1 until its dialog is answered"), "{shown}");
+    ui.show_queue([].into());
     ui.taken_back(&key, &["later".to_owned()], &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("taken back: it is a draft for ingest again; i opens it"), "{shown}");
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("later"), "it is the draft again");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -1102,7 +1117,7 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
         assert!(!text(&mut ui, &fleet, 120, 40).contains("to paste a prompt"), "{reported}");
         // Esc ends it, and so does a pause.
         press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char('?')]);
-        assert!(text(&mut ui, &fleet, 120, 40).contains("for what is selected now"), "{reported}");
+        assert!(text(&mut ui, &fleet, 120, 40).contains("what you can do now"), "{reported}");
         press(&mut ui, &fleet, &[KeyCode::Esc]);
         press(&mut ui, &fleet, &[KeyCode::Esc]);
         press(&mut ui, &fleet, &[KeyCode::Char(key)]);
@@ -1137,7 +1152,7 @@ fn the_key_for_the_next_one_refuses_nothing_however_often_it_is_pressed() {
 fn who_quits_is_asked_once_where_drafts_would_be_lost() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    ui.restore_drafts([(Some(fleet.terminals[0].key.clone()), "half a thought".to_owned())]);
+    ui.restore_drafts([kept(&fleet.terminals[0].key, "half a thought")]);
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit], "it is kept");
     ui.set_drafts_end_here(true);
     for _ in 0..2 {
@@ -1179,7 +1194,7 @@ fn a_draft_for_an_agent_that_is_gone_is_offered_to_the_others() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     let (gone, other) = (fleet.terminals[6].key.clone(), fleet.terminals[10].key.clone());
-    ui.restore_drafts([(Some(gone.clone()), "half a thought".to_owned())]);
+    ui.restore_drafts([kept(&gone, "half a thought")]);
     ui.update(&fleet.view());
     assert!(!text(&mut ui, &fleet, 120, 40).contains("is gone"));
     fleet.terminals[6].state.diagnostics.availability = Availability::Unavailable;

@@ -273,11 +273,12 @@ fn a_draft_that_was_kept_is_not_sent_unseen() {
     let key = fleet.terminals[5].key.clone();
     for size in [(80, 24), (30, 8)] {
         let mut ui = dashboard();
-        ui.restore_drafts([(Some(key.clone()), draft.clone())]);
+        ui.restore_drafts([kept(&key, &draft)]);
         frame(&mut ui, &fleet, size.0, size.1);
         press(&mut ui, &fleet, &[KeyCode::Down; 6]);
         press(&mut ui, &fleet, &chars("i"));
         frame(&mut ui, &fleet, size.0, size.1);
+        press(&mut ui, &fleet, &[KeyCode::End]);
         press(&mut ui, &fleet, &chars("new"));
         frame(&mut ui, &fleet, size.0, size.1);
         assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
@@ -295,11 +296,11 @@ fn a_draft_that_was_kept_is_not_sent_unseen() {
     }
     // One that is whole in view is seen.
     let mut ui = dashboard();
-    ui.restore_drafts([(Some(key.clone()), "kept".to_owned())]);
+    ui.restore_drafts([kept(&key, "kept")]);
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Down; 6]);
     press(&mut ui, &fleet, &chars("i"));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("with the draft that was kept"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("draft from before"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]).len(), 1);
 }
 

@@ -107,7 +107,8 @@ fn records() -> Vec<Stored> {
 }
 
 fn line() -> TimelineData {
-    let point = |seconds, holder| Point { at: ago(seconds), holder, result: TurnResult::None, turn_ended: None };
+    let point =
+        |seconds, holder| Point { at: ago(seconds), holder, trouble: None, result: TurnResult::None, turn_ended: None };
     TimelineData {
         points: vec![
             point(90_000, Holder::Ready),
@@ -551,7 +552,8 @@ fn keys_for_one_row_act_on_the_terminal_that_is_open() {
     frame(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("d"));
     let shown = text(&mut ui, &fleet, 160, 45);
-    assert!(shown.contains("queued for 12s: fix it") && shown.contains("U takes it back"), "{shown}");
+    assert!(shown.contains("queued for 12s: fix it"), "{shown}");
+    assert!(shown.contains("waiting until its dialog is answered; U takes it back"), "{shown}");
     // The table's cursor goes elsewhere while this one is open.
     let first = fleet.terminals[0].clone();
     let mut without = SampleFleet { terminals: fleet.terminals.clone(), ..SampleFleet::usual() };

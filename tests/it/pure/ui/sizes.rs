@@ -47,7 +47,7 @@ const OPEN: [(&str, &str); 17] = [
     (":", "commands"),
     ("T", "task sessions"),
     ("F", "follow-ups"),
-    ("y", "copy the"),
+    ("y", "copy to"),
     ("x", "nothing to interrupt"),
     ("e", "docs"),
     ("d", "[screen]"),

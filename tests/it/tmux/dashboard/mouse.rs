@@ -101,9 +101,9 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     world.wait("? help");
     // The footer is made of buttons.
     world.click("? help");
-    world.wait("for what is selected now");
+    world.wait("what you can do now");
     world.press("q");
-    world.wait_without("for what is selected now");
+    world.wait_without("what you can do now");
     world.click(": commands");
     world.wait("› write a prompt");
     // The wheel moves in the list, wherever it is turned, and a click beside the list closes it.
