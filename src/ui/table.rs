@@ -18,7 +18,7 @@ use super::times;
 use crate::state::{AgentFacts, FactName, TurnSource};
 use crate::status::Status;
 use crate::task::rang;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use heads::HeadLayout;
 
 /// What a table shows of each item: its words for every table, and how the dashboard draws them.
@@ -175,6 +175,8 @@ const NAME_STEP: usize = 4;
 const LAST: &str = "LAST";
 /// See [`LAST`].
 const STABLE: &str = "STABLE";
+/// Two moments that are no further apart are one to the operator.
+const ABOUT: Span = Span::from_secs(3);
 /// From this width on there is room for both.
 const BOTH_FROM: usize = 120;
 const WIDE: usize = 100;
@@ -597,9 +599,10 @@ fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
     let (span, style) = match cell.item {
         Item::Task(_) => (String::new(), cell.quiet),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
-            let span = times::running(cell.canvas.now.since(terminal.state.stability.stable_since));
+            let (still, began, now) = (terminal.state.stability.stable_since, cell.item.since().at, cell.canvas.now);
+            let span = times::running(now.since(still));
             // The age of the state says it already.
-            let is_said = span == times::running(cell.canvas.now.since(cell.item.since().at));
+            let is_said = span == times::running(now.since(began)) || began.since(still) + still.since(began) < ABOUT;
             (if is_said { String::new() } else { span }, cell.text())
         }
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),

@@ -286,7 +286,7 @@ fn servers_come_and_go() {
     world.wait("1 ready");
     world.watched.run(&["kill-server"]);
     world.wait("tmux ended");
-    world.wait("1 gone");
+    world.wait("1 ended with tmux");
     world.start_parrot();
     world.wait("1 ready");
     world.quit();

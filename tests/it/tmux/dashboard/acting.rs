@@ -696,7 +696,7 @@ fn an_agent_is_interrupted_once_the_operator_has_said_so() {
         history.lines().any(|line| line.contains(r#""sender":"dashboard""#) && line.contains(r#""keys":["C-c"]"#))
     });
     // It ends on it.
-    world.wait("1 gone");
+    world.wait("1 ended with tmux");
     world.press("x");
     world.wait("nothing to interrupt: the agent of birds has ended");
     world.quit();
