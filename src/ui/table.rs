@@ -1,6 +1,7 @@
 //! The table: one row an agent or a task, in columns that are data.
 
 mod heads;
+mod standing;
 mod what;
 
 use ratatui::buffer::Buffer;
@@ -15,10 +16,9 @@ use super::item::Item;
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use super::times;
-use crate::state::{AgentFacts, FactName, TurnSource};
+use crate::state::{AgentFacts, FactName};
 use crate::status::Status;
-use crate::task::rang;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 use heads::HeadLayout;
 
 /// What a table shows of each item: its words for every table, and how the dashboard draws them.
@@ -122,11 +122,11 @@ pub const COLUMNS: [Column; 22] = [
     column("HOST", ShownOn::Both, Width::Words(4, 20), HOST, |it, _| it.key().server.to_string(), quiet),
     column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), quiet),
     // The longest word and `59m59`, or a word, the last result and `~59m59`.
-    column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), state_for),
+    column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), standing::state_for),
     column("SINCE", ShownOn::CommandLine, Width::Words(5, 7), 26, |it, now| times::lasting(it.since(), now), quiet),
     // `interrupted`, an age, what it rests on and whether it was seen.
-    column(LAST, ShownOn::Both, Width::Fixed(20), 18, |it, _| it.last(), last),
-    column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it, _| it.stable().to_owned(), stable),
+    column(LAST, ShownOn::Both, Width::Fixed(20), 18, |it, _| it.last(), standing::last),
+    column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it, _| it.stable().to_owned(), standing::stable),
     column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it, _| it.phase(), quiet),
     column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it, _| it.availability(), quiet),
     column("CONTEXT", ShownOn::Both, Width::Words(7, 10), FACTS, |it, _| it.context_left(), context),
@@ -175,8 +175,6 @@ const NAME_STEP: usize = 4;
 const LAST: &str = "LAST";
 /// See [`LAST`].
 const STABLE: &str = "STABLE";
-/// Two moments that are no further apart are one to the operator.
-const ABOUT: Span = Span::from_secs(3);
 /// From this width on there is room for both.
 const BOTH_FROM: usize = 120;
 const WIDE: usize = 100;
@@ -532,80 +530,4 @@ fn context(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     let is_little = cell.item.facts().and_then(AgentFacts::context_left).is_some_and(|(left, _)| left < LITTLE_CONTEXT);
     let style = if is_little { cell.style(cell.canvas.theme.style(Status::Interrupted)) } else { cell.quiet };
     pen.field(words, cells, style);
-}
-
-/// What it is, and for how long; and in a sign each how the last turn ended and whether the screen still moves, where
-/// these have no columns.
-fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
-    let style = cell.aged(cell.canvas.theme.style(cell.status));
-    let mut span = times::lasting(cell.item.since(), cell.canvas.now);
-    if cell.folds.1 && cell.item.terminal().is_some_and(|terminal| !terminal.state.stability.stable) {
-        span.insert_str(0, MOVES);
-    }
-    let span_cells = cells.saturating_sub(text::width(word) + 1).min(text::width(&span).max(5));
-    let result = cell.item.terminal().and_then(|it| Status::of_result(it.state.last_turn.result));
-    let result = result.filter(|result| cell.folds.0 && *result != cell.status);
-    // A blank stands on both sides of the sign.
-    let has_room = cells >= text::width(word) + text::width(&span) + 3;
-    match result.filter(|_| has_room) {
-        Some(result) => {
-            pen.text(word, style).field("", 1, cell.base);
-            let style = cell.canvas.theme.style(result).remove_modifier(Modifier::BOLD);
-            pen.field(cell.canvas.glyph(result), cells - span_cells - text::width(word) - 1, cell.style(style));
-        }
-        None => {
-            pen.field(word, cells - span_cells, style);
-        }
-    }
-    pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
-}
-
-/// How the last turn ended, when, what that rests on, and whether it was seen; of a task the bells that were not seen.
-fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
-    let Cell { canvas, base, quiet, .. } = *cell;
-    match cell.item {
-        Item::Terminal(terminal) if !word.is_empty() => {
-            let last = &terminal.state.last_turn;
-            let status = Status::of_result(last.result).unwrap_or(Status::Unknown);
-            let style = cell.style(canvas.theme.style(status).remove_modifier(Modifier::BOLD));
-            let source = match last.source {
-                TurnSource::ExplicitInput => SENT_MARK,
-                TurnSource::SurfaceInference => INFERRED_MARK,
-                TurnSource::None => " ",
-            };
-            let unseen = terminal.state.wants_to_be_seen() && !cell.is_muted;
-            // Where the state is this very result, both stand there.
-            let is_said = status == cell.status;
-            let at = last.at.filter(|_| !is_said);
-            let age = at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();
-            let (word, source) = if is_said { ("", "") } else { (word, source) };
-            pen.field(word, 11, style).right(&age, 5, quiet).field("", 1, base).field(source, 1, quiet);
-            pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
-        }
-        // A bell is news until it was seen; the facts keep the count.
-        Item::Task(task) if canvas.bells.unseen(task) > 0 => {
-            let message = rang(canvas.bells.unseen(task));
-            pen.field(&message, cells - 1, cell.text());
-            pen.field(UNSEEN_MARK, 1, cell.style(canvas.theme.style(Status::Finished)));
-        }
-        _ => {
-            pen.field("–", cells, quiet);
-        }
-    }
-}
-
-/// For how long the screen has not moved, where that is not how long the state has held, or that it still moves.
-fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
-    let (span, style) = match cell.item {
-        Item::Task(_) => (String::new(), cell.quiet),
-        Item::Terminal(terminal) if terminal.state.stability.stable => {
-            let (still, began, now) = (terminal.state.stability.stable_since, cell.item.since().at, cell.canvas.now);
-            let span = times::running(now.since(still));
-            // The age of the state says it already.
-            let is_said = span == times::running(now.since(began)) || began.since(still) + still.since(began) < ABOUT;
-            (if is_said { String::new() } else { span }, cell.text())
-        }
-        Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
-    };
-    pen.right(&span, cells, style);
 }

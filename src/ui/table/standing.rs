@@ -1,0 +1,91 @@
+//! The columns that say how a row stands: its state, how its last turn ended, and for how long its screen has been still.
+
+use ratatui::style::Modifier;
+
+use super::{Cell, INFERRED_MARK, MOVES, SENT_MARK, UNSEEN_MARK};
+use crate::state::TurnSource;
+use crate::status::Status;
+use crate::task::rang;
+use crate::time::Span;
+use crate::ui::item::Item;
+use crate::ui::text::{self, Pen};
+use crate::ui::times;
+
+/// Two moments that are no further apart are one to the operator.
+const ABOUT: Span = Span::from_secs(3);
+
+/// What it is, and for how long; and in a sign each how the last turn ended and whether the screen still moves, where
+/// these have no columns.
+pub(super) fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
+    let style = cell.aged(cell.canvas.theme.style(cell.status));
+    let mut span = times::lasting(cell.item.since(), cell.canvas.now);
+    if cell.folds.1 && cell.item.terminal().is_some_and(|terminal| !terminal.state.stability.stable) {
+        span.insert_str(0, MOVES);
+    }
+    let span_cells = cells.saturating_sub(text::width(word) + 1).min(text::width(&span).max(5));
+    let result = cell.item.terminal().and_then(|it| Status::of_result(it.state.last_turn.result));
+    let result = result.filter(|result| cell.folds.0 && *result != cell.status);
+    // A blank stands on both sides of the sign.
+    let has_room = cells >= text::width(word) + text::width(&span) + 3;
+    match result.filter(|_| has_room) {
+        Some(result) => {
+            pen.text(word, style).field("", 1, cell.base);
+            let style = cell.canvas.theme.style(result).remove_modifier(Modifier::BOLD);
+            pen.field(cell.canvas.glyph(result), cells - span_cells - text::width(word) - 1, cell.style(style));
+        }
+        None => {
+            pen.field(word, cells - span_cells, style);
+        }
+    }
+    pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
+}
+
+/// How the last turn ended, when, what that rests on, and whether it was seen; of a task the bells that were not seen.
+pub(super) fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
+    let Cell { canvas, base, quiet, .. } = *cell;
+    match cell.item {
+        Item::Terminal(terminal) if !word.is_empty() => {
+            let last = &terminal.state.last_turn;
+            let status = Status::of_result(last.result).unwrap_or(Status::Unknown);
+            let style = cell.style(canvas.theme.style(status).remove_modifier(Modifier::BOLD));
+            let source = match last.source {
+                TurnSource::ExplicitInput => SENT_MARK,
+                TurnSource::SurfaceInference => INFERRED_MARK,
+                TurnSource::None => " ",
+            };
+            let unseen = terminal.state.wants_to_be_seen() && !cell.is_muted;
+            // Where the state is this very result, both stand there.
+            let is_said = status == cell.status;
+            let at = last.at.filter(|_| !is_said);
+            let age = at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();
+            let (word, source) = if is_said { ("", "") } else { (word, source) };
+            pen.field(word, 11, style).right(&age, 5, quiet).field("", 1, base).field(source, 1, quiet);
+            pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
+        }
+        // A bell is news until it was seen; the facts keep the count.
+        Item::Task(task) if canvas.bells.unseen(task) > 0 => {
+            let message = rang(canvas.bells.unseen(task));
+            pen.field(&message, cells - 1, cell.text());
+            pen.field(UNSEEN_MARK, 1, cell.style(canvas.theme.style(Status::Finished)));
+        }
+        _ => {
+            pen.field("–", cells, quiet);
+        }
+    }
+}
+
+/// For how long the screen has not moved, where that is not how long the state has held, or that it still moves.
+pub(super) fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
+    let (span, style) = match cell.item {
+        Item::Task(_) => (String::new(), cell.quiet),
+        Item::Terminal(terminal) if terminal.state.stability.stable => {
+            let (still, began, now) = (terminal.state.stability.stable_since, cell.item.since().at, cell.canvas.now);
+            let span = times::running(now.since(still));
+            // The age of the state says it already.
+            let is_said = span == times::running(now.since(began)) || began.since(still) + still.since(began) < ABOUT;
+            (if is_said { String::new() } else { span }, cell.text())
+        }
+        Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
+    };
+    pen.right(&span, cells, style);
+}
