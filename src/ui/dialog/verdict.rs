@@ -100,6 +100,7 @@ impl DialogBox {
                 let message = format!("no is chosen, not sent: {send} sends it; {next} goes to the next");
                 self.message = Some((Status::Ready, message));
             }
+            _ if !self.question.was_shown() => self.say_ignored(&key, cx.view.now),
             _ => self.answer(false, cx),
         }
     }

@@ -187,3 +187,25 @@ fn messages_hide_nothing_that_the_selected_terminal_asks() {
         assert_eq!(lines(&before)[row], lines(&after)[row], "{}", lines(&after).join("\n"));
     }
 }
+
+#[test]
+fn a_message_leaves_what_would_be_sent_in_view_in_the_smallest_box() {
+    let mut fleet = SampleFleet::usual();
+    let long: String = (1..=12).map(|line| format!("line {line}\n\n")).collect();
+    super::acting::ask(&mut fleet, 0, &format!("{long}Drop it?\n❯ 1. Yes\n  2. No"));
+    let mut dialog = fleet.terminals[0].dialog.as_deref().expect("a dialog").clone();
+    dialog.set_verdicts(&["yes".to_owned()], &["no".to_owned()]);
+    fleet.terminals[0].dialog = Some(std::sync::Arc::new(dialog));
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 40, 10);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let shown = text(&mut ui, &fleet, 40, 10);
+    assert!(shown.contains("read on") && !shown.contains("y yes"), "those keys would only choose: {shown}");
+    for _ in 0..30 {
+        press(&mut ui, &fleet, &[KeyCode::Down]);
+        frame(&mut ui, &fleet, 40, 10);
+    }
+    ui.handle(&Event::Paste("hello".to_owned()), &fleet.view());
+    let shown = text(&mut ui, &fleet, 40, 10);
+    assert!(shown.contains("pasted text is not") && shown.contains("sends: "), "{shown}");
+}
