@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use clap::builder::PossibleValuesParser;
-use serde_json::Value;
+use serde::Serialize;
 
 use super::failure::nothing;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::{Fleet, View};
+use crate::state::State;
+use crate::task::TaskFields;
 use crate::time::Timestamp;
 use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, what_of_agent};
 
@@ -74,8 +76,8 @@ impl ShownAs {
     /// Prints what a survey has found.
     pub(super) fn print(&self, items: &[Item<'_>], survey: &Survey) -> Done {
         if self.json {
-            let all = items.iter().map(|item| json(&survey.fleet, *item, survey.now));
-            return output::print_json(&all.collect::<Result<Vec<Value>, serde_json::Error>>()?);
+            let all = items.iter().map(|item| PublicFields::of(&survey.fleet, *item, survey.now));
+            return output::print_json(&all.collect::<Vec<_>>());
         }
         let named = |names: &Vec<String>| names.iter().filter_map(|name| Column::named(name)).collect();
         let table = if items.is_empty() {
@@ -104,16 +106,33 @@ fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear
 }
 
 /// The full public state of a terminal or a task (SPEC §2, §9), with the operator's note and the line for people.
-pub(super) fn json(fleet: &Fleet, item: Item<'_>, now: Timestamp) -> Result<Value, serde_json::Error> {
-    let mut fields = match item {
-        Item::Terminal(terminal) => serde_json::to_value(fleet.state_of(terminal, now))?,
-        Item::Task(task) => serde_json::to_value(task.fields())?,
-    };
-    fields["note"] = item.note().text.as_deref().into();
-    if let Item::Terminal(terminal) = item {
-        fields["what"] = what_of_agent(&terminal.state, None).into();
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum PublicFields<'a> {
+    Terminal {
+        #[serde(flatten)]
+        state: Box<State>,
+        note: Option<&'a str>,
+        what: String,
+    },
+    Task {
+        #[serde(flatten)]
+        task: Box<TaskFields>,
+        note: Option<&'a str>,
+    },
+}
+
+impl<'a> PublicFields<'a> {
+    pub(super) fn of(fleet: &Fleet, item: Item<'a>, now: Timestamp) -> Self {
+        let note = item.note().text.as_deref();
+        match item {
+            Item::Terminal(terminal) => {
+                let (state, what) = (fleet.state_of(terminal, now).into(), what_of_agent(&terminal.state, None));
+                PublicFields::Terminal { state, note, what }
+            }
+            Item::Task(task) => PublicFields::Task { task: task.fields().into(), note },
+        }
     }
-    Ok(fields)
 }
 
 // The fleet as a table of text: the columns of the dashboard, straight even with wide characters.

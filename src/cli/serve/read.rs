@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::check::{self, Denial};
 use super::{Served, act, client, events, metrics, openapi, page, push};
+use crate::cli::list::PublicFields;
 use crate::cli::target::{self, Purpose};
-use crate::cli::{Failure, explain, history, list};
+use crate::cli::{Failure, explain, history};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
 use crate::history::{Kind, Reader, RecordFilter, Stored};
@@ -127,13 +128,15 @@ async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Item<'a>>) 
     let all = served.ask(move |engine| {
         let now = poll::now();
         let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
-        of(&view).into_iter().map(|meant| list::json(fleet, meant, now)).collect::<Result<Value, _>>()
+        serde_json::to_value(of(&view).into_iter().map(|meant| PublicFields::of(fleet, meant, now)).collect::<Vec<_>>())
     });
     all.await?.map(Json).map_err(Denial::broken)
 }
 
 async fn terminal(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
-    let one = served.of(id, |engine, meant, now| list::json(engine.fleet(), meant, now).map_err(Denial::broken));
+    let one = served.of(id, |engine, meant, now| {
+        serde_json::to_value(PublicFields::of(engine.fleet(), meant, now)).map_err(Denial::broken)
+    });
     one.await.map(Json)
 }
 

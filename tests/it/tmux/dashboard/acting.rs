@@ -334,7 +334,7 @@ fn a_text_for_an_option_that_gives_the_prompt_back_is_the_next_prompt() {
     world.tell_parrot("differ");
     world.watched.wait_for_text("birds:", "2. No, and say");
     let (code, reported) = answer(&["1", "--text", "otherwise"]);
-    assert!(code == Some(2) && reported.contains("option `1` takes no text"), "{reported}");
+    assert!(code == Some(1) && reported.contains("option `1` takes no text"), "{reported}");
     let (code, reported) = answer(&["2", "--text", "do it 'otherwise'"]);
     assert!(code == Some(0) && reported.contains("  > do it 'otherwise'\n"), "{reported}");
     world.watched.wait_for_text("birds:", "● heard do it 'otherwise'");
