@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_core::Stream as _;
-use ratatui::crossterm::event::{Event, EventStream};
+use ratatui::crossterm::event::{Event, EventStream, KeyCode, KeyEventKind};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -107,6 +107,8 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     app.run().await
 }
 
+/// The same key again within this time is held, or bounces.
+const HELD_KEY: Duration = Duration::from_millis(300);
 /// For so long after a jump was asked for no key is a command.
 const JUMPING: Duration = Duration::from_millis(300);
 
@@ -137,6 +139,8 @@ struct App {
     wants_to_end: bool,
     /// When the operator asked last to be brought to a terminal.
     jumped: Option<Instant>,
+    /// The last key, and when it came.
+    last_key: Option<(KeyCode, Instant)>,
     last_frame: Instant,
     /// The clock as it was read for the next frame, or the one that is shown: all ages on it go by this time.
     now: Timestamp,
@@ -183,6 +187,7 @@ impl App {
             config,
             wants_to_end: false,
             jumped: None,
+            last_key: None,
             last_frame: Instant::now(),
             now: poll::now(),
             last_answer: Instant::now(),
@@ -423,7 +428,7 @@ impl App {
     }
 
     async fn on_event(&mut self, event: Option<io::Result<Event>>) -> Result<(), AppError> {
-        let Some(Ok(event)) = event else {
+        let Some(Ok(mut event)) = event else {
             // The terminal is gone, and with it the operator.
             self.wants_to_end = true;
             return Ok(());
@@ -433,6 +438,13 @@ impl App {
         let is_typed = matches!(event, Event::Key(_) | Event::Paste(_));
         if is_typed && self.jumped.is_some_and(|at| at.elapsed() < JUMPING) {
             return Ok(());
+        }
+        if let Event::Key(key) = &mut event {
+            let before = self.last_key.replace((key.code, Instant::now()));
+            // Few terminals tell a key that is held from one that is pressed again.
+            if before.is_some_and(|(code, at)| code == key.code && at.elapsed() < HELD_KEY) {
+                key.kind = KeyEventKind::Repeat;
+            }
         }
         let requests = self.ui.handle(&event, &self.engine.fleet().view(poll::now()));
         for request in requests {

@@ -330,6 +330,12 @@ impl Ui {
             return Vec::new();
         }
         self.memory.toasts.retire_read(view.now);
+        // One that is held, or bounces, opens the box of a dialog and must not answer it.
+        if key.kind == KeyEventKind::Repeat && matches!(action, Some(Action::Answer | Action::AnswerAnyway)) {
+            let key = Keymap::name_of(key);
+            self.say(format!("nothing was sent: {key} came right behind the {key} before; press it again"), view);
+            return Vec::new();
+        }
         match action {
             Some(action) => self.perform(action, view),
             None if let Some(action) = self.options.keymap.withheld(self.context(), key) => {

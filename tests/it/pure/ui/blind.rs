@@ -212,6 +212,17 @@ fn a_dialog_that_came_up_just_now_gets_no_second_enter_of_the_same_gesture() {
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(0));
 }
 
+#[test]
+fn an_enter_that_is_held_opens_the_box_and_answers_nothing() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = opened(&mut fleet, &wide(), (120, 40));
+    frame(&mut ui, &fleet, 120, 40);
+    let held = KeyEvent::new_with_kind(KeyCode::Enter, KeyModifiers::NONE, KeyEventKind::Repeat);
+    assert_eq!(ui.handle(&Event::Key(held), &fleet.view()), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing was sent: enter came right behind the enter before"));
+    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(0));
+}
+
 /// Marks the first two that take a prompt and opens the question whether to send a text to them.
 fn broadcast(ui: &mut Ui, fleet: &SampleFleet, prompt: &str, (width, height): (u16, u16)) {
     frame(ui, fleet, width, height);
