@@ -245,6 +245,7 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     world.wait_without("trunk* +2 −1");
     world.press("C-u");
     world.type_text("is:dirty branch:trunk");
+    world.wait("branch:trunk");
     world.wait("trunk* +2 −1");
     world.press("Escape");
     world.wait_without("is:dirty");
