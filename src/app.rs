@@ -88,7 +88,9 @@ impl AppError {
     /// What the user can do about it.
     pub fn hint(&self) -> String {
         match self {
-            AppError::NotATerminal => "`fleetwatch list` and `fleetwatch watch` need no terminal".to_owned(),
+            AppError::NotATerminal => {
+                "`fleetwatch list`, `fleetwatch watch` and `fleetwatch demo --no-dashboard` need no terminal".to_owned()
+            }
             AppError::Server(error) => error.hint(),
             AppError::Appearance(error) => error.hint.clone(),
             AppError::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),

@@ -6,6 +6,7 @@
 mod config;
 mod dashboard;
 pub mod demo;
+mod dialog_shown;
 mod doctor;
 mod explain;
 mod failure;

@@ -214,7 +214,11 @@ impl Reply {
             Ok(option) => Ok(Reply::Option(option)),
             // A number is always meant as an option where they have some.
             Err(no_choice) if !dialog.options.is_empty() && text.parse::<u8>().is_ok() => Err(no_choice),
-            Err(no_choice) => text.parse().map(|key| Reply::Keys(vec![key])).map_err(|_| no_choice),
+            Err(no_choice) => match text.parse::<Key>() {
+                // So is a character where the options say what chooses them: it would do there what nobody can tell.
+                Ok(key) if !(dialog.can_choose() && key.is_text()) => Ok(Reply::Keys(vec![key])),
+                _ => Err(no_choice),
+            },
         }
     }
 }

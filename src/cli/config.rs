@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::options::{toml_files, user_profiles};
 use super::{Done, Failure, GlobalOptions, dashboard, output};
-use crate::config::{Config, ConfigError, DEFAULT_TEXT, Loaded, Position, SCHEMA};
+use crate::config::{Config, ConfigError, DEFAULT_TEXT, Loaded, Position, SCHEMA, SearchPath};
 use crate::profile::ProfileSet;
 use crate::ui::{Keymap, Theme};
 
@@ -233,6 +233,25 @@ fn theirs(options: &GlobalOptions, failures: &mut Vec<Failure>) -> Vec<(FileKind
     }
     take(FileKind::Profiles, user_profiles(&search));
     files
+}
+
+/// The first fault of a configuration that cannot be used, from its beginning, with how to see the others.
+pub(super) fn first_fault(error: ConfigError, search: &SearchPath) -> Failure {
+    let is_own = |path: &PathBuf| *path == error.path;
+    let path = search.find().ok().flatten().filter(is_own);
+    let faults = path.map(|path| of_file(FileKind::Configuration, &path)).unwrap_or_default();
+    match &faults[..] {
+        [first, _, ..] => {
+            let all = format!("`fleetwatch config check {}` shows all {}", error.path.display(), faults.len());
+            let then = |remedy: &str| {
+                if remedy.ends_with('?') { format!("{remedy} {all}") } else { format!("{remedy}; {all}") }
+            };
+            let hint = first.remedy().map_or_else(|| all.clone(), then);
+            first.clone().hint(hint)
+        }
+        [only] => only.clone(),
+        [] => error.into(),
+    }
 }
 
 /// The faults of a file.

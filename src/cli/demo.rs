@@ -1,8 +1,10 @@
 //! `fleetwatch demo`: the dashboard over recorded sessions, for those who have no agents yet.
 
-use std::io::Read;
 use std::process::ExitCode;
 
+use tokio::sync::mpsc;
+
+use super::output;
 use crate::config::Config;
 use crate::demo::Demo;
 use crate::fleet::ServerId;
@@ -31,9 +33,29 @@ pub fn run(
     let demo = Demo::start()?;
     if args.no_dashboard {
         println!("{}", demo.server());
-        // Ctrl-C ends the process at once, and the players clean up.
-        let _ = std::io::copy(&mut std::io::stdin().lock().by_ref(), &mut std::io::sink());
+        super::wait_for(ended(&demo))?;
         return Ok(ExitCode::SUCCESS);
     }
     dashboard(demo.config()?, demo.server())
+}
+
+/// Waits for the end of standard input, for a signal or for the end of the demo's server.
+async fn ended(demo: &Demo) -> anyhow::Result<()> {
+    let (ends, mut ended) = mpsc::channel(1);
+    let server_ends = ends.clone();
+    let server = demo.ended();
+    std::thread::spawn(move || {
+        server();
+        // The command may have ended for another reason, here and below.
+        let _ = server_ends.blocking_send(());
+    });
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = ends.blocking_send(());
+    });
+    tokio::select! {
+        _ = ended.recv() => {}
+        () = output::end_asked_for() => {}
+    }
+    Ok(())
 }

@@ -150,9 +150,19 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         })
         // clap suggests names that have little in common with what was typed.
         .filter(|name| strsim::osa_distance(&typed, name) <= name.len() / 2);
-    let hint = match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
-        (_, Some(ContextValue::Strings(values)), _) if (1..=FEW).contains(&values.len()) => {
-            format!("it takes {}", values.join(", "))
+    // The usage of these would show both of them.
+    let conflict = (error.kind() == ErrorKind::ArgumentConflict).then(|| "leave one of the two out".to_owned());
+    let hint = conflict.unwrap_or_else(|| hint_of(error, suggestion));
+    // clap lists missing arguments on lines of their own; an error is one line.
+    print(ERROR, &what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
+    ExitCode::from(2)
+}
+
+/// What to do about wrong arguments; `suggestion` is like what was typed.
+fn hint_of(error: &clap::Error, suggestion: Option<String>) -> String {
+    match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
+        (Some(name), Some(ContextValue::Strings(values)), _) if (1..=FEW).contains(&values.len()) => {
+            format!("did you mean `{name}`? it takes {}", values.join(", "))
         }
         (Some(name), ..) => format!("did you mean `{name}`?"),
         (None, Some(ContextValue::Strings(values)), _) if !values.is_empty() => {
@@ -166,14 +176,11 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         (None, _, Some(ContextValue::StyledStr(usage))) => {
             let usage = usage.to_string().trim().replacen("Usage", "usage", 1);
             let takes_a_name = error.kind() == ErrorKind::UnknownArgument && usage.contains("<TARGET>");
-            let behind = if takes_a_name { "; put a name that begins with `-` after `--`" } else { "" };
+            let behind = if takes_a_name { "; put a name or a text that begins with `-` after `--`" } else { "" };
             usage + behind
         }
         _ => hint_for_value(error),
-    };
-    // clap lists missing arguments on lines of their own; an error is one line.
-    print(ERROR, &what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
-    ExitCode::from(2)
+    }
 }
 
 /// Values that are listed rather than guessed at.

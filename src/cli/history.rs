@@ -406,7 +406,7 @@ fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerm
         }
         return output::print(&text);
     }
-    if days.is_empty() && args.by == TotalsOf::Label {
+    if args.by == TotalsOf::Label && days.iter().all(DayTotals::is_nameless) {
         return nothing("nothing there has a label", "`fleetwatch note NAME --label LABEL` gives one");
     }
     if days.is_empty() {

@@ -151,7 +151,11 @@ fn table(items: &[Item<'_>], chosen: Option<Vec<&'static Column>>, no_headers: b
     let fits = |column: &&Column| width.is_none_or(|width| column.is_worth(width) && column.says_something(items));
     let has_choice = chosen.is_some();
     let mut columns = chosen.unwrap_or_else(|| COLUMNS.iter().filter(is_usual).filter(fits).collect());
-    let cell = |item: Item<'_>, column: &&Column| match plain(&(column.words)(item, now)) {
+    let words = |item: Item<'_>, column: &&Column| match width {
+        None if column.title == "WHAT" => item.whole_what(),
+        _ => (column.words)(item, now),
+    };
+    let cell = |item: Item<'_>, column: &&Column| match plain(&words(item, column)) {
         none if none.is_empty() => "-".to_owned(),
         words => words,
     };

@@ -97,7 +97,7 @@ impl GlobalOptions {
     /// # Errors
     /// It is wrong, or the one that was asked for is missing.
     pub fn load(&self) -> Result<Loaded, Failure> {
-        Ok(Loaded::find(&self.search_path())?)
+        Loaded::find(&self.search_path()).map_err(|error| super::config::first_fault(error, &self.search_path()))
     }
 
     /// The built-in profiles, and the user's own from the directory `profiles` beside the configuration.

@@ -115,7 +115,7 @@ fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
     })?;
     let profiles = ProfileSet::check(&name, &content).map_err(|error| {
         Failure::usage(error)
-            .hint("docs/agents.md says what a profile has; `fleetwatch profiles show claude` prints one")
+            .hint("docs/configuration.md says what a profile has; `fleetwatch profiles show claude` prints one")
     })?;
     let code = output::print(&format!("{name}: ok: {}\n", profiles.join(", ")))?;
     if recordings.is_empty() {

@@ -2,8 +2,12 @@
 
 use std::fmt;
 use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
+use super::dialog_shown::DialogShown;
 use super::failure::nothing;
 use super::history::keep;
 use super::survey::{Watched, turn};
@@ -12,7 +16,7 @@ use super::wait::{self, Limit, seconds};
 use super::{Done, Failure, GlobalOptions, list, output, target};
 use crate::dialog::{self, Cut, Dialog, TextEntry};
 use crate::engine::Engine;
-use crate::fleet::{Terminal, TerminalKey};
+use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
 use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
 use crate::poll;
@@ -29,8 +33,8 @@ use crate::ui::Item;
 pub struct SendArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
-    /// The prompt; `-` or nothing reads standard input.
-    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    /// The prompt; `-` or nothing reads standard input. One that begins with `-` goes after `--`.
+    #[arg(value_name = "TEXT")]
     pub text: Option<String>,
     /// Send once the agent is ready and has no draft.
     #[arg(long)]
@@ -41,6 +45,9 @@ pub struct SendArgs {
     /// Give up after this many seconds without a reaction (with --when-ready: without the agent being ready).
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
+    /// Print one JSON object: `{"terminal", "outcome", "detail", "dialog"}`; errors are printed as well.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Press keys in a terminal or task.
@@ -64,12 +71,12 @@ pub struct KeysArgs {
 pub struct AnswerArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
-    /// An option's number, the beginning of its text, or the key that the dialog asks for.
+    /// An option's number, the beginning of its text, or a key such as Escape.
     ///
-    /// `yes` and `no` mean the one option that says so for this question only, never one that holds for longer
+    /// A letter is a key only where the options cannot be read. `yes` and `no` (`y` and `n`) mean the one option that says so for this question only, never one that holds for longer
     /// ("always", "don't ask again", "for this session"); if none or several are left, nothing is sent. Where several
     /// options can be ticked, `A,B` ticks exactly these and submits them.
-    #[arg(value_name = "CHOICE", allow_hyphen_values = true)]
+    #[arg(value_name = "CHOICE")]
     pub choice: Option<String>,
     /// Your own text, for an option that takes one: typed there, or sent as a prompt once the option has closed the
     /// dialog ("No, and tell Claude what to do differently").
@@ -78,6 +85,9 @@ pub struct AnswerArgs {
     /// Answer only this dialog: its full name (`assessment.dialog` in `list --json`), or a text above its options.
     #[arg(long, value_name = "HASH|TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub expect: Option<String>,
+    /// Print one JSON object: `{"terminal", "outcome", "detail", "dialog"}`; errors are printed as well.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Runs `send`.
@@ -96,11 +106,12 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
             .into());
     }
     let survey = watched.survey().await?;
-    let to = Recipient::of(survey.terminal(&args.target)?);
+    let terminal = survey.terminal(&args.target)?;
+    let (to, shown) = (Recipient::of(terminal), args.json.then(|| OutcomeShown::of(terminal)));
     let when = if args.force { When::Anyway } else { When::Now };
     let reaction = args.timeout.map_or(StepLimits::default().reaction, span);
     let sender = sender(&watched).await.within(StepLimits { reaction, ..StepLimits::default() });
-    perform(&sender, to, Act::Prompt { text, when }, ()).await
+    Telling { watched: &watched, sender: &sender, shown }.perform(to, Act::Prompt { text, when }, ()).await
 }
 
 /// Runs `keys`.
@@ -112,7 +123,7 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
         Item::Task(task) => (Recipient::of_task(task), Privacy::Secret),
     };
     let act = Act::Keys { keys: args.keys.clone(), dialog: None, privacy };
-    perform(&sender(&watched).await, to, act, ()).await
+    Telling { watched: &watched, sender: &sender(&watched).await, shown: None }.perform(to, act, ()).await
 }
 
 /// Runs `answer`.
@@ -130,37 +141,67 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
             .into());
     };
     let name = &terminal.state.terminal.id;
+    let shown = args.json.then(|| OutcomeShown::of(terminal));
     // Whoever is refused needs it to answer right the next time.
-    output::print(&whole(name, &dialog))?;
-    if let Some(expected) = args.expect.as_ref().filter(|expected| !is_expected(&dialog, expected)) {
-        let what = match Dialog::is_id(expected) {
-            true => format!("refused: {name} shows another dialog, {}", dialog.id()),
-            false => format!("refused: the dialog of {name} does not say `{expected}`"),
-        };
-        return Err(Failure::refused(what).hint("read the one above; nothing was sent").into());
+    if shown.is_none() {
+        output::print(&whole(name, &dialog))?;
     }
     let Some(choice) = &args.choice else {
         let first = dialog.options.first().map_or("y", |option| option.name.as_str());
         let hint = format!("`fleetwatch answer {name} {first}` would answer it");
-        return nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint });
+        shown.as_ref().map(OutcomeShown::print).transpose()?;
+        return match is_expected_of(args, name, &dialog) {
+            Ok(()) => nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint }),
+            Err(failure) => Err(failure.into()),
+        };
     };
-    let (reply, prompt) = meant(choice, args.text.as_deref(), &dialog)?;
-    if args.expect.is_none() && !dialog.is_whole() && !is_no(&dialog, &reply, prompt.as_deref()) {
-        return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
-            .hint("look at it there; `--expect` answers it anyway")
-            .into());
+    let (reply, prompt) = match allowed(args, name, choice, &dialog) {
+        Ok(allowed) => allowed,
+        Err(failure) => {
+            let refused = |shown: OutcomeShown| OutcomeShown {
+                outcome: Some("refused"),
+                detail: Some(failure.to_string()),
+                ..shown
+            };
+            shown.map(refused).as_ref().map(OutcomeShown::print).transpose()?;
+            return Err(failure.into());
+        }
+    };
+    if shown.is_none() {
+        output::print(&answered_with(&dialog, &reply, args.text.as_deref()))?;
     }
-    output::print(&answered_with(&dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
     let sender = sender(&watched).await;
     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
     let answer = operation(to.clone(), Act::Answer { dialog, asked, reply });
+    let telling = Telling { watched: &watched, sender: &sender, shown };
     match (sender.perform(answer, ()).await, prompt) {
         (Outcome::Accepted(_), Some(text)) => {
-            perform(&sender, to, Act::Prompt { text, when: When::Now }, PromptBack::awaited()).await
+            telling.perform(to, Act::Prompt { text, when: When::Now }, PromptBack::awaited()).await
         }
-        (outcome, _) => tell(outcome, &sender),
+        (outcome, _) => telling.tell(outcome, &to.key.server).await,
     }
+}
+
+/// What a choice means for a dialog, if it may be answered so.
+fn allowed(args: &AnswerArgs, name: &str, choice: &str, dialog: &Dialog) -> Result<(Reply, Option<String>), Failure> {
+    is_expected_of(args, name, dialog)?;
+    let (reply, prompt) = meant(choice, args.text.as_deref(), dialog)?;
+    if args.expect.is_none() && !dialog.is_whole() && !is_no(dialog, &reply, prompt.as_deref()) {
+        return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
+            .hint("look at it there; `--expect` answers it anyway"));
+    }
+    Ok((reply, prompt))
+}
+
+/// Refuses a dialog that is not the expected one.
+fn is_expected_of(args: &AnswerArgs, name: &str, dialog: &Dialog) -> Result<(), Failure> {
+    let Some(expected) = args.expect.as_ref().filter(|expected| !is_expected(dialog, expected)) else { return Ok(()) };
+    let what = match Dialog::is_id(expected) {
+        true => format!("refused: {name} shows another dialog, {}", dialog.id()),
+        false => format!("refused: the dialog of {name} does not say `{expected}`"),
+    };
+    Err(Failure::refused(what).hint("read the one above; nothing was sent"))
 }
 
 /// How long after an answer that returns to the prompt an agent may take until the prompt accepts text.
@@ -297,10 +338,12 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Do
     let to = Recipient::of(&terminal);
     let mut waiting = WhenReady { engine, key: terminal.key.clone(), target: &args.target, limit, failure: None };
     let sender = sender(watched).await;
+    let server = to.key.server.clone();
     let outcome = sender.perform(operation(to, Act::Prompt { text, when: When::Ready }), &mut waiting).await;
+    let shown = args.json.then(|| OutcomeShown::of(&terminal));
     match waiting.failure {
         Some(failure) => Err(failure.into()),
-        None => tell(outcome, &sender),
+        None => Telling { watched, sender: &sender, shown }.tell(outcome, &server).await,
     }
 }
 
@@ -379,35 +422,74 @@ fn refused_text(unfit: UnfitText) -> Failure {
     Failure::usage(unfit).hint(hint)
 }
 
-/// Performs an act and reports the outcome.
-async fn perform(sender: &Sender, to: Recipient, act: Act, gate: impl Gate) -> Done {
-    tell(sender.perform(operation(to, act), gate).await, sender)
+/// An outcome for programs.
+#[derive(Serialize)]
+struct OutcomeShown {
+    terminal: String,
+    /// `None` where nothing was to be sent.
+    outcome: Option<&'static str>,
+    detail: Option<String>,
+    /// The dialog that was answered, or that the terminal showed.
+    dialog: Option<DialogShown>,
 }
 
-/// Reports the outcome of an operation, and whether other processes could have sent at the same time.
-fn tell(outcome: Outcome, sender: &Sender) -> Done {
-    if !matches!(outcome, Outcome::Refused(_))
-        && let Err(why) = sender.check_turns()
-    {
-        Failure::refused(format!("another fleetwatch process may send there at the same time: {why}")).warn();
+impl OutcomeShown {
+    fn of(terminal: &Terminal) -> Self {
+        let dialog = DialogShown::of(terminal);
+        Self { terminal: terminal.state.terminal.id.clone(), outcome: None, detail: None, dialog }
     }
-    match outcome {
-        Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
-        Outcome::Refused(Refusal::Text(unfit)) => Err(refused_text(unfit).into()),
-        Outcome::Refused(refusal) => {
-            let failure = Failure::refused(format!("refused: {refusal}"));
-            Err(match refusal.hint() {
-                Some(hint) => failure.hint(hint),
-                None => failure,
+
+    fn print(&self) -> Done {
+        output::print(&output::json_line(self)?)
+    }
+}
+
+/// What performs acts and reports their outcomes, in JSON if there is one to be shown.
+struct Telling<'a> {
+    watched: &'a Watched,
+    sender: &'a Sender,
+    shown: Option<OutcomeShown>,
+}
+
+impl Telling<'_> {
+    /// Performs an act and reports the outcome.
+    async fn perform(self, to: Recipient, act: Act, gate: impl Gate) -> Done {
+        let server = to.key.server.clone();
+        let outcome = self.sender.perform(operation(to, act), gate).await;
+        self.tell(outcome, &server).await
+    }
+
+    /// Reports the outcome of an operation, and whether other processes could have sent at the same time.
+    async fn tell(self, outcome: Outcome, server: &ServerId) -> Done {
+        if !matches!(outcome, Outcome::Refused(_)) {
+            self.watched.show_changes([server]).await;
+            if let Err(why) = self.sender.check_turns() {
+                Failure::refused(format!("another fleetwatch process may send there at the same time: {why}")).warn();
             }
-            .into())
         }
-        Outcome::Unverified { why } => Err(Failure::unverified(format!("unverified: {why}"))
-            .hint("it may have been taken: look at the terminal before you send anything again")
-            .into()),
-        Outcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
-            .hint("look at the terminal before you send anything again")
-            .into()),
+        let is_shown = self.shown.is_some();
+        if let Some(shown) = self.shown {
+            OutcomeShown { outcome: Some(outcome.word()), detail: outcome.detail(), ..shown }.print()?;
+        }
+        match outcome {
+            Outcome::Accepted(_) if is_shown => Ok(ExitCode::SUCCESS),
+            Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
+            Outcome::Refused(Refusal::Text(unfit)) => Err(refused_text(unfit).into()),
+            Outcome::Refused(refusal) => {
+                let failure = Failure::refused(format!("refused: {refusal}"));
+                Err(match refusal.hint() {
+                    Some(hint) => failure.hint(hint),
+                    None => failure,
+                }
+                .into())
+            }
+            Outcome::Unverified { why } => Err(Failure::unverified(format!("unverified: {why}"))
+                .hint("it may have been taken: look at the terminal before you send anything again")
+                .into()),
+            Outcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
+                .hint("look at the terminal before you send anything again")
+                .into()),
+        }
     }
 }
 

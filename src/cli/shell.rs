@@ -7,6 +7,7 @@ use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 
 use super::survey::Watched;
+use super::target::nearest_or;
 use super::{Done, Failure, GlobalOptions, output, wait_for};
 use crate::engine::Freshness;
 use crate::ui::Item;
@@ -144,8 +145,10 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
     let mut page = &command;
     for name in &args.command {
         page = page.find_subcommand(name).filter(|found| !found.is_hide_set()).ok_or_else(|| {
+            let otherwise = format!("`{} --help` lists the commands", page.get_bin_name().unwrap_or("fleetwatch"));
+            let names = page.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
             Failure::usage(format!("there is no command `{}`", args.command.join(" ")))
-                .hint(format!("`{} --help` lists the commands", page.get_bin_name().unwrap_or("fleetwatch")))
+                .hint(nearest_or(name, names, &otherwise))
         })?;
     }
     // The synopsis is that of `--help`, because clap_mangen's has no values. The exit codes have a section of their own.

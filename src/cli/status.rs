@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use serde_json::json;
@@ -64,6 +65,9 @@ pub(super) fn glyph(group: Status) -> char {
     mark(group).map_or(' ', |(glyph, _)| glyph)
 }
 
+/// How long until it is asked again who watches.
+const AGAIN: Duration = Duration::from_millis(20);
+
 /// Runs the command. The exit code is 1 if nothing is watching and `--poll` was not given, except for tmux, which shows the
 /// line in any case.
 ///
@@ -74,7 +78,9 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
     let config = options.load()?.config;
     let now = history::now();
     let mut trouble = None;
-    let mut summaries = match stored(&config.history, now) {
+    // tmux asks every second, and its line must not flicker where another process takes over.
+    let read = if format == Format::Tmux { stored(&config.history, now) } else { settled(&config.history) };
+    let mut summaries = match read {
         Ok(summaries) => summaries,
         Err(failure) => {
             trouble = Some(failure);
@@ -118,6 +124,17 @@ fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSumm
     match Reader::open(&path).and_then(|reader| reader.summaries(now)) {
         Err(Trouble::Missing(_)) => Ok(Vec::new()),
         read => read.map_err(|trouble| super::history::unusable(&path, &trouble)),
+    }
+}
+
+/// The same once it is known whether another process goes on where one has ended, which takes a second at most.
+fn settled(settings: &history::Settings) -> Result<Vec<ServerSummary>, Failure> {
+    loop {
+        let summaries = stored(settings, history::now())?;
+        if !summaries.iter().any(|summary| summary.is_left) {
+            return Ok(summaries);
+        }
+        std::thread::sleep(AGAIN);
     }
 }
 
@@ -237,6 +254,7 @@ mod tests {
         let of = |server: &str| ServerSummary {
             server: server.to_owned(),
             at: Timestamp::default(),
+            is_left: false,
             counts: BTreeMap::new(),
             needs: Vec::new(),
         };

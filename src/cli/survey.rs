@@ -1,5 +1,6 @@
 //! One poll of all servers, for the commands that answer once.
 
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::path::Path;
 use std::sync::Arc;
@@ -192,6 +193,15 @@ impl Watched {
         let fleet = engine::survey(&self.settings, &self.servers, freshness, self.notes()).await;
         let fleet = fleet.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
         Ok(Survey { fleet, now: poll::now() })
+    }
+
+    /// Has the owner of each server poll again after this command has changed something there, so that the next command
+    /// finds it changed. With `--connect` the other machine does that by itself.
+    pub(super) async fn show_changes(&self, servers: impl IntoIterator<Item = &ServerId>) {
+        if self.settings.remote.is_none() {
+            let servers: BTreeSet<&ServerId> = servers.into_iter().collect();
+            join_all(servers.into_iter().map(|server| owner::ask(&self.settings, server, true))).await;
+        }
     }
 
     /// Why servers do not answer, one failure each.

@@ -165,6 +165,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
             server.undeclare_tasks(session).await?;
         }
         if declared_by.is_some() || changed {
+            watched.show_changes([id]).await;
             return output::print(&format!("the windows of {session} {done}\n"));
         }
     }
@@ -173,9 +174,16 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
     {
         return Err(watched.explain(&server.server, problem).await.into());
     }
-    Err(Failure::refused(format!("there is no session {session}"))
-        .hint("`tmux list-sessions` lists the sessions")
-        .into())
+    Err(Failure::refused(format!("there is no session {session}")).hint(sessions_listed_by(&watched.servers)).into())
+}
+
+/// How the sessions of the servers are listed.
+fn sessions_listed_by(servers: &[ServerId]) -> String {
+    let listed = |server: &ServerId| {
+        let place = server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+        format!("`{} list-sessions`{place}", server.socket.command())
+    };
+    format!("{} lists the sessions", servers.iter().map(listed).collect::<Vec<_>>().join(" or "))
 }
 
 /// Says that there are no tasks.
@@ -253,6 +261,7 @@ impl<'a> FoundTasks<'a> {
         if tasks.iter().any(|task| task.is_dead()) {
             keep(&history).await;
         }
+        self.watched.show_changes(tasks.iter().map(|task| &task.key.server)).await;
         let code = output::print(&lines)?;
         Ok(if failed { ExitCode::FAILURE } else { code })
     }
@@ -272,6 +281,7 @@ impl<'a> FoundTasks<'a> {
         let history = History::start(&self.watched.loaded.config.history);
         history.record(done(task, begun.key.clone(), OperatorAction::rerun(task)));
         keep(&history).await;
+        self.watched.show_changes([&task.key.server]).await;
         output::print(&format!(
             "{} runs again: window {}, pane {}, pid {}\n",
             task.id, begun.window, begun.key.pane, begun.key.pid

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::failure::BadValue;
+use super::history::on_servers;
 use super::output::end_asked_for;
 use super::survey::{Watched, first_polls, turn};
 use super::target::Purpose;
@@ -27,7 +28,7 @@ pub struct WaitArgs {
     #[arg(help = target::HELP)]
     pub target: String,
     /// What to wait for; with several, the first to come.
-    #[arg(long = "for", value_name = "STATE", required = true, value_delimiter = ',')]
+    #[arg(long = "for", value_name = "STATE", required = true, value_delimiter = ',', ignore_case = true)]
     pub condition: Vec<WaitCondition>,
     /// Give up after this many seconds, with exit code 1.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
@@ -70,6 +71,10 @@ pub enum WaitCondition {
     Interrupted,
     /// It should be moving but is not.
     Stalled,
+    /// It cannot be read.
+    Error,
+    /// Nothing says what it does.
+    Unknown,
     /// The agent, its pane or the task's window is no longer there.
     #[value(aliases = ["unavailable", "tui_down", "disconnected"])]
     Gone,
@@ -105,6 +110,8 @@ impl WaitCondition {
             WaitCondition::Setup => is(Status::Setup),
             WaitCondition::Finished => is(Status::Finished),
             WaitCondition::Stalled => is(Status::Stalled),
+            WaitCondition::Error => is(Status::Error),
+            WaitCondition::Unknown => is(Status::Unknown),
             WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
             WaitCondition::Asks => WaitCondition::NeedsYou.holds(terminal),
             // The screen of an agent says more than its bell.
@@ -123,6 +130,8 @@ impl WaitCondition {
             WaitCondition::Idle | WaitCondition::Ready => task.status == TaskStatus::Idle,
             WaitCondition::Success | WaitCondition::Finished => task.exit_code() == Some(0),
             WaitCondition::Failed => task.status == TaskStatus::Exited && task.exit_code() != Some(0),
+            WaitCondition::Error => task.as_status() == Status::Error,
+            WaitCondition::Unknown => task.as_status() == Status::Unknown,
             // A task that is gone has no state.
             WaitCondition::Approval
             | WaitCondition::Question
@@ -154,8 +163,17 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let mut engine = watched.engine()?;
     first_polls(&mut engine).await;
     let limit = Limit::new(args.timeout);
-    let interrupted = || Failure::refused(format!("interrupted before {} was in that state", args.target));
-    let (json, text) = match find_soon(&mut engine, &watched, &args.target).await? {
+    let interrupted = || {
+        Failure::refused(format!("interrupted before {} was in that state", args.target))
+            .hint("`fleetwatch list` shows how it is now")
+    };
+    let found = match find_soon(&mut engine, &watched, &args.target).await {
+        Err(_) if args.condition.contains(&WaitCondition::Gone) && was_known(&watched, args, options) => {
+            return output::print(&format!("{}: {}\n", args.target, Status::Gone.word()));
+        }
+        found => found?,
+    };
+    let (json, text) = match found {
         WaitTarget::Terminal(key) => {
             let reacts = watched.loaded.config.tracker.no_reaction;
             let sent = prompted_at(&watched, &key, poll::now() - reacts);
@@ -166,16 +184,32 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
             let terminal =
                 until_terminal(&mut engine, &key, &args.target, limit, wanted).await?.ok_or_else(interrupted)?;
             let state = &terminal.state;
-            (output::json_line(state)?, format!("{}: {}\n", state.terminal.id, met(&args.condition, &terminal)))
+            (
+                output::json_line(state)?,
+                format!(
+                    "{}: {}\n",
+                    state.terminal.id,
+                    met(&args.condition, |it| it.holds(&terminal), &Status::of(state))
+                ),
+            )
         }
         WaitTarget::Task(server, window) => {
             let task = until_task(&mut engine, args, limit, &server, window).await?.ok_or_else(interrupted)?;
             let is_there = engine.fleet().task(&server, window).is_some();
-            let word = if is_there { task.as_status().word() } else { Status::Gone.word() };
+            let status = if is_there { task.as_status() } else { Status::Gone };
+            let word = met(&args.condition, |it| is_there && it.holds_for_task(&task), &status);
             (output::json_line(&task.fields())?, format!("{}: {word}\n", task.id))
         }
     };
     output::print(&if args.json { json } else { text })
+}
+
+/// Whether the history knows something by the target's whole name that no server has any more.
+fn was_known(watched: &Watched, args: &WaitArgs, options: &GlobalOptions) -> bool {
+    let path = watched.loaded.config.history.kept_at();
+    let reader = path.and_then(|path| Reader::open(&path).ok());
+    let known = reader.and_then(|reader| Some((reader.named(&args.target).ok()?, reader.terminals().ok()?)));
+    known.is_some_and(|(named, known)| on_servers(known, options).iter().any(|one| named.contains(&one.key)))
 }
 
 /// When a terminal last took a prompt since a time, by the history.
@@ -199,11 +233,12 @@ fn shows_time_before(state: &State, sent: Timestamp) -> bool {
 }
 
 /// The first condition that holds, and the status word of the table if that differs.
-fn met(asked: &[WaitCondition], terminal: &Terminal) -> String {
-    let asked = asked.iter().find(|condition| condition.holds(terminal)).and_then(ValueEnum::to_possible_value);
-    let (word, asked) = (Status::of(&terminal.state).word(), asked.map(|value| value.get_name().to_owned()));
+fn met(asked: &[WaitCondition], holds: impl Fn(WaitCondition) -> bool, status: &Status) -> String {
+    let asked = asked.iter().find(|condition| holds(**condition)).and_then(ValueEnum::to_possible_value);
+    let (word, asked) = (status.word(), asked.map(|value| value.get_name().to_owned()));
     match asked {
-        Some(asked) if asked != word => format!("{asked} ({word})"),
+        // What a task ended with tells that it has.
+        Some(asked) if word.split(' ').next() != Some(&asked) => format!("{asked} ({word})"),
         _ => word.into_owned(),
     }
 }
@@ -240,10 +275,6 @@ async fn until_task(
     server: &ServerId,
     window: WindowId,
 ) -> Result<Option<Task>, Failure> {
-    let gone = || {
-        Failure::refused(format!("{} is gone", args.target))
-            .hint(format!("`--for gone` waits for that; `fleetwatch history {}` says how it ended", args.target))
-    };
     let mut last: Option<Task> = None;
     let find = |fleet: &Fleet| match (fleet.task(server, window), last.take()) {
         (Some(task), _) if args.condition.iter().any(|it| it.holds_for_task(task)) => Ok(Some(task.clone())),
@@ -255,13 +286,19 @@ async fn until_task(
             (task.status, task.known) = (TaskStatus::Unknown, false);
             Ok(Some(task))
         }
-        (None, _) => Err(gone()),
+        (None, _) => Err(gone(&args.target)),
     };
     let late = |fleet: &Fleet| match fleet.task(server, window) {
         Some(task) => timed_out(&task.id, &task.as_status().word(), limit),
-        None => gone(),
+        None => gone(&args.target),
     };
     watch_for(engine, limit, find, late).await
+}
+
+/// The failure where nothing is left to wait for.
+fn gone(name: &str) -> Failure {
+    Failure::refused(format!("{name} is gone"))
+        .hint(format!("`wait --for gone` waits for that; `fleetwatch history {name}` says how it ended"))
 }
 
 /// How long to wait.
@@ -324,10 +361,7 @@ pub(super) async fn until_terminal(
     let find = |fleet: &Fleet| match fleet.terminal(key) {
         Some(terminal) if wanted(terminal) => Ok(Some(terminal.clone())),
         Some(terminal) if !terminal.state.has_ended() => Ok(None),
-        gone => {
-            let id = gone.map_or(target, |terminal| &terminal.state.terminal.id);
-            Err(Failure::refused(format!("{id} is gone")))
-        }
+        ended => Err(gone(ended.map_or(target, |terminal| &terminal.state.terminal.id))),
     };
     let late = |fleet: &Fleet| {
         let terminal = fleet.terminal(key);

@@ -21,6 +21,8 @@ pub(super) const SHELL: &str = "bash";
 pub struct Demo {
     directory: PathBuf,
     server: String,
+    /// The server's socket, which stays behind where somebody ends the server.
+    socket: Option<PathBuf>,
 }
 
 impl Demo {
@@ -30,7 +32,7 @@ impl Demo {
     /// tmux is missing or too old, or the directory for temporary files cannot be written.
     pub fn start() -> anyhow::Result<Self> {
         // From here on, dropping it cleans up.
-        let demo = Self::claim()?;
+        let mut demo = Self::claim()?;
         let program = std::env::current_exe().context("the program's own path is not known")?;
         for name in SCENES.iter().map(|scene| scene.tool).chain([SHELL]) {
             let link = self::program(&demo.directory, name);
@@ -42,6 +44,8 @@ impl Demo {
         for scene in SCENES {
             demo.open(scene)?;
         }
+        let printed = demo.tmux().args(["display-message", "-p", "#{socket_path}"]).stdin(Stdio::null()).output();
+        demo.socket = printed.ok().map(|it| PathBuf::from(String::from_utf8_lossy(&it.stdout).trim_end()));
         Ok(demo)
     }
 
@@ -58,7 +62,7 @@ impl Demo {
                 Err(error) => bail!("the demo's directory {} cannot be made: {error}", directory.display()),
             }
         };
-        Ok(Self { directory, server })
+        Ok(Self { directory, server, socket: None })
     }
 
     /// The demo's tmux server.
@@ -103,6 +107,14 @@ impl Demo {
         run(tmux)
     }
 
+    /// What waits, in a thread of its own, until the server has ended.
+    pub fn ended(&self) -> impl FnOnce() + Send + 'static {
+        let mut tmux = self.tmux();
+        // Nobody ever signals this channel.
+        tmux.args(["wait-for", "ended"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        move || drop(tmux.status())
+    }
+
     fn tmux(&self) -> Command {
         let mut tmux = Command::new("tmux");
         // The demo's server is nobody's child: not even of the server that the operator sits in.
@@ -113,7 +125,10 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        remove(&self.directory, &self.server);
+        // Whoever else removes it does so alone.
+        if let Some(directory) = claim(&self.directory) {
+            sweep_away(&directory, &self.server, self.socket.as_deref());
+        }
     }
 }
 
@@ -224,13 +239,6 @@ pub(super) fn end_with(directory: PathBuf, server: String) {
         std::thread::sleep(std::time::Duration::from_secs(10));
         std::process::exit(0);
     });
-}
-
-/// Removes a demo, unless somebody else does it already.
-fn remove(directory: &Path, server: &str) {
-    if let Some(directory) = claim(directory) {
-        sweep_away(&directory, server, None);
-    }
 }
 
 /// Takes a demo's directory for removal. It works only once: the directory has another name from then on.

@@ -37,8 +37,9 @@ const STANDING: [&str; 16] = [
 ];
 
 impl Dialog {
-    /// The option that a text means: its number or letter, its whole text, or a beginning that no other one's text has.
-    /// `yes` and `no` answer this question: they never mean an option that holds for longer.
+    /// The option that a text means: its number or letter, its whole text, the key behind its text, or a beginning that no
+    /// other one's text has. `yes` and `no`, or `y` and `n`, answer this question: they never mean an option that holds for
+    /// longer.
     ///
     /// # Errors
     /// No option is meant, or several could be.
@@ -54,13 +55,18 @@ impl Dialog {
         // `yes` is an answer of its own even if another option begins with the same word.
         let whole = only(&|option| label(option) == wanted);
         let beginning = only(&|option| !wanted.is_empty() && label(option).starts_with(&wanted));
+        // Some agents write the key of an option behind it: `Yes, proceed (y)`.
+        let key = format!("({wanted})");
+        let by_key = only(&|option| label(option).ends_with(&key));
         if by_name.0.is_none()
             && whole.0.is_none()
-            && let Some((word, beginnings)) = ANSWERS.iter().find(|(word, _)| *word == wanted)
+            && by_key.0.is_none()
+            && let Some((word, beginnings)) =
+                ANSWERS.iter().find(|(word, _)| *word == wanted || word.get(..1) == Some(&wanted))
         {
             return self.choose_once(word, beginnings);
         }
-        match [by_name, whole, beginning].into_iter().find(|(first, _)| first.is_some()) {
+        match [by_name, whole, by_key, beginning].into_iter().find(|(first, _)| first.is_some()) {
             Some((Some(place), false)) => Ok(place),
             Some(_) => Err(NoChoice::Several(text.to_owned())),
             None => Err(NoChoice::None(text.to_owned())),

@@ -33,6 +33,9 @@ pub struct ServerSummary {
     pub server: String,
     #[serde(skip)]
     pub at: Timestamp,
+    /// Whether its process has ended, so that another one says the same in a moment, or nobody any more.
+    #[serde(skip)]
+    pub is_left: bool,
     /// Terminals by what they need, else by what they do: the words of `attention`, then `working`, `ready`, `error` and
     /// `unknown`. Muted ones need nothing.
     pub counts: BTreeMap<String, usize>,
@@ -74,7 +77,7 @@ impl ServerSummary {
             count(&task.id, if is_task_muted(task) { quiet(status) } else { status });
         }
         needs.sort_by_key(|need| need.attention);
-        Self { server: server.word(), at: view.now, counts, needs }
+        Self { server: server.word(), at: view.now, is_left: false, counts, needs }
     }
 
     /// Writes it in place of the one before.
@@ -107,11 +110,12 @@ impl Reader {
         let read = |row: &rusqlite::Row<'_>| {
             let (server, at, body): (String, _, String) =
                 (row.get(0)?, Timestamp::from_millis(row.get(1)?), row.get(2)?);
-            let is_over = Owner::has_ended(&row.get::<_, String>(3)?);
+            let owner = row.get::<_, String>(3)?;
+            let (is_left, is_over) = (owner == LEFT, Owner::has_ended(&owner));
             // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
             // words it may say once more what is said already.
             let body: Option<ServerSummary> = serde_json::from_str(&body).ok().filter(|_| is_word(&server) && !is_over);
-            Ok(body.map(|body| ServerSummary { server, at, ..body }))
+            Ok(body.map(|body| ServerSummary { server, at, is_left, ..body }))
         };
         let rows = statement.query_map([(now - SUMMARY_LASTS).as_millis()], read)?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
@@ -146,7 +150,7 @@ mod tests {
         drop(open(&path, &HistoryOptions::default(), now).unwrap());
         let connection = Connection::open(&path).unwrap();
         let server = ServerId { host: None, socket: Socket::Default }.word();
-        let summary = ServerSummary { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
+        let summary = ServerSummary { server, at: now, is_left: false, counts: BTreeMap::new(), needs: Vec::new() };
         let words = |now| Reader::open(&path).unwrap().summaries(now).unwrap().len();
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let owner = Owner::named(format!("{}-1800000000000-0", child.id()));
@@ -176,7 +180,13 @@ mod tests {
             ServerId { host: Some("box".into()), socket: Socket::Default },
             ServerId { host: Some("box".into()), socket: Socket::Name("box".into()) },
         ];
-        let summary = |server: String| ServerSummary { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
+        let summary = |server: String| ServerSummary {
+            server,
+            at: now,
+            is_left: false,
+            counts: BTreeMap::new(),
+            needs: Vec::new(),
+        };
         for server in &servers {
             summary(server.word()).write(&connection, &Owner::named("one")).unwrap();
             // As an older version called it.

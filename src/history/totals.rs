@@ -168,10 +168,6 @@ impl Reader {
         }
         let mut days: Vec<DayTotals> = days.into_values().collect();
         days.retain(|day| !day.whole.is_empty());
-        if by == TotalsOf::Label && days.iter().all(|day| day.name == NAMELESS) {
-            // Nobody uses labels.
-            days.clear();
-        }
         days.iter_mut().for_each(|day| day.hours.retain(|_, hour| !hour.is_empty()));
         Ok(days)
     }
@@ -355,6 +351,13 @@ fn within<T>(timed: &[(Timestamp, T)], from: Timestamp, to: Timestamp) -> &[(Tim
 
 /// What stands for an agent that is not known, and for the label of what has none.
 const NAMELESS: &str = "-";
+
+impl DayTotals {
+    /// Whether they are of what has no label, or of agents that are not known.
+    pub fn is_nameless(&self) -> bool {
+        self.name == NAMELESS
+    }
+}
 
 /// What a terminal counts for on the day that ends then.
 fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[&SessionUsage], to: Timestamp) -> String {

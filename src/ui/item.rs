@@ -305,6 +305,14 @@ impl<'a> Item<'a> {
             Item::Task(task) => what_of_task(task),
         }
     }
+
+    /// The same with nothing cut.
+    pub fn whole_what(self) -> String {
+        match self {
+            Item::Terminal(it) => told_of_agent(&it.state, it.dialog.as_deref(), (usize::MAX, usize::MAX)),
+            Item::Task(task) => what_of_task(task),
+        }
+    }
 }
 
 /// A number that is known of an agent, by which rows are let through and sorted.
@@ -349,12 +357,17 @@ const fn unsure(source: FactSource) -> &'static str {
 /// What an agent asks with its options, the prompt that it works on and the tool that runs, the first sentence of its answer,
 /// its error, or why there is nothing to see.
 pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
+    told_of_agent(state, dialog, (OPTION_SHOWN, PROMPT_SHOWN))
+}
+
+/// The same with so many cells of an option and of a prompt.
+fn told_of_agent(state: &State, dialog: Option<&Dialog>, (option_cells, prompt_cells): (usize, usize)) -> String {
     if state.waits()
         && let Some(question) = asked(state, dialog)
     {
         let options = dialog.iter().flat_map(|dialog| &dialog.options);
         return options.fold(question, |line, option| {
-            format!("{line}{BEFORE_OPTION}{} {}", option.name, text::cut(&option.label, OPTION_SHOWN))
+            format!("{line}{BEFORE_OPTION}{} {}", option.name, text::cut(&option.label, option_cells))
         });
     }
     if let Some(trouble) = trouble(state) {
@@ -371,7 +384,7 @@ pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
         // its line is still the last one on the screen.
         let doing =
             [activity, noted].into_iter().flatten().find(|text| !text.is_empty() && Some(text) != ended.as_ref());
-        return working(state.works_on().map(bare), doing);
+        return working(state.works_on().map(bare), doing, prompt_cells);
     }
     let answer = state.answer().map(bare);
     // An answer above an error is not how the turn ended.
@@ -385,10 +398,10 @@ pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
 }
 
 /// The prompt of a turn and what it does now, each once.
-fn working(prompt: Option<String>, doing: Option<String>) -> String {
+fn working(prompt: Option<String>, doing: Option<String>, cells: usize) -> String {
     match (prompt.filter(|prompt| !prompt.is_empty()), doing) {
         (Some(prompt), Some(doing)) if !prompt.contains(&doing) && !doing.contains(&prompt) => {
-            format!("{} · {doing}", text::cut(&prompt, PROMPT_SHOWN))
+            format!("{} · {doing}", text::cut(&prompt, cells))
         }
         (Some(prompt), _) => prompt,
         (None, doing) => doing.unwrap_or_default(),

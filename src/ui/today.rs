@@ -153,7 +153,10 @@ impl Overlay for Today {
         let by = format!("by {}", self.by);
         let is_of_it = |(question, _): &&(DayQuestion, _)| question.date == date && question.by == self.by;
         let answer = self.answer.as_ref().filter(is_of_it).map(|(_, answer)| answer);
-        let rows = answer.and_then(|answer| answer.as_ref().ok()).map(|days| DayRow::all(days)).unwrap_or_default();
+        // Where nobody uses labels, the whole day would be one row.
+        let says_something = |days: &&Vec<_>| self.by != TotalsOf::Label || !days.iter().all(DayTotals::is_nameless);
+        let days = answer.and_then(|answer| answer.as_ref().ok()).filter(says_something);
+        let rows = days.map(|days| DayRow::all(days)).unwrap_or_default();
         let below = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
         if rows.is_empty() {
             frame::titled(canvas, buffer, area, &[(&named, parts.title), (&by, parts.quiet)]);

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::Served;
 use super::check::{Caller, Denial, json_body};
-use super::read::DialogShown;
+use crate::cli::dialog_shown::DialogShown;
 use crate::cli::send::{self, PromptBack};
 use crate::dialog::Dialog;
 use crate::engine::Engine;

@@ -81,7 +81,7 @@ mod tests {
         let terminal = made.subschema_for::<State>().to_value();
         let task = made.subschema_for::<TaskFields>().to_value();
         let transition = made.subschema_for::<Transition>().to_value();
-        let dialog = made.subschema_for::<read::DialogShown>().to_value();
+        let dialog = made.subschema_for::<crate::cli::dialog_shown::DialogShown>().to_value();
         let screen = made.subschema_for::<read::ScreenShown>().to_value();
         let prompt = taken.subschema_for::<act::PromptBody>().to_value();
         let answer = taken.subschema_for::<act::AnswerBody>().to_value();

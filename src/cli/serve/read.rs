@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::check::{self, Denial};
 use super::{Served, act, client, events, metrics, openapi, page, push};
+use crate::cli::dialog_shown::DialogShown;
 use crate::cli::list::PublicFields;
 use crate::cli::target::{self, Purpose};
 use crate::cli::{Failure, explain, history};
@@ -142,57 +143,6 @@ async fn terminal(State(served): State<Served>, Path(id): Path<String>) -> JsonA
 
 async fn dialog(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<Option<DialogShown>>, Denial> {
     served.of_terminal(id, |_, terminal, _| Ok(Json(DialogShown::of(terminal)))).await
-}
-
-/// The dialog that a terminal shows, with its whole text, spelled as on the dashboard.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct DialogShown {
-    /// Its name: a hash over what it asks and all that its options say.
-    id: String,
-    /// Whether the pane shows all of it.
-    whole: bool,
-    /// The rows above it if its beginning is not shown: a part of it, or what was there before.
-    above: Vec<String>,
-    text: Vec<String>,
-    options: Vec<OptionShown>,
-    since: Timestamp,
-    /// Whether its beginning was seen; if not, it is at least as old.
-    since_exact: bool,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct OptionShown {
-    /// What chooses it.
-    name: String,
-    label: String,
-    text: Vec<String>,
-    ticked: Option<bool>,
-    takes_text: bool,
-}
-
-impl DialogShown {
-    /// `None` if the terminal shows none.
-    pub(super) fn of(terminal: &Terminal) -> Option<Self> {
-        let dialog = terminal.dialog.as_ref()?;
-        let option = |option: &crate::dialog::Choice| OptionShown {
-            name: option.name.clone(),
-            label: option.label.clone(),
-            text: option.text.clone(),
-            ticked: option.ticked,
-            takes_text: option.takes_text.is_some(),
-        };
-        Some(Self {
-            id: dialog.id(),
-            whole: dialog.is_whole(),
-            above: dialog.above.clone(),
-            text: dialog.text.clone(),
-            options: dialog.options.iter().map(option).collect(),
-            since: terminal.state.since,
-            since_exact: terminal.state.since_exact,
-        })
-    }
 }
 
 async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<ScreenShown>, Denial> {

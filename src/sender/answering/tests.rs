@@ -244,7 +244,13 @@ fn an_answer_is_an_option_or_a_key() {
     assert_eq!(meant("no"), Ok(Reply::Option(2)));
     assert_eq!(meant("alw"), Ok(Reply::Option(1)));
     assert_eq!(meant("Escape"), key("Escape"));
-    assert_eq!(meant("p"), key("p"));
+    assert_eq!((meant("y"), meant("N")), (Ok(Reply::Option(0)), Ok(Reply::Option(2))));
+    assert_eq!(meant("x"), Err("the dialog has no option `x`".to_owned()));
+    let lettered = dialog("Run it?\n❯ 1. Yes, proceed (y)\n  2. Yes, always (p)\n  3. No (esc)");
+    let place = |text: &str| Reply::meant(text, &lettered).ok();
+    assert_eq!((place("y"), place("p"), place("q")), (Some(Reply::Option(0)), Some(Reply::Option(1)), None));
+    let unread = dialog("Press p to go on");
+    assert_eq!(Reply::meant("p", &unread), Ok(Reply::Keys(vec!["p".parse().expect("a key")])));
     assert_eq!(meant("4"), Err("the dialog has no option `4`".to_owned()));
     assert_eq!(meant("maybe"), Err("the dialog has no option `maybe`".to_owned()));
 }

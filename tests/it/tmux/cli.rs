@@ -111,11 +111,31 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 33] = [
+    let cases: [(&[&str], &str, &str); 37] = [
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
-            "hint: usage: fleetwatch explain [OPTIONS] <TARGET>; put a name that begins with `-` after `--`",
+            "hint: usage: fleetwatch explain [OPTIONS] <TARGET>; put a name or a text that begins with `-` after `--`",
+        ),
+        (
+            &["send", "web", "--whn-ready"],
+            "error: unexpected argument '--whn-ready' found",
+            "hint: did you mean `--when-ready`?",
+        ),
+        (
+            &["answer", "web", "--bogus"],
+            "error: unexpected argument '--bogus' found",
+            "hint: usage: fleetwatch answer <TARGET> [CHOICE]; put a name or a text that begins with `-` after `--`",
+        ),
+        (
+            &["config", "theme", "darkk"],
+            "error: invalid value 'darkk' for '<NAME>'",
+            "hint: did you mean `dark`? it takes dark, light, high-contrast, colour-blind, no-colour",
+        ),
+        (
+            &["note", "docs", "--clear", "text"],
+            "error: the argument '--clear' cannot be used with '[TEXT]...'",
+            "hint: leave one of the two out",
         ),
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
         (&["config", "chek"], "error: unrecognized subcommand 'chek'", "hint: did you mean `check`?"),
@@ -127,7 +147,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["score", "x.cast", "--field", "phas"],
             "error: invalid value 'phas' for '--field <FIELD>'",
-            "hint: it takes availability, accepting_input, editing_input, ready_posture, phase, blocked, last_result",
+            "hint: did you mean `phase`? it takes availability, accepting_input, editing_input, ready_posture, phase, blocked, last_result",
         ),
         (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
         (
@@ -138,7 +158,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["-L", "a", "-S", "b", "list"],
             "error: the argument '-L <NAME>' cannot be used with '-S <PATH>'",
-            "hint: usage: fleetwatch -L <NAME>",
+            "hint: leave one of the two out",
         ),
         (
             &["wait", "x", "--for", "redy"],
@@ -200,7 +220,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["wait", "x", "--for", "foo"],
             "error: invalid value 'foo' for '--for <STATE>'",
-            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, finished, success, failed, interrupted, stalled, gone, exited, asks, \
+            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, finished, success, failed, interrupted, stalled, error, unknown, gone, exited, asks, \
              notify",
         ),
         (
@@ -255,7 +275,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "error: invalid value '0' for '--tick <MS>': 0 is not in 20..=10000",
             "hint: write a number from this range",
         ),
-        (&["man", "lst"], "error: there is no command `lst`", "hint: `fleetwatch --help` lists the commands"),
+        (&["man", "lst"], "error: there is no command `lst`", "hint: did you mean `list`?"),
     ];
     for (arguments, error, hint) in cases {
         let ran = run(arguments);
@@ -340,8 +360,13 @@ fn all_faults_of_all_files_are_reported_at_once() {
     let unreadable = format!("error: {}: cannot be read: ", profiles.display());
     assert!(run(&["--config", config.to_str().unwrap(), "config", "check"]).errors.contains(&unreadable));
     assert!(run(&["--config", config.to_str().unwrap(), "profiles", "list"]).errors.starts_with(&unreadable));
-    // Every command but this one still stops at the first.
-    assert_eq!(run(&["--config", config.to_str().unwrap(), "list"]).errors.lines().count(), 2);
+    // Every command but this one stops at the first, and says where the others are.
+    let file = config.display();
+    let first = format!(
+        "error: {file}:2:1: unknown key `discvoer` in [watch]\nhint: did you mean `discover`? `fleetwatch config check \
+         {file}` shows all 3\n"
+    );
+    assert_eq!(run(&["--config", config.to_str().unwrap(), "list"]).errors, first);
 }
 
 #[test]
@@ -516,10 +541,7 @@ fn help_man_pages_completions_and_guides_know_the_same_options() {
     }
     let no_such: Ran = run(&["man", "tasks", "kil"]);
     assert_eq!((no_such.code, no_such.out.as_str()), (Some(2), ""));
-    assert_eq!(
-        no_such.errors,
-        "error: there is no command `tasks kil`\nhint: `fleetwatch tasks --help` lists the commands\n"
-    );
+    assert_eq!(no_such.errors, "error: there is no command `tasks kil`\nhint: did you mean `kill`?\n");
 }
 
 #[test]
@@ -798,13 +820,21 @@ fn the_demo_is_listed_explained_and_answered() {
     assert_eq!(name.len(), 48, "{inspected}");
     let prefix = demo.run(&["answer", "shop-api", "yes", "--expect", &name[..16]]);
     assert!(prefix.code == Some(1) && prefix.errors.contains("does not say"), "{prefix:?}");
-    let answered = demo.run(&["answer", "shop-api", "yes", "--expect", &name]);
+    let letter = demo.run(&["answer", "shop-api", "x"]);
+    assert!(letter.code == Some(1) && letter.errors.starts_with("error: the dialog has no option `x`\n"), "{letter:?}");
+    assert!(demo.run(&["list"]).out.contains("Yes, and don't ask again"), "nothing is cut where no terminal is");
+    let refused: Value = serde_json::from_str(&demo.run(&["answer", "shop-api", "x", "--json"]).out).unwrap();
+    assert_eq!((&refused["outcome"], &refused["dialog"]["id"]), (&"refused".into(), &name.as_str().into()));
+    assert_eq!(refused["dialog"]["options"][0]["label"], "Yes");
+    let answered = demo.run(&["answer", "shop-api", "y", "--expect", &name]);
     assert_eq!(answered.code, Some(0), "{answered:?}");
     assert!(answered.out.starts_with(&format!("shop-api asks (dialog {name}):\n")), "{answered:?}");
     assert!(answered.out.contains("answered with:\n  1 Yes\naccepted"), "{answered:?}");
     let late = demo.run(&["wait", "shop-api", "--for", "gone", "--timeout", "0.2"]);
     assert_eq!(late.code, Some(1));
     assert!(late.errors.starts_with("error: timed out after 0.2 s: shop-api is "), "{late:?}");
+    let unknown = demo.run(&["wait", "web", "--for", "Error,UNKNOWN", "--timeout", "0"]);
+    assert!(unknown.errors.starts_with("error: timed out after 0 s: web is "), "{unknown:?}");
 }
 
 #[test]

@@ -131,18 +131,21 @@ fn what_is_refused_in_the_demo_is_not_done_and_what_is_approved_is() {
 
 #[test]
 fn a_demo_leaves_nothing_behind_even_when_it_is_killed() {
-    for kill in [false, true] {
+    for ends in ["end of input", "-KILL", "-TERM", "kill-server"] {
         let mut demo = Demo::start().unwrap();
         let socket = PathBuf::from(demo.tmux(&["display-message", "-p", "#{socket_path}"]).trim());
         assert!(socket.exists() && demo.directory().exists());
         // A window of the operator's own does not keep the server.
         demo.tmux(&["new-session", "-d", "-s", "mine", "sleep", "1000"]);
-        if kill {
-            demo.child.kill().unwrap();
-        } else {
-            drop(demo.child.stdin.take());
+        match ends {
+            "end of input" => drop(demo.child.stdin.take()),
+            "kill-server" => drop(demo.tmux(&["kill-server"])),
+            signal => drop(Command::new("kill").args([signal, &demo.child.id().to_string()]).status()),
         }
+        // It would take the end of its input for the end.
+        let input = demo.child.stdin.take();
         demo.child.wait().unwrap();
+        drop(input);
         demo.wait_for("the end of the server", |demo| demo.panes().is_empty());
         demo.wait_for("an empty directory", |demo| !demo.directory().exists() && !socket.exists());
         demo.wait_for("a swept directory", |demo| !demo.directory().with_extension("ended").exists());

@@ -341,6 +341,8 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
     assert!(agents.iter().any(|day| day["agent"] == "parrot" && day["turns"]["success"] == 2), "{agents:?}");
     let labels = cage.fleetwatch(&["history", "--summary", "--by", "label"]).output().unwrap();
     assert!(labels.status.success() && labels.stdout.is_empty(), "none of them has a label: {labels:?}");
+    let labels = cage.lines(&["history", "--summary", "--by", "label", "--json"]);
+    assert!(labels.iter().all(|day| day["label"] == "-" && day["day"].is_string()) && !labels.is_empty(), "{labels:?}");
     let nothing = cage.fleetwatch(&["history", "--summary", "--until", "1h"]).output().unwrap();
     assert!(nothing.status.success() && nothing.stdout.is_empty(), "{nothing:?}");
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("nothing was watched then"), "{nothing:?}");

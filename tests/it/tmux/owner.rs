@@ -263,7 +263,7 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     let kept = || cage.transitions("main").iter().any(|(_, changed)| changed.contains("unavailable"));
     wait_until("the end in the history", kept);
     wait_until("a status", || said(&["status"]).0 == Some(0));
-    watch.child.kill().unwrap();
+    watch.signal("-TERM");
     watch.child.wait().unwrap();
     let (code, reported) = said(&["status"]);
     assert!(code == Some(1) && reported.starts_with("error: nothing is watching\n"), "{reported}");

@@ -426,6 +426,8 @@ fn what_the_configuration_or_run_declared_is_not_taken_back_by_mistake() {
     world.tmux.new_session("builds", &["sleep", "100"]);
     let refused = world.refused(1, &["tasks", "adopt", "builds", "--undo"]);
     assert!(refused.contains("the configuration makes builds a task session"), "{refused}");
+    let missing = world.refused(1, &["tasks", "adopt", "nosuch"]);
+    assert!(missing.contains(&format!("`tmux -L {} list-sessions`", world.tmux.name())), "{missing}");
     world.task("first", "exec sleep 100");
     world.tmux.new_window("tasks", "shell", &["sleep", "100"]);
     assert!(world.run(&["tasks"]).contains("shell"));
@@ -443,6 +445,8 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     let watch = world.watch();
     watch.has_seen("lost");
     assert_eq!(world.run(&["tasks", "kill", "build"]), "build (@1) killed\n");
+    assert!(!world.run(&["tasks"]).contains("build"), "the one that watches knows of it at once");
+    assert_eq!(world.run(&["wait", "build", "--for", "gone"]), "build: gone\n", "the history knows it");
     watch.tells("build", &["disappeared killed from the command line"]);
     world.tmux.run(&["kill-window", "-t", "tasks:=lost"]);
     watch.tells("lost", &["disappeared null"]);
