@@ -41,7 +41,7 @@ actions! {
     NextWaiting = "next-waiting", "go to the longest wait, then to the next; to failed and finished only if nobody waits" [table];
     PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table];
     Filter = "filter", "filter the terminals" [table];
-    Sort = "sort", "sort by attention, name, phase, age, agent, server in turn" [table];
+    Sort = "sort", "sort by attention, name, state, age, agent, server in turn" [table];
     Group = "group", "group by session, agent, server, label, nothing in turn" [table];
     Fold = "fold", "fold or unfold the group" [row table];
     FoldAll = "fold-all", "fold or unfold all groups" [table];

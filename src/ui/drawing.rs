@@ -125,7 +125,9 @@ impl Ui {
         self.drawn.buttons.extend(on_top);
         // Where nothing is told, no place is looked for.
         if self.memory.toasts.next_expiry().is_some() {
-            let needing = self.rows_that_need(&rows);
+            // A title says what the rows below it are.
+            let titles = [regions.left, regions.right].map(|pane| Rect { height: pane.height.min(1), ..pane });
+            let needing: Vec<Rect> = self.rows_that_need(&rows).into_iter().chain(titles).collect();
             let waits = self.selected(view).is_some_and(|item| item.status().needs_operator());
             let is_seen = self.overlays.iter().all(|overlay| overlay.place() == OverlayPlace::Bar);
             let screen = if is_seen { filled(buffer, self.screen_pane()) } else { Rect::ZERO };

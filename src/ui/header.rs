@@ -439,7 +439,7 @@ pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &V
         0 => explanation(view),
         count => (
             "No terminal matches the filter".to_owned(),
-            vec![format!("{} lets none of {count} through.", text::cut(filter, 40)), filter_hint(canvas)],
+            vec![format!("Nothing of {count} fits {}.", text::cut(filter, 40)), filter_hint(canvas)],
         ),
     };
     let parts = &canvas.theme.parts;

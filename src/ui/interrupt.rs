@@ -51,6 +51,8 @@ pub struct Interrupt {
     folded: Vec<(Vec<Key>, String)>,
     /// What the terminals are said to do, as it was shown.
     shown: Vec<ShownTerminal>,
+    /// Whom no key goes to of those that were meant, and why.
+    left_out: Vec<String>,
     question: Question,
 }
 
@@ -80,8 +82,8 @@ impl ShownTerminal {
 }
 
 impl Interrupt {
-    /// The question for terminals.
-    pub fn new(terminals: &[&Terminal]) -> Self {
+    /// The question for terminals, which says of others why they are left out.
+    pub fn new(terminals: &[&Terminal], left_out: Vec<String>) -> Self {
         let mut choices = terminals.first().map(|terminal| choices(terminal)).unwrap_or_default();
         for terminal in terminals.iter().skip(1) {
             // Of several agents only what does the same in all of them.
@@ -99,6 +101,7 @@ impl Interrupt {
             choices,
             folded,
             shown: terminals.iter().map(|terminal| ShownTerminal::of(terminal)).collect(),
+            left_out,
             question: Question::with(Some(0)),
         }
     }
@@ -109,10 +112,8 @@ impl Interrupt {
         let state = &terminal.state;
         let name = &state.terminal.id;
         match (state.diagnostics.availability, state.turn.phase) {
-            (Availability::TuiDown | Availability::Unavailable, _) => {
-                Some(format!("nothing to interrupt: the agent of {name} has ended"))
-            }
-            (_, Phase::Ready) if !has_draft(terminal) => Some(format!("nothing to interrupt: {name} is ready")),
+            (Availability::TuiDown | Availability::Unavailable, _) => Some(format!("the agent of {name} has ended")),
+            (_, Phase::Ready) if !has_draft(terminal) => Some(format!("{name} is ready")),
             _ => None,
         }
     }
@@ -143,17 +144,20 @@ impl Interrupt {
 
     fn title(&self) -> String {
         match &self.shown[..] {
-            [one] => format!("interrupt {}?", one.message),
-            several => format!("interrupt {} terminals?", several.len()),
+            [one] if self.left_out.is_empty() => format!("interrupt {}?", one.message),
+            several => format!("interrupt {}?", text::counted(several.len(), "terminal")),
         }
     }
 
     /// Whom it goes to, where that does not stand in the title, and the keys.
     fn asked(&self, theme: &Theme) -> QuestionText {
         let parts = &theme.parts;
+        let left_out = self.left_out.iter().map(|why| format!("left out: {why}"));
         let message: Vec<String> = match &self.shown[..] {
-            [_] => Vec::new(),
-            several => several.iter().map(|shown| shown.message.clone()).chain([String::new()]).collect(),
+            [_] if self.left_out.is_empty() => Vec::new(),
+            several => {
+                several.iter().map(|shown| shown.message.clone()).chain(left_out).chain([String::new()]).collect()
+            }
         };
         let widest = self.choices.iter().map(|(keys, _)| text::width(&spoken_all(keys))).max().unwrap_or(0);
         let option = |(place, (keys, note)): (usize, &(Vec<Key>, String))| {

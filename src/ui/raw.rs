@@ -10,8 +10,8 @@ use ratatui::layout::{Position, Rect};
 use super::action::Action;
 use super::frame::{self, Canvas, Hint};
 use super::item::Item;
-use super::keymap::{self, Context, Keymap, control_character};
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
+use super::keymap::{self, Context, control_character};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
 use super::question::Pause;
 use super::text::{self, Pen};
 use super::{find, preview};
@@ -36,7 +36,9 @@ pub struct Raw {
     read: Option<Arc<Dialog>>,
     /// The dialog of which the operator was told that its agent shows only a part.
     warned: Option<Arc<Dialog>>,
+    /// Keys go nowhere before the operator has paused, and what came up that they were not meant for.
     pause: Pause,
+    came_up: &'static str,
     /// The last keys that went there.
     pressed: Vec<String>,
     /// When a key opened it that may be pressed once too often.
@@ -74,15 +76,18 @@ const NAMED: [(KeyCode, &str); 16] = [
 ];
 
 impl Raw {
-    /// The mode for a terminal.
+    /// The mode for a terminal. The letter that opens it may begin a sentence that was meant for another place.
     pub fn new(key: TerminalKey) -> Self {
+        let mut pause = Pause::default();
+        pause.begin();
         Self {
             key,
             is_shown: false,
             dialog: None,
             read: None,
             warned: None,
-            pause: Pause::default(),
+            pause,
+            came_up: "this",
             pressed: Vec::new(),
             opened: None,
             task: None,
@@ -101,7 +106,7 @@ impl Raw {
 
     /// The mode for a task that asks, opened with Enter, which is its default answer as well.
     pub fn answering(task: &Task, now: Timestamp) -> Self {
-        Self { opened: Some(now), ..Self::for_task(task) }
+        Self { opened: Some(now), pause: Pause::default(), ..Self::for_task(task) }
     }
 
     /// The task that still takes keys.
@@ -114,20 +119,32 @@ impl Raw {
         let is_other = dialog.is_some_and(|dialog| !self.dialog.as_ref().is_some_and(|it| it.is_same(dialog)));
         if is_other && self.is_shown {
             self.pause.begin();
+            self.came_up = "a dialog";
         }
         self.dialog = dialog.cloned();
     }
 
-    /// Why a key is not let through now.
-    fn held(&self, now: Timestamp) -> Option<&'static str> {
+    /// Whether keys go nowhere until the operator pauses: the end of what is typed without its beginning is another command.
+    fn is_paused(&self, now: Timestamp) -> bool {
+        !self.is_shown || self.pause.holds(now)
+    }
+
+    /// Whether the dialog there is still to be read.
+    fn is_unread(&self) -> bool {
         let has_read = |dialog: &Arc<Dialog>| self.read.as_ref().is_some_and(|read| read.is_same(dialog));
-        match &self.dialog {
-            _ if !self.is_shown => Some("nothing was sent: the terminal was not on the screen yet"),
-            _ if self.pause.holds(now) => Some("nothing was sent: a dialog came up just now"),
-            Some(dialog) if !has_read(dialog) => {
-                Some("nothing was sent: its dialog is not fully in view here; read it in its box, or go there")
+        self.dialog.as_ref().is_some_and(|dialog| !has_read(dialog))
+    }
+
+    /// Where keys go, for the title.
+    fn whereto(&self, view: &View<'_>, leave: &str) -> String {
+        let once = if self.is_paused(view.now) { " once you pause" } else { "" };
+        match (find(view, &self.key), self.live_task(view), &self.task) {
+            (Some(Terminal { state, .. }), ..) => {
+                format!("every key goes to {}{once}; {leave} leaves", state.terminal.id)
             }
-            _ => None,
+            (_, Some(task), _) => format!("every key goes to {}{once}; {leave} leaves", task.id),
+            (.., Some(ended)) => format!("{ended} has ended, and keys go nowhere; {leave} leaves"),
+            (.., None) => format!("the terminal is gone; {leave} leaves"),
         }
     }
 
@@ -176,14 +193,8 @@ impl Overlay for Raw {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
-        let (terminal, task) = (find(view, &self.key), self.live_task(view));
         let leave = canvas.keymap.key_for(Context::Raw, Action::Close).unwrap_or_default();
-        let title = match (terminal, task, &self.task) {
-            (Some(Terminal { state, .. }), ..) => format!("every key goes to {}; {leave} leaves", state.terminal.id),
-            (_, Some(task), _) => format!("every key goes to {}; {leave} leaves", task.id),
-            (.., Some(ended)) => format!("{ended} has ended, and keys go nowhere; {leave} leaves"),
-            (.., None) => format!("the terminal is gone; {leave} leaves"),
-        };
+        let title = self.whereto(view, &leave);
         let Some(inner) = frame::boxed(canvas, buffer, area, (area.width, area.height), &title) else {
             return HitMap::default();
         };
@@ -203,7 +214,7 @@ impl Overlay for Raw {
             self.pause.is_shown(canvas.now);
             // The first row is the pane's title.
             let below = Rect { height: above.height.saturating_sub(1), ..above };
-            if let Some(screen) = terminal.and_then(Terminal::screen) {
+            if let Some(screen) = find(view, &self.key).and_then(Terminal::screen) {
                 self.read(&screen, below);
             }
         }
@@ -224,27 +235,25 @@ impl Overlay for Raw {
         if (is_second && key.code == KeyCode::Enter) || (self.task.is_some() && self.live_task(cx.view).is_none()) {
             return Flow::Stay;
         }
-        if let Some(why) = self.held(cx.view.now) {
-            if !self.is_shown || self.pause.holds(cx.view.now) {
-                // The end of what is typed without its beginning is another command.
-                cx.ignore_typing(why);
-            } else {
-                cx.say(why);
-            }
+        if self.is_paused(cx.view.now) {
+            self.pause = Pause::since(cx.view.now);
+            let leave = cx.options.keymap.key_for(Context::Raw, Action::Close).unwrap_or_default();
+            let whereto = self.whereto(cx.view, &leave);
+            cx.say(&format!("nothing was sent, as {} came up just now: {whereto}", self.came_up));
+            return Flow::Stay;
+        }
+        if self.is_unread() {
+            cx.say("nothing was sent: its dialog is not fully in view here; read it in its box, or go there");
             return Flow::Stay;
         }
         if self.warns() {
             cx.say("nothing was sent: the agent does not show the whole question; press the key again to send it");
             return Flow::Stay;
         }
-        let named = name(key).and_then(|name| Some((name.parse().ok()?, name)));
-        let Some((pressed, name)) = named else {
+        let Some(pressed) = name(key).and_then(|name| name.parse().ok()) else {
             cx.say("tmux has no name for this key; nothing was sent");
             return Flow::Stay;
         };
-        self.pressed.push(spoken(&shown(key, &name)));
-        let surplus = self.pressed.len().saturating_sub(SHOWN);
-        self.pressed.drain(..surplus);
         let to = match (cx.terminal(&self.key), self.live_task(cx.view)) {
             (Some(terminal), _) => Some((Recipient::as_shown(terminal), Privacy::of(terminal))),
             // What programs ask for is not known, so nothing that is typed is kept.
@@ -265,6 +274,18 @@ impl Overlay for Raw {
         Flow::Stay
     }
 
+    fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
+        let OverlayEvent::Ended { operation, outcome } = event else { return };
+        if let Act::Keys { keys, .. } = &operation.act
+            && operation.to.key == self.key
+            && outcome.is_accepted()
+        {
+            self.pressed.extend(keys.iter().map(shown));
+            let surplus = self.pressed.len().saturating_sub(SHOWN);
+            self.pressed.drain(..surplus);
+        }
+    }
+
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let terminal = cx.terminal(&self.key);
         self.follow(terminal.filter(|terminal| terminal.state.waits()).and_then(|terminal| terminal.dialog.as_ref()));
@@ -278,8 +299,9 @@ impl Overlay for Raw {
 }
 
 /// A key as it is shown. What is typed may be a password: whether it is to be seen is for the terminal to decide.
-fn shown(key: KeyEvent, name: &str) -> String {
-    if Keymap::is_letter(key) { "*".to_owned() } else { name.to_owned() }
+fn shown(key: &Key) -> String {
+    let is_letter = key.as_str() == "Space" || key.as_str().chars().nth(1).is_none();
+    if is_letter { "*".to_owned() } else { spoken(key.as_str()) }
 }
 
 /// The name that tmux has for a key; `None` when it has none.

@@ -20,8 +20,10 @@ const WIDEST: u16 = 100;
 const LINES: usize = 4;
 /// How long good news stays.
 const SHORT: Span = Span::from_secs(6);
-/// How long it takes to read a message.
+/// How long it takes to read why a key did nothing.
 const READ: Span = Span::from_secs(1);
+/// How long good news stays at least while keys are pressed.
+const LEAST: Span = Span::from_secs(2);
 /// How long trouble stays.
 const LONG: Span = Span::from_secs(20);
 
@@ -109,16 +111,21 @@ impl Toasts {
         self.shown.retain(|toast| toast.topic.as_ref() != Some(topic));
     }
 
-    /// Takes away what was said of an earlier key, once it could be read: keys do something again.
+    /// Takes away with a key what could be read: what was said of an earlier key, as keys do something again, and good
+    /// news. Trouble stays for its time.
     pub fn retire_read(&mut self, now: Timestamp) {
-        let is_read = |toast: &Toast| now.since(toast.until - stay(toast.status)) >= READ;
-        self.shown.retain(|toast| toast.topic != Some(Topic::Key) || !is_read(toast));
+        let stays = |toast: &Toast| match (&toast.topic, stay(toast.status)) {
+            (Some(Topic::Key), _) => READ,
+            (_, LONG) => LONG,
+            _ => LEAST,
+        };
+        self.shown.retain(|toast| now.since(toast.until - stay(toast.status)) < stays(toast));
     }
 
-    /// Takes away what was said of the table and its rows, where another view takes the keyboard.
+    /// Takes away what was said of the table and its rows, and all good news, where another view takes the keyboard.
     pub fn retire_of_table(&mut self) {
         let is_of_table = |topic: &Topic| matches!(topic, Topic::Flags(_) | Topic::Layout | Topic::Drafts | Topic::Key);
-        self.shown.retain(|toast| !toast.topic.as_ref().is_some_and(is_of_table));
+        self.shown.retain(|toast| stay(toast.status) == LONG && !toast.topic.as_ref().is_some_and(is_of_table));
     }
 
     /// Takes all messages away.
@@ -212,9 +219,11 @@ impl Keyboard {
     /// What an overlay has drawn at a place, without the box around it; what takes the whole area has none.
     pub fn of(overlay: &dyn Overlay, place: Rect, area: Rect) -> Self {
         let is_boxed = (overlay.is_popup() && place != area) || overlay.place() == OverlayPlace::Body;
-        let inside = place.inner(Margin::new(u16::from(is_boxed), u16::from(is_boxed)));
+        let edge = u16::from(is_boxed);
+        let inside = place.inner(Margin::new(edge, edge));
         Self {
-            place: inside,
+            // The title stands in the upper edge.
+            place: Rect { y: place.y, height: inside.height + edge, ..inside },
             is_view: !overlay.is_popup() && matches!(overlay.place(), OverlayPlace::Body | OverlayPlace::Screen),
         }
     }
@@ -356,6 +365,11 @@ mod tests {
         assert_eq!(texts(&toasts), ["Q does nothing here", "the table alone"]);
         toasts.retire_read(now + Span::from_millis(1_000));
         assert_eq!(texts(&toasts), ["the table alone"]);
+        toasts.push(None, Status::Failed, "docs did not take the prompt".to_owned(), now);
+        toasts.retire_read(now + Span::from_millis(2_000));
+        assert_eq!(texts(&toasts), ["docs did not take the prompt"], "good news goes with a key, trouble does not");
+        toasts.clear();
+        toasts.push(Some(Topic::Layout), Status::Ready, "the table alone".to_owned(), now);
         toasts.push(Some(Topic::Drafts), Status::Ready, "drafts restored: docs".to_owned(), now);
         toasts.push(Some(Topic::Config), Status::Failed, "the configuration is wrong".to_owned(), now);
         toasts.retire_of_table();

@@ -400,7 +400,7 @@ async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Respon
 async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Result<Response, Denial> {
     let act = |served: Served, id: String, by: Producer, InterruptBody { dialog: name }| async move {
         let press = move |_: &Engine, terminal: &Terminal, _| {
-            if let Some(why) = Interrupt::needless(terminal) {
+            if let Some(why) = Interrupt::needless(terminal).map(|why| format!("nothing to interrupt: {why}")) {
                 return Err(Denial::new(StatusCode::CONFLICT, why, "`keys` presses keys anyway"));
             }
             let waits = terminal.dialog.as_ref().filter(|_| terminal.state.waits());

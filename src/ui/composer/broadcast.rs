@@ -86,6 +86,9 @@ pub fn hindrance(view: &View<'_>, key: &TerminalKey) -> Option<Hindrance> {
 /// The rows from which on a list of terminals that goes on says more than all names in two lines.
 const LIST: usize = 6;
 
+/// The widest name that the others are put in line with.
+const NAME_MOST: usize = 24;
+
 /// What a terminal would get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gets {
@@ -186,14 +189,15 @@ fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], way: SendWay, cells: usiz
 }
 
 /// Who gets it and who does not, in a line each.
-fn lines(theme: &Theme, keys: &[TerminalKey], (text, way): (&str, SendWay), view: &View<'_>) -> Vec<StyledLine> {
+fn lines(theme: &Theme, keys: &[TerminalKey], (prompt, way): (&str, SendWay), view: &View<'_>) -> Vec<StyledLine> {
     let parts = &theme.parts;
+    let names = keys.iter().map(|key| text::width(&name(view, key))).max().unwrap_or(0).min(NAME_MOST);
     let line = |key: &TerminalKey| {
-        let name = name(view, key);
+        let name = text::padded(&name(view, key), names);
         let gets = gets(view, key, way);
         let ((status, word), why) = (gets.in_words(), gets.why());
         let taken =
-            find(view, key).and_then(|terminal| terminal.input.taken(text)).filter(|_| status != Status::Failed);
+            find(view, key).and_then(|terminal| terminal.input.taken(prompt)).filter(|_| status != Status::Failed);
         let why = taken.into_iter().chain(why).collect::<Vec<_>>().join(", ");
         let style = theme.style(status);
         vec![(format!("{:<10}  ", word), style), (format!("{name}  "), parts.text), (why, parts.quiet)]

@@ -6,11 +6,14 @@ use crate::fleet::{TerminalKey, View};
 use crate::history::Draft;
 use crate::operation::{Outcome, When};
 use crate::status::Status;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::{OverlayEvent, Waiting};
-use crate::ui::{Topic, Ui, find};
+use crate::ui::{Topic, Ui, find, text};
+
+/// How long after the warning that drafts are lost the key that quits is meant.
+const WARNED: Span = Span::from_secs(10);
 
 impl Ui {
     /// A draft goes only when its text has arrived; what was not sent and is no draft becomes one.
@@ -97,5 +100,20 @@ impl Ui {
     pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {
         self.memory.add_to_draft(key, text, view.now);
         self.on_event(OverlayEvent::Drafted { key }, view);
+    }
+
+    /// Says before the dashboard ends that drafts end with it, where they do; the key again ends it all the same.
+    pub(super) fn warns_of_drafts(&mut self, view: &View<'_>) -> bool {
+        let memory = &mut self.memory;
+        let count = memory.drafted().count() + usize::from(!memory.broadcast.text().trim().is_empty());
+        let is_said = memory.warned_of_drafts.is_some_and(|at| (at..at + WARNED).contains(&view.now));
+        if !memory.drafts_end_here || count == 0 || is_said {
+            return false;
+        }
+        memory.warned_of_drafts = Some(view.now);
+        let key = self.options.keymap.key_for(Context::Fleet, Action::Quit).unwrap_or_default();
+        let drafts = text::counted(count, "draft");
+        self.say(format!("without a history, {drafts} would be lost; {key} again quits"), view);
+        true
     }
 }

@@ -1,5 +1,6 @@
 //! Keys of the table: moving in it, opening overlays, order, groups, filter, marks, and the layout.
 
+use super::waiting::verdict_hints;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
@@ -21,12 +22,10 @@ use crate::ui::lists::{follow_ups, needs_decision, palette, servers, task_sessio
 use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
 use crate::ui::today::Today;
-use crate::ui::{Drawn, Request, Topic, Ui, find, text};
+use crate::ui::{Drawn, Request, Topic, Ui, find};
 
 /// How long after an answer the key that opens a row begins no prompt: it was meant for a dialog.
 const ANSWERED: Span = Span::from_secs(3);
-/// How long after the warning that drafts are lost the key that quits is meant.
-const WARNED: Span = Span::from_secs(10);
 /// What is said where an action is for one terminal, and the cursor is on none.
 const NOTHING_SELECTED: &str = "no terminal is selected";
 /// Columns that one key moves the divider between the panes.
@@ -45,6 +44,7 @@ impl Ui {
                 hints.push((Action::Open, "answer the marked"));
             } else if terminal.state.waits() {
                 hints.push((Action::Open, "answer"));
+                hints.extend(verdict_hints(terminal));
             } else if !terminal.state.has_ended() {
                 hints.push((Action::Prompt, "prompt"));
             }
@@ -88,8 +88,11 @@ impl Ui {
             let other = if self.panes.other() == Below::Log { "log" } else { "screen" };
             hints.push((Action::SwitchPane, other));
         }
-        if self.cursor.terminal(view).is_some() {
+        if let Some(terminal) = self.cursor.terminal(view) {
             hints.push((Action::Explain, "why"));
+            if terminal.state.waits() {
+                hints.push((Action::Prompt, "prompt"));
+            }
         }
         hints.extend([(Action::Palette, "commands"), (Action::Quit, "quit"), (Action::Help, "help")]);
         hints
@@ -127,6 +130,10 @@ impl Ui {
             Action::Broadcast => self.broadcast(view),
             Action::Interrupt => return self.interrupt(view),
             Action::Raw => match self.acted_on(view) {
+                Some(Item::Terminal(Terminal { state, .. })) if state.is_unavailable() => {
+                    let why = format!("{} takes no keys: its pane is gone", state.terminal.id);
+                    self.say_of(action, why, view);
+                }
                 Some(Item::Terminal(terminal)) => self.open(Raw::new(terminal.key.clone())),
                 Some(Item::Task(task)) if task.is_dead() => {
                     self.say_of(action, format!("{} has ended", task.id), view);
@@ -328,14 +335,19 @@ impl Ui {
     fn interrupt(&mut self, view: &View<'_>) -> Vec<Request> {
         let together = self.acted_on_together(view);
         if together.len() > 1 {
-            let agents = together.iter().filter_map(|item| match item {
-                Item::Terminal(terminal) if Interrupt::needless(terminal).is_none() => Some(*terminal),
-                _ => None,
-            });
-            let agents: Vec<&Terminal> = agents.collect();
+            let (mut agents, mut left_out): (Vec<&Terminal>, Vec<String>) = (Vec::new(), Vec::new());
+            for item in together {
+                match item {
+                    Item::Terminal(terminal) => match Interrupt::needless(terminal) {
+                        None => agents.push(terminal),
+                        Some(needless) => left_out.push(needless),
+                    },
+                    Item::Task(task) => left_out.push(format!("{} is a task", task.id)),
+                }
+            }
             match agents.is_empty() {
                 true => self.say("nothing to interrupt in the marked ones".to_owned(), view),
-                false => self.open(Interrupt::new(&agents)),
+                false => self.open(Interrupt::new(&agents, left_out)),
             }
             return Vec::new();
         }
@@ -344,13 +356,13 @@ impl Ui {
             return Vec::new();
         };
         if let Some(needless) = Interrupt::needless(terminal) {
-            self.say(needless, view);
+            self.say(format!("nothing to interrupt: {needless}"), view);
             return Vec::new();
         }
         if !self.options.confirm {
             return vec![Interrupt::at_once(terminal, view.now)];
         }
-        self.open(Interrupt::new(&[terminal]));
+        self.open(Interrupt::new(&[terminal], Vec::new()));
         Vec::new()
     }
 
@@ -547,21 +559,6 @@ impl Ui {
         };
         self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, message, view.now);
         changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
-    }
-
-    /// Says before the dashboard ends that drafts end with it, where they do; the key again ends it all the same.
-    pub(super) fn warns_of_drafts(&mut self, view: &View<'_>) -> bool {
-        let memory = &mut self.memory;
-        let count = memory.drafted().count() + usize::from(!memory.broadcast.text().trim().is_empty());
-        let is_said = memory.warned_of_drafts.is_some_and(|at| (at..at + WARNED).contains(&view.now));
-        if !memory.drafts_end_here || count == 0 || is_said {
-            return false;
-        }
-        memory.warned_of_drafts = Some(view.now);
-        let key = self.options.keymap.key_for(Context::Fleet, Action::Quit).unwrap_or_default();
-        let drafts = text::counted(count, "draft");
-        self.say(format!("without a history, {drafts} would be lost; {key} again quits"), view);
-        true
     }
 
     /// Takes what the selected terminal or all that are marked finished as seen.

@@ -7,7 +7,7 @@ use ratatui::style::{Modifier, Style};
 use super::steps::{TimelineEntries, TimelineEntry};
 use super::subject::Subject;
 use crate::fleet::Terminal;
-use crate::history::Actor;
+use crate::history::{Actor, Body};
 use crate::screen::harmless;
 use crate::state::Evidence;
 use crate::status::{Changed, Status, changed};
@@ -248,7 +248,8 @@ fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> StyledLine {
         return subject.into_iter().chain([(sentence.text, style(sentence.status, parts.text))]).collect();
     }
     let Some(transition) = step.transition() else {
-        let what = harmless(&format!("{} {}", step.body.kind(), step.body.what()).replace(['\n', '\t'], " "));
+        let who = if matches!(step.body, Body::Action(_)) { "you" } else { step.body.kind() };
+        let what = harmless(&format!("{who} {}", step.body.what()).replace(['\n', '\t'], " "));
         return vec![(what.trim_end().to_owned(), parts.quiet)];
     };
     let mut words: StyledLine = Vec::new();

@@ -190,7 +190,7 @@ pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<StyledLine> {
 fn public_word(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
-        Value::String(word) => word.clone(),
+        Value::String(word) => worded(word),
         // A problem is named by its kind; its message is one key away.
         Value::Object(fields) => fields.get("kind").and_then(Value::as_str).unwrap_or("?").to_owned(),
         other => other.to_string(),
@@ -266,7 +266,12 @@ fn members(body: &Body) -> Vec<(String, Value)> {
 
 /// A name of the contract, for people.
 fn worded(name: &str) -> String {
-    name.replace('_', " ")
+    match name {
+        "business_state" => "state".to_owned(),
+        "known_failure" => "failed".to_owned(),
+        "surface_inference" => "seen on the screen".to_owned(),
+        _ => name.replace('_', " "),
+    }
 }
 
 /// A value without the quotes of JSON.

@@ -61,7 +61,7 @@ impl Picker {
 
     /// The menu with words, apart by blanks, that mean its entries as well, in their order, those first that mean it most:
     /// who types the beginning of one is shown what it means first.
-    pub fn also_called(mut self, synonyms: Vec<&'static str>) -> Self {
+    pub fn also_called(mut self, synonyms: Vec<String>) -> Self {
         self.menu.synonyms = synonyms;
         self
     }
@@ -173,7 +173,7 @@ struct Menu {
     entries: Vec<MenuEntry>,
     /// The texts in which what is typed is searched for, one for each entry.
     texts: Vec<String>,
-    synonyms: Vec<&'static str>,
+    synonyms: Vec<String>,
     /// The cells of the widest entry.
     widest: usize,
     typed: LineInput,
@@ -303,7 +303,7 @@ impl Menu {
         };
         self.shown = best(self.typed.text(), &self.texts);
         if typed.len() >= WORD {
-            let ranked = (0..self.synonyms.len()).filter_map(|index| Some((meant(self.synonyms[index])?, index)));
+            let ranked = (0..self.synonyms.len()).filter_map(|index| Some((meant(&self.synonyms[index])?, index)));
             let mut ranked: Vec<((bool, usize), usize)> = ranked.collect();
             ranked.sort_unstable();
             let (mut shown, fitting) =
@@ -315,15 +315,21 @@ impl Menu {
     }
 }
 
-/// The texts that a pattern fits to as an operator types it (letters in order, gaps allowed), best first; of equals
-/// the earlier one. An empty pattern fits to all.
-pub fn best(pattern: &str, texts: &[String]) -> Vec<usize> {
+/// The texts that have what an operator types, best first; of equals the earlier one. Where none has it, those that have
+/// its letters in order. All have an empty one.
+pub fn best(typed: &str, texts: &[String]) -> Vec<usize> {
     let mut matcher = Matcher::new(Config::DEFAULT);
-    let pattern = Pattern::parse(pattern, CaseMatching::Smart, Normalization::Smart);
+    let pattern = Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart);
     let mut buffer = Vec::new();
     let mut found: Vec<(u32, usize)> = (texts.iter().enumerate())
         .filter_map(|(index, text)| Some((pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher)?, index)))
         .collect();
+    // Where a text has it whole, letters with gaps between them are chance.
+    let has_words = |text: &str| typed.to_lowercase().split_whitespace().all(|word| text.contains(word));
+    let is_whole = |(_, index): &(u32, usize)| has_words(&texts[*index].to_lowercase());
+    if found.iter().any(is_whole) {
+        found.retain(is_whole);
+    }
     found.sort_by_key(|&(score, index)| (std::cmp::Reverse(score), index));
     found.into_iter().map(|(_, index)| index).collect()
 }

@@ -434,7 +434,9 @@ impl Answers {
         question: &mut Question,
         (title, asked): (&str, &QuestionText),
     ) -> HitMap {
-        let cells = frame::buttons_cells(canvas, self.context, &self.hints(None));
+        // Why a key does nothing has to be read as well.
+        let held = text::width(&Hold::Changed.words(canvas, self.context, self.read));
+        let cells = frame::buttons_cells(canvas, self.context, &self.hints(None)).max(held);
         let sheet = question.draw(canvas, buffer, area, (title, asked), (cells, (0, 0)));
         let hold = question.hold(asked, canvas.now);
         let mut line = if sheet.buttons.is_empty() { sheet.said } else { sheet.buttons };

@@ -1085,6 +1085,20 @@ fn type_slowly(ui: &mut Ui, fleet: &mut SampleFleet, keys: &str) {
 }
 
 #[test]
+fn a_sentence_that_begins_with_the_key_for_all_keys_goes_nowhere() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    type_slowly(&mut ui, &mut fleet, "run tests\n");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("nothing was sent, as this came up just now: every key goes to shop-api once"), "{shown}");
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), [], "nor does Esc go there");
+    fleet.now = fleet.now + Span::from_millis(1_100);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("every key goes to shop-api; ctrl-] leaves"));
+    control(&mut ui, &fleet, ']');
+}
+
+#[test]
 fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
     let commands = "refactor it: go *  plan any release\nyn12\n";
     let mut fleet = SampleFleet::usual();

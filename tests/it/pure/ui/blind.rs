@@ -373,7 +373,13 @@ fn the_keyboard_of_a_terminal_takes_no_key_for_a_dialog_that_nobody_has_seen() {
     press(&mut ui, &fleet, &[KeyCode::Down; 7]);
     press(&mut ui, &fleet, &chars("r"));
     frame(&mut ui, &fleet, 120, 40);
-    assert_eq!(press(&mut ui, &fleet, &chars("a")).len(), 1);
+    fleet.now = fleet.now + Span::from_millis(1_100);
+    let requests = press(&mut ui, &fleet, &chars("a"));
+    let [Request::Perform(operation)] = &requests[..] else { panic!("{requests:?}") };
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("pressed: *"), "nobody knows yet whether it was");
+    ui.ended(operation, &Outcome::Refused(Refusal::Other("it is gone".to_owned())), &fleet.view());
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("pressed: *"), "it was not");
+    ui.ended(operation, &Outcome::Accepted(None), &fleet.view());
     assert!(text(&mut ui, &fleet, 120, 40).contains("pressed: *"), "what is typed may be a password");
     let at = fleet.terminals.iter().position(|terminal| terminal.state.terminal.id == "ingest").expect("a terminal");
     ask(&mut fleet, at, "Drop it?\n❯ 1. Yes\n  2. No");
@@ -500,6 +506,7 @@ fn what_the_agent_itself_leaves_out_is_said_and_plain_enter_does_not_answer_it()
     let mut ui = opened(&mut fleet, dialog, (120, 40));
     press(&mut ui, &fleet, &chars("r"));
     frame(&mut ui, &fleet, 120, 40);
+    fleet.now = fleet.now + Span::from_millis(1_100);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     assert!(text(&mut ui, &fleet, 120, 40).contains("the agent does not show the whole question"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::PageDown]).len(), 1);

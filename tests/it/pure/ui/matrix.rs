@@ -128,7 +128,7 @@ views! {
     broadcast_outcomes  BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<alt-r>"), Keys("y"), Happens(outcomes)];
     interrupt           BOTH, SampleFleet::usual, [Keys("jjjjjjjx")];
     interrupt_ready     BOTH, SampleFleet::usual, [Keys("<end>kkx")];
-    raw                 BOTH, SampleFleet::usual, [Keys("r"), Keys("q?<esc><ctrl-c>")];
+    raw                 BOTH, SampleFleet::usual, [Keys("r"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(2)), Keys("q?<esc><ctrl-c>")];
     raw_task            BOTH, with_tasks, [Keys("/agent:task is:bl<enter><enter>"), Keys("y s<enter>")];
 
     // One terminal.
@@ -196,7 +196,15 @@ fn type_keys(ui: &mut Ui, fleet: &SampleFleet, keys: &str) {
             Some((name, after)) => (named(name), after),
             None => (KeyEvent::new(KeyCode::Char(first), shift(first)), &rest[first.len_utf8()..]),
         };
-        ui.handle(&Event::Key(key), &fleet.view());
+        // As in `press`; and what is typed into a terminal arrives.
+        ui.handle(&Event::FocusGained, &fleet.view());
+        for request in ui.handle(&Event::Key(key), &fleet.view()) {
+            if let Request::Perform(operation) = request
+                && matches!(operation.act, Act::Keys { .. })
+            {
+                ui.ended(&operation, &Outcome::Accepted(None), &fleet.view());
+            }
+        }
         rest = after;
     }
 }

@@ -720,7 +720,7 @@ fn every_key_goes_to_the_terminal_until_the_chord_that_leaves() {
     world.wait("1 ready");
     world.open_dialog("menu", "sends: Enter");
     world.press("r");
-    world.wait("every key goes to birds");
+    world.wait("every key goes to birds; ctrl-] leaves");
     world.press("Down");
     world.watched.wait_for_text("birds:", "> Beta");
     world.press("Enter");

@@ -190,7 +190,7 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     world.wait("4 marked");
     world.press("B");
     world.wait("prompt to 4 terminals");
-    world.wait("when ready  crows  a dialog is open");
+    world.wait("when ready  crows    a dialog is open");
     world.wait("now         finches");
     world.resize(80, 15);
     world.wait("now 3  birds, doves, finches");
