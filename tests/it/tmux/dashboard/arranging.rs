@@ -303,7 +303,7 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     world.wait_for_rows("name", &["aviary", "birds", "grinder"]);
     world.wait("# flour");
     let noted = reported(&["note"]);
-    assert!(noted.contains("aviary   nest      loud") && noted.contains("grinder  mill             flour"), "{noted}");
+    assert!(noted.contains("aviary   nest      loud") && noted.contains("grinder  mill      -      flour"), "{noted}");
     world.type_text("/label:loud");
     world.press("Enter");
     world.wait_for_rows("label", &["aviary"]);
