@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use serde_json::json;
@@ -65,8 +65,9 @@ pub(super) fn glyph(group: Status) -> char {
     mark(group).map_or(' ', |(glyph, _)| glyph)
 }
 
-/// How long until it is asked again who watches.
+/// How long until it is asked again who watches, and how long that goes on if a clock is set back meanwhile.
 const AGAIN: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// Runs the command. The exit code is 1 if nothing is watching and `--poll` was not given, except for tmux, which shows the
 /// line in any case.
@@ -129,9 +130,10 @@ fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSumm
 
 /// The same once it is known whether another process goes on where one has ended, which takes a second at most.
 fn settled(settings: &history::Settings) -> Result<Vec<ServerSummary>, Failure> {
+    let begun = Instant::now();
     loop {
         let summaries = stored(settings, history::now())?;
-        if !summaries.iter().any(|summary| summary.is_left) {
+        if !summaries.iter().any(|summary| summary.is_left) || begun.elapsed() > LONGEST {
             return Ok(summaries);
         }
         std::thread::sleep(AGAIN);

@@ -117,13 +117,19 @@ pub fn timeline(
     line.done
 }
 
-/// How long each holder had the turn, in the order of [`Holder::ALL`]; holders without any time are left out.
-pub fn totals(line: &[TimelineSpan]) -> Vec<(Holder, Span)> {
-    let total = |holder| {
-        let of_it = line.iter().filter(|stretch| stretch.holder == holder).map(|stretch| stretch.length().as_millis());
-        (holder, Span::from_millis(of_it.sum()))
-    };
-    Holder::ALL.iter().copied().map(total).filter(|(_, span)| *span > Span::ZERO).collect()
+/// How long each holder had the turn, in the order of [`Holder::ALL`], with something wrong last; those without any time are
+/// left out.
+pub fn totals(line: &[TimelineSpan]) -> Vec<((Holder, Option<Status>), Span)> {
+    let mut totals: Vec<((Holder, Option<Status>), Span)> = Vec::new();
+    for stretch in line.iter().filter(|stretch| stretch.length() > Span::ZERO) {
+        let shown = (stretch.holder, stretch.trouble);
+        match totals.iter_mut().find(|(known, _)| *known == shown) {
+            Some((_, span)) => *span = *span + stretch.length(),
+            None => totals.push((shown, stretch.length())),
+        }
+    }
+    totals.sort_by_key(|((holder, trouble), _)| (*holder as usize, trouble.is_some()));
+    totals
 }
 
 /// The turns that ended, by time. A withdrawn success (SPEC §7, rule 5) does not count.
@@ -210,7 +216,7 @@ mod tests {
         );
         assert_eq!(
             totals(&line)[..2],
-            [(Holder::Working, Span::from_secs(30)), (Holder::Waiting, Span::from_secs(50))]
+            [((Holder::Working, None), Span::from_secs(30)), ((Holder::Waiting, None), Span::from_secs(50))]
         );
     }
 

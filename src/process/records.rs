@@ -336,16 +336,22 @@ impl RecordFile {
                     agent.in_its_session(files).find_map(|process| find::find(files, source, process, session))
                 }
             };
-            let is_same = |(open, (_, path)): (&OpenRecord, &(PathBuf, PathBuf))| {
-                open.path == *path && open.workplace == workplace
-            };
+            let is_same =
+                |path: &Path| self.open.as_ref().is_some_and(|open| open.path == path && open.workplace == workplace);
             match found {
                 None => self.lose(),
-                Some(found) if self.open.as_deref().is_some_and(|open| is_same((open, &found))) => {}
-                Some(found) => {
-                    let is_shared = !source.queries.is_empty();
-                    let open = OpenRecord::new(found, is_shared, self.keeping, now);
-                    self.open = Some(Box::new(OpenRecord { workplace, ..open }));
+                Some((_, path)) if is_same(&path) => {}
+                Some((base, path)) => {
+                    self.open = Some(Box::new(OpenRecord {
+                        below: path.strip_prefix(&base).map(Path::to_owned).unwrap_or_default(),
+                        path,
+                        is_shared: !source.queries.is_empty(),
+                        workplace,
+                        found_at: now,
+                        keeping: self.keeping,
+                        is_anew: true,
+                        ..OpenRecord::default()
+                    }));
                 }
             }
         }
@@ -378,24 +384,6 @@ impl RecordFile {
 }
 
 impl OpenRecord {
-    /// A file that was just found, of which nothing was read yet. `found` is the agent's folder and the file.
-    fn new(
-        (base, path): (PathBuf, PathBuf),
-        is_shared: bool,
-        keeping: Option<RecordKeeping>,
-        found_at: Timestamp,
-    ) -> Self {
-        Self {
-            below: path.strip_prefix(&base).map(Path::to_owned).unwrap_or_default(),
-            path,
-            is_shared,
-            found_at,
-            keeping,
-            is_anew: true,
-            ..Self::default()
-        }
-    }
-
     /// Reads what was added; `None` if the file is gone, or is another agent's.
     fn read(&mut self, of: &Followed<'_>) -> Option<()> {
         if of.source.gathered {

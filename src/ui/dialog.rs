@@ -15,7 +15,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 
-use self::verdict::{meant_option, unknown};
+use self::verdict::unknown;
 use super::action::Action;
 use super::composer::{NO_TEMPLATE, templates};
 use super::frame::{Canvas, Hint};
@@ -35,7 +35,7 @@ use crate::time::{Span, Timestamp};
 use crate::tmux::PasteText;
 
 pub use several::SeveralDialogs;
-pub use verdict::{Ahead, NO_LINE};
+pub use verdict::{Ahead, NO_LINE, meant_option};
 
 /// Why what is typed into a dialog goes nowhere yet.
 const NEW: &str = "the dialog is new on the screen";

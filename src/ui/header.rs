@@ -13,7 +13,7 @@ use super::keymap::Context;
 use super::table::MUTED;
 use super::text::{self, Pen};
 use super::{filter, times};
-use crate::fleet::{ServerHealth, ServerView, View};
+use crate::fleet::{ServerHealth, ServerId, ServerView, View};
 use crate::state::Since;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -177,10 +177,9 @@ impl<'a> Counts<'a> {
             longest: None,
             nothing,
         };
-        let is_down = |item: Item<'_>| {
-            let server = view.servers.iter().find(|server| server.id == item.key().server);
-            server.is_some_and(|server| matches!(server.health, ServerHealth::NoServer(_)))
-        };
+        // Mostly none: a frame must not look for the server of every row.
+        let down = view.servers.iter().filter(|server| matches!(server.health, ServerHealth::NoServer(_)));
+        let down: Vec<&ServerId> = down.map(|server| &server.id).collect();
         for item in Item::all(view) {
             if canvas.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
@@ -188,7 +187,7 @@ impl<'a> Counts<'a> {
             }
             let status = item.status();
             // One cause is counted once.
-            if is_down(item) {
+            if down.contains(&&item.key().server) {
                 let (all, cut_off) = &mut counts.ended_with_server;
                 (*all, *cut_off) = (*all + 1, *cut_off + usize::from(status == Status::CutOff));
                 continue;

@@ -55,11 +55,6 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Help, "keys bindings manual usage popup"),
 ];
 
-/// Other words for an action, apart by blanks.
-pub fn synonyms(action: Action) -> &'static str {
-    SYNONYMS.iter().find(|(of, _)| *of == action).map_or("", |(_, words)| words)
-}
-
 /// The actions of the table with the keys of a keymap, those first that `here` names: what the selected row offers. An
 /// action whose key was taken away is here all the same.
 pub fn palette(keymap: &Keymap, here: &[Action]) -> Picker {
@@ -82,7 +77,11 @@ pub fn palette(keymap: &Keymap, here: &[Action]) -> Picker {
     let entries = actions.iter().map(entry).collect();
     // The footer and the keymap call them by their names.
     let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
-    let synonyms = actions.iter().map(|action| format!("{} {}", action.name(), synonyms(*action))).collect();
+    let called = |action: &Action| {
+        let also = SYNONYMS.iter().find(|(of, _)| of == action).map_or("", |(_, words)| words);
+        format!("{} {also}", action.name())
+    };
+    let synonyms = actions.iter().map(called).collect();
     let palette = Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index]));
     palette.found_by(names).also_called(synonyms).typed_behind(":")
 }

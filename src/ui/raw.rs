@@ -300,8 +300,7 @@ impl Overlay for Raw {
 
 /// A key as it is shown. What is typed may be a password: whether it is to be seen is for the terminal to decide.
 fn shown(key: &Key) -> String {
-    let is_letter = key.as_str() == "Space" || key.as_str().chars().nth(1).is_none();
-    if is_letter { "*".to_owned() } else { spoken(key.as_str()) }
+    if key.is_text() { "*".to_owned() } else { spoken(key.as_str()) }
 }
 
 /// The name that tmux has for a key; `None` when it has none.

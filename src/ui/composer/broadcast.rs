@@ -63,11 +63,11 @@ impl BroadcastDraft {
 
     /// Follows what is written; returns what stood there before.
     pub fn write(&mut self, text: String) -> Option<String> {
-        let before = Some(self.text.clone());
-        if text != self.text {
-            *self = Self { text, missing: BTreeSet::new() };
+        let before = std::mem::replace(&mut self.text, text);
+        if before != self.text {
+            self.missing.clear();
         }
-        before
+        Some(before)
     }
 
     /// Takes note that a terminal took a prompt. As long as somebody did not get it, the text is worth keeping.

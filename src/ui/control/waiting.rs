@@ -2,12 +2,11 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::dialog::Verdict;
 use crate::fleet::{Terminal, View};
 use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::arrangement::TableRow;
-use crate::ui::dialog::{Ahead, DialogBox};
+use crate::ui::dialog::{Ahead, DialogBox, meant_option};
 use crate::ui::frame::Hint;
 use crate::ui::item::Item;
 use crate::ui::keymap::{Context, Keymap};
@@ -145,8 +144,7 @@ impl Ui {
 
 /// The keys that choose an answer of a dialog with the box that they open, where it is certain which answer that is.
 pub(super) fn verdict_hints(terminal: &Terminal) -> Vec<Hint> {
-    let says = |verdict| terminal.dialog.as_ref().is_some_and(|dialog| dialog.that_says(verdict).is_some());
-    let [yes, no] = [Verdict::Once, Verdict::No].map(says);
-    let hints = [(yes, Action::AllowOnce, "yes"), (no, Action::Refuse, "no"), (no, Action::RefuseWhy, "no, and why")];
-    hints.into_iter().filter(|(is_sure, ..)| *is_sure).map(|(_, action, word)| (action, word)).collect()
+    let hints = [(Action::AllowOnce, "yes"), (Action::Refuse, "no"), (Action::RefuseWhy, "no, and why")];
+    let Some(dialog) = &terminal.dialog else { return Vec::new() };
+    hints.into_iter().filter(|(action, _)| meant_option(dialog, *action).is_some()).collect()
 }

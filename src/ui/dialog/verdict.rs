@@ -203,7 +203,7 @@ impl DialogBox {
 }
 
 /// The option that gives an answer, where that is certain.
-pub(super) fn meant_option(dialog: &Dialog, answer: Action) -> Option<usize> {
+pub fn meant_option(dialog: &Dialog, answer: Action) -> Option<usize> {
     dialog.that_says(if answer == Action::AllowOnce { Verdict::Once } else { Verdict::No })
 }
 

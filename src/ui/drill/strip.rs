@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 
 use super::steps::TimelineEntries;
 use super::subject::Subject;
-use crate::history::{Holder, TimelineData, TimelineSpan, timeline};
+use crate::history::{Holder, TimelineData, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::frame::Canvas;
@@ -163,20 +163,6 @@ impl Strip {
     }
 }
 
-/// How long each had the turn, in the order of [`Holder::ALL`], what is wrong last.
-fn totals(line: &[TimelineSpan]) -> Vec<(StripHolder, Span)> {
-    let mut totals: Vec<(StripHolder, Span)> = Vec::new();
-    for stretch in line.iter().filter(|stretch| stretch.length() > Span::ZERO) {
-        let shown = (stretch.holder, stretch.trouble);
-        match totals.iter_mut().find(|(known, _)| *known == shown) {
-            Some((_, span)) => *span = *span + stretch.length(),
-            None => totals.push((shown, stretch.length())),
-        }
-    }
-    totals.sort_by_key(|((holder, trouble), _)| (*holder as usize, trouble.is_some()));
-    totals
-}
-
 /// Who had the turn for most of each cell.
 fn holders(line: &[TimelineSpan], from: Timestamp, until: Timestamp, cells: usize) -> Vec<StripHolder> {
     let all = until.since(from).as_millis().max(1);
@@ -217,8 +203,11 @@ fn cell_of(at: Timestamp, from: Timestamp, until: Timestamp, cells: usize) -> Op
 
 /// A holder's glyph and style. The glyphs differ in weight, so that the strip can be read without colours.
 fn appearance<'a>(canvas: &Canvas<'a>, (holder, trouble): StripHolder) -> (&'a str, Style) {
+    if let Some(trouble) = trouble {
+        let appearance = canvas.theme.appearance(trouble);
+        return (if canvas.ascii { &appearance.ascii } else { &appearance.glyph }, appearance.style);
+    }
     let (status, glyph) = match holder {
-        _ if trouble.is_some() => (trouble.unwrap_or(Status::Unknown), ""),
         Holder::Working => (Status::Working, "█"),
         Holder::Waiting => (Status::Approval, "▒"),
         Holder::Ready => (Status::Ready, "░"),
@@ -227,7 +216,6 @@ fn appearance<'a>(canvas: &Canvas<'a>, (holder, trouble): StripHolder) -> (&'a s
         Holder::Unwatched => return (if canvas.ascii { " " } else { "╌" }, canvas.theme.parts.rule),
     };
     let appearance = canvas.theme.appearance(status);
-    let glyph = if glyph.is_empty() { appearance.glyph.as_str() } else { glyph };
     (if canvas.ascii { &appearance.ascii } else { glyph }, appearance.style)
 }
 

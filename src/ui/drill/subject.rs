@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::texts::worded;
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::history::{SessionFile, StoredScreen};
 use crate::profile::RefusedInputs;
@@ -246,7 +247,7 @@ impl Facts<'_, '_> {
 
     /// The same of a name of the contract, for people.
     fn word(&mut self, name: &str, word: &str) {
-        self.put(name, word.replace('_', " "));
+        self.put(name, worded(word));
     }
 }
 
@@ -336,7 +337,7 @@ fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.word("process", diagnostics.process_state.word());
     facts.word("parsing", diagnostics.parse_status.word());
     for problem in [&diagnostics.probe_error, &diagnostics.parse_error].into_iter().flatten() {
-        facts.put(&problem.kind.replace('_', " "), problem.message.clone());
+        facts.put(&worded(&problem.kind), problem.message.clone());
     }
     facts.put("read", format!("{} ago", times::age(facts.canvas.now.since(state.observed_at))));
 }

@@ -265,7 +265,7 @@ fn members(body: &Body) -> Vec<(String, Value)> {
 }
 
 /// A name of the contract, for people.
-fn worded(name: &str) -> String {
+pub fn worded(name: &str) -> String {
     match name {
         "business_state" => "state".to_owned(),
         "known_failure" => "failed".to_owned(),
