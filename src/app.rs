@@ -65,6 +65,8 @@ pub struct Settings {
     pub source: LoadSource,
     /// What the operator is told at the start.
     pub greeting: Option<&'static str>,
+    /// Completes the commands in a hint.
+    pub hint: fn(&str) -> String,
 }
 
 /// Why the dashboard could not be shown, or not any longer.
@@ -155,13 +157,14 @@ struct App {
 
 impl App {
     fn start(settings: Settings) -> Result<Self, AppError> {
-        let Settings { config, watching, servers, source, greeting } = settings;
+        let Settings { config, watching, servers, source, greeting, hint } = settings;
         let appearance = appearance::options(&config.ui, &source.directories())?;
         let profiles = Arc::clone(&watching.profiles);
         let history = History::start(&config.history);
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
         let afar = engine.settings().remote.is_some();
         let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), afar, ..appearance });
+        ui.complete_hints(hint);
         if let Some(greeting) = greeting {
             ui.notify(Status::Ready, greeting.to_owned(), poll::now());
         }

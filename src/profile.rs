@@ -41,6 +41,10 @@ pub enum Program {
     Unknown(crate::state::Problem),
 }
 
+/// Shells, by their names.
+pub const SHELLS: &[&str] =
+    &["bash", "sh", "zsh", "fish", "dash", "ksh", "mksh", "ash", "tcsh", "csh", "nu", "pwsh", "elvish", "xonsh"];
+
 /// One process of a pane, as the agent's rules see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessInfo {
@@ -59,6 +63,13 @@ impl ProcessInfo {
     /// Whether the process has a name, its own or the one that it was called by.
     fn is_called(&self, name: &str) -> bool {
         self.name == name || self.called_as() == Some(name)
+    }
+
+    /// Whether it is a shell that runs no script, and so takes commands.
+    fn is_bare_shell(&self) -> bool {
+        // A login shell is `-bash`.
+        let called = self.called_as().map_or(self.name.as_str(), |name| name.trim_start_matches('-'));
+        SHELLS.contains(&called) && self.arguments.iter().skip(1).all(|argument| argument.starts_with('-'))
     }
 
     /// The first word of the command line, without its path.

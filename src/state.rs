@@ -495,7 +495,7 @@ impl State {
 
     /// Whether the operator's look at it changes something: how its last turn ended is what they should know, until then.
     pub fn wants_to_be_seen(&self) -> bool {
-        self.attention == Attention::Finished || self.is_cut_off_unseen()
+        self.attention == Attention::Finished || (self.unseen && self.has_ended())
     }
 
     /// Whether its end cut a turn off, and the operator has not seen that yet.

@@ -141,6 +141,11 @@ impl Status {
         }
     }
 
+    /// How the last turn ended, to a person: one that was cut off has failed, whatever is not known of its result.
+    pub const fn of_last_turn(last: &LastTurn) -> Option<Self> {
+        if last.is_cut_off() { Some(Status::CutOff) } else { Status::of_result(last.result) }
+    }
+
     /// What an agent does by its phase, or by the dialog that waits for the operator.
     const fn of_turn(availability: Availability, phase: Phase, dialog: UiContext) -> Self {
         match (availability, phase) {
@@ -414,12 +419,13 @@ pub fn last_turn_in_words(last: &LastTurn) -> Option<String> {
         Witness::Screen => ", told by its screen",
         Witness::Process | Witness::None => "",
     };
-    let word = Status::of_result(last.result)?.word();
+    let word = if last.is_cut_off() { CUT_OFF.into() } else { Status::of_result(last.result)?.word() };
     Some(format!("{word}{began}{told}"))
 }
 
-/// What is said of a last turn without a result, since its agent ended before it did (SPEC §7, rule 8).
-pub const CUT_OFF: &str = "cut off";
+/// What is said of a turn without a result, since its agent ended before it did (SPEC §7, rule 8): the word of its state,
+/// and why.
+pub const CUT_OFF: &str = "failed, cut off";
 
 /// One thing that a transition changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -460,8 +466,11 @@ pub fn changed(Transition { changed, summary, .. }: &Transition) -> Vec<Changed>
         let says_little = Tri::of_word(text(from)).is_some() && [text(from), text(to)].contains(&Tri::Unknown.word());
         if !is_said {
             let is_cut_off = comes_or_goes && field == "result" && text(to) == TurnResult::None.word();
-            let text =
-                if is_cut_off { Changed { text: CUT_OFF.into(), status: None } } else { change(field, from, to) };
+            let text = if is_cut_off {
+                Changed { text: CUT_OFF.into(), status: Some(Status::CutOff) }
+            } else {
+                change(field, from, to)
+            };
             changes.push((if says_little { FOLLOWS } else { rank(field) }, text));
         }
     }

@@ -40,7 +40,7 @@ use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
 pub use action::Action;
-pub use filter::{Filter, Unclear};
+pub use filter::{Filter, Unclear, filter_completions};
 pub use flags::Flags;
 pub use interrupt::Interrupt;
 pub use item::{Item, what_of_agent};
@@ -268,6 +268,8 @@ struct Drawn {
 #[derive(Debug)]
 pub struct Ui {
     options: Arc<UiOptions>,
+    /// Completes the commands in a hint.
+    hint: fn(&str) -> String,
     cursor: RowSelection,
     /// What lies over the table, the last one on top; it has the keyboard.
     overlays: Vec<Box<dyn Overlay>>,
@@ -302,6 +304,7 @@ impl Ui {
     pub fn new(options: UiOptions) -> Self {
         Self {
             options: Arc::new(options.suited()),
+            hint: str::to_owned,
             cursor: RowSelection::default(),
             overlays: Vec::new(),
             memory: OverlayMemory::default(),
@@ -319,6 +322,11 @@ impl Ui {
             reported_seen: None,
             drawn: Drawn::default(),
         }
+    }
+
+    /// Has hints name commands as this does it, so that they can be typed as they are.
+    pub fn complete_hints(&mut self, hint: fn(&str) -> String) {
+        self.hint = hint;
     }
 
     /// The rows of the table, top first; of a grid, in the order of its tiles.
@@ -437,12 +445,12 @@ impl Ui {
 
     /// Shows a message that goes by itself.
     pub fn notify(&mut self, status: Status, text: String, now: Timestamp) {
-        self.memory.toasts.push(None, status, text, now);
+        self.memory.toasts.push(None, status, (self.hint)(&text), now);
     }
 
     /// Shows a message that goes by itself, in place of the last one on the same topic.
     pub fn notify_about(&mut self, topic: Topic, status: Status, text: String, now: Timestamp) {
-        self.memory.toasts.push(Some(topic), status, text, now);
+        self.memory.toasts.push(Some(topic), status, (self.hint)(&text), now);
     }
 }
 

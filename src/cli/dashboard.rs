@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use super::failure::completed;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions};
 use crate::app::{self, LoadSource, ProfilesResult, Settings};
@@ -26,6 +27,7 @@ pub async fn run(options: &GlobalOptions) -> Done {
         watching: watched.watching(Rank::Dashboard),
         servers: watched.servers.clone(),
         greeting: None,
+        hint: completed,
         source: LoadSource::new(
             candidates(options),
             {
@@ -61,6 +63,7 @@ fn afar(watched: Watched, options: &GlobalOptions) -> Settings {
         config: watched.loaded.config,
         servers: watched.servers,
         greeting: None,
+        hint: completed,
     }
 }
 
@@ -84,7 +87,7 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     let config = Config { ui: own.ui, templates: own.templates, ..config };
     let profiles = Arc::new(options.profiles()?);
     let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, profiles) };
-    show(Settings { config, watching, servers: vec![server], source, greeting: Some(DEMO) }).await
+    show(Settings { config, watching, servers: vec![server], source, greeting: Some(DEMO), hint: str::to_owned }).await
 }
 
 /// A function that reads the profiles again.

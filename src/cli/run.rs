@@ -132,9 +132,9 @@ fn tell(args: &RunArgs, begun: &Begun, again: bool, seen: Option<&Task>) -> Done
     let Begun { session, window, key } = begun;
     let id = seen.map_or(args.name.as_str(), |task| task.id.as_str());
     let ended = seen.filter(|task| task.is_dead());
-    if args.json {
+    let told = if args.json {
         let (name, session_name) = (args.name.as_str(), args.session.as_str());
-        return output::print(&output::json_line(&StartedTask {
+        output::json_line(&StartedTask {
             name,
             id,
             status: seen.map_or(TaskStatus::Running, |task| task.status),
@@ -145,18 +145,27 @@ fn tell(args: &RunArgs, begun: &Begun, again: bool, seen: Option<&Task>) -> Done
             pane: key.pane.to_string(),
             pid: key.pid,
             again,
-        })?);
-    }
-    let how = match (ended, again) {
-        (Some(task), _) => format!("{} at once in", task.as_status().word()),
-        (None, true) => "runs again in".to_owned(),
-        (None, false) => "runs in".to_owned(),
+        })?
+    } else {
+        let how = match (ended, again) {
+            (Some(task), _) => format!("{} at once in", task.as_status().word()),
+            (None, true) => "runs again in".to_owned(),
+            (None, false) => "runs in".to_owned(),
+        };
+        let host = key.server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+        let (name, pane, pid) = (&args.session, key.pane, key.pid);
+        format!("{id} {how} {name}{host}: window {window}, pane {pane}, pid {pid}\n")
     };
-    let host = key.server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
-    output::print(&format!(
-        "{} {how} {}{host}: window {window}, pane {}, pid {}\n",
-        id, args.session, key.pane, key.pid
-    ))
+    let code = output::print(&told)?;
+    // What a shell and tmux say of a command that they cannot run.
+    let command = &args.command[0];
+    let why = match ended.and_then(Task::exit_code) {
+        Some(127) => format!("there is no command `{command}`"),
+        Some(126) => format!("`{command}` cannot be run"),
+        _ => return Ok(code),
+    };
+    let hint = format!("`fleetwatch run {} -- COMMAND` runs another one in its window", args.name);
+    Err(Failure::refused(why).hint(hint).into())
 }
 
 /// What exists of the task; refuses one that still runs.

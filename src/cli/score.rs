@@ -20,6 +20,7 @@ use crate::recording::{Archive, Recording, RecordingError, ReplayOptions, in_par
 use crate::screen::harmless;
 use crate::state::Phase;
 use crate::time::Span;
+use crate::ui::text;
 
 /// Compare what fleetwatch says with labelled recordings.
 #[derive(Clone, Debug, clap::Args)]
@@ -551,7 +552,8 @@ fn wrong(out: &mut String, report: &Report, worst: usize) -> std::fmt::Result {
     let wrong = report.wrong();
     let total: u64 = wrong.iter().map(|w| w.spell.length().as_millis()).sum();
     let total = Span::from_millis(total).as_secs();
-    writeln!(out, "\n{} wrong spells, {total:.1} s; the {} longest:", wrong.len(), worst.min(wrong.len()))?;
+    let spells = text::counted(wrong.len(), "wrong spell");
+    writeln!(out, "\n{spells}, {total:.1} s; the {} longest:", worst.min(wrong.len()))?;
     if wrong.is_empty() || worst == 0 {
         return Ok(());
     }

@@ -1,16 +1,17 @@
 //! Completions and the man page, made from the same description as `--help`.
 
+use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use clap::{Arg, Command, FromArgMatches};
 use clap_complete::env::Shells;
-use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
+use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate};
 
-use super::survey::Watched;
+use super::survey::{Survey, Watched};
 use super::target::nearest_or;
 use super::{Done, Failure, GlobalOptions, output, wait_for};
 use crate::engine::Freshness;
-use crate::ui::Item;
+use crate::ui::{Filter, Item, filter_completions};
 
 /// What the exit codes of every command mean (SPEC §12).
 pub const EXIT_CODES: [(u8, &str); 4] = [
@@ -101,7 +102,7 @@ pub fn complete(command: fn() -> Command) {
     CompleteEnv::with_factory(|| with_names(command(), command)).var(ASKED).complete();
 }
 
-/// The command with the names of what is watched for each target.
+/// The command with the names of what is watched for each target, and with the words of a filter.
 fn with_names(command: Command, whole: fn() -> Command) -> Command {
     let name = command.get_name().to_owned();
     let may_be = move |item: &Item<'_>| match name.as_str() {
@@ -110,25 +111,58 @@ fn with_names(command: Command, whole: fn() -> Command) -> Command {
         _ => true,
     };
     let candidates = ArgValueCandidates::new(move || names(whole(), &may_be).unwrap_or_default());
-    let is_target = |arg: &Arg| matches!(arg.get_id().as_str(), "target" | "targets");
-    command
-        .mut_args(|arg| if is_target(&arg) { arg.add(candidates.clone()) } else { arg })
-        .mut_subcommands(|command| with_names(command, whole))
+    let words = ArgValueCompleter::new(move |word: &OsStr| filter_words(whole(), word).unwrap_or_default());
+    let completed = |arg: Arg| match arg.get_id().as_str() {
+        "target" | "targets" => arg.add(candidates.clone()),
+        "filter" => arg.add(words.clone()),
+        _ => arg,
+    };
+    command.mut_args(completed).mut_subcommands(|command| with_names(command, whole))
 }
 
 /// How long a shell waits for names.
 const SOON: Duration = Duration::from_secs(1);
 
-/// The names of what the options typed so far watch, with its states.
-fn names(command: Command, may_be: &dyn Fn(&Item<'_>) -> bool) -> anyhow::Result<Vec<CompletionCandidate>> {
-    let typed = std::env::args_os().skip_while(|word| word != "--").skip(1);
-    let options = GlobalOptions::from_arg_matches(&command.ignore_errors(true).try_get_matches_from(typed)?)?;
+/// The words of the line that is completed.
+fn typed() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip_while(|word| word != "--").skip(1)
+}
+
+/// What the options typed so far watch.
+fn survey(command: Command) -> anyhow::Result<Survey> {
+    let options = GlobalOptions::from_arg_matches(&command.ignore_errors(true).try_get_matches_from(typed())?)?;
     let survey = async { Watched::open(&options).await?.survey_quietly(Freshness::Known).await };
-    let survey = wait_for(async { Ok(tokio::time::timeout(SOON, survey).await??) })?;
+    wait_for(async { Ok(tokio::time::timeout(SOON, survey).await??) })
+}
+
+/// The names of what is watched, with its states.
+fn names(command: Command, may_be: &dyn Fn(&Item<'_>) -> bool) -> anyhow::Result<Vec<CompletionCandidate>> {
+    let survey = survey(command)?;
     let view = survey.fleet.view(survey.now);
     let named =
         |item: Item<'_>| CompletionCandidate::new(item.id()).help(Some(item.status().word().into_owned().into()));
     Ok(Item::all(&view).into_iter().filter(may_be).map(named).collect())
+}
+
+/// The words that a filter may go on with.
+fn filter_words(command: Command, word: &OsStr) -> anyhow::Result<Vec<CompletionCandidate>> {
+    let word = word.to_string_lossy();
+    let field = field_before(&typed().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>(), &word);
+    let survey = survey(command)?;
+    let meant = filter_completions(&format!("{field}{word}"), &survey.fleet.view(survey.now));
+    let rest = meant.iter().filter_map(|meant| meant.strip_prefix(&field));
+    Ok(rest.map(CompletionCandidate::new).collect())
+}
+
+/// The field that bash has split off the word that is completed, for which a colon ends a word.
+fn field_before(typed: &[String], word: &str) -> String {
+    let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
+    match &typed[..index.unwrap_or(0).min(typed.len())] {
+        [.., field, colon] if colon == ":" => format!("{field}:"),
+        // Right behind the colon, bash passes nothing in its place.
+        [_, .., field] if word.is_empty() && Filter::has_field(field.trim_start_matches('!')) => format!("{field}:"),
+        _ => String::new(),
+    }
 }
 
 /// A command without the `help` commands below it, which have no pages.

@@ -91,6 +91,11 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     match &command {
         TasksCommand::List(shown) => acting.list(shown),
         TasksCommand::Kill { targets } => {
+            let mut missing: Vec<Failure> = targets.iter().filter_map(|target| acting.task(target).err()).collect();
+            if let Some(last) = missing.pop() {
+                missing.iter().for_each(Failure::tell);
+                return Err(last.into());
+            }
             let tasks = targets.iter().map(|target| acting.task(target)).collect::<Result<Vec<_>, _>>()?;
             acting.kill(&tasks).await
         }

@@ -1,6 +1,7 @@
 //! One terminal of the fleet: which profile reads it, its tracker, and what is shown of it.
 
 mod agent;
+mod leaving;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use agent::{Agent, differ};
 use jiff::tz::TimeZone;
+pub(super) use leaving::KEEP_UNSEEN;
 use serde::{Deserialize, Serialize};
 
 use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal};
@@ -17,17 +19,11 @@ use crate::hash::fast;
 use crate::ids::{PaneLocation, TerminalKey};
 use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs, TakenAs};
 use crate::screen::{KeptScreen, PaneFacts, Screen};
-use crate::state::{
-    Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition, TurnResult,
-};
+use crate::state::{Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
-/// How long one that worked or waited for the operator is shown after its pane is gone: nobody was told how that ended.
-pub(super) const KEEP_CUT_OFF: Span = Span::from_secs(600);
-/// How soon after a turn was stopped its agent ends because of that: whoever stopped it wants to see so.
-const AFTER_STOP: Span = Span::from_secs(60);
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
 
@@ -48,6 +44,9 @@ pub(super) struct Entry {
     is_unread: bool,
     agent: Option<Agent>,
     gone_since: Option<Timestamp>,
+    /// Whether the operator had not seen how its last turn ended when it went.
+    #[serde(default)]
+    left_unseen: bool,
     /// When something is due of it, as the fleet has noted it.
     #[serde(skip)]
     pub(super) due: Option<Timestamp>,
@@ -109,30 +108,13 @@ impl Entry {
             is_unread: true,
             agent: None,
             gone_since: None,
+            left_unseen: false,
             due: None,
             printed_at: None,
             text_hash: 0,
             assessed: None,
             events: VecDeque::new(),
         }
-    }
-
-    /// One that is gone, whose row goes on from what the history knows.
-    pub(super) fn gone(
-        key: TerminalKey,
-        settings: tracker::Settings,
-        known: Box<TerminalHistory>,
-        now: Timestamp,
-    ) -> Self {
-        let (was, since, screen) = (known.state.terminal.clone(), known.state.since, known.screen.clone());
-        let mut entry = Self::new(key, settings, Some(known), false, now);
-        (entry.is_unread, entry.gone_since) = (false, Some(since));
-        // Its place is not known any more, and its name is not to change.
-        entry.terminal.declared.name = Some(was.id.clone());
-        (entry.terminal.state.terminal, entry.terminal.screen) = (was, screen);
-        entry.remember();
-        entry.refresh(now);
-        entry
     }
 
     /// The entry of another process, which goes on as that one would.
@@ -161,22 +143,6 @@ impl Entry {
     pub(super) fn note_due(&mut self, keep_gone: Span) -> (Option<Timestamp>, Option<Timestamp>) {
         let due = [self.tracker.next_timeout(), self.leaves_at(keep_gone)].into_iter().flatten().min();
         (std::mem::replace(&mut self.due, due), due)
-    }
-
-    /// When one that is gone leaves.
-    pub(super) fn leaves_at(&self, keep_gone: Span) -> Option<Timestamp> {
-        let state = &self.terminal.state;
-        let asked = state.stale.as_ref().is_some_and(|stale| stale.asked.is_some());
-        let (since, last) = (self.gone_since?, &state.last_turn);
-        let is_stopped =
-            last.result == TurnResult::Interrupted && last.at.is_some_and(|at| since.since(at) < AFTER_STOP);
-        let is_kept = asked || last.is_cut_off() || is_stopped;
-        Some(since + if is_kept { KEEP_CUT_OFF } else { keep_gone })
-    }
-
-    /// Since when the pane is gone.
-    pub(super) fn gone_since(&self) -> Option<Timestamp> {
-        self.gone_since
     }
 
     pub(super) fn state(&self, now: Timestamp) -> State {
@@ -318,7 +284,7 @@ impl Entry {
 
     /// Handles a listing's report of this pane.
     pub(super) fn poll(&mut self, report: PaneReport, profiles: &ProfileSet, now: Timestamp) -> EntryUpdate {
-        self.gone_since = None;
+        (self.gone_since, self.left_unseen) = (None, false);
         let is_awaited = report.capture == Capture::Awaited && matches!(report.program, Program::Agent { .. });
         let was_unread = self.is_unread;
         self.is_unread &= is_awaited && !report.facts.dead;
@@ -454,7 +420,8 @@ impl Entry {
 
     /// Hands an observation to the tracker and publishes the result.
     pub(super) fn observe(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
-        if matches!(observation, Observation::Gone(_)) {
+        let goes = matches!(observation, Observation::Gone(_));
+        if goes {
             self.gone_since.get_or_insert(now);
             self.is_unread = false;
         }
@@ -466,6 +433,7 @@ impl Entry {
             }
         }
         self.refresh(now);
+        self.left_unseen |= goes && self.terminal.state.unseen;
         transition
     }
 

@@ -263,29 +263,37 @@ fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do()
         PaneReport { capture, program, facts, ..pane(id, 10 + id) }
     };
     let stopped = format!("❯ go on\n  ⎿  Interrupted · What should Claude do instead?\n\n{composer}");
+    let done = format!("❯ go on\n\n● It is done.\n\n✻ Baked for 3s\n\n{composer}");
     for second in 0..5 {
         let works = working.replace("3s", &format!("{second}s"));
         let third = if second < 4 { &works } else { &stopped };
-        names(&mut fleet, second, vec![shows(0, &works), shows(1, &composer), shows(2, third)]);
+        let fourth = if second < 3 { &works } else { &done };
+        names(&mut fleet, second, vec![shows(0, &works), shows(1, &composer), shows(2, third), shows(3, fourth)]);
     }
+    let last = |fleet: &Fleet, id| fleet.entry(&pane(id, 10 + id).key).unwrap().terminal().state.last_turn.result;
+    assert_eq!(last(&fleet, 3), TurnResult::Success);
     let phase = |fleet: &Fleet, id| fleet.entry(&pane(id, 10 + id).key).map(|entry| entry.terminal().state.turn.phase);
     assert_eq!((phase(&fleet, 0), phase(&fleet, 1)), (Some(Phase::Active), Some(Phase::Ready)));
     let left_at = |fleet: &mut Fleet, second: i64| {
         fleet.handle(Input::TimePassed, Timestamp::from_millis(1_700_000_000_000 + second * 1000));
         names(fleet, second, Vec::new()).into_iter().map(|it| it.0).collect::<Vec<_>>()
     };
-    assert_eq!(left_at(&mut fleet, 5), [0, 1, 2]);
+    assert_eq!(left_at(&mut fleet, 5), [0, 1, 2, 3]);
     let status = |fleet: &Fleet, id| Status::of(&fleet.entry(&pane(id, 10 + id).key).unwrap().terminal().state);
     assert_eq!((status(&fleet, 0), status(&fleet, 1)), (Status::CutOff, Status::Gone));
     let first = fleet.view(Timestamp::from_millis(1_700_000_005_000)).terminals[0].key.clone();
     assert_eq!(first, pane(0, 10).key, "it stands where failed ones do");
-    fleet.handle(Input::Seen { key: first }, Timestamp::from_millis(1_700_000_006_000));
+    for key in [first, pane(3, 13).key] {
+        let state = &fleet.entry(&key).unwrap().terminal().state;
+        assert!(state.wants_to_be_seen(), "{:?}", state.attention);
+        fleet.handle(Input::Seen { key }, Timestamp::from_millis(1_700_000_006_000));
+    }
     assert_eq!(status(&fleet, 0), Status::Gone);
     let left = [34, 36, 604, 606].map(|second| left_at(&mut fleet, second));
     assert_eq!(
         left,
-        [vec![0, 1, 2], vec![0, 2], vec![0, 2], vec![]],
-        "who was stopped just before is not gone at once"
+        [vec![0, 1, 2, 3], vec![0, 2, 3], vec![0, 2, 3], vec![]],
+        "who was stopped just before is not gone at once, nor whose result nobody had seen"
     );
 }
 

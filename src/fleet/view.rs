@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Entry, KEEP_CUT_OFF};
+use super::entry::{Entry, KEEP_UNSEEN};
 use super::{Effect, Fleet, tasks};
 use crate::agent_record::AgentRecordReading;
 use crate::dialog::Dialog;
@@ -450,14 +450,15 @@ impl Fleet {
         }
     }
 
-    /// Has the row of one that was cut off and not seen go on, as before a restart; returns what is known of any other.
+    /// Has the row of one go on that ended and was not seen, as before a restart; returns what is known of any other.
     pub(super) fn bring_back(
         &mut self,
         key: &TerminalKey,
         known: Box<TerminalHistory>,
     ) -> Option<Box<TerminalHistory>> {
         let TerminalHistory { state, seen, .. } = &*known;
-        if *seen || !state.is_cut_off_unseen() || self.now.since(state.since) >= KEEP_CUT_OFF {
+        let is_unseen = !*seen && state.unseen && state.has_ended();
+        if !is_unseen || self.now.since(state.since) >= KEEP_UNSEEN {
             return Some(known);
         }
         let entry = Entry::gone(key.clone(), self.settings.tracker.clone(), known, self.now);

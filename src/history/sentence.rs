@@ -11,7 +11,7 @@ use crate::state::{
     Availability, Change, Completion, LEFT_UNWATCHED, LastTurn, RETRACTION_UNDONE, State, TaskStatus, Transition,
     TurnResult,
 };
-use crate::status::{Status, before_and_after};
+use crate::status::{CUT_OFF, Status, before_and_after};
 use crate::task::Happening;
 
 /// The most characters of a sentence; tables cut it at their own width.
@@ -100,8 +100,13 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     // Older records have the whole path of a field.
     let change = |name: &str| transition.changed.iter().find(|it| it.field.rsplit('.').next() == Some(name));
     let note = transition.note.as_deref().unwrap_or_default();
+    // Older records do not have the state that they led to.
+    let cuts_off = state.map_or(before == Status::Working, |state| {
+        state.last_turn.is_cut_off() && state.last_turn.at == Some(transition.at)
+    });
+    let (gone, is_gone) = if cuts_off { (Status::CutOff, CUT_OFF) } else { (Status::Gone, "gone") };
     if note == LEFT_UNWATCHED {
-        return Some(Sentence::of(Status::Gone, "gone while nobody watched", ""));
+        return Some(Sentence::of(gone, &format!("{is_gone} while nobody watched"), ""));
     }
     // What a first poll finds is no news: the table shows it.
     let is_found = before == Status::Unknown
@@ -142,7 +147,10 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         (_, Status::Question) => Sentence::of(after, "asks", &asked()),
         (_, Status::Trust) => Sentence::of(after, "asks for trust", &asked()),
         (_, Status::Setup) => Sentence::of(after, "asks for setup", &asked()),
-        (before, Status::Gone) => gone(before, state),
+        (before, Status::Gone) => {
+            let (when, what) = ended(before, state);
+            Sentence::of(gone, &format!("{is_gone}{when}"), &what)
+        }
         (_, Status::Error) => Sentence::of(after, "error", trouble()),
         // A menu that was opened and closed, or a half-drawn screen.
         (Status::Unknown, _) | (_, Status::Unknown) => return None,
@@ -154,16 +162,16 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     })
 }
 
-/// An agent is gone: what that put an end to, and why, where it is not that its pane was closed.
-fn gone(before: Status, state: Option<&State>) -> Sentence {
+/// What the end of an agent put an end to, and why it ended, where it is not that its pane was closed.
+fn ended(before: Status, state: Option<&State>) -> (&'static str, String) {
     let reason = state.filter(|state| state.is_unavailable()).and_then(|state| state.activity.clone());
-    let (verb, asked) = match before {
-        before if before.needs_operator() => ("gone while it asked", state.and_then(|state| asked_before(state, None))),
-        Status::Working => ("gone while it worked", None),
-        _ => ("gone", None),
+    let (when, asked) = match before {
+        before if before.needs_operator() => (" while it asked", state.and_then(|state| asked_before(state, None))),
+        Status::Working => (" while it worked", None),
+        _ => ("", None),
     };
     let what = [asked, reason].into_iter().flatten().filter(|part| !part.is_empty());
-    Sentence::of(Status::Gone, verb, &what.collect::<Vec<_>>().join(" · "))
+    (when, what.collect::<Vec<_>>().join(" · "))
 }
 
 /// Whether a turn is in flight, or its result is not settled yet.
@@ -403,14 +411,35 @@ mod tests {
         let mut tracker = Tracker::new(Settings::default(), Timestamp::default());
         let _ = tracker.handle(Observation::Gone(GoneReason::Server), Timestamp::default());
         let mut state = tracker.state(TerminalFacts::default(), Timestamp::default());
-        let said = |before, state: &State| gone(before, Some(state)).text;
-        assert_eq!(said(Status::Working, &state), "gone while it worked: its tmux server ended");
+        let said = |before: Status, state: &State| {
+            let phase = if before == Status::Working { "active" } else { "unknown" };
+            let from = |field: &'static str, from: &str, to: &str| Change {
+                field: field.into(),
+                from: json!(from),
+                to: json!(to),
+            };
+            let asks = from("ui_context", "question", "unknown");
+            let changed = vec![from("availability", "available", "unavailable"), from("phase", phase, "unknown"), asks];
+            let summary = summary(Availability::Unavailable, Phase::Unknown, TurnResult::None, UiContext::Unknown);
+            let at = Timestamp::from_millis(1);
+            let transition = Transition { at, changed, summary, note: None, evidence: Arc::default() };
+            of_transition(&transition, Some(state))
+                .map(|said| format!("{}: {}", said.status.map_or("", Status::name), said.text))
+                .unwrap_or_default()
+        };
+        assert_eq!(said(Status::Working, &state), "gone: gone while it worked: its tmux server ended");
         let asks = Assessment { operator_excerpt: Some("Run make test?".to_owned()), ..state.assessment.clone() };
         let asks = Assessment { business_state: BusinessState::AwaitingOperator, ..asks };
         state.stale = Some(Stale::new(Timestamp::default(), state.surface, Phase::Unknown, &asks));
-        assert_eq!(said(Status::Question, &state), "gone while it asked: Run make test? · its tmux server ended");
+        assert_eq!(said(Status::Question, &state), "gone: gone while it asked: Run make test? · its tmux server ended");
         state.activity = None;
-        assert_eq!(said(Status::Question, &state), "gone while it asked: Run make test?");
+        assert_eq!(said(Status::Question, &state), "gone: gone while it asked: Run make test?");
+        // One end in mid-turn has one word in the log and in the row.
+        state.last_turn = LastTurn::cut_off(TurnSource::SurfaceInference, Timestamp::from_millis(1));
+        assert_eq!(said(Status::Question, &state), "failed: failed, cut off while it asked: Run make test?");
+        assert_eq!(said(Status::Working, &state), "failed: failed, cut off while it worked");
+        state.last_turn.at = Some(Timestamp::default());
+        assert_eq!(said(Status::Working, &state), "gone: gone while it worked", "an earlier turn was cut off");
         assert_eq!(went(Availability::Error), Some(("error".to_owned(), Some(Status::Error))));
         assert_eq!(went(Availability::Unknown), None);
     }

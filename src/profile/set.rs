@@ -6,7 +6,7 @@ use super::compile::{Profile, ProfileError, Temporal, Tool, Written, read};
 use super::input::RefusedInputs;
 use super::rules::StopKey;
 use super::version::Version;
-use super::{ProcessInfo, Program};
+use super::{ProcessInfo, Program, SHELLS};
 use crate::agent_record::AgentRecordSource;
 use crate::hash::Fnv;
 use crate::state::words;
@@ -240,8 +240,10 @@ impl ProfileSet {
             own || by_command || by_interpreter
         };
         if let Some(tool) = pinned.filter(|tool| self.find(tool).is_none()) {
-            let named = |process: &ProcessInfo| process.foreground && process.is_called(tool);
-            return if current_command == tool || processes.iter().any(named) {
+            // Nobody knows what its processes are called: it is whatever runs in place of a shell.
+            let is_it = |process: &ProcessInfo| process.foreground && !process.is_bare_shell();
+            let is_shell = processes.is_empty() && SHELLS.contains(&current_command);
+            return if current_command == tool || processes.iter().any(is_it) || (processes.is_empty() && !is_shell) {
                 Program::Agent { tool: tool.to_owned(), version: None }
             } else {
                 Program::Other { command: current_command.to_owned() }

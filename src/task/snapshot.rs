@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::watch::Task;
 use crate::ids::{SessionId, TerminalKey, WindowId};
+use crate::profile::SHELLS;
 use crate::screen::{Cursor, Screen, harmless};
 use crate::state::{Problem, TaskStatus};
 use crate::status::Status;
@@ -236,30 +237,8 @@ pub struct TaskHistory {
 
 // Interactive programs: shells, and programs that fill the screen.
 
-/// Shells, and programs that mostly run a shell of another machine or user.
-const SHELLS: &[&str] = &[
-    "bash",
-    "sh",
-    "zsh",
-    "fish",
-    "dash",
-    "ksh",
-    "mksh",
-    "ash",
-    "tcsh",
-    "csh",
-    "nu",
-    "pwsh",
-    "elvish",
-    "xonsh",
-    "ssh",
-    "mosh-client",
-    "su",
-    "sudo",
-    "docker",
-    "podman",
-    "kubectl",
-];
+/// Programs that mostly run a shell of another machine or user.
+const AROUND_SHELLS: &[&str] = &["ssh", "mosh-client", "su", "sudo", "docker", "podman", "kubectl"];
 
 /// Shells whose prompts end in `>`.
 const ANGLE_SHELLS: &[&str] = &["fish", "nu", "pwsh", "elvish"];
@@ -311,7 +290,7 @@ pub(super) fn is_interactive(command: &str) -> bool {
 pub(super) fn is_prompt(row: &str, command: &str) -> bool {
     // A login shell is `-bash`.
     let command = command.strip_prefix('-').unwrap_or(command);
-    if !SHELLS.contains(&command) {
+    if !SHELLS.contains(&command) && !AROUND_SHELLS.contains(&command) {
         return false;
     }
     let row = row.trim_start();

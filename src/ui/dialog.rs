@@ -321,11 +321,7 @@ impl DialogBox {
             }
             None => {}
             Some(Held::NotWhole) if anyway => {}
-            Some(Held::Not(Hold::Changed)) => {
-                let message = "nothing was sent: it is new on the screen; look at it first".to_owned();
-                self.message = Some((Status::Stalled, message));
-                return;
-            }
+            Some(Held::Not(Hold::Changed)) => return self.say_too_early(),
             Some(Held::NotWhole) => {
                 let message = "nothing was sent: the agent does not show the whole question".to_owned();
                 self.message = Some((Status::Stalled, message));
@@ -552,6 +548,7 @@ impl Overlay for DialogBox {
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.hears_again(cx.view.now);
         if matches!(self.stage, Stage::Answered(_)) {
             self.send_reason(cx);
         }

@@ -81,6 +81,7 @@ impl Ui {
         let mut canvas = Canvas {
             theme: &self.options.theme,
             keymap: &self.options.keymap,
+            hint: self.hint,
             zone: &self.options.zone,
             now: view.now,
             version: view.version,
@@ -135,7 +136,10 @@ impl Ui {
             let heading = Rect { height: regions.table.height.min(1), ..regions.table };
             let places = self.drawn.rows.iter().map(|(place, _)| *place);
             let table: Vec<Rect> = self.drawn.rows.first().map(|_| heading).into_iter().chain(places).collect();
-            let free = Free { keyboard, rows: &needing, asks, table: &table, screen, header: regions.header };
+            // A box without a frame has its title in the place of the header.
+            let is_covered = self.drawn.top.intersects(regions.header);
+            let spare = if is_covered { regions.footer } else { regions.header };
+            let free = Free { keyboard, rows: &needing, asks, table: &table, screen, spare };
             self.memory.toasts.draw(&canvas, buffer, regions.body, &free);
         }
     }

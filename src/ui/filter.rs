@@ -255,6 +255,11 @@ impl Filter {
         self.kept = key.filter(|_| !self.is_empty());
     }
 
+    /// Whether there is a field of this name.
+    pub fn has_field(name: &str) -> bool {
+        FIELDS.contains(&name)
+    }
+
     /// Whether it lets a row through only because the cursor is on it.
     pub fn only_keeps(&self, item: Item<'_>, flags: &Flags, now: Timestamp) -> bool {
         self.kept.as_ref() == Some(item.key()) && !Self { kept: None, ..self.clone() }.matcher(flags, now)(item)
@@ -366,6 +371,15 @@ fn completed(text: &str, view: &View<'_>) -> (String, Vec<String>) {
     let common: String = meant.iter().fold(first.clone(), |common, other| same(&common, other));
     let behind = if meant.len() == 1 && !common.ends_with(':') { " " } else { "" };
     (format!("{}{common}{behind}", &text[..start]), meant)
+}
+
+/// What a word of a filter may become on the command line: also the name of what is in view.
+pub fn filter_completions(word: &str, view: &View<'_>) -> Vec<String> {
+    let not = if word.starts_with('!') { "!" } else { "" };
+    let begun = &word[not.len()..];
+    let names = Item::all(view).into_iter().map(Item::id).filter(|name| !begun.is_empty() && name.starts_with(begun));
+    let meant = completed(word, view).1.into_iter().chain(names.map(str::to_owned));
+    meant.map(|meant| format!("{not}{meant}")).collect()
 }
 
 /// What may stand behind the name of a field, in small letters and without blanks.
@@ -517,7 +531,7 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
     let ended = |result| state.is_some_and(|state| state.last_turn.result == result);
     match word {
         "needs-you" => status.needs_operator(),
-        "failed" if ended(TurnResult::KnownFailure) => true,
+        "failed" if state.is_some_and(|state| state.last_turn.is_cut_off()) || ended(TurnResult::KnownFailure) => true,
         "interrupted" if ended(TurnResult::Interrupted) => true,
         "success" => status.group() == Status::Finished || ended(TurnResult::Success),
         // Begun here, or in the agent's own prompt.

@@ -401,6 +401,11 @@ fn oldest_answer(view: &View<'_>) -> Option<Timestamp> {
 /// Draws filter, order, groups and marks, as far as there are any. Returns whether there is anything to say.
 pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> bool {
     let (arrangement, parts) = (canvas.arrangement, &canvas.theme.parts);
+    // Beside each stands the key that changes it: it may have been pressed by mistake.
+    let key = |action| {
+        let key = canvas.keymap.key_for(Context::Fleet, action);
+        (key.map(|key| format!(" ({key})")).unwrap_or_default(), parts.quiet)
+    };
     let mut words: Vec<Vec<(String, Style)>> = Vec::new();
     if !arrangement.filter.is_empty() {
         words.push(vec![
@@ -410,14 +415,16 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
         ]);
     }
     if arrangement.sort != Sort::Attention {
-        words.push(vec![("by ".to_owned(), parts.quiet), (arrangement.sort.name().to_owned(), parts.title)]);
+        let sort = (arrangement.sort.name().to_owned(), parts.title);
+        words.push(vec![("by ".to_owned(), parts.quiet), sort, key(Action::Sort)]);
     }
     if let Some(grouping) = arrangement.grouping.name() {
-        words.push(vec![("grouped by ".to_owned(), parts.quiet), (grouping.to_owned(), parts.title)]);
+        let grouping = (grouping.to_owned(), parts.title);
+        words.push(vec![("grouped by ".to_owned(), parts.quiet), grouping, key(Action::Group)]);
     }
     let marked = arrangement.flags.count();
     if marked > 0 {
-        words.push(vec![(format!("{marked} marked"), parts.key)]);
+        words.push(vec![(format!("{marked} marked"), parts.key), key(Action::UnmarkAll)]);
     }
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(1);
@@ -445,7 +452,7 @@ pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &V
     // Why a host cannot be reached may take several rows, and its end is what matters.
     let cells = usize::from(area.width).saturating_sub(2);
     let what = text::hanging(&what, cells);
-    let hints: Vec<String> = hints.iter().flat_map(|hint| text::hanging(hint, cells)).collect();
+    let hints: Vec<String> = hints.iter().flat_map(|hint| text::hanging(&(canvas.hint)(hint), cells)).collect();
     let widest = hints.iter().chain(&what).map(|row| text::width(row)).max().unwrap_or(0);
     let left = usize::from(area.width).saturating_sub(widest) / 2;
     let [rows, said] = [&what, &hints].map(|lines| u16::try_from(lines.len()).unwrap_or(u16::MAX));

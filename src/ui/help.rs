@@ -9,8 +9,9 @@ use ratatui::style::Style;
 use super::action::Action;
 use super::frame::{self, Canvas, Hint, StyledLine};
 use super::keymap::{Binding, Context, show};
+use super::lists::words_for;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
-use super::scroll::{SearchableText, Viewport};
+use super::scroll::{Called, SearchableText, Viewport};
 use super::table::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::{self, padded};
 use super::times;
@@ -64,6 +65,7 @@ impl Overlay for Help {
         self.parts = begins.map(|(row, _)| row).collect();
         let text = |line: &StyledLine| line.iter().map(|(text, _)| text.as_str()).collect();
         self.reader.set_texts(lines.iter().map(text).collect());
+        self.reader.also_called(called(canvas, &lines));
         let marked = |(index, line)| self.reader.marked(canvas, index, line);
         let lines: Vec<StyledLine> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.reader.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
@@ -97,6 +99,24 @@ impl Overlay for Help {
     fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.reader.type_in(|line| line.paste(text))
     }
+}
+
+/// The descriptions with the words by which the palette finds them, too.
+fn called(canvas: &Canvas<'_>, lines: &[StyledLine]) -> Vec<Called> {
+    let bindings: Vec<&Binding> = Context::ALL.iter().flat_map(|context| canvas.keymap.bindings(*context)).collect();
+    let mut called = Vec::new();
+    for (row, line) in lines.iter().enumerate() {
+        let mut end = 0;
+        for (text, style) in line {
+            let begin = end;
+            end += text.len();
+            let is_of =
+                |binding: &&&Binding| *style == canvas.theme.parts.text && binding.description.starts_with(text);
+            let action = bindings.iter().find(is_of).filter(|_| !text.trim().is_empty()).and_then(|it| it.action);
+            called.extend(action.map(|action| (row, begin..end, words_for(action))));
+        }
+    }
+    called
 }
 
 /// From this many cells on there are two columns.
@@ -205,7 +225,7 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
         (INFERRED_MARK, "after a result: the turn was seen only on the screen"),
         (RUNS, "a task that runs"),
         (MARKED, "marked, to be acted on with the others"),
-        (PINNED, "pinned to the top"),
+        (PINNED, "behind a name: pinned to the top"),
         (MUTED, "muted: it never counts as needing you"),
         (DRAFTED, "you started a prompt for it here and have not sent it"),
         (NOTED, "your note on it, in WHAT"),
@@ -245,7 +265,7 @@ fn explanation(status: Status) -> &'static str {
         Status::Stalled => "it should be moving but is not",
         Status::Error => "it cannot be read",
         Status::Gone => "the agent or its pane has ended",
-        Status::CutOff => "the agent ended in mid-turn",
+        Status::CutOff => "cut off: the agent ended in mid-turn",
         Status::Working => "a turn is in flight, or the task runs",
         Status::Running => "the task runs",
         Status::Exited(_) => "the task has ended",
@@ -359,7 +379,9 @@ impl Overlay for ExplanationView {
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let style = canvas.theme.parts.text;
         let cells = usize::from(area.width).saturating_sub(4);
-        let rows = self.shown().iter().flat_map(|line| text::hanging(line, cells));
+        // What is said of a server is fleetwatch's own.
+        let said = |line: &String| if self.key.is_none() { (canvas.hint)(line) } else { line.clone() };
+        let rows = self.shown().iter().flat_map(|line| text::hanging(&said(line), cells));
         let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
         let title = match self.asked_at.filter(|_| self.is_whole) {
             Some(asked_at) => format!("why, as of {}", times::to_the_second(asked_at, canvas.zone)),

@@ -7,7 +7,7 @@ use crate::repository::GitFacts;
 use crate::state::{
     AgentFacts, Attention, Availability, FactName, FactSource, KeptNote, Note, Phase, Since, State, TaskStatus,
 };
-use crate::status::{CUT_OFF, Status};
+use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
 
@@ -220,9 +220,8 @@ impl<'a> Item<'a> {
     pub fn last(self) -> String {
         match self {
             Item::Terminal(terminal) => {
-                let last = &terminal.state.last_turn;
-                let cut_off = if last.is_cut_off() { CUT_OFF } else { "" };
-                Status::of_result(last.result).map_or_else(|| cut_off.to_owned(), |status| status.word().into_owned())
+                let ended = Status::of_last_turn(&terminal.state.last_turn);
+                ended.map_or_else(String::new, |status| status.word().into_owned())
             }
             Item::Task(task) => task.rings().unwrap_or_default(),
         }
@@ -374,7 +373,7 @@ fn told_of_agent(state: &State, dialog: Option<&Dialog>, (option_cells, prompt_c
         // It may still ask what it asked when it was read last.
         let before = asked_before(state, dialog);
         let is_cut_off = state.has_ended() && state.last_turn.is_cut_off();
-        let trouble = if is_cut_off { format!("{CUT_OFF} in mid-turn · {trouble}") } else { trouble };
+        let trouble = if is_cut_off { format!("cut off in mid-turn · {trouble}") } else { trouble };
         return before.map_or(trouble.clone(), |question| format!("asked before: {question} · {trouble}"));
     }
     let [activity, ended, noted] =

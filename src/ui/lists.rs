@@ -55,6 +55,12 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Help, "keys bindings manual usage popup"),
 ];
 
+/// The words by which people look for an action, apart by blanks.
+pub fn words_for(action: Action) -> String {
+    let also = SYNONYMS.iter().find(|(of, _)| *of == action).map_or("", |(_, words)| words);
+    format!("{} {also}", action.name())
+}
+
 /// The actions of the table with the keys of a keymap, those first that `here` names: what the selected row offers. An
 /// action whose key was taken away is here all the same.
 pub fn palette(keymap: &Keymap, here: &[Action]) -> Picker {
@@ -77,11 +83,7 @@ pub fn palette(keymap: &Keymap, here: &[Action]) -> Picker {
     let entries = actions.iter().map(entry).collect();
     // The footer and the keymap call them by their names.
     let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
-    let called = |action: &Action| {
-        let also = SYNONYMS.iter().find(|(of, _)| of == action).map_or("", |(_, words)| words);
-        format!("{} {also}", action.name())
-    };
-    let synonyms = actions.iter().map(called).collect();
+    let synonyms = actions.iter().map(|action| words_for(*action)).collect();
     let palette = Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index]));
     palette.found_by(names).also_called(synonyms).typed_behind(":")
 }

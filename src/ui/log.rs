@@ -55,7 +55,7 @@ impl Log {
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at()));
         // Sentences are made for what is shown only.
-        let mut lines = events.into_iter().filter_map(LogLine::of).peekable();
+        let mut lines = events.into_iter().filter_map(move |event| LogLine::of(event, view)).peekable();
         std::iter::from_fn(move || {
             let mut line = lines.next()?;
             while let Some(older) = lines.next_if(|older| line.says(older)) {
@@ -82,15 +82,17 @@ struct LogLine<'a> {
 }
 
 impl<'a> LogLine<'a> {
-    fn of(event: Event<'a>) -> Option<Self> {
-        let sentence = event.sentence()?;
-        Some(Self { at: event.at(), key: event.key(), name: event.name(), others: Vec::new(), sentence })
+    /// Whatever it was called then, it has the name by which it is found now.
+    fn of(event: Event<'a>, view: &View<'a>) -> Option<Self> {
+        let name = event.key().and_then(|key| called(view, key)).unwrap_or(event.name());
+        let sentence = event.sentence(name)?;
+        Some(Self { at: event.at(), key: event.key(), name, others: Vec::new(), sentence })
     }
 
     /// Whether it says an older one, too: the operator did the same again, or one cause ended or hid both terminals.
     fn says(&self, older: &Self) -> bool {
-        let is_together =
-            || matches!(self.sentence.status, Some(Status::Error | Status::Gone)) && self.at.since(older.at) < TOGETHER;
+        let has_one_cause = matches!(self.sentence.status, Some(Status::Error | Status::Gone | Status::CutOff));
+        let is_together = || has_one_cause && self.at.since(older.at) < TOGETHER;
         self.sentence == older.sentence
             && if self.key == older.key { self.sentence.actor == Actor::You } else { is_together() }
     }
@@ -106,6 +108,13 @@ impl<'a> LogLine<'a> {
         let text = &self.sentence.text;
         if self.others.is_empty() { text.clone() } else { format!("{text} · also {}", self.others.join(", ")) }
     }
+}
+
+/// What a terminal or a task is called now; `None` for one that is there no more.
+fn called<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a str> {
+    let terminal = view.terminals.iter().find(|terminal| terminal.key.may_be(key));
+    let task = || view.tasks.iter().find(|task| task.key.may_be(key)).map(|task| task.id.as_str());
+    terminal.map(|terminal| terminal.state.terminal.id.as_str()).or_else(task)
 }
 
 /// Something that happened or was done.
@@ -144,11 +153,11 @@ impl<'a> Event<'a> {
         self.key().map_or(PaneId(u32::MAX), |key| key.pane)
     }
 
-    fn sentence(&self) -> Option<Sentence> {
+    fn sentence(&self, name: &str) -> Option<Sentence> {
         match self {
             Event::Terminal(change) => of_transition(&change.transition, change.state.as_deref()),
             Event::Task(event) => Some(of_task(&event.happening)),
-            Event::Kept(record) => record.body.sentence(&record.name),
+            Event::Kept(record) => record.body.sentence(name),
         }
     }
 }

@@ -74,7 +74,7 @@ impl Column {
         match self.spare {
             // A place that is called as the terminal is says nothing more.
             WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != called(*item)),
-            HOST => items.iter().any(|item| item.key().server != items[0].key().server),
+            SERVER => items.iter().any(|item| item.key().server != items[0].key().server),
             FACTS.. if self.spare != WHERE => items.iter().any(says),
             _ => items.iter().any(|item| item.terminal().is_some() || says(item)),
         }
@@ -118,8 +118,8 @@ impl Width {
 
 /// The columns, left to right. One more is one more line.
 pub const COLUMNS: [Column; 22] = [
-    column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name),
-    column("HOST", ShownOn::Both, Width::Words(4, 20), HOST, |it, _| it.key().server.to_string(), quiet),
+    column(NAME, ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name),
+    column("SERVER", ShownOn::Both, Width::Words(6, 20), SERVER, |it, _| it.key().server.to_string(), quiet),
     column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), quiet),
     // The longest word and `59m59`, or a word, the last result and `~59m59`.
     column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), standing::state_for),
@@ -165,6 +165,7 @@ const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, wo
     Column { title, words, on, width, spare, draw }
 }
 
+const NAME: &str = "NAME";
 /// A name is the last thing to be cut; below [`WIDE`] cells it takes no more than [`NAME_MOST`].
 const NAME_LEAST: usize = 8;
 const NAME_MOST: usize = 16;
@@ -183,8 +184,8 @@ const SLIM: std::ops::Range<usize> = 36..50;
 const WORD: usize = 11;
 /// From this width on the command line has room for all that is known.
 const WIDEST: usize = 200;
-/// What the host spares, which matters only if there are several.
-const HOST: usize = 28;
+/// What the server spares, which matters only if there are several.
+const SERVER: usize = 28;
 /// What every column spares in a narrow table: what a terminal does comes first there.
 const NARROW: usize = 36;
 /// What the columns spare of facts that not every agent tells; where no row has any, they are left out.
@@ -197,8 +198,8 @@ const WHERE: usize = 40;
 const MORE: usize = 50;
 /// Blanks between two columns.
 const GAP: usize = 2;
-/// Cursor, glyph and a blank; the marks of a row stand between cursor and glyph.
-const MARK: usize = 3;
+/// Cursor, bar or sign, glyph and a blank.
+const MARK: usize = 4;
 /// From this width on the heading says how many of the rows that are not shown wait for the operator.
 const LEAST_NAMED: u16 = 46;
 
@@ -213,9 +214,9 @@ pub const UNSEEN_MARK: &str = "●";
 
 /// What stands for a task that runs: it is no agent, and nothing is known of how far it is.
 pub const RUNS: &str = "▶";
-/// What stands before the glyph of a terminal that is marked, pinned or muted.
+/// What stands before the glyph of a terminal that is marked or muted.
 pub const MARKED: &str = "■";
-/// See [`MARKED`].
+/// What stands behind the name of a terminal that is pinned.
 pub const PINNED: &str = "↑";
 /// What stands behind what a terminal does, before what the operator has noted of it.
 pub const NOTED: &str = "#";
@@ -275,8 +276,6 @@ pub fn draw(
 /// The cells of each column, and of the marks of a row.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnLayout {
-    /// One cell for the bar or a sign; more where a row has several. What is marked comes and goes, and moves nothing.
-    marks: usize,
     /// The columns of the operator's choice, left to right; `None` for one that has no room.
     columns: Vec<(&'static Column, Option<usize>)>,
 }
@@ -285,11 +284,7 @@ impl ColumnLayout {
     /// What fits into a width. What has no `spare` always stays, the name the longest; the others come by what they
     /// spare, each only when what the terminal does keeps enough room to say something.
     pub(super) fn new(width: usize, items: &[Item<'_>], arrangement: &Arrangement, now: Timestamp) -> Self {
-        let flags = &arrangement.flags;
-        let lasting = |item: &Item<'_>| marks(*item, flags).filter(|mark| *mark != MARKED).count();
-        let before = |item: &Item<'_>| lasting(item) + usize::from(has_bar(*item, flags));
-        let marks = items.iter().map(before).max().unwrap_or(0).max(1);
-        let mut left = width.saturating_sub(MARK + marks);
+        let mut left = width.saturating_sub(MARK);
         let wanted = |column: &Column| match column.width {
             Width::Fixed(cells) => {
                 if SLIM.contains(&width) {
@@ -345,7 +340,7 @@ impl ColumnLayout {
         {
             *room = Some(cells);
         }
-        Self { marks, columns }
+        Self { columns }
     }
 
     /// The columns that have room, with their cells.
@@ -367,7 +362,7 @@ pub fn titles(width: usize, items: &[Item<'_>], arrangement: &Arrangement, now: 
 fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &ColumnLayout) {
     let quiet = canvas.theme.parts.quiet;
     let mut pen = Pen::new(buffer, area, 0);
-    pen.field("", MARK + layout.marks, quiet);
+    pen.field("", MARK, quiet);
     for (nth, (column, cells)) in layout.shown().enumerate() {
         // One that has no room beside what stands at the right is left out whole.
         let is_whole = nth == 0 || text::width(column.title) + GAP <= usize::from(pen.room());
@@ -469,29 +464,19 @@ fn draw_row(
     let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, folds, base, quiet };
     let style = cell.style(canvas.theme.style(status));
     let mut pen = begin_line(canvas, buffer, line, is_selected);
-    // The bar stands before the glyph and the signs. One that is marked has a sign among them, or in place of one.
-    let lasting = marks(item, flags).filter(|mark| *mark != MARKED);
-    let mut said: Vec<(&str, Style)> = lasting.map(|mark| (mark, quiet)).collect();
-    let mut bar = if has_bar(item, flags) { Some("▌") } else { None };
-    if flags.is_marked(item) {
-        let marked = (MARKED, base.patch(parts.key));
-        if said.len() + usize::from(bar.is_some()) < layout.marks {
-            said.insert(0, marked);
-        } else if let Some(first) = said.first_mut() {
-            *first = marked;
-        } else {
-            bar = Some(MARKED);
-        }
-    }
-    let blank = layout.marks.saturating_sub(said.len());
-    pen.field(bar.unwrap_or_default(), if bar.is_some() { blank.max(1) } else { blank }, style);
-    for (mark, style) in said {
-        pen.text(mark, style);
-    }
-    pen.text(glyph(canvas, item), style).text(" ", base);
+    // Nothing that the operator says of a row moves a column: there is one cell before the glyph, and the gap behind the name.
+    let (sign, sign_style) = match () {
+        () if flags.is_marked(item) => (MARKED, style),
+        () if is_muted => (MUTED, quiet),
+        () if has_bar(item, flags) => ("▌", style),
+        () => (" ", base),
+    };
+    pen.text(sign, sign_style).text(glyph(canvas, item), style).text(" ", base);
+    let mut behind = "";
     for (nth, (column, cells)) in layout.shown().enumerate() {
-        pen.field("", if nth == 0 { 0 } else { GAP }, base);
+        pen.field(behind, if nth == 0 { 0 } else { GAP }, quiet);
         (column.draw)(&cell, &mut pen, cells, &(column.words)(item, canvas.now));
+        behind = if column.title == NAME && flags.is_pinned(item) { PINNED } else { "" };
     }
 }
 

@@ -175,11 +175,11 @@ impl Toasts {
                 break;
             }
         }
-        // Where it would hide a part of what is answered, the newest stands on the header.
-        let hides = best.as_ref().is_some_and(|(.., cost)| cost.0 > 0 && !free.header.is_empty());
+        // Where it would hide a part of what is answered, the newest stands elsewhere.
+        let hides = best.as_ref().is_some_and(|(.., cost)| cost.0 > 0 && !free.spare.is_empty());
         let newest = self.shown.last().filter(|_| hides).map(std::slice::from_ref);
-        match newest.and_then(|newest| Stack::of(newest, free.header, 1, true)) {
-            Some(stack) => Some((stack, free.header)),
+        match newest.and_then(|newest| Stack::of(newest, free.spare, 1, true)) {
+            Some(stack) => Some((stack, free.spare)),
             None => best.map(|(stack, place, _)| (stack, place)),
         }
     }
@@ -196,8 +196,8 @@ pub struct Free<'a> {
     /// stands: they are hidden only where there is no other place.
     pub table: &'a [Rect],
     pub screen: Rect,
-    /// Where the header is.
-    pub header: Rect,
+    /// A line for the newest message where no other place is free.
+    pub spare: Rect,
 }
 
 /// A pane down to the last of its rows with anything in it: what is below is free.

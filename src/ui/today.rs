@@ -177,7 +177,9 @@ impl Overlay for Today {
                 ],
             };
             for (row, line) in (1..).zip(lines) {
-                Pen::new(buffer, below, row).skip(1).text(&line, if row == 1 { parts.text } else { parts.quiet });
+                Pen::new(buffer, below, row)
+                    .skip(1)
+                    .text(&(canvas.hint)(&line), if row == 1 { parts.text } else { parts.quiet });
             }
             return HitMap::at(area);
         }

@@ -22,6 +22,14 @@ fn an_agent_without_a_profile_is_named_by_the_configuration_and_read_by_none() {
     assert_eq!(runs("goose", &[]), goose);
     assert_eq!(runs("node", &[foreground("node", &["/usr/bin/goose", "session"])]), goose);
     assert_eq!(runs("bash", &[foreground("bash", &["-bash"])]), Program::Other { command: "bash".to_owned() });
+    // What nobody knows is whatever runs in place of a shell.
+    let named = |command: &str, arguments: &[&str]| {
+        library.identify(command, &[foreground(command, arguments)], Some("own-agent"))
+    };
+    let own = Program::Agent { tool: "own-agent".to_owned(), version: None };
+    assert_eq!(named("python3", &["python3", "agent.py"]), own);
+    assert_eq!(named("bash", &["bash", "./agent.sh"]), own);
+    assert_eq!(named("bash", &["-bash"]), Program::Other { command: "bash".to_owned() });
     let selected = library.select("goose", Some("1.0"), false).expect("one profile stands in for all that are missing");
     assert_eq!((selected.profile.id(), selected.recorded), ("generic/0", false));
     let screen = crate::screen::Screen::from_capture("› hello\n● Hi.\n\n❯ \n".as_bytes(), 40, 8);

@@ -217,8 +217,10 @@ impl Ui {
 
     fn toggle_notices(&mut self, view: &View<'_>) -> Vec<Request> {
         self.muted = !self.muted;
-        let message = if self.muted { "all notices are muted" } else { "notices are on again" };
-        self.notify_about(Topic::Notices, Status::Ready, message.to_owned(), view.now);
+        let key = self.options.keymap.key_for(Context::Fleet, Action::MuteAll).unwrap_or_default();
+        let muted = format!("all notices are muted; {key} undoes it");
+        let message = if self.muted { muted } else { "notices are on again".to_owned() };
+        self.notify_about(Topic::Notices, Status::Ready, message, view.now);
         vec![Request::Note { key: None, action: if self.muted { "notices muted" } else { "notices on" } }]
     }
 
@@ -538,11 +540,11 @@ impl Ui {
         for item in &changed {
             let _ = if action == Action::Pin { flags.toggle_pin(*item) } else { flags.toggle_mute(*item) };
         }
-        let undo = self.options.keymap.key_for(Context::Fleet, Action::Mute);
+        let undo = self.options.keymap.key_for(Context::Fleet, action);
         let undo = undo.map(|key| format!("; {key} undoes it")).unwrap_or_default();
         let waiting = changed.iter().filter(|item| item.status().needs_operator()).count();
         let (action, did) = match (action, take_back) {
-            (Action::Pin, false) => ("pinned", "pinned to the top".to_owned()),
+            (Action::Pin, false) => ("pinned", format!("pinned to the top{undo}")),
             (Action::Pin, true) => ("unpinned", "no longer pinned".to_owned()),
             (_, false) if items.len() == 1 && waiting == 1 => {
                 ("muted", format!("muted, although it waits for you{undo}"))
@@ -584,7 +586,8 @@ impl Ui {
             Action::Layout => {
                 let width = self.drawn.regions.body.width;
                 self.panes.layout = self.panes.layout.next();
-                let message = self.panes.layout.words(width).to_owned();
+                let key = self.options.keymap.key_for(Context::Fleet, action).unwrap_or_default();
+                let message = format!("{}; {key} goes on", self.panes.layout.words(width));
                 self.notify_about(Topic::Layout, Status::Ready, message, view.now);
             }
             Action::Taller => self.panes.nudge(Divider::Level, 1, &self.drawn.regions),

@@ -179,13 +179,16 @@ impl DialogBox {
             line.draw(canvas, &mut pen, room);
             row += 1;
         }
-        // One row is left below a line that is typed in.
-        if row == 0 || self.message.is_none() {
+        // In the last row, what a key has brought about says more than what holds all the time.
+        if self.message.is_none() || row + 1 < sheet.said.height {
             Pen::new(buffer, sheet.said, row).text(&said, style);
             row += 1;
         }
         if let Some((status, message)) = &self.message {
             let style = canvas.theme.style(*status);
+            // Why nothing was sent says that nothing was, where there is no room for both.
+            let is_cut = text::width(message) + 2 > usize::from(sheet.said.width);
+            let message = message.strip_prefix("nothing was sent: ").filter(|_| is_cut).unwrap_or(message.as_str());
             Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*status), style).skip(1).text(message, style);
         }
         let is_open = self.stage == Stage::Choosing;

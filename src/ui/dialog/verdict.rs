@@ -14,6 +14,9 @@ use crate::ui::keymap::Context;
 use crate::ui::overlay::{OverlayContext, OverlayMemory};
 use crate::ui::toast::Topic;
 
+/// What is said of an answer that came before anybody can have read what is asked.
+const TOO_EARLY: &str = "nothing was sent: it is new on the screen; look at it first";
+
 /// What is said where no line can be opened for the reason of a no; the box says why.
 pub const NO_LINE: &str = "there is no line to say why";
 
@@ -103,6 +106,16 @@ impl DialogBox {
             _ if !self.question.was_shown() => self.say_ignored(&key, cx.view.now),
             _ => self.answer(false, cx),
         }
+    }
+
+    /// Says that the key that answers came too early.
+    pub(super) fn say_too_early(&mut self) {
+        self.message = Some((Status::Stalled, TOO_EARLY.to_owned()));
+    }
+
+    /// Says so no longer once it would be heard.
+    pub(super) fn hears_again(&mut self, now: Timestamp) {
+        self.message.take_if(|(_, message)| *message == TOO_EARLY && !self.question.is_deaf(now));
     }
 
     /// Says that a key did nothing, if nobody could have read the dialog yet.
@@ -221,7 +234,7 @@ pub(super) fn unknown(dialog: &Dialog, answer: Action) -> String {
         ["yes", "no"].iter().any(|verdict| word.eq_ignore_ascii_case(verdict))
     };
     let what = match answer {
-        _ if !dialog.options.iter().any(is_verdict) => "no option is a yes or a no",
+        _ if !dialog.options.iter().any(is_verdict) => "no option is yes or no",
         Action::AllowOnce => "it is not known which option is yes, this once",
         _ => "it is not known which option is no",
     };

@@ -147,7 +147,7 @@ impl Strip {
         // Before the first poll there was nothing to watch.
         let begun = line.partition_point(|stretch| stretch.to <= self.begin(steps, until));
         let is_before = line[..begun].iter().all(|stretch| stretch.holder == Holder::Unwatched);
-        let totals = totals(if is_before { &line[begun..] } else { &line });
+        let totals = told(if is_before { &line[begun..] } else { &line });
         let message = |(shown, span): &(StripHolder, Span), is_short: bool| {
             let word = if is_short { short } else { word };
             format!(" {} {}", word(*shown, self.of_task), times::running(*span))
@@ -161,6 +161,11 @@ impl Strip {
             pen.text(if nth == 0 { "" } else { " · " }, parts.quiet).raw(glyph, style).text(&message, parts.text);
         }
     }
+}
+
+/// What each holder had in all, as far as that is a second.
+fn told(line: &[TimelineSpan]) -> Vec<(StripHolder, Span)> {
+    totals(line).into_iter().filter(|(_, span)| *span >= Span::from_secs(1)).collect()
 }
 
 /// Who had the turn for most of each cell.
@@ -255,8 +260,9 @@ mod tests {
     #[test]
     fn what_is_wrong_has_a_word_and_a_sign_of_its_own() {
         let stretch = |trouble, from, to| TimelineSpan { holder: Holder::Ready, trouble, from: at(from), to: at(to) };
-        let line = [stretch(None, 0, 10), stretch(Some(Status::Failed), 10, 30), stretch(None, 30, 35)];
-        let totals: Vec<_> = totals(&line).into_iter().map(|(it, span)| (word(it, false), span.as_millis())).collect();
+        let moment = TimelineSpan { to: at(35) + Span::from_millis(400), ..stretch(Some(Status::Error), 35, 35) };
+        let line = [stretch(None, 0, 10), stretch(Some(Status::Failed), 10, 30), stretch(None, 30, 35), moment];
+        let totals: Vec<_> = told(&line).into_iter().map(|(it, span)| (word(it, false), span.as_millis())).collect();
         assert_eq!(totals, [("ready", 15_000), ("failed", 20_000)]);
         assert_eq!(holders(&line, at(0), at(40), 2)[1], (Holder::Ready, Some(Status::Failed)));
         assert_eq!(word((Holder::Unknown, Some(Status::Error)), false), "not readable");

@@ -13,7 +13,7 @@ use crate::profile::RefusedInputs;
 use crate::repository::GitFacts;
 use crate::screen::{KeptScreen, PaneFacts, Screen, harmless};
 use crate::state::{FactName, FactSource};
-use crate::status::{CUT_OFF, Status, last_turn_in_words};
+use crate::status::{Status, last_turn_in_words};
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
 use crate::ui::action::Action;
@@ -404,7 +404,6 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.put(
         "last turn",
         match last_turn_in_words(last) {
-            None if last.is_cut_off() => format!("{CUT_OFF}{ended}"),
             None => "–".to_owned(),
             Some(words) => format!("{words}{ended}"),
         },

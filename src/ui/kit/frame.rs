@@ -24,6 +24,8 @@ use crate::ui::theme::{Depth, Theme, at_depth};
 pub struct Canvas<'a> {
     pub theme: &'a Theme,
     pub keymap: &'a Keymap,
+    /// Completes the commands in a hint.
+    pub hint: fn(&str) -> String,
     pub zone: &'a TimeZone,
     pub now: Timestamp,
     /// The version of the view.

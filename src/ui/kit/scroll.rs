@@ -162,6 +162,14 @@ impl SearchableText {
         }
     }
 
+    /// Takes in which parts of the text are also found by which words, apart by blanks.
+    pub fn also_called(&mut self, called: Vec<Called>) {
+        if called != self.search.called {
+            self.search.called = called;
+            self.search.find(&self.texts);
+        }
+    }
+
     /// Whether what is searched for is being typed.
     pub const fn is_typing(&self) -> bool {
         self.search.typing.is_some()
@@ -227,12 +235,19 @@ impl SearchableText {
     }
 }
 
+/// A part of a text: its line, the bytes of it, and the words that it is found by.
+pub type Called = (usize, Range<usize>, String);
+
+/// The letters that are at least typed of a word that something is found by which does not say it.
+const OF_WORD: usize = 3;
+
 /// What is searched for, and where it was found.
 #[derive(Clone, Debug, Default)]
 struct Search {
     /// The line that is being typed.
     typing: Option<LineInput>,
     pattern: String,
+    called: Vec<Called>,
     /// Where it was found: the line, and the bytes of it.
     hits: Vec<(usize, Range<usize>)>,
     /// The hit that is shown.
@@ -252,6 +267,15 @@ impl Search {
             };
             self.hits = lines.iter().enumerate().flat_map(found).collect();
         }
+        let begun = self.pattern.to_lowercase();
+        let is_meant = |words: &str| begun.len() >= OF_WORD && words.split(' ').any(|word| word.starts_with(&begun));
+        for (line, part, words) in &self.called {
+            let says = |(at, hit): &(usize, Range<usize>)| at == line && part.contains(&hit.start);
+            if is_meant(words) && !self.hits.iter().any(says) {
+                self.hits.push((*line, part.clone()));
+            }
+        }
+        self.hits.sort_by_key(|(line, part)| (*line, part.start));
         self.hit = self.hit.min(self.hits.len().saturating_sub(1));
     }
 

@@ -23,7 +23,7 @@ pub(super) fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, wo
         span.insert_str(0, MOVES);
     }
     let span_cells = cells.saturating_sub(text::width(word) + 1).min(text::width(&span).max(5));
-    let result = cell.item.terminal().and_then(|it| Status::of_result(it.state.last_turn.result));
+    let result = cell.item.terminal().and_then(|it| Status::of_last_turn(&it.state.last_turn));
     let result = result.filter(|result| cell.folds.0 && *result != cell.status);
     // A blank stands on both sides of the sign.
     let has_room = cells >= text::width(word) + text::width(&span) + 3;
@@ -46,7 +46,7 @@ pub(super) fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &
     match cell.item {
         Item::Terminal(terminal) if !word.is_empty() => {
             let last = &terminal.state.last_turn;
-            let status = Status::of_result(last.result).unwrap_or(Status::Unknown);
+            let status = Status::of_last_turn(last).unwrap_or(Status::Unknown);
             let style = cell.style(canvas.theme.style(status).remove_modifier(Modifier::BOLD));
             let source = match last.source {
                 TurnSource::ExplicitInput => SENT_MARK,

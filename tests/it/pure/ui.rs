@@ -12,7 +12,7 @@ mod today;
 use std::sync::Arc;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
-use fleetwatch::fleet::{TerminalKey, TerminalTransition};
+use fleetwatch::fleet::{ServerHealth, ServerId, TerminalKey, TerminalTransition};
 use fleetwatch::history::Draft;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
@@ -429,8 +429,8 @@ fn a_row_that_waits_keeps_its_colour_beside_its_marks_which_move_no_column() {
     press(&mut ui, &fleet, &chars("  "));
     let shown = text(&mut ui, &fleet, 120, 40);
     let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
-    assert!(row("billing").contains("▌■? billing"), "{shown}");
-    assert!(row("? shop-api").contains("▌■? shop-api"), "{shown}");
+    assert!(row("billing").contains(" ■? billing") && row("billing").contains("↑ "), "{shown}");
+    assert!(row("? shop-api").contains(" ■? shop-api"), "{shown}");
     assert!(!row("infra").contains('▌'), "{shown}");
 }
 
@@ -636,6 +636,10 @@ fn what_hides_several_terminals_at_once_is_one_line_of_the_log() {
     assert_eq!(errors.len(), 2, "{log:?}");
     assert!(errors[0].contains(&fleet.terminals[5].state.terminal.id) && !errors[0].contains('+'), "{errors:?}");
     assert!(errors[1].contains(" +2 "), "{errors:?}");
+    // What was renamed since has one name in all of them.
+    fleet.terminals[5].state.terminal.id = "manual".to_owned();
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.lines().any(|line| line.contains("manual ") && line.contains("  error")), "{shown}");
 }
 
 #[test]
@@ -1096,20 +1100,20 @@ fn the_next_dashboard_keeps_the_order_and_the_groups() {
 fn columns_are_chosen_and_the_table_follows_at_once() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    let usual = ["NAME", "HOST", "AGENT", "STATE", "LAST", "STABLE", "WHAT"];
+    let usual = ["NAME", "SERVER", "AGENT", "STATE", "LAST", "STABLE", "WHAT"];
     assert_eq!(heading(&mut ui, &fleet, 200), usual);
     // AGENT goes, and LAST goes before STATE.
     press(&mut ui, &fleet, &chars("cjj jjjKK"));
-    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "HOST", "LAST", "STATE", "STABLE", "WHAT", "columns"][..6]);
+    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "SERVER", "LAST", "STATE", "STABLE", "WHAT", "columns"][..6]);
     // What must be shown cannot be taken away.
     press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(' ')]);
     assert!(text(&mut ui, &fleet, 200, 40).contains("NAME cannot be hidden"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "HOST", "LAST", "STATE", "STABLE", "WHAT"]);
+    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "SERVER", "LAST", "STATE", "STABLE", "WHAT"]);
     let choices = serde_json::to_string(&ui.choices()).unwrap();
     let mut next = dashboard();
     next.restore(serde_json::from_str(&choices).unwrap());
-    assert_eq!(heading(&mut next, &fleet, 200), ["NAME", "HOST", "LAST", "STATE", "STABLE", "WHAT"]);
+    assert_eq!(heading(&mut next, &fleet, 200), ["NAME", "SERVER", "LAST", "STATE", "STABLE", "WHAT"]);
     for restore in [vec![KeyCode::Char('r')], vec![KeyCode::End, KeyCode::Enter]] {
         press(&mut next, &fleet, &chars("cjj "));
         press(&mut next, &fleet, &restore);
@@ -1355,6 +1359,15 @@ fn marks_pins_and_mutes() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("12 marked"));
     press(&mut ui, &fleet, &chars("u"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("marked"));
+    // A pin on one that waits moves nothing, and says how to take it back.
+    let rows = |ui: &mut Ui| -> Vec<String> { text(ui, &fleet, 120, 40).lines().map(str::to_owned).collect() };
+    let heading = |rows: &[String]| rows.iter().find(|row| row.contains("NAME")).cloned().expect("a heading");
+    let before = heading(&rows(&mut ui));
+    press(&mut ui, &fleet, &chars("np"));
+    let after = rows(&mut ui);
+    assert_eq!(heading(&after), before);
+    assert!(after.iter().any(|row| row.starts_with("›▌? ") && row.contains("↑ ")), "{after:?}");
+    assert!(after.iter().any(|row| row.contains("pinned to the top; p undoes it")), "{after:?}");
 }
 
 #[test]
@@ -1939,13 +1952,13 @@ fn the_wheel_goes_through_what_happened_to_tasks_too() {
     let mut fleet = SampleFleet::empty();
     fleet.tasks = tasks();
     let task = &fleet.tasks[0];
-    let event = |n| TaskEvent {
+    let event = |n: u32| TaskEvent {
         at: NOW,
         id: format!("event-{n}"),
         window: task.window,
         name: task.name.clone(),
         session: task.session.clone(),
-        key: task.key.clone(),
+        key: TerminalKey { pid: 90_000 + n, ..task.key.clone() },
         happening: Happening::Started,
         preview: task.preview(),
         state: Box::new(task.fields()),
@@ -2047,6 +2060,11 @@ fn the_help_is_searched() {
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     let cleared = text(&mut ui, &fleet, 80, 24);
     assert!(cleared.contains("┌ keys ─") && !cleared.contains("nowhere"), "{cleared}");
+    // As in the list of commands, what people call a thing finds it.
+    press(&mut ui, &fleet, &chars("/deny"));
+    let found = text(&mut ui, &fleet, 80, 24);
+    assert!(found.contains("1 of ") && found.contains("answer the waiting dialog"), "{found}");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(!text(&mut ui, &fleet, 80, 24).contains("┌ keys"));
 }
@@ -2116,7 +2134,7 @@ fn tasks_stand_among_the_agents() {
     assert_eq!(shown[..6], ["shop-api", "billing", "deploy", "new-repo", "infra", "lint"], "what asks, what failed");
     assert_eq!(shown.len(), 16);
     press(&mut ui, &fleet, &chars("nnn"));
-    assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production? [y/N]"));
+    assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production?"));
     let key = fleet.tasks.iter().find(|task| task.id == "deploy").expect("a task").key.clone();
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
     press(&mut ui, &fleet, &chars("m/agent:task !is:muted"));
@@ -2249,4 +2267,15 @@ fn a_layout_is_called_what_it_is_where_it_is() {
         let shown = text(&mut ui, &fleet, width, 24);
         assert!(shown.contains(reported), "{shown}");
     }
+}
+
+#[test]
+fn hints_name_commands_as_they_are_to_be_typed() {
+    let mut fleet = SampleFleet::empty();
+    fleet.servers = vec![crate::support::sample_fleet::server(ServerId::default(), ServerHealth::Up, 100, 0)];
+    let mut ui = dashboard();
+    ui.complete_hints(|hint| hint.replace("`fleetwatch", "`fleetwatch -L work"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("`fleetwatch -L work demo`"));
+    ui.notify(Status::Ready, "`fleetwatch tasks prune` removes them".to_owned(), fleet.now);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("`fleetwatch -L work tasks prune` removes them"));
 }

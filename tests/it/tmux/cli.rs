@@ -458,6 +458,12 @@ fn completions_and_man_pages_know_the_commands() {
     }
     assert_eq!(completed("bash", &["list", "--columns", "name,pro"]), "name,prompt");
     assert_eq!(completed("bash", &["score", "--field", "ph"]), "phase");
+    assert_eq!(completed("fish", &["list", "is:wor"]), "is:working");
+    assert_eq!(completed("fish", &["list", "!is:wor"]), "!is:working");
+    // For bash, a colon ends a word.
+    assert_eq!(completed("bash", &["list", "wai"]), "waited:");
+    assert_eq!(completed("bash", &["list", "is", ":", "wor"]), "working");
+    assert!(completed("bash", &["list", "is", ""]).contains("needs-you"));
     let page = run(&["man"]).out;
     assert!(page.contains(".TH fleetwatch 1") && page.contains("list"), "{page}");
     let list = run(&["man", "list"]).out;
@@ -900,7 +906,7 @@ fn every_command_calls_the_same_state_the_same() {
     let table = run(&["list"]).out;
     // Where no terminal is, the columns do not depend on what they say.
     let heads = |table: &str| table.lines().next().unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let usual = "NAME HOST AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE COST TOKENS MODE BRANCH PROMPT PANE WHAT";
+    let usual = "NAME SERVER AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE COST TOKENS MODE BRANCH PROMPT PANE WHAT";
     assert_eq!(heads(&table).join(" "), usual);
     assert_eq!(heads(&run(&["tasks"]).out), heads(&table));
     let tasks: Value = serde_json::from_str(&run(&["tasks", "--json"]).out).unwrap();

@@ -444,6 +444,8 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     }
     let watch = world.watch();
     watch.has_seen("lost");
+    let missing = world.refused(1, &["tasks", "kill", "build", "nosuch", "nobody"]);
+    assert!(missing.contains("no task is called `nosuch`") && missing.contains("`nobody`"), "{missing}");
     assert_eq!(world.run(&["tasks", "kill", "build"]), "build (@1) killed\n");
     assert!(!world.run(&["tasks"]).contains("build"), "the one that watches knows of it at once");
     assert_eq!(world.run(&["wait", "build", "--for", "gone"]), "build: gone\n", "the history knows it");
@@ -895,7 +897,12 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
         (&reported["name"], &reported["id"], &reported["status"]),
         (&"quick1".into(), &"more:quick1".into(), &"running".into())
     );
-    let reported = world.run(&["run", "nosuch", "--", "/nonexistent/x"]);
-    assert!(reported.starts_with("nosuch exited 127 at once in tasks: "), "{reported}");
+    let reported = world.output(&["run", "nosuch", "--", "/nonexistent/x"]);
+    let [out, errors] = [&reported.stdout, &reported.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(out.starts_with("nosuch exited 127 at once in tasks: "), "{out}");
+    assert!(
+        reported.status.code() == Some(1) && errors.starts_with("error: there is no command `/nonexistent/x`"),
+        "{errors}"
+    );
     drop(watch);
 }

@@ -88,7 +88,7 @@ fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
     assert!(text(&mut ui, &fleet, 80, 24).contains("read on"));
     // A profile that does not say which is which, two options that say the same, and letters that are the dialog's own.
     for (dialog, reported) in [
-        ("Drop it?\n❯ 1. Go on\n  2. Stop", "no option is a yes or a no; 1 to 2 choose"),
+        ("Drop it?\n❯ 1. Go on\n  2. Stop", "no option is yes or no; 1 to 2 choose"),
         ("Drop it?\n❯ 1. Yes\n  2. Yes", "not known which option is yes, this once; 1 to 2 choose"),
         ("Drop it? (Y)es/(N)o [Yes]: ", "sends: y, and Enter where it waits for it"),
     ] {
@@ -101,6 +101,17 @@ fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains(reported), "{shown}");
     }
+    // The smallest box says so in its only row for it, and a message leaves its title alone.
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Go on\n  2. Stop\n  3. Ask\n  4. Wait\n  5. Leave\n  6. Stay\n  7. Fix");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 40, 10);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 40, 10);
+    press(&mut ui, &fleet, &chars("y"));
+    ui.notify(Status::Failed, "docs did not take the prompt".to_owned(), fleet.now);
+    let shown = text(&mut ui, &fleet, 40, 10);
+    assert!(shown.contains("no option is yes or no; 1 to 7 choose"), "{shown}");
+    assert!(shown.contains("shop-api: ") && shown.contains("docs did not take the prompt"), "{shown}");
     ask(&mut fleet, 0, "Drop it?\n❯ 1. Go on\n  2. Stop");
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
@@ -159,6 +170,10 @@ fn a_death_behind_the_box_of_a_dialog_is_said_and_not_seen_yet() {
     let key = fleet.terminals[0].key.clone();
     fleet.now = fleet.now + Span::from_secs(1);
     assert_eq!(ui.update(&fleet.view()), [Request::Seen { key }]);
+    fleet.terminals[0].state.unseen = false;
+    let shown = text(&mut ui, &fleet, 120, 40);
+    let row = shown.lines().find(|line| line.contains("shop-api  ")).unwrap_or_default();
+    assert!(row.contains(" gone ") && row.contains(" failed "), "its last turn has the same word: {row}");
 }
 
 #[test]
@@ -568,6 +583,8 @@ fn a_dialog_that_changes_is_shown_and_gets_no_key_that_was_on_its_way() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     assert!(text(&mut ui, &fleet, 120, 40).contains("look at it first"));
     fleet.now = fleet.now + Span::from_secs(1);
+    ui.update(&fleet.view());
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("look at it first"), "that is over");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen any more");
     assert!(text(&mut ui, &fleet, 120, 40).contains("nothing is chosen"));
     // The agent's own mark is where the choice begins.
@@ -1188,7 +1205,7 @@ fn a_reason_for_a_question_without_a_no_is_kept_as_a_draft() {
         frame(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &chars("w"));
         let shown = text(&mut ui, &fleet, 120, 40);
-        assert!(shown.contains("no option is a yes or a no"), "{shown}");
+        assert!(shown.contains("no option is yes or no"), "{shown}");
         assert_eq!(press(&mut ui, &fleet, &chars("rq 2 neither")), []);
         assert!(text(&mut ui, &fleet, 120, 40).contains("enter keeps it as a draft"));
         assert_eq!(press(&mut ui, &fleet, &[end]), []);
