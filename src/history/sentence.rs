@@ -13,6 +13,7 @@ use crate::state::{
 };
 use crate::status::{CUT_OFF, Status, before_and_after};
 use crate::task::Happening;
+use crate::time::Span;
 
 /// The most characters of a sentence; tables cut it at their own width.
 const LONGEST: usize = 300;
@@ -214,7 +215,7 @@ fn of_result(result: TurnResult, now: Status, note: &str, state: Option<&State>)
 /// How long a turn took: the work, and the wait for the operator if there was any.
 fn after(last: &LastTurn) -> Option<String> {
     let (worked, waited) = (last.worked()?, last.waited?);
-    let waits = (worked + waited).rounded() != worked.rounded();
+    let waits = waited >= Span::from_secs(1) && (worked + waited).rounded() != worked.rounded();
     let waited = if waits { format!(", waited {}", waited.rounded()) } else { String::new() };
     Some(format!(" after {}{waited}", worked.rounded()))
 }
@@ -321,7 +322,7 @@ mod tests {
     use crate::state::{
         Assessment, BusinessState, OperatorStatus, Phase, Stale, Summary, TerminalFacts, TurnSource, UiContext,
     };
-    use crate::time::{Span, Timestamp};
+    use crate::time::Timestamp;
     use crate::tracker::{GoneReason, Observation, Settings, Tracker};
 
     fn summary(availability: Availability, phase: Phase, result: TurnResult, ui_context: UiContext) -> Summary {
@@ -358,6 +359,9 @@ mod tests {
         assert_eq!(took(424, Some(420)).as_deref(), Some(" after 4s, waited 7m"));
         assert_eq!(took(540, Some(0)).as_deref(), Some(" after 9m"));
         assert_eq!(took(550, Some(8)).as_deref(), Some(" after 9m"));
+        let (began, at) = (Some(Timestamp::default()), Some(Timestamp::from_millis(2_100)));
+        let short = LastTurn { began, at, waited: Some(Span::from_millis(250)), ..LastTurn::NONE };
+        assert_eq!(after(&short).as_deref(), Some(" after 1s"), "a wait of no second is none");
         assert_eq!(took(424, None), None, "nobody saw when it went on");
     }
 

@@ -243,7 +243,7 @@ fn what_the_configuration_says_of_how_rows_are_shown_holds_for_tasks() {
     world.start_parrot_in("ant");
     world.run_task("bee", &["sleep", "4711"]);
     world.open();
-    world.wait("↑▶ bee");
+    world.wait("▶ bee     ↑ task");
     world.press("s");
     world.wait_for_rows("name", &["bee", "ant"]);
     world.type_text("/label:builds");

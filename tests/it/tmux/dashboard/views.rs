@@ -174,7 +174,7 @@ fn one_terminal_is_looked_at_from_all_sides() {
     world.press("d");
     world.wait("what happened  0 of ");
     world.wait("the history begins here");
-    world.wait("waited for you");
+    world.wait("since start");
     world.press("o");
     for (zoom, next) in [("z", "since start"), ("z", "last 24 h"), ("z", "last hour")] {
         let shown = ["last hour", "since start", "last 24 h"].into_iter().find(|word| world.screen().contains(word));
