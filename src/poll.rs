@@ -219,6 +219,13 @@ async fn still_run(server: &Server, ids: &[u32]) -> bool {
     !ids.is_empty() && server.run_beside(&words).await.is_ok()
 }
 
+/// Adds to each agent what its records say.
+fn add_records(panes: &mut [PaneReport], readings: &mut BTreeMap<TerminalKey, AgentRecordReading>) {
+    for pane in panes {
+        pane.record = readings.remove(&pane.key).map(Box::new);
+    }
+}
+
 /// Whether an agent runs in a pane.
 fn is_agent(pane: &PaneReport) -> bool {
     matches!(pane.program, Program::Agent { .. })
@@ -501,52 +508,46 @@ impl ServerPoller {
 
     /// Adds what the agents' own records now say.
     async fn read_records(&mut self, panes: &mut [PaneReport]) {
+        self.begin_records(panes.iter().filter(|pane| pane.capture != Capture::Awaited));
+        let mut readings = self.records_read().await;
+        add_records(panes, &mut readings);
+    }
+
+    /// Begins to read the records of agents, unless an earlier reading is still under way.
+    fn begin_records<'a>(&mut self, panes: impl Iterator<Item = &'a PaneReport>) {
+        if self.reading.is_some() {
+            return;
+        }
         let agent = |pane: &PaneReport| {
             let Program::Agent { tool, .. } = &pane.program else { return None };
-            if pane.capture == Capture::Awaited {
-                return None;
-            }
             let processes = self.agents.get(&pane.key.pid)?.ids.clone();
             // Of one that may not be read any more nothing is known either.
             let may_read = self.reads_records.allow(tool, pane.cwd.as_deref());
             let sources = if may_read { self.profiles.records(tool) } else { Arc::default() };
-            let is_changing = matches!(pane.capture, Capture::Fresh(_));
+            let is_changing = matches!(pane.capture, Capture::Fresh(_) | Capture::Awaited);
             let (tool, profiles) = (tool.clone(), Arc::clone(&self.profiles));
             Some(RecordedAgent { key: pane.key.clone(), processes, sources, tool, profiles, is_changing })
         };
-        let agents: Vec<RecordedAgent> = panes.iter().filter_map(agent).collect();
-        // A disk may be slow or hang, which must not hold up what the screens say: it is waited for at the next poll again.
-        let mut reading = self.reading.take().unwrap_or_else(|| {
-            let mut records = std::mem::take(&mut self.records);
-            tokio::task::spawn_blocking(move || (records.read(&agents, now()), records))
-        });
+        let agents: Vec<RecordedAgent> = panes.filter_map(agent).collect();
+        let mut records = std::mem::take(&mut self.records);
+        self.reading = Some(tokio::task::spawn_blocking(move || (records.read(&agents, now()), records)));
+    }
+
+    /// What was read since [`Self::begin_records`]; nothing yet if that takes long. A disk may be slow or hang, which must not
+    /// hold up what the screens say: it is waited for at the next poll again.
+    async fn records_read(&mut self) -> BTreeMap<TerminalKey, AgentRecordReading> {
         // The way to a host may be long, and what its screens say is not to wait for it: records come with a later poll.
         let patience = match (self.server.id().host.is_some(), self.is_only_poll) {
             (false, _) => RECORDS,
             (true, false) => A_MOMENT,
             (true, true) => RECORDS_OF_HOST,
         };
-        let readings = match tokio::time::timeout(patience, &mut reading).await {
-            Ok(Ok((readings, records))) => {
-                self.records = records;
-                readings
-            }
-            Ok(Err(_)) => {
-                self.records = AgentRecords::of(&self.server);
-                return;
-            }
-            Err(_) => {
-                self.reading = Some(reading);
-                return;
-            }
-        };
-        if readings.is_empty() {
-            return;
-        }
-        let mut readings: BTreeMap<TerminalKey, AgentRecordReading> = readings.into_iter().collect();
-        for pane in panes {
-            pane.record = readings.remove(&pane.key).map(Box::new);
-        }
+        let Some(reading) = &mut self.reading else { return BTreeMap::new() };
+        let Ok(read) = tokio::time::timeout(patience, reading).await else { return BTreeMap::new() };
+        self.reading = None;
+        let (readings, records) = read.unwrap_or_else(|_| (Vec::new(), AgentRecords::of(&self.server)));
+        self.records = records;
+        readings.into_iter().collect()
     }
 
     /// Adds the facts of the agents' repositories. They are read in the background; a later poll reports changes.

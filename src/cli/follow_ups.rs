@@ -101,7 +101,7 @@ fn each(numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Fai
 
 fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     if json {
-        return output::print_json(&intents.iter().map(fields).collect::<Vec<_>>());
+        return output::print_json_array(intents.iter().map(fields));
     }
     if intents.is_empty() {
         return nothing("no follow-up waits or needs a decision", "a [[follow_up]] in the configuration sends some");

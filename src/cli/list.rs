@@ -77,7 +77,7 @@ impl ShownAs {
     pub(super) fn print(&self, items: &[Item<'_>], survey: &Survey) -> Done {
         if self.json {
             let all = items.iter().map(|item| PublicFields::of(&survey.fleet, *item, survey.now));
-            return output::print_json(&all.collect::<Vec<_>>());
+            return output::print_json_array(all);
         }
         let named = |names: &Vec<String>| names.iter().filter_map(|name| Column::named(name)).collect();
         let table = if items.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::future::poll_fn;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,8 @@ use std::task::Poll;
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use serde::Serialize;
+use serde::{Serialize, Serializer as _};
+use serde_json::ser::PrettyFormatter;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing_subscriber::filter::LevelFilter;
@@ -85,7 +86,26 @@ pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
 
 /// Prints a value as JSON for people and programs.
 pub(super) fn print_json(value: &impl Serialize) -> Done {
-    print(&(serde_json::to_string_pretty(value)? + "\n"))
+    let mut out = json_writer();
+    end_json(value.serialize(&mut out), out)
+}
+
+/// Prints an array of values, each as soon as it is made: all states of a thousand terminals are 3 MB of JSON.
+pub(super) fn print_json_array(values: impl IntoIterator<Item: Serialize>) -> Done {
+    let mut out = json_writer();
+    end_json(out.collect_seq(values), out)
+}
+
+/// JSON that goes to standard output.
+type JsonWriter = serde_json::Serializer<BufWriter<StdoutLock<'static>>, PrettyFormatter<'static>>;
+
+fn json_writer() -> JsonWriter {
+    serde_json::Serializer::pretty(BufWriter::with_capacity(64 << 10, io::stdout().lock()))
+}
+
+fn end_json(written: serde_json::Result<()>, out: JsonWriter) -> Done {
+    let mut out = out.into_inner();
+    conclude(written.map_err(io::Error::from).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }
 
 /// The columns of the terminal on standard output; `None` if it is no terminal, and nothing is cut or coloured.

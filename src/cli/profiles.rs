@@ -85,7 +85,7 @@ fn list(set: &ProfileSet, json: bool) -> Done {
         ListedProfile { agent, name, profile, min, max: max.as_deref(), recorded: recorded.as_deref() }
     });
     if json {
-        return output::print_json(&listed.collect::<Vec<_>>());
+        return output::print_json_array(listed);
     }
     let row = |ListedProfile { agent, name, profile, min, max, recorded }: ListedProfile<'_>| {
         let interval = max.map_or(format!("from {min}"), |max| format!("from {min}, before {max}"));

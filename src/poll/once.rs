@@ -1,12 +1,12 @@
 //! A single poll of a server. With many panes it is reported in parts, so that the fleet reads some screens while tmux prints
 //! the next ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::mpsc::Sender;
 
-use super::{A_MOMENT, PollerState, ServerPoll, ServerPoller, Settings, Suspect, now};
+use super::{A_MOMENT, PollerState, ServerPoll, ServerPoller, Settings, Suspect, add_records, now};
 use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerReport};
 use crate::profile::{ProfileSet, Program};
 use crate::time::Timestamp;
@@ -111,7 +111,8 @@ impl ServerPoller {
         let due: BTreeSet<PaneId> = due.into_iter().collect();
         let mut listed = self.memory.report(poll.clone(), Listing::default(), now());
         self.name_processes(&mut listed.panes);
-        // Repositories are read while tmux captures.
+        // Records and repositories are read while tmux captures.
+        self.begin_records(listed.panes.iter());
         self.read_git(&mut listed.panes).await;
         let listed = self.conclude(Ok(listed)).await;
         // A poll stands for one moment: what is read last does not prove that what was read first is still so.
@@ -122,12 +123,16 @@ impl ServerPoller {
             }
         }
         let mut left = due.len();
+        let mut records = BTreeMap::new();
         while let Some(captured) = screens.next().await {
             let outcome = match captured {
                 Ok((mut part, more)) => {
                     part.retain(|pane| due.contains(pane));
                     left = left.saturating_sub(part.len());
-                    PollResult::Read { panes: self.read_part(&poll, &part, more, at).await, is_last: left == 0 }
+                    let mut panes = self.read_part(&poll, &part, more, at);
+                    records.extend(self.records_read().await);
+                    add_records(&mut panes, &mut records);
+                    PollResult::Read { panes, is_last: left == 0 }
                 }
                 Err(error) => {
                     tracing::warn!(server = %self.server.id(), %error, "a part of a poll failed");
@@ -144,14 +149,13 @@ impl ServerPoller {
     }
 
     /// The reports of some panes of a poll, once they are captured.
-    async fn read_part(&mut self, poll: &Listing, part: &[PaneId], more: Listing, at: Timestamp) -> Vec<PaneReport> {
+    fn read_part(&mut self, poll: &Listing, part: &[PaneId], more: Listing, at: Timestamp) -> Vec<PaneReport> {
         let part: BTreeSet<PaneId> = part.iter().copied().collect();
         self.memory.await_no_more(&part);
         let panes = poll.panes.iter().filter(|pane| part.contains(&pane.id)).cloned().collect();
-        let poll = Listing { panes, captures: Vec::new(), windows: Vec::new(), ..poll.clone() };
+        let poll = Listing { panes, captures: Vec::new(), windows: BTreeMap::new(), ..poll.clone() };
         let mut panes = self.memory.report(poll, more, at).panes;
         self.name_processes(&mut panes);
-        self.read_records(&mut panes).await;
         self.add_git(&mut panes);
         panes
     }

@@ -10,7 +10,7 @@
 mod known;
 mod marks;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub(super) use known::Extent;
@@ -44,8 +44,8 @@ pub struct Listing {
     pub captures: Vec<CapturedPane>,
     /// Whether there are panes of which too little is known.
     pub is_incomplete: bool,
-    /// Each session by its number, and how many windows it has, where panes were listed.
-    pub windows: Vec<(u32, u32)>,
+    /// How many windows each session has, by its number, where panes were listed.
+    pub windows: BTreeMap<u32, u32>,
 }
 
 /// One pane of a listing.
@@ -188,8 +188,12 @@ const SCREEN_FORMAT: &str = "#{cursor_x},#{cursor_y},#{cursor_flag},#{alternate_
 const TITLE_FORMAT: &str = "#{?#{==:#{pane_title},#{host}},,#{pane_title}}";
 
 fn whole_format(nonce: &Nonce, kind: char) -> String {
-    let numbers = "#{pane_id},#{pane_pid},#{session_id},#{window_id},#{window_index},#{pane_index},#{window_panes},\
-                   #{session_windows},#{window_activity},#{pane_width},#{pane_height}";
+    // A list of panes comes with the number of windows of each session: tmux would count them again for each pane.
+    let session_windows = if kind == 'P' { "" } else { "#{session_windows}" };
+    let numbers = format!(
+        "#{{pane_id}},#{{pane_pid}},#{{session_id}},#{{window_id}},#{{window_index}},#{{pane_index}},#{{window_panes}},\
+         {session_windows},#{{window_activity}},#{{pane_width}},#{{pane_height}}"
+    );
     format!(
         "{nonce}{kind}{numbers},{SCREEN_FORMAT},#{{pane_synchronized}},#{{pane_input_off}}{nonce}\
          #{{session_name}}{nonce}#{{window_name}}{nonce}{TITLE_FORMAT}{nonce}\
@@ -246,7 +250,8 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
                 parts.next();
                 let numbers = numbers.split_once(',').map(|(id, count)| (id.trim_start_matches('$'), count));
                 let numbers = numbers.and_then(|(id, count)| Some((id.parse().ok()?, count.parse().ok()?)));
-                listing.windows.push(numbers.ok_or_else(|| garbled("a session with other numbers"))?);
+                let (session, windows) = numbers.ok_or_else(|| garbled("a session with other numbers"))?;
+                listing.windows.insert(session, windows);
             }
             'E' if headed => {
                 listing.is_incomplete |= calm(&mut listing.panes, listed.take());
@@ -256,7 +261,9 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
             }
             'B' => {
                 parts.next();
-                match read_brief(numbers, known).ok_or_else(|| garbled("a brief row with other numbers"))? {
+                match read_brief(numbers, known, &listing.windows)
+                    .ok_or_else(|| garbled("a brief row with other numbers"))?
+                {
                     Some(pane) => listing.panes.push(pane),
                     None => listing.is_incomplete = true,
                 }
@@ -291,7 +298,8 @@ fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> R
                 if kind == 'C' && numbers.starts_with(',') {
                     continue;
                 }
-                let pane = read_row(numbers, texts).ok_or_else(|| garbled("a row with other numbers"))?;
+                let pane =
+                    read_row(numbers, texts, &listing.windows).ok_or_else(|| garbled("a row with other numbers"))?;
                 match (kind, &mut listed) {
                     ('P', None) => listing.panes.push(pane.into()),
                     ('P', Some(listed)) => match known.places.get(&row_id(&pane)) {
@@ -385,18 +393,21 @@ impl Numbers<'_> {
 }
 
 /// The row that a brief one stands for; `Some(None)` where nothing else is known of it.
-fn read_brief(numbers: &str, known: &KnownRows) -> Option<Option<Arc<ListedPane>>> {
+fn read_brief(numbers: &str, known: &KnownRows, windows: &BTreeMap<u32, u32>) -> Option<Option<Arc<ListedPane>>> {
     let mut n = Numbers(numbers.split(','));
     let id: RowId = (PaneId(n.number()?), n.number()?, n.number()?, n.number()?);
+    let session_windows = windows.get(&id.2).copied();
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
     let (bell, in_mode) = (n.flag()?, n.flag()?);
     Some(known.get(&id).map(|row| {
         let before = (row.activity, row.columns, row.rows, row.facts.bell, row.facts.in_mode, row.facts.dead);
-        if before == (activity, columns, rows, bell, in_mode, false) {
+        let session_windows = session_windows.unwrap_or(row.place.session_windows);
+        if before == (activity, columns, rows, bell, in_mode, false) && row.place.session_windows == session_windows {
             return Arc::clone(row);
         }
+        let place = PaneLocation { session_windows, ..row.place.clone() };
         let facts = PaneFacts { bell, in_mode, dead: false, exit_status: None, ..row.facts.clone() };
-        Arc::new(ListedPane { activity, columns, rows, facts, died: None, ..ListedPane::clone(row) })
+        Arc::new(ListedPane { place, activity, columns, rows, facts, died: None, ..ListedPane::clone(row) })
     }))
 }
 
@@ -414,13 +425,16 @@ fn read_screen_row(
     Some(Some(ListedPane { activity, columns, rows, facts, died, ..ListedPane::clone(row) }))
 }
 
-fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
+fn read_row(numbers: &str, texts: [&str; TEXTS], windows: &BTreeMap<u32, u32>) -> Option<ListedPane> {
     let [session, window, title, command, cwd, marks, started] = texts;
     let mut n = Numbers(numbers.split(','));
     // The fields stand in the order of `row_format`.
     let (id, pid, session_id, window_id) = (n.number()?, n.number()?, n.number()?, n.number()?);
-    let (window_index, pane_index, window_panes, session_windows) =
-        (n.number()?, n.number()?, n.number()?, n.number()?);
+    let (window_index, pane_index, window_panes) = (n.number()?, n.number()?, n.number()?);
+    let session_windows = match n.text()? {
+        "" => windows.get(&session_id).copied().unwrap_or(1),
+        count => count.parse().ok()?,
+    };
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
     let (facts, died) = n.screen_facts(title, command)?;
     let (synchronized, input_off) = (n.flag()?, n.flag()?);

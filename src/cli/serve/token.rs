@@ -165,8 +165,7 @@ fn made(name: &str, scope: Scope, good_for: jiff::Span) -> anyhow::Result<(Strin
 fn list(file: &TokenFile, json: bool) -> Done {
     let tokens = file.read()?;
     if json {
-        let all: Vec<_> = tokens.iter().map(Token::json).collect();
-        return output::print_json(&all);
+        return output::print_json_array(tokens.iter().map(Token::json));
     }
     if tokens.is_empty() {
         return nothing("there are no tokens", "`fleetwatch token add NAME` makes one");

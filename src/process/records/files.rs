@@ -94,6 +94,8 @@ pub(super) trait Files: Debug + Send {
 pub(super) struct Here {
     /// The processes by their directories, read once in a poll.
     workers: OnceCell<HashMap<PathBuf, Vec<u32>>>,
+    /// Paths with their links resolved, once in a poll: agents share their folders.
+    real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
     /// The sessions of processes, read once in a poll.
     sessions: RefCell<HashMap<u32, Option<u64>>>,
     /// Variables by process and name, and since when they are remembered: they are needed each second, and hardly ever
@@ -114,6 +116,7 @@ impl Default for Box<dyn Files> {
 impl Files for Here {
     fn begin(&mut self, _: &[&RecordedAgent], _: &[&Path], now: Timestamp) -> RecordClock {
         self.workers.take();
+        self.real.get_mut().clear();
         self.sessions.get_mut().clear();
         *self.environment.get_mut() = Default::default();
         if now.since(self.variables_since) >= VARIABLES_KEPT {
@@ -162,7 +165,12 @@ impl Files for Here {
     }
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        path.canonicalize().ok()
+        if let Some(known) = self.real.borrow().get(path) {
+            return known.clone();
+        }
+        let real = path.canonicalize().ok();
+        self.real.borrow_mut().insert(path.to_owned(), real.clone());
+        real
     }
 
     fn is_folder(&self, path: &Path) -> bool {

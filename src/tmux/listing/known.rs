@@ -1,6 +1,6 @@
 //! What is known of a server's panes from earlier polls, and what the next one must list to complete it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{ListedPane, Listing};
@@ -39,7 +39,7 @@ pub struct KnownRows {
     pub(super) whole_at: Option<i64>,
     pub(super) rows: Vec<Arc<ListedPane>>,
     pub(super) places: HashMap<RowId, usize>,
-    pub(super) windows: Vec<(u32, u32)>,
+    pub(super) windows: BTreeMap<u32, u32>,
 }
 
 /// Which row it is: a pane, its process, and where it is linked, by the session's number and the window's place in it.

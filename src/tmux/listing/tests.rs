@@ -153,6 +153,12 @@ fn a_brief_row_is_completed_by_the_last_one() {
     let [pane] = &other.panes[..] else { panic!("one pane") };
     assert_eq!((pane.activity, pane.columns, pane.rows), (1_795_234_812, 90, 20));
     assert!(!pane.facts.bell && pane.facts.in_mode && pane.facts.title == "t");
+    // A window that came or went is counted with the sessions, for pane by pane tmux would count them again.
+    let beside = format!("{NONCE}W$1,3{NONCE}\n");
+    let windows = |listing: &Listing| listing.panes[0].place.session_windows;
+    assert_eq!(windows(&again(&(beside.clone() + &brief("%12,4300,$1,2,1795234800,80,24,1,0")), &known)), 3);
+    let uncounted = NUMBERS.replace(",1,4,1795234800", ",1,,1795234800");
+    assert_eq!(windows(&read(&output(&(beside + &row('P', &uncounted, [""; 7], "\n")))).unwrap()), 3);
     // Another pane, another process, another session, another place in it.
     for numbers in ["%13,4300,$1,2", "%12,4301,$1,2", "%12,4300,$2,2", "%12,4300,$1,3"] {
         let unknown = again(&brief(&format!("{numbers},1795234800,80,24,1,0")), &known);
