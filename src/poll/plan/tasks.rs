@@ -68,6 +68,8 @@ impl ServerMemory {
     /// The declared task sessions of a listing.
     pub(super) fn task_sessions(&self, rows: &[Arc<ListedPane>]) -> Vec<TaskSession> {
         let mut sessions: BTreeMap<u32, TaskSession> = BTreeMap::new();
+        // A dashboard is no task, and its window goes with it.
+        let is_own = |row: &ListedPane| self.panes.get(&(row.id, row.pid)).is_some_and(|pane| pane.own);
         for row in rows.iter().filter(|row| self.is_in_task_session(row)) {
             let session = sessions.entry(row.session_id).or_insert_with(|| TaskSession {
                 id: SessionId(row.session_id),
@@ -75,7 +77,7 @@ impl ServerMemory {
                 fleeting: Vec::new(),
             });
             let window = WindowId(row.window_id);
-            if !row.marks.remains && !session.fleeting.contains(&window) {
+            if !row.marks.remains && !is_own(row) && !session.fleeting.contains(&window) {
                 session.fleeting.push(window);
             }
         }

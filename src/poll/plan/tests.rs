@@ -18,6 +18,8 @@ struct PlayedServer {
     scans: usize,
     /// What the last poll reported of tasks.
     tasks: task::TaskPoll,
+    /// Windows that would be gone with the end of their programs.
+    fleeting: Vec<u32>,
     /// Whether tmux prints no screens.
     is_blind: bool,
     replaced: Replaced,
@@ -40,6 +42,7 @@ impl PlayedServer {
             calls: 0,
             scans: 0,
             tasks: task::TaskPoll::default(),
+            fleeting: Vec::new(),
             is_blind: false,
             replaced: Replaced::default(),
         }
@@ -125,6 +128,7 @@ impl PlayedServer {
         self.captured = likely.iter().chain(&due).map(|pane| pane.0).collect();
         let reports = self.memory.report(poll, more, Timestamp::from_millis(self.clock * 1000));
         (self.tasks, self.replaced) = (reports.tasks, reports.replaced);
+        self.fleeting = reports.sessions.iter().flat_map(|it| &it.fleeting).map(|window| window.0).collect();
         reports.panes
     }
 }
@@ -472,6 +476,14 @@ fn declared_windows_are_tasks_until_an_agent_runs_in_them() {
     let state = tmux.tasks.sessions[0].windows[0].pane.clone().unwrap();
     assert_eq!((state.command.as_str(), state.preview.lines()), ("make", &["cc -c a.c".to_owned()][..]));
     assert_eq!(tmux.tasks.sessions[1].windows[0].registration.at(), Some(crate::time::Timestamp::from_millis(7)));
+
+    assert_eq!(tmux.fleeting, [1]);
+    tmux.pane_mut(1).facts.command = "fleetwatch".into();
+    assert!(tmux.poll().is_empty());
+    assert!(
+        windows(&tmux)[0].1.is_empty() && tmux.fleeting.is_empty(),
+        "a dashboard is none, and may close its window"
+    );
 
     tmux.pane_mut(1).facts.command = "claude".into();
     assert_eq!(tmux.poll().len(), 1);

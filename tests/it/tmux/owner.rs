@@ -254,10 +254,7 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     let is_said = |(code, reported): (Option<i32>, String)| {
         assert_eq!(code, Some(0), "{reported}");
         assert!(reported.starts_with("main is gone, with its pane\n"), "{reported}");
-        assert!(
-            reported.contains("last turn      no result: the agent ended before its turn was seen to end, at "),
-            "{reported}"
-        );
+        assert!(reported.contains("last turn      failed, cut off, seen to begin on the screen, at "), "{reported}");
     };
     is_said(said(&["explain", "main"]));
     let kept = || cage.transitions("main").iter().any(|(_, changed)| changed.contains("unavailable"));
