@@ -1,6 +1,7 @@
 //! Completions and the man page, made from the same description as `--help`.
 
 use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, Command, FromArgMatches};
@@ -11,6 +12,8 @@ use super::survey::{Survey, Watched};
 use super::target::nearest_or;
 use super::{Done, Failure, GlobalOptions, output, wait_for};
 use crate::engine::Freshness;
+use crate::fleet::{self, Fleet};
+use crate::time::Timestamp;
 use crate::ui::{Filter, Item, filter_completions};
 
 /// What the exit codes of every command mean (SPEC §12).
@@ -111,7 +114,7 @@ fn with_names(command: Command, whole: fn() -> Command) -> Command {
         _ => true,
     };
     let candidates = ArgValueCandidates::new(move || names(whole(), &may_be).unwrap_or_default());
-    let words = ArgValueCompleter::new(move |word: &OsStr| filter_words(whole(), word).unwrap_or_default());
+    let words = ArgValueCompleter::new(move |word: &OsStr| filter_words(whole(), word));
     let completed = |arg: Arg| match arg.get_id().as_str() {
         "target" | "targets" => arg.add(candidates.clone()),
         "filter" => arg.add(words.clone()),
@@ -145,13 +148,16 @@ fn names(command: Command, may_be: &dyn Fn(&Item<'_>) -> bool) -> anyhow::Result
 }
 
 /// The words that a filter may go on with.
-fn filter_words(command: Command, word: &OsStr) -> anyhow::Result<Vec<CompletionCandidate>> {
+fn filter_words(command: Command, word: &OsStr) -> Vec<CompletionCandidate> {
     let word = word.to_string_lossy();
     let field = field_before(&typed().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>(), &word);
-    let survey = survey(command)?;
-    let meant = filter_completions(&format!("{field}{word}"), &survey.fleet.view(survey.now));
+    // Most words are the same whatever is watched.
+    let survey = survey(command).ok();
+    let nothing = Fleet::new(fleet::Settings::default(), Arc::default());
+    let view = survey.as_ref().map_or_else(|| nothing.view(Timestamp::default()), |it| it.fleet.view(it.now));
+    let meant = filter_completions(&format!("{field}{word}"), &view);
     let rest = meant.iter().filter_map(|meant| meant.strip_prefix(&field));
-    Ok(rest.map(CompletionCandidate::new).collect())
+    rest.map(CompletionCandidate::new).collect()
 }
 
 /// The field that bash has split off the word that is completed, for which a colon ends a word.
