@@ -20,7 +20,7 @@ use super::action::Action;
 use super::composer::{NO_TEMPLATE, templates};
 use super::frame::{Canvas, Hint};
 use super::input::LineInput;
-use super::keymap::Context;
+use super::keymap::{Context, Keymap};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayReply};
 use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
@@ -510,11 +510,14 @@ impl Overlay for DialogBox {
         } else if let (KeyCode::Char(c), Some(shown), false) = (key.code, &self.shown, self.is_deaf(cx.view.now)) {
             let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
             let option = shown.dialog.options.iter().position(named);
-            if option.is_none() && cx.options.keymap.action(Context::Fleet, key).is_some_and(Action::opens_line) {
-                cx.ignore_typing("that is done in the table");
+            match (option, cx.options.keymap.action(Context::Fleet, key)) {
+                (None, Some(action)) if action.opens_line() => cx.ignore_typing("that is done in the table"),
+                (None, _) if Keymap::is_letter(key) => cx.ignore_word(c),
+                _ => {}
             }
             self.choose(option);
         } else if let KeyCode::Char(c) = key.code {
+            cx.ignore_word(c);
             self.say_ignored(&c.to_string(), cx.view.now);
         }
         Flow::Stay

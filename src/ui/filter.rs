@@ -87,6 +87,11 @@ fn states(word: &str) -> Vec<&'static str> {
     SYNONYMS.into_iter().filter(|(said, _)| said.starts_with(word)).map(|(_, state)| state).collect()
 }
 
+/// Whether a word names a state.
+fn is_state(word: &str) -> bool {
+    STATES.contains(&word) || SYNONYMS.iter().any(|(said, _)| *said == word)
+}
+
 /// A filter; the empty one lets everything through.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -224,7 +229,9 @@ impl Filter {
             What::Is(word, states) if states.is_empty() => Some(Unclear::State(word.clone())),
             What::NoNumber(field, value) => Some(Unclear::Number(field, value.clone())),
             What::Fuzzy(_, word) | What::Part(word) => {
-                let name = word.split_once(':').map(|(name, _)| name)?;
+                let Some((name, _)) = word.split_once(':') else {
+                    return is_state(word).then(|| Unclear::Name(word.clone()));
+                };
                 let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-');
                 is_name.then(|| Unclear::Field(name.to_owned()))
             }
@@ -284,6 +291,8 @@ pub enum Unclear {
     State(String),
     /// There is no such field; the word itself is searched for.
     Field(String),
+    /// Nothing is called so; it is a state.
+    Name(String),
     /// This is no number, and the field asks for one.
     Number(&'static str, String),
     /// Nobody has that in the field; these are what somebody has.
@@ -301,6 +310,7 @@ impl Unclear {
         match self {
             Unclear::State(word) => format!("no state {word}"),
             Unclear::Field(word) => format!("no field {word}:"),
+            Unclear::Name(word) => format!("nothing is called {word}"),
             Unclear::Number(_, value) => format!("no number {value}"),
             Unclear::Value { field, word, .. } => format!("no {field} {word}"),
         }
@@ -319,6 +329,7 @@ impl Unclear {
             }
             Unclear::Field(word) => (word, FIELDS.map(|field| format!("{field}:")).to_vec()),
             Unclear::Value { field, word, known } => (word, known.iter().map(|it| format!("{field}:{it}")).collect()),
+            Unclear::Name(word) => return format!("did you mean is:{word}?"),
             Unclear::Number(field, _) => {
                 let measures = MEASURES.iter().map(|(name, _, wanted)| (name, wanted));
                 let mut asked = measures.chain(AGES.iter().map(|(name, wanted)| (name, wanted)));
@@ -549,7 +560,8 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
 
 /// What is wrong with a filter; a word that looks like a field may be part of a name.
 fn doubt(arrangement: &Arrangement, view: &View<'_>) -> Option<Unclear> {
-    let is_of_use = |doubt: &Unclear| !matches!(doubt, Unclear::Field(_)) || arrangement.shown(view).next().is_none();
+    let is_word = |doubt: &Unclear| matches!(doubt, Unclear::Field(_) | Unclear::Name(_));
+    let is_of_use = |doubt: &Unclear| !is_word(doubt) || arrangement.shown(view).next().is_none();
     arrangement.filter.doubt(view).filter(is_of_use)
 }
 

@@ -424,7 +424,10 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
     }
     let marked = arrangement.flags.count();
     if marked > 0 {
-        words.push(vec![(format!("{marked} marked"), parts.key), key(Action::UnmarkAll)]);
+        let shown = arrangement.shown(view).filter(|item| arrangement.flags.is_marked(*item)).count();
+        let hidden = marked.saturating_sub(shown);
+        let hidden = if hidden > 0 { format!(", {hidden} of them hidden") } else { String::new() };
+        words.push(vec![(format!("{marked} marked{hidden}"), parts.key), key(Action::UnmarkAll)]);
     }
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(1);

@@ -12,6 +12,7 @@ use super::item::Item;
 use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::text::Pen;
+use super::toast::Topic;
 use crate::fleet::{TerminalKey, View};
 use crate::state::{KeptNote, NotePart};
 
@@ -116,6 +117,8 @@ impl Overlay for NoteBar {
                     cx.say(&why);
                     return Flow::Stay;
                 }
+                // What was wrong before is right now.
+                cx.memory.toasts.retire(&Topic::Key);
                 for (kept, name) in kept {
                     cx.ask(Request::KeepNote { kept, name: name.clone() });
                 }

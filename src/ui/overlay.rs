@@ -254,6 +254,12 @@ impl<'v> OverlayContext<'_, 'v> {
         self.tell_about(Topic::Key, Status::Unknown, why.to_owned());
     }
 
+    /// Says that a letter is no key: those right behind it are of the same word, and no answers.
+    pub fn ignore_word(&mut self, letter: char) {
+        self.memory.type_ahead.begin_word(&format!("{letter} does nothing here"), self.view.now);
+        self.memory.tell_type_ahead(self.view.now);
+    }
+
     /// Says why what is typed right now goes nowhere, and lets it.
     pub fn ignore_typing(&mut self, why: &str) {
         self.memory.type_ahead.begin(why, false, self.view.now);

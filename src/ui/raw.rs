@@ -10,7 +10,7 @@ use ratatui::layout::{Position, Rect};
 use super::action::Action;
 use super::frame::{self, Canvas, Hint};
 use super::item::Item;
-use super::keymap::{self, Context, control_character};
+use super::keymap::{self, Context, Keymap, control_character};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
 use super::question::Pause;
 use super::text::{self, Pen};
@@ -39,6 +39,8 @@ pub struct Raw {
     /// Keys go nowhere before the operator has paused, and what came up that they were not meant for.
     pause: Pause,
     came_up: &'static str,
+    /// Letters that went nowhere because they came right behind the key that opened it.
+    early: usize,
     /// The last keys that went there.
     pressed: Vec<String>,
     /// When a key opened it that may be pressed once too often.
@@ -52,6 +54,11 @@ pub struct Raw {
 const FUNCTION_KEYS: u8 = 12;
 /// The last keys that are shown.
 const SHOWN: usize = 8;
+/// What came up when the mode was opened.
+const AT_FIRST: &str = "this";
+/// So many letters right behind the key that opened it were meant for another place, as the key was. It closes, for who meant
+/// another place leaves with Esc, which would be a key as well.
+const WORD: usize = 2;
 /// How soon an Enter behind the one that opened it counts as the same.
 const TWICE: Span = Span::from_millis(400);
 
@@ -87,7 +94,8 @@ impl Raw {
             read: None,
             warned: None,
             pause,
-            came_up: "this",
+            came_up: AT_FIRST,
+            early: 0,
             pressed: Vec::new(),
             opened: None,
             task: None,
@@ -237,6 +245,11 @@ impl Overlay for Raw {
         }
         if self.is_paused(cx.view.now) {
             self.pause = Pause::since(cx.view.now);
+            self.early += usize::from(Keymap::is_letter(key));
+            if self.early >= WORD && self.came_up == AT_FIRST && self.pressed.is_empty() {
+                cx.ignore_typing("keys go there only after a pause of a second");
+                return Flow::Close;
+            }
             let leave = cx.options.keymap.key_for(Context::Raw, Action::Close).unwrap_or_default();
             let whereto = self.whereto(cx.view, &leave);
             cx.say(&format!("nothing was sent, as {} came up just now: {whereto}", self.came_up));

@@ -332,8 +332,8 @@ pub fn outcome_text(operation: &Operation, outcome: &Outcome) -> String {
             format!("the queued prompt for {name} was not sent: {why}")
         }
         (Act::Prompt { .. }, Outcome::Refused(_)) => format!("nothing was sent to {name}: {why}"),
-        (Act::Answer { .. }, Outcome::Accepted(Some(after))) => format!("{name}: taken: {after}"),
-        (Act::Answer { .. }, Outcome::Accepted(None)) => format!("{name}: taken"),
+        (Act::Answer { .. }, Outcome::Accepted(Some(after))) => format!("{name} took the answer: {after}"),
+        (Act::Answer { .. }, Outcome::Accepted(None)) => format!("{name} took the answer"),
         (Act::Answer { .. }, Outcome::Unverified { .. }) => {
             format!("it is not known whether the dialog of {name} was answered: {why}")
         }

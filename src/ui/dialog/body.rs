@@ -249,7 +249,12 @@ impl DialogBox {
             Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
             Held::Lost => {
                 let keep = key(Action::Answer);
-                [format!("nothing takes this text: {keep} keeps it as a draft"), format!("{keep}: keep as a draft")]
+                let why = if matches!(self.stage, Stage::Closed(_)) {
+                    "the dialog is closed"
+                } else {
+                    "no option takes a text"
+                };
+                [format!("{why}: {keep} keeps it as a draft"), format!("{keep}: keep as a draft")]
             }
             Held::NothingTicked => {
                 let tick = key(Action::Tick);

@@ -21,7 +21,7 @@ use crate::ui::action::Action;
 use crate::ui::composer::{Outcomes, Progress};
 use crate::ui::find;
 use crate::ui::frame::{Canvas, Hint};
-use crate::ui::keymap::Context;
+use crate::ui::keymap::{Context, Keymap};
 use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
@@ -337,6 +337,9 @@ impl Overlay for SeveralDialogs {
             let order = (from..options.len()).chain(0..from.min(options.len()));
             let named = |place: &usize| is_one_of(&c.to_string(), &options[*place].0);
             let next = order.into_iter().find(named);
+            if next.is_none() && Keymap::is_letter(key) {
+                cx.ignore_word(c);
+            }
             self.choose(next);
         }
         Flow::Stay

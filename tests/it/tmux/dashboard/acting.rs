@@ -68,7 +68,7 @@ fn a_dialog_is_answered_in_place() {
     assert!(world.watched.screen("birds:").contains("> 1. Yes"), "choosing sends nothing");
     world.press("Enter");
     world.watched.wait_for_text("birds:", "● answered 2");
-    world.wait("birds: taken: ready for a prompt");
+    world.wait("birds took the answer: ready for a prompt");
     world.wait_without("sends: 2");
     wait_until("the answer in the history", || {
         world.history().lines().any(|line| {
@@ -102,7 +102,8 @@ fn letters_typed_on_behind_an_answer_run_nothing() {
     wait_until("the answer to be taken, and a second of typing behind it", || {
         world.type_text("mq");
         std::thread::sleep(Duration::from_millis(100));
-        taken = taken.or_else(|| world.screen().contains("birds: taken: ready for a prompt").then(Instant::now));
+        taken =
+            taken.or_else(|| world.screen().contains("birds took the answer: ready for a prompt").then(Instant::now));
         taken.is_some_and(|taken| taken.elapsed() > Duration::from_secs(1))
     });
     world.wait_without("sends: Enter");
@@ -213,7 +214,7 @@ fn marks_are_moved_and_letters_typed_in_place() {
     world.wait("sends: Down Down Enter");
     world.press("Enter");
     world.watched.wait_for_text("birds:", "● chose Gamma");
-    world.wait("birds: taken");
+    world.wait("birds took the answer");
     world.wait("1 ready");
     world.open_dialog("letter", "sends: y, and Enter where it waits for it");
     world.press("n");
@@ -236,7 +237,7 @@ fn options_are_ticked_and_texts_typed_in_place() {
     assert!(!world.watched.screen("birds:").contains("[x]"), "ticking sends nothing");
     world.press("Enter");
     world.watched.wait_for_text("birds:", "● handed in Beta");
-    world.wait("birds: taken");
+    world.wait("birds took the answer");
     world.wait("1 ready");
     world.open_dialog("type", "sends: Enter");
     world.press("2");
@@ -253,7 +254,7 @@ fn options_are_ticked_and_texts_typed_in_place() {
     world.press("Enter");
     world.watched.wait_for_text("birds:", "● typed qr1 is mine");
     world.resize(120, 40);
-    world.wait("birds: taken");
+    world.wait("birds took the answer");
     wait_until("the answers in the history", || {
         let history = world.history();
         history.contains(r#""choice":"2 Beta""#) && history.contains(r#""choice":"2 Type something.: qr1 is mine""#)
@@ -270,7 +271,7 @@ fn one_key_answers_yes_once_or_no_and_a_reason_follows_as_a_prompt() {
     world.open_dialog("ask make test", "sends: Enter");
     world.press("y");
     world.watched.wait_for_text("birds:", "● answered 1");
-    world.wait("birds: taken");
+    world.wait("birds took the answer");
     world.wait("1 ready");
     world.tell_parrot("ask rm -rf build");
     world.wait("1 needs you");

@@ -147,7 +147,7 @@ fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     let (column, row) = world.place("g go there and answer");
     world.click_at((column - 10, row));
     world.watched.wait_for_text("birds:", "● answered 2");
-    world.wait("birds: taken");
+    world.wait("birds took the answer");
     world.wait_without("sends: 2");
     world.wait("1 ready");
     // A list is chosen from with a click, and a question that is declined does nothing.
