@@ -17,7 +17,7 @@ pub enum NoChoice {
 const ANSWERS: [(&str, &[&str]); 2] =
     [("yes", &["yes", "allow", "approve", "accept"]), ("no", &["no", "reject", "deny", "decline", "don't", "don’t"])];
 /// Words of options that hold for more than this question.
-const STANDING: [&str; 16] = [
+const STANDING: [&str; 17] = [
     "always",
     "again",
     "without asking",
@@ -29,6 +29,7 @@ const STANDING: [&str; 16] = [
     "accept edits",
     "remember",
     "session",
+    "conversation",
     "default",
     "future",
     "from now",
