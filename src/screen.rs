@@ -127,6 +127,13 @@ impl Row {
         Cow::Owned(row.finish())
     }
 
+    /// The background that all of its text is drawn on, if that is not the terminal's own.
+    pub fn background(&self) -> Option<Color> {
+        let mut drawn = self.runs().filter(|(run, _)| !run.trim().is_empty()).map(|(_, style)| style.background);
+        let first = drawn.next().filter(|color| *color != Color::Default)?;
+        drawn.all(|color| color == first).then_some(first)
+    }
+
     /// Columns that the text without its trailing blanks takes.
     pub fn width(&self) -> usize {
         self.text().chars().map(|c| c.width().unwrap_or(0)).sum()

@@ -52,8 +52,24 @@ impl<'a> ScreenView<'a> {
         sight.prompt = profile.composer.as_ref().and_then(|composer| sight.find_prompt(composer));
         let above = sight.region(Region::Above);
         sight.submitted = above.filter(|&y| sight.kinds[y].intersects(profile.turn.prompts)).collect();
+        for y in sight.prompt_bodies() {
+            sight.kinds[y] = Kinds::default();
+        }
         sight.turn_start = sight.submitted.last().map_or(0, |&y| y + 1);
         sight
+    }
+
+    /// The further rows of submitted prompts that are drawn on a background of their own. They are what the operator wrote,
+    /// whatever of the agent's they quote.
+    fn prompt_bodies(&self) -> Vec<usize> {
+        let ground = |y: usize| self.screen.row(y).and_then(Row::background);
+        let end = self.region(Region::Above).end;
+        let body = |&prompt: &usize| {
+            let own = ground(prompt);
+            let rows = prompt + 1..end;
+            rows.take_while(move |&y| own.is_some() && ground(y) == own && !self.submitted.contains(&y))
+        };
+        self.submitted.iter().flat_map(body).collect()
     }
 
     /// Whether a row is of a kind.
