@@ -176,6 +176,7 @@ const SHOWN: usize = 2;
 /// What an approval is about, which its question seldom says: the command if it is marked as one, else the lines above the
 /// question, or after it if it comes first; only lines above the first option count.
 fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject> {
+    let mut in_tip = false;
     let said: Vec<String> = excerpt
         .lines()
         .map(bare)
@@ -184,7 +185,12 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
             // A dialog from the history has no options, only the mark of the chosen one.
             None => !line.starts_with("> "),
         })
-        .filter(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("Tip:"))
+        .filter(|line| {
+            // It may wrap; what follows it is drawn apart or begins a sentence.
+            let goes_on = in_tip && !line.is_empty() && !line.starts_with(char::is_uppercase);
+            in_tip = goes_on || line.starts_with("Tip:");
+            line.chars().any(char::is_alphanumeric) && !in_tip
+        })
         .collect();
     if let Some(command) = said.iter().find_map(|line| line.strip_prefix("$ ")) {
         return Some(ApprovalSubject { act: Some(RUN), what: command.to_owned() });
@@ -241,6 +247,9 @@ mod tests {
         let described =
             "Bash command\n Clear it\n\n rm -rf build/cache\n\nThis command requires approval\n\nProceed?\n❯ 1. Yes";
         assert_eq!(subject_text(described), "rm -rf build/cache · Clear it");
+        let tip =
+            "Bash command\n\nTip: choose\n\"auto mode\" below\n\nClear it\n\nrm -rf build/cache\n\nProceed?\n❯ 1. Yes";
+        assert_eq!(subject_text(tip), "rm -rf build/cache · Clear it", "a tip may take several rows");
         let edit = "Edit file\nsrc/orders.py\n\n1  def f():\n2 - old\n\nMake this edit?\n❯ 1. Yes";
         assert_eq!(subject_text(edit), "edit src/orders.py");
         let command = "Would you like to run the following command?\n\nReason: May I?\n\n$ touch x\n\n› 1. Yes";

@@ -43,6 +43,9 @@ fn yes_and_no_mean_what_is_asked_now_only() {
     let codex =
         ["Yes, proceed (y)", "Yes, and don't ask again for these files (a)", "No, and tell Codex what to do (esc)"];
     assert_eq!((meant("yes", &codex), meant("no", &codex)), (Ok(1), Ok(3)));
+    let host =
+        ["Yes, just this once (y)", "Yes, and allow this host for this conversation (a)", "No, and tell Codex (esc)"];
+    assert_eq!((meant("yes", &host), meant("no", &host)), (Ok(1), Ok(3)));
     assert_eq!(meant("yes", &["Yes, and use auto mode", "Yes, manually approve edits", "Tell Claude"]), Ok(2));
     assert_eq!(meant("yes", &["Allow once", "Allow always", "Reject"]), Ok(1));
     assert_eq!(meant("no", &["Allow once", "Allow always", "Reject"]), Ok(3));
@@ -58,6 +61,8 @@ fn what_is_asked_about_may_have_numbers_of_its_own() {
     let found =
         dialog("The plan:\n 1. Drop the table\n 2. Run\n❯ 1. Fake\n\n│ ❯ 1. Yes │\n│   2. No  │\n 3.5 GB are free");
     assert_eq!(labels(&found), [("1", "Yes"), ("2", "No")]);
+    let filled = dialog("Do it?\n ❯ 1. Yes\n  2.Yes, and don't ask again for all of these\n   3. No");
+    assert_eq!(filled.options.len(), 3, "a label that fills its row has no blank before it");
     assert!(dialog("3.5 GB are free\n2024 was a year\n1.\n123. far too many").options.is_empty());
 }
 

@@ -75,7 +75,9 @@ fn candidate<'a>((index, line): (usize, &DialogLine<'a>)) -> Option<Numbered<'a>
     let digits = text.find(|c: char| !c.is_ascii_digit()).filter(|digits| (1..=2).contains(digits))?;
     let label = text[digits..].strip_prefix(ends)?;
     let number = text[..digits].parse().ok()?;
-    label.starts_with(char::is_whitespace).then(|| Numbered { index, number, column, is_marked, label: label.trim() })
+    // A label that fills its row may lose the blank before it.
+    let is_label = label.starts_with(|c: char| c.is_whitespace() || c.is_uppercase());
+    is_label.then(|| Numbered { index, number, column, is_marked, label: label.trim() })
 }
 
 /// Where the list that ends with the last candidate begins.
