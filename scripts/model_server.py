@@ -1,6 +1,6 @@
 """A model service on 127.0.0.1 that answers agents as a script says, and knows what it did when.
 
-It speaks Anthropic's Messages, OpenAI's Responses and OpenAI's Chat Completions, as far as agents ask for them. Only the Python
+It speaks Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's, as far as agents ask for them. Only the Python
 standard library is needed; scripts/record-agents uses it.
 """
 
@@ -45,7 +45,8 @@ class ClientGone(Exception):
 
 def newest_text(body):
     """What the last message of a request says."""
-    content = (body.get("messages") or [{}])[-1].get("content") or ""
+    newest = (body.get("messages") or body.get("contents") or [{}])[-1]
+    content = newest.get("content") or newest.get("parts") or ""
     return content if isinstance(content, str) else " ".join(part.get("text") or "" for part in content)
 
 
@@ -114,7 +115,8 @@ class Exchange(BaseHTTPRequestHandler):
         body, path = self.body(), self.path.split("?")[0]
         if path.endswith("/count_tokens"):
             return self.reply(200, {"input_tokens": 1200})
-        dialects = {"/messages": Messages, "/responses": Responses, "/chat/completions": Chat}
+        body["stream"] = body.get("stream") or path.endswith(":streamGenerateContent")
+        dialects = {"/messages": Messages, "/responses": Responses, "/chat/completions": Chat, "enerateContent": Gemini}
         dialect = next((dialect for end, dialect in dialects.items() if path.endswith(end)), None)
         if dialect is None:
             return self.reply(404, {"error": {"message": "not found", "type": "invalid_request_error"}})
@@ -330,3 +332,25 @@ class Chat(Dialect):
     def end(self):
         self.chunk({}, "tool_calls" if self.called else "stop", usage=self.USAGE)
         self.send("[DONE]")
+
+
+class Gemini(Dialect):
+    def piece(self, parts, **fields):
+        usage = {"promptTokenCount": 1200, "candidatesTokenCount": 42, "totalTokenCount": 1242}
+        return {"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0, **fields}],
+                "modelVersion": self.model, "responseId": "lab", "usageMetadata": usage}
+
+    def whole(self, text):
+        return self.piece([{"text": text}], finishReason="STOP")
+
+    def begin(self):
+        pass
+
+    def text(self, piece):
+        self.send(self.piece([{"text": piece}]))
+
+    def call(self, name, arguments):
+        self.send(self.piece([{"functionCall": {"name": name, "args": arguments, "id": "call_" + uuid.uuid4().hex[:20]}}]))
+
+    def end(self):
+        self.send(self.whole(""))
