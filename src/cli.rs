@@ -31,6 +31,7 @@ mod status;
 mod survey;
 mod target;
 mod tasks;
+mod unwatched;
 mod wait;
 mod watch;
 
@@ -95,12 +96,12 @@ enum Command {
 /// Runs the program with the arguments of the process; returns its exit code.
 pub fn run() -> ExitCode {
     shell::complete(Cli::command);
-    let command = shell::with_help(Cli::command());
+    let mut command = shell::with_help(Cli::command());
     let read =
         |matches: ArgMatches| Ok((Cli::from_arg_matches(&matches)?, matches.subcommand_name().map(str::to_owned)));
-    let (cli, name) = match command.try_get_matches().and_then(read) {
+    let (cli, name) = match command.try_get_matches_from_mut(std::env::args_os()).and_then(read) {
         Ok(read) => read,
-        Err(error) => return failure::from_clap(&error),
+        Err(error) => return failure::from_clap(&error, &command),
     };
     failure::complete_hints(&cli.options);
     match cli.options.check_connect(name.as_deref()).map_err(Into::into).and_then(|()| dispatch(cli)) {
@@ -155,7 +156,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
 async fn record_target(args: &record::RecordArgs, options: &GlobalOptions) -> Done {
     let watched = survey::Watched::new(options)?;
     let survey = watched.survey().await?;
-    let terminal = survey.terminal(&args.target)?;
+    let terminal = watched.terminal(&survey, &args.target).await?;
     let server = watched.server(&terminal.key.server)?;
     let facts = &terminal.state.terminal;
     let may_read = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());

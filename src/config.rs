@@ -294,6 +294,8 @@ impl Position {
 
 /// The file's name in the configuration directory.
 const FILE_NAME: &str = "config.toml";
+/// What it is called by mistake: the default one in the repository has this name.
+const MISNAMED: &str = "fleetwatch.toml";
 
 /// The file of a custom theme, in the directory of a configuration.
 pub fn theme_file(name: &str) -> Option<PathBuf> {
@@ -384,6 +386,13 @@ impl SearchPath {
     /// Every place, in the order in which they are tried.
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
+    }
+
+    /// Files beside a missing configuration that somebody may take for it, and that are not read.
+    pub fn misnamed(&self) -> Vec<PathBuf> {
+        let looked_for = self.candidates.iter().filter(|candidate| !candidate.origin.is_required());
+        let missing = looked_for.map(|candidate| &candidate.path).filter(|path| !path.exists());
+        missing.map(|path| path.with_file_name(MISNAMED)).filter(|path| path.exists()).collect()
     }
 
     /// The first place with a file; `None` if there is none and none was asked for.

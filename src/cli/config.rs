@@ -153,6 +153,9 @@ fn paths(options: &GlobalOptions) -> Done {
     if let Ok(Loaded { path: None, .. }) = used {
         text.push_str("no file found; the defaults of `fleetwatch config` apply\n");
     }
+    for misnamed in search.misnamed() {
+        let _ = writeln!(text, "{} is not read; it would have to be called config.toml", misnamed.display());
+    }
     let code = output::print(&text)?;
     // The lines above help to fix the error, so they come first.
     used.map_err(Failure::from)?;

@@ -261,6 +261,10 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
     if is_default {
         findings.push(Finding::good("configuration", "there is no file, so the defaults apply"));
     }
+    findings.extend(options.search_path().misnamed().iter().map(|misnamed| {
+        let what = format!("{} is not read", misnamed.display());
+        Finding::notice("configuration", what, Some("it would have to be called config.toml"))
+    }));
     match options.profiles() {
         Ok(profiles) => {
             let (all, agents) = (profiles.profiles().count(), profiles.agents().count());

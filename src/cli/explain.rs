@@ -9,15 +9,14 @@ use serde_json::{Value, json};
 use super::history::{find, on_servers};
 use super::survey::{Survey, Watched};
 use super::target::Purpose;
+use super::unwatched::unwatched;
 use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
-use crate::config::{Match, PaneAddress};
 use crate::fleet::{
-    Fleet, PaneId, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
+    Fleet, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
 };
 use crate::history::{Body, PublicState, Reader, Stored, StoredTransition};
-use crate::process::{self, Thoroughness};
-use crate::profile::{Classification, Explanation, ProcessInfo, ProfileSet, Program, Selected};
+use crate::profile::{Classification, Explanation, ProfileSet, Program, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 use crate::status::Status;
@@ -78,7 +77,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     let meant = match survey.meant(&args.target, Purpose::Reading) {
         Ok(meant) => meant,
         Err(unknown) => {
-            let pane = unwatched(&args.target, &watched).await;
+            let pane = unwatched(&args.target, &watched, &survey.fleet).await;
             let is_its = |key: &TerminalKey| pane.as_ref().is_none_or(|pane| pane.agent == Some((key.pane, key.pid)));
             return match remembered(&args.target, options, &survey, is_its) {
                 Some(state) => print_ended(args, &state, survey.now),
@@ -159,64 +158,6 @@ fn remembered(
         _ => None,
     })?;
     Some(if state.has_ended() { state } else { state.gone_unwatched(left_at.unwrap_or(survey.now)) })
-}
-
-/// A pane that is not watched.
-struct Unwatched {
-    /// The pane and its process, unless it is ignored: an agent may run in it.
-    agent: Option<(PaneId, u32)>,
-    why: Failure,
-}
-
-/// Why a pane is not watched; `None` if the target names no pane.
-async fn unwatched(target: &str, watched: &Watched) -> Option<Unwatched> {
-    for id in &watched.servers {
-        let Ok(server) = watched.server(id) else { continue };
-        let Ok(listing) = server.poll(&[]).await else { continue };
-        let Some(pane) = listing.panes.iter().find(|pane| target::names_pane(target, pane.id, &pane.place)) else {
-            continue;
-        };
-        let (place, number) = (pane.place.target(), pane.id);
-        let address = PaneAddress { server: id, place: &pane.place, pane: pane.id };
-        if watched.settings.poll.rules.of_pane(address) == Match::Ignored {
-            let why = Failure::refused(format!(
-                "pane {number} ({place}) is not watched, because the configuration ignores it"
-            ))
-            .hint("`ignore` under [watch] in the configuration names it");
-            return Some(Unwatched { agent: None, why });
-        }
-        let found = process::under(&server, vec![pane.pid], Thoroughness::All).await;
-        let found_text = match found.as_ref().map(|found| found.get(&pane.pid).map(Vec::as_slice).unwrap_or_default()) {
-            Ok([]) => format!("tmux names its command `{}`", pane.facts.command),
-            Ok(processes) => format!("its processes are {}", list(processes)),
-            Err(error) => {
-                format!("tmux names its command `{}`, and its processes are not known: {error}", pane.facts.command)
-            }
-        };
-        let why = Failure::refused(format!("pane {number} ({place}) runs no known agent: {found_text}")).hint(format!(
-            "if one of them is an agent, a [[terminal]] with `session = \"{}\"` and `tool` in the configuration says so, or \
-             `processes` of a profile of your own; `fleetwatch profiles list` lists the known agents",
-            pane.place.session
-        ));
-        return Some(Unwatched { agent: Some((pane.id, pane.pid)), why });
-    }
-    None
-}
-
-/// The most processes that are named of one pane, and characters of each.
-const NAMED: usize = 8;
-const CHARACTERS: usize = 60;
-
-fn list(processes: &[ProcessInfo]) -> String {
-    let name = |process: &ProcessInfo| {
-        let line = if process.arguments.is_empty() { process.name.clone() } else { process.arguments.join(" ") };
-        let short: String = line.chars().take(CHARACTERS).collect();
-        let cut = if line.chars().count() > CHARACTERS { "…" } else { "" };
-        format!("`{short}{cut}` ({} {})", process.name, process.pid)
-    };
-    let mut names: Vec<String> = processes.iter().take(NAMED).map(name).collect();
-    names.extend((processes.len() > NAMED).then(|| format!("{} more", processes.len() - NAMED)));
-    names.join(", ")
 }
 
 /// Explains a task, which has no rules and regions: its status follows from what runs in it and what it prints.

@@ -3,8 +3,9 @@
 use std::error::Error as _;
 use std::fmt;
 use std::net::AddrParseError;
-use std::num::{ParseFloatError, ParseIntError};
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::OnceLock;
 
 use anyhow::Error as Report;
@@ -31,6 +32,27 @@ pub struct Failure {
 pub(super) struct BadValue {
     pub what: &'static str,
     pub hint: &'static str,
+}
+
+/// A number on the command line that has to be in a range.
+pub(super) fn number<T: FromStr + PartialOrd>(
+    text: &str,
+    range: RangeInclusive<T>,
+    what: &'static str,
+    hint: &'static str,
+) -> Result<T, BadValue> {
+    let number = text.parse().map_err(|_| BadValue { what, hint })?;
+    if range.contains(&number) { Ok(number) } else { Err(BadValue { what: "out of range", hint }) }
+}
+
+/// A whole number on the command line.
+pub(super) fn whole(text: &str) -> Result<usize, BadValue> {
+    number(text, 0..=usize::MAX, "not a whole number", "write a whole number, such as 20")
+}
+
+/// A percentage on the command line.
+pub(super) fn percentage(text: &str) -> Result<f64, BadValue> {
+    number(text, 0.0..=100.0, "not a percentage", "write a number from 0 to 100, such as 99.5")
 }
 
 /// Whose fault it is; the exit code follows from it (SPEC §12).
@@ -67,7 +89,7 @@ impl Failure {
     }
 
     /// The failure in a report: the errors of the modules know their remedies.
-    fn of(report: &Report) -> Self {
+    pub(super) fn of(report: &Report) -> Self {
         if let Some(failure) = report.downcast_ref::<Failure>() {
             return failure.clone();
         }
@@ -116,6 +138,11 @@ impl From<ConfigError> for Failure {
     }
 }
 
+/// Whether the command was right, but the answer is no.
+pub(super) fn is_refusal(report: &Report) -> bool {
+    Failure::of(report).kind == FailureKind::Refused
+}
+
 /// Prints why a command failed; returns its exit code.
 pub(super) fn tell(report: &Report) -> ExitCode {
     let failure = Failure::of(report);
@@ -124,7 +151,7 @@ pub(super) fn tell(report: &Report) -> ExitCode {
 }
 
 /// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.
-pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
+pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return output::conclude(error.print()).unwrap_or_else(|report| tell(&report));
     }
@@ -149,17 +176,45 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
             _ => None,
         })
         // clap suggests names that have little in common with what was typed.
-        .filter(|name| strsim::osa_distance(&typed, name) <= name.len() / 2);
+        .filter(|name| is_like(&typed, name))
+        .or_else(|| command_like(error, &typed, command));
     // The usage of these would show both of them.
     let conflict = (error.kind() == ErrorKind::ArgumentConflict).then(|| "leave one of the two out".to_owned());
-    let hint = conflict.unwrap_or_else(|| hint_of(error, suggestion));
+    let hint = conflict.unwrap_or_else(|| hint_of(error, suggestion, command));
     // clap lists missing arguments on lines of their own; an error is one line.
     print(ERROR, &what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
     ExitCode::from(2)
 }
 
+/// Whether a name is what was typed but for a wrong letter in three; the dashes of options do not count.
+fn is_like(typed: &str, name: &str) -> bool {
+    let (typed, name) = (typed.trim_start_matches('-'), name.trim_start_matches('-'));
+    strsim::osa_distance(typed, name) * 3 <= name.len()
+}
+
+/// The command that was called, by the usage that clap shows of it.
+fn called(error: &clap::Error, command: &clap::Command) -> clap::Command {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let mut called = command.clone();
+    for word in usage.trim_start_matches("Usage: ").split_whitespace().skip(1) {
+        let Some(below) = called.find_subcommand(word).cloned() else { break };
+        called = below;
+    }
+    called
+}
+
+/// The command that somebody meant who wrote it as an option.
+fn command_like(error: &clap::Error, typed: &str, command: &clap::Command) -> Option<String> {
+    if called(error, command).get_name() != command.get_name() {
+        return None;
+    }
+    let names = command.get_subcommands().filter(|known| !known.is_hide_set()).map(clap::Command::get_name);
+    let like = names.filter(|name| typed.starts_with("--") && is_like(typed, name));
+    like.min_by_key(|name| strsim::osa_distance(typed, name)).map(str::to_owned)
+}
+
 /// What to do about wrong arguments; `suggestion` is like what was typed.
-fn hint_of(error: &clap::Error, suggestion: Option<String>) -> String {
+fn hint_of(error: &clap::Error, suggestion: Option<String>, command: &clap::Command) -> String {
     match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
         (Some(name), Some(ContextValue::Strings(values)), _) if (1..=FEW).contains(&values.len()) => {
             format!("did you mean `{name}`? it takes {}", values.join(", "))
@@ -174,9 +229,17 @@ fn hint_of(error: &clap::Error, suggestion: Option<String>) -> String {
             format!("`{program} --help` lists the commands")
         }
         (None, _, Some(ContextValue::StyledStr(usage))) => {
+            // What clap would suggest stands in its usage.
+            let suggests = error.get(ContextKind::SuggestedArg).is_some();
+            let usage = if suggests { called(error, command).render_usage() } else { usage.clone() };
             let usage = usage.to_string().trim().replacen("Usage", "usage", 1);
-            let takes_a_name = error.kind() == ErrorKind::UnknownArgument && usage.contains("<TARGET>");
-            let behind = if takes_a_name { "; put a name or a text that begins with `-` after `--`" } else { "" };
+            let behind = match error.kind() {
+                ErrorKind::UnknownArgument if usage.contains("<TARGET>") => {
+                    "; put a name or a text that begins with `-` after `--`"
+                }
+                ErrorKind::UnknownArgument if usage.contains("[FILTER]") => "; `!is:ready` matches what is not ready",
+                _ => "",
+            };
             usage + behind
         }
         _ => hint_for_value(error),
@@ -198,12 +261,6 @@ fn hint_for_value(error: &clap::Error) -> String {
         bad.hint.to_owned()
     } else if source.is::<AddrParseError>() {
         "write an address and a port, such as 127.0.0.1:7717".to_owned()
-    } else if source.is::<ParseFloatError>() {
-        "write a number, such as 5 or 0.5".to_owned()
-    } else if source.is::<ParseIntError>() {
-        "write a whole number, such as 5".to_owned()
-    } else if source.to_string().contains(" is not in ") {
-        "write a number from this range".to_owned()
     } else {
         "`--help` says what it takes".to_owned()
     }

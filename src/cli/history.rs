@@ -12,7 +12,7 @@ use jiff::{Span, ToSpan, Zoned};
 use ratatui::crossterm::style::{Color, Stylize};
 use serde_json::{Map, Value, json};
 
-use super::failure::{BadValue, nothing};
+use super::failure::{BadValue, nothing, number};
 use super::list::aligned;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
@@ -67,8 +67,8 @@ pub struct HistoryArgs {
 
 /// A number of lines.
 fn count(text: &str) -> Result<u32, BadValue> {
-    let of = |text: &str| text.parse().ok().filter(|count| *count > 0);
-    of(text).ok_or(BadValue { what: "not a number of lines", hint: "write a whole number from 1 on, such as 20" })
+    let what = "not a number of lines";
+    number(text, 1..=u32::MAX, what, "write a whole number from 1 on, such as 20")
 }
 
 /// Runs the command.

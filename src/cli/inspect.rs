@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::failure::whole;
 use super::survey::Watched;
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, explain, output, target};
@@ -22,7 +23,8 @@ pub struct InspectArgs {
     #[arg(long, value_name = "PATTERN")]
     pub answer: Option<String>,
     /// How far from the dialog's end the answer is looked for.
-    #[arg(long, value_name = "CHARACTERS", default_value_t = 4000, requires = "answer", allow_negative_numbers = true)]
+    #[arg(long, value_name = "CHARACTERS", default_value_t = 4000, requires = "answer")]
+    #[arg(value_parser = whole, allow_hyphen_values = true)]
     pub answer_within: usize,
     /// Print one JSON object: `{"terminal", "parser", "assessment", "agent", "projection", "answer", "diagnostics", "evidence"}`.
     #[arg(long)]
@@ -37,7 +39,7 @@ pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
     let associator = args.answer.as_deref().map(|pattern| associator(pattern, args.answer_within)).transpose()?;
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
-    let terminal = target::terminal(survey.meant(&args.target, Purpose::Reading)?)?;
+    let terminal = target::terminal(watched.meant(&survey, &args.target, Purpose::Reading).await?)?;
     let state = survey.fleet.state_of(terminal, survey.now);
     let read = explain::read(terminal, &watched.settings.profiles)?;
     let projector = if args.plain { Projector::Plain } else { Projector::Profile };

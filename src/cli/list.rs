@@ -21,7 +21,8 @@ use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, wh
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {
-    /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`.
+    /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`;
+    /// `!is:ready` is all that is not ready.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
     #[command(flatten)]

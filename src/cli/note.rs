@@ -48,8 +48,8 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let survey = watched.survey().await?;
     let view = survey.fleet.view(survey.now);
-    let meant = args.target.as_deref().map(|target| survey.meant(target, Purpose::Acting)).transpose()?;
-    let Some(item) = meant else { return list(&Item::all(&view), args.json) };
+    let Some(target) = &args.target else { return list(&Item::all(&view), args.json) };
+    let item = watched.meant(&survey, target, Purpose::Acting).await?;
     let typed = Some(args.text.join(" ")).filter(|_| !args.text.is_empty());
     let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
     let fault = |(part, typed): &(NotePart, &Option<String>)| part.fault(typed.as_deref()?);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use super::Failure;
+use super::failure::{BadValue, number};
 use super::output::end_asked_for;
 use crate::agent_record::{RecordAddition, RecordDepth, RecordKeeping};
 use crate::fleet::TerminalKey;
@@ -38,7 +39,7 @@ pub struct RecordArgs {
     #[arg(long)]
     pub force: bool,
     /// Poll the terminal every MS milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(20..=10_000))]
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = tick, allow_hyphen_values = true)]
     pub tick: u64,
     /// What the recording shows, in a few words.
     #[arg(long, value_name = "TEXT")]
@@ -51,6 +52,10 @@ pub struct RecordArgs {
     /// record.
     #[arg(long, conflicts_with = "whole_records")]
     pub no_records: bool,
+}
+
+fn tick(text: &str) -> Result<u64, BadValue> {
+    number(text, 20..=10_000, "not a number of milliseconds", "write milliseconds from 20 to 10000, such as 100")
 }
 
 /// How long tmux may not answer before recording is given up.

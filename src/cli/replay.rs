@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::failure::{BadValue, number};
 use super::output;
 use super::profiles::unknown_agent;
 use crate::profile::ProfileSet;
@@ -42,11 +43,15 @@ pub struct SharedReplayArgs {
     #[arg(long)]
     pub no_version: bool,
     /// Poll the terminal every MS milliseconds, as live watching does, instead of at every change of the screen.
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    #[arg(long, value_name = "MS", value_parser = tick, allow_hyphen_values = true)]
     pub tick: Option<u64>,
     /// Replay the screen alone, without what the agent wrote about its own session.
     #[arg(long)]
     pub no_records: bool,
+}
+
+fn tick(text: &str) -> Result<u64, BadValue> {
+    number(text, 1..=60_000, "not a number of milliseconds", "write milliseconds from 1 to 60000, such as 100")
 }
 
 impl SharedReplayArgs {

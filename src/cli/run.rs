@@ -1,6 +1,7 @@
 //! `fleetwatch run`: a program in a task window of its own (SPEC §9).
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use super::history::keep;
 use super::survey::{Watched, unfit};
 use super::{Done, Failure, GlobalOptions, output};
-use crate::engine::Freshness;
+use crate::engine::{self, Freshness};
 use crate::fleet::ServerId;
 use crate::history::{History, OperatorAction, Record};
 use crate::ids::{SessionId, TerminalKey, WindowId};
@@ -80,7 +81,7 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     let argv = Argv::new(args.command.clone()).map_err(|error| {
         Failure::usage(&error).hint("write a program behind `--`, such as `fleetwatch run build -- make -j8`")
     })?;
-    let mut watched = Watched::new(options)?;
+    let watched = Watched::new(options)?;
     let Some(id) = watched.servers.first() else {
         return Err(Failure::usage("there is no server to run it on").into());
     };
@@ -92,19 +93,42 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     // Opening it takes as long as a command that cannot run takes to end.
     let history = History::start(&watched.loaded.config.history);
     keep(&history).await;
-    watched.servers.truncate(1);
-    let survey = watched.survey_quietly(Freshness::Now).await.ok();
-    let view = survey.as_ref().map(|survey| survey.fleet.view(survey.now));
-    let seen = view.as_ref().and_then(|view| view.tasks.iter().copied().find(|task| task.window == begun.window));
+    let seen = seen_now(&watched, &begun).await;
     history.record(Record::Action {
         key: Some(begun.key.clone()),
         // Another task may have its name.
-        name: seen.map_or(&args.name, |task| &task.id).clone(),
+        name: seen.as_ref().map_or(&args.name, |task| &task.id).clone(),
         at,
         action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
     });
     keep(&history).await;
-    tell(args, &begun, again, seen)
+    let Begun { session, window, key } = &begun;
+    let task =
+        JustStarted { name: &args.name, session: &args.session, program: &args.command[0], begun: &begun, again };
+    if !args.json {
+        return task.tell(seen.as_ref());
+    }
+    let ended = seen.as_ref().filter(|task| task.is_dead());
+    output::print(&output::json_line(&StartedTask {
+        name: &args.name,
+        id: seen.as_ref().map_or(&args.name, |task| &task.id),
+        status: seen.as_ref().map_or(TaskStatus::Running, |task| task.status),
+        exit_code: ended.and_then(Task::exit_code),
+        session: &args.session,
+        session_id: session.to_string(),
+        window_id: window.to_string(),
+        pane: key.pane.to_string(),
+        pid: key.pid,
+        again,
+    })?)?;
+    task.end(seen.as_ref())
+}
+
+/// A started task as its server shows it now: a command that cannot run has ended by then.
+pub(super) async fn seen_now(watched: &Watched, begun: &Begun) -> Option<Task> {
+    let server = [begun.key.server.clone()];
+    let fleet = engine::survey(&watched.settings, &server, Freshness::Now, watched.notes()).await.ok()?;
+    fleet.task(&begun.key.server, begun.window).cloned()
 }
 
 /// Starts the task; returns whether it is in the window of one that had ended.
@@ -128,44 +152,50 @@ async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bo
         .into())
 }
 
-fn tell(args: &RunArgs, begun: &Begun, again: bool, seen: Option<&Task>) -> Done {
-    let Begun { session, window, key } = begun;
-    let id = seen.map_or(args.name.as_str(), |task| task.id.as_str());
-    let ended = seen.filter(|task| task.is_dead());
-    let told = if args.json {
-        let (name, session_name) = (args.name.as_str(), args.session.as_str());
-        output::json_line(&StartedTask {
-            name,
-            id,
-            status: seen.map_or(TaskStatus::Running, |task| task.status),
-            exit_code: ended.and_then(Task::exit_code),
-            session: session_name,
-            session_id: session.to_string(),
-            window_id: window.to_string(),
-            pane: key.pane.to_string(),
-            pid: key.pid,
-            again,
-        })?
-    } else {
-        let how = match (ended, again) {
+/// A task that has just been started.
+pub(super) struct JustStarted<'a> {
+    /// The name of its window.
+    pub name: &'a str,
+    pub session: &'a str,
+    pub program: &'a str,
+    pub begun: &'a Begun,
+    /// Whether it runs in the window of a task that had ended.
+    pub again: bool,
+}
+
+impl JustStarted<'_> {
+    /// Says for people that it runs, or that it ended at once.
+    ///
+    /// # Errors
+    /// As [`JustStarted::end`].
+    pub(super) fn tell(&self, seen: Option<&Task>) -> Done {
+        let Begun { window, key, .. } = self.begun;
+        let how = match (seen.filter(|task| task.is_dead()), self.again) {
             (Some(task), _) => format!("{} at once in", task.as_status().word()),
             (None, true) => "runs again in".to_owned(),
             (None, false) => "runs in".to_owned(),
         };
         let host = key.server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
-        let (name, pane, pid) = (&args.session, key.pane, key.pid);
-        format!("{id} {how} {name}{host}: window {window}, pane {pane}, pid {pid}\n")
-    };
-    let code = output::print(&told)?;
-    // What a shell and tmux say of a command that they cannot run.
-    let command = &args.command[0];
-    let why = match ended.and_then(Task::exit_code) {
-        Some(127) => format!("there is no command `{command}`"),
-        Some(126) => format!("`{command}` cannot be run"),
-        _ => return Ok(code),
-    };
-    let hint = format!("`fleetwatch run {} -- COMMAND` runs another one in its window", args.name);
-    Err(Failure::refused(why).hint(hint).into())
+        let (id, session) = (seen.map_or(self.name, |task| &task.id), self.session);
+        let (pane, pid) = (key.pane, key.pid);
+        output::print(&format!("{id} {how} {session}{host}: window {window}, pane {pane}, pid {pid}\n"))?;
+        self.end(seen)
+    }
+
+    /// The end of the command that started it.
+    ///
+    /// # Errors
+    /// What a shell and tmux say of a command that they cannot run.
+    fn end(&self, seen: Option<&Task>) -> Done {
+        let (program, name) = (self.program, self.name);
+        let why = match seen.filter(|task| task.is_dead()).and_then(Task::exit_code) {
+            Some(127) => format!("there is no command `{program}`"),
+            Some(126) => format!("`{program}` cannot be run"),
+            _ => return Ok(ExitCode::SUCCESS),
+        };
+        let hint = format!("`fleetwatch run {name} -- COMMAND` runs another one in its window");
+        Err(Failure::refused(why).hint(hint).into())
+    }
 }
 
 /// What exists of the task; refuses one that still runs.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::failure::{percentage, whole};
 use super::replay::SharedReplayArgs;
 use super::{Failure, output};
 use crate::profile::ProfileSet;
@@ -32,7 +33,7 @@ pub struct ScoreArgs {
     #[command(flatten)]
     pub options: SharedReplayArgs,
     /// How many of the longest wrong spells to list.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole, allow_hyphen_values = true)]
     pub worst: usize,
     /// List only wrong spells of these fields.
     #[arg(long = "field", value_name = "FIELD")]
@@ -44,7 +45,7 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FILE")]
     pub doubts: Option<PathBuf>,
     /// Exit with 1 if a field of an agent version scores below this percentage.
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_hyphen_values = true)]
     pub fail_under: Option<f64>,
     /// Print one JSON object.
     #[arg(long)]

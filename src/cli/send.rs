@@ -95,10 +95,16 @@ pub struct AnswerArgs {
 /// # Errors
 /// Nothing was sent, or nothing shows that the agent took it.
 pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
+    let mut shown = args.json.then(|| OutcomeShown::of_target(&args.target));
+    let sent = send_once(args, options, &mut shown).await;
+    told(sent, shown)
+}
+
+async fn send_once(args: &SendArgs, options: &GlobalOptions, shown: &mut Option<OutcomeShown>) -> Done {
     let text = prompt(args.text.as_deref())?;
     let watched = Watched::open(options).await?;
     if args.when_ready {
-        return send_when_ready(args, text, &watched).await;
+        return send_when_ready(args, text, &watched, shown).await;
     }
     if args.timeout.is_some() && watched.settings.remote.is_some() {
         return Err(Failure::usage("how long a reaction may take is set on the machine that sends")
@@ -106,8 +112,9 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
             .into());
     }
     let survey = watched.survey().await?;
-    let terminal = survey.terminal(&args.target)?;
-    let (to, shown) = (Recipient::of(terminal), args.json.then(|| OutcomeShown::of(terminal)));
+    let terminal = watched.terminal(&survey, &args.target).await?;
+    shown.iter_mut().for_each(|shown| *shown = OutcomeShown::of(terminal));
+    let to = Recipient::of(terminal);
     let when = if args.force { When::Anyway } else { When::Now };
     let reaction = args.timeout.map_or(StepLimits::default().reaction, span);
     let sender = sender(&watched).await.within(StepLimits { reaction, ..StepLimits::default() });
@@ -118,12 +125,12 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;
-    let (to, privacy) = match survey.meant(&args.target, Purpose::Acting)? {
+    let (to, privacy) = match watched.meant(&survey, &args.target, Purpose::Acting).await? {
         Item::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
         Item::Task(task) => (Recipient::of_task(task), Privacy::Secret),
     };
     let act = Act::Keys { keys: args.keys.clone(), dialog: None, privacy };
-    Telling { watched: &watched, sender: &sender(&watched).await, shown: None }.perform(to, act, ()).await
+    Telling { watched: &watched, sender: &sender(&watched).await, shown: &mut None }.perform(to, act, ()).await
 }
 
 /// Runs `answer`.
@@ -131,9 +138,16 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
 /// # Errors
 /// There is no dialog, the choice is none of its options, or it did not take the answer.
 pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
+    let mut shown = args.json.then(|| OutcomeShown::of_target(&args.target));
+    let answered = answer_once(args, options, &mut shown).await;
+    told(answered, shown)
+}
+
+async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, shown: &mut Option<OutcomeShown>) -> Done {
     let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;
-    let terminal = survey.terminal(&args.target)?;
+    let terminal = watched.terminal(&survey, &args.target).await?;
+    shown.iter_mut().for_each(|shown| *shown = OutcomeShown::of(terminal));
     let excerpt = terminal.state.assessment.operator_excerpt.clone();
     let Some((dialog, excerpt)) = terminal.dialog.clone().zip(excerpt) else {
         return Err(Failure::refused(format!("{} shows no dialog", terminal.state.terminal.id))
@@ -141,33 +155,19 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
             .into());
     };
     let name = &terminal.state.terminal.id;
-    let shown = args.json.then(|| OutcomeShown::of(terminal));
     // Whoever is refused needs it to answer right the next time.
-    if shown.is_none() {
+    if !args.json {
         output::print(&whole(name, &dialog))?;
     }
     let Some(choice) = &args.choice else {
         let first = dialog.options.first().map_or("y", |option| option.name.as_str());
         let hint = format!("`fleetwatch answer {name} {first}` would answer it");
-        shown.as_ref().map(OutcomeShown::print).transpose()?;
-        return match is_expected_of(args, name, &dialog) {
-            Ok(()) => nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint }),
-            Err(failure) => Err(failure.into()),
-        };
+        is_expected_of(args, name, &dialog)?;
+        shown.take().as_ref().map(OutcomeShown::print).transpose()?;
+        return nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint });
     };
-    let (reply, prompt) = match allowed(args, name, choice, &dialog) {
-        Ok(allowed) => allowed,
-        Err(failure) => {
-            let refused = |shown: OutcomeShown| OutcomeShown {
-                outcome: Some("refused"),
-                detail: Some(failure.to_string()),
-                ..shown
-            };
-            shown.map(refused).as_ref().map(OutcomeShown::print).transpose()?;
-            return Err(failure.into());
-        }
-    };
-    if shown.is_none() {
+    let (reply, prompt) = allowed(args, name, choice, &dialog)?;
+    if !args.json {
         output::print(&answered_with(&dialog, &reply, args.text.as_deref()))?;
     }
     let to = Recipient::of(terminal);
@@ -329,18 +329,22 @@ fn unmeant(why: impl fmt::Display, dialog: &Dialog) -> Failure {
 }
 
 /// Sends as soon as the terminal is ready; waits again if something comes between.
-async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Done {
+async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, shown: &mut Option<OutcomeShown>) -> Done {
     let limit = Limit::new(args.timeout);
     let mut engine = watched.engine()?;
-    let Some(terminal) = wait::until(&mut engine, watched, &args.target, limit, is_decided).await? else {
+    let key = wait::agent(&mut engine, watched, &args.target).await?;
+    let terminal = wait::until_terminal(&mut engine, &key, &args.target, limit, is_decided).await;
+    if let (Some(shown), Some(terminal)) = (shown.as_mut(), engine.fleet().terminal(&key)) {
+        *shown = OutcomeShown::of(terminal);
+    }
+    let Some(terminal) = terminal? else {
         return Err(Failure::refused("interrupted; nothing was sent").into());
     };
     let to = Recipient::of(&terminal);
-    let mut waiting = WhenReady { engine, key: terminal.key.clone(), target: &args.target, limit, failure: None };
+    let mut waiting = WhenReady { engine, key, target: &args.target, limit, failure: None };
     let sender = sender(watched).await;
     let server = to.key.server.clone();
     let outcome = sender.perform(operation(to, Act::Prompt { text, when: When::Ready }), &mut waiting).await;
-    let shown = args.json.then(|| OutcomeShown::of(&terminal));
     match waiting.failure {
         Some(failure) => Err(failure.into()),
         None => Telling { watched, sender: &sender, shown }.tell(outcome, &server).await,
@@ -434,6 +438,11 @@ struct OutcomeShown {
 }
 
 impl OutcomeShown {
+    /// Of what a target means before it is known.
+    fn of_target(target: &str) -> Self {
+        Self { terminal: target.to_owned(), outcome: None, detail: None, dialog: None }
+    }
+
     fn of(terminal: &Terminal) -> Self {
         let dialog = DialogShown::of(terminal);
         Self { terminal: terminal.state.terminal.id.clone(), outcome: None, detail: None, dialog }
@@ -444,11 +453,19 @@ impl OutcomeShown {
     }
 }
 
+/// Ends a command that prints one JSON object: what fails before there is an outcome was refused.
+fn told(done: Done, shown: Option<OutcomeShown>) -> Done {
+    if let (Err(why), Some(shown)) = (&done, shown) {
+        OutcomeShown { outcome: Some("refused"), detail: Some(why.to_string()), ..shown }.print()?;
+    }
+    done
+}
+
 /// What performs acts and reports their outcomes, in JSON if there is one to be shown.
 struct Telling<'a> {
     watched: &'a Watched,
     sender: &'a Sender,
-    shown: Option<OutcomeShown>,
+    shown: &'a mut Option<OutcomeShown>,
 }
 
 impl Telling<'_> {
@@ -467,8 +484,9 @@ impl Telling<'_> {
                 Failure::refused(format!("another fleetwatch process may send there at the same time: {why}")).warn();
             }
         }
-        let is_shown = self.shown.is_some();
-        if let Some(shown) = self.shown {
+        let shown = self.shown.take();
+        let is_shown = shown.is_some();
+        if let Some(shown) = shown {
             OutcomeShown { outcome: Some(outcome.word()), detail: outcome.detail(), ..shown }.print()?;
         }
         match outcome {

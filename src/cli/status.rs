@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use super::survey::Watched;
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, failure, output};
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary, Trouble};
 use crate::screen::harmless;
@@ -96,18 +96,28 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
         summaries.retain(is_wanted);
     }
     let is_watched = !summaries.is_empty();
+    let mut is_known = is_watched || args.poll;
     if !is_watched && args.poll {
-        summaries = super::wait_for(poll(options, now))?;
+        match super::wait_for(poll(options, now)) {
+            Ok(polled) => summaries = polled,
+            Err(report) if format == Format::Tmux && failure::is_refusal(&report) => {
+                is_known = false;
+                trouble = Some(Failure::of(&report));
+            }
+            Err(report) => return Err(report),
+        }
     }
     if let Some(failure) = trouble.as_ref().filter(|_| format == Format::Json || args.poll) {
         failure.warn();
     }
-    let is_known = is_watched || args.poll;
     let servers = if is_elsewhere && is_watched { names(&summaries) } else { String::new() };
     let summary = TotalSummary { servers, ..TotalSummary::of(&summaries) };
     let line = match format {
         Format::Tmux if is_known => summary.tmux(),
-        Format::Tmux => "#[dim]nothing is watching#[default]\n".to_owned(),
+        Format::Tmux => {
+            let what = if args.poll { "no server answers" } else { "nothing is watching" };
+            format!("#[dim]{what}#[default]\n")
+        }
         Format::Plain if is_known => summary.plain(),
         Format::Plain => {
             let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once";
@@ -212,7 +222,12 @@ impl TotalSummary {
     }
 
     fn json(&self, now: Timestamp, is_watched: bool) -> serde_json::Value {
-        json!({ "at": now, "watched": is_watched, "counts": self.counts, "needs": self.needs })
+        let need = |Need { terminal, attention }: &Need| {
+            let needs_you = Status::of_attention(*attention).needs_operator();
+            json!({ "terminal": terminal, "attention": attention, "needs_you": needs_you })
+        };
+        let needs: Vec<_> = self.needs.iter().map(need).collect();
+        json!({ "at": now, "watched": is_watched, "counts": self.counts, "needs": needs })
     }
 }
 

@@ -11,6 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::Semaphore;
 
 use super::target::Purpose;
+use super::unwatched::unwatched;
 use super::{Failure, GlobalOptions, target, watch};
 use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
@@ -204,6 +205,40 @@ impl Watched {
         }
     }
 
+    /// The terminal that a target means, to act on it.
+    ///
+    /// # Errors
+    /// None fits, several do, or it is a task.
+    pub(super) async fn terminal<'a>(&self, survey: &'a Survey, target: &str) -> Result<&'a Terminal, Failure> {
+        target::terminal(self.meant(survey, target, Purpose::Acting).await?)
+    }
+
+    /// The terminal or the task that a target means.
+    ///
+    /// # Errors
+    /// None fits, or several do; of a pane that is there, it says why it is not watched.
+    pub(super) async fn meant<'a>(
+        &self,
+        survey: &'a Survey,
+        target: &str,
+        purpose: Purpose,
+    ) -> Result<Item<'a>, Failure> {
+        self.explained(survey.meant(target, purpose), &survey.fleet, target).await
+    }
+
+    /// What a target means, or else why the pane that it names is not watched.
+    pub(super) async fn explained<T>(
+        &self,
+        meant: Result<T, Failure>,
+        fleet: &Fleet,
+        target: &str,
+    ) -> Result<T, Failure> {
+        match meant {
+            Ok(meant) => Ok(meant),
+            Err(unknown) => Err(unwatched(target, self, fleet).await.map_or(unknown, |pane| pane.why)),
+        }
+    }
+
     /// Why servers do not answer, one failure each.
     async fn troubles(&self, fleet: &Fleet) -> Vec<Failure> {
         let view = fleet.view(poll::now());
@@ -282,14 +317,6 @@ impl Survey {
     /// Whether no server at all has answered.
     fn is_blind(&self) -> bool {
         self.fleet.view(self.now).servers.iter().all(|server| server.health != ServerHealth::Up)
-    }
-
-    /// The terminal that a target means, to act on it.
-    ///
-    /// # Errors
-    /// None fits, several do, or it is a task.
-    pub(super) fn terminal(&self, target: &str) -> Result<&Terminal, Failure> {
-        target::terminal(self.meant(target, Purpose::Acting)?)
     }
 
     /// The terminal or the task that a target means.

@@ -47,7 +47,7 @@ pub(super) fn terminal(item: Item<'_>) -> Result<&Terminal, Failure> {
 /// The failure for a task where an agent is needed.
 pub(super) fn is_a_task(name: &str) -> Failure {
     Failure::refused(format!("{name} is a task; no agent runs in it")).hint(format!(
-        "`fleetwatch keys {name} y Enter` types into it, `fleetwatch wait {name} --for input` waits until it asks"
+        "`fleetwatch keys {name} y Enter` types into it, `fleetwatch wait {name} --for asks` waits until it asks"
     ))
 }
 

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use super::failure::nothing;
 use super::history::keep;
 use super::list::ShownAs;
+use super::run::{JustStarted, seen_now};
 use super::survey::{Survey, Watched, unfit};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
@@ -96,7 +97,14 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                 missing.iter().for_each(Failure::tell);
                 return Err(last.into());
             }
-            let tasks = targets.iter().map(|target| acting.task(target)).collect::<Result<Vec<_>, _>>()?;
+            let mut tasks: Vec<&Task> = Vec::new();
+            for target in targets {
+                let task = acting.task(target)?;
+                // One that is named twice is killed once.
+                if !tasks.iter().any(|other| other.key == task.key) {
+                    tasks.push(task);
+                }
+            }
             acting.kill(&tasks).await
         }
         TasksCommand::Rerun { target } => acting.rerun(acting.task(target)?).await,
@@ -286,11 +294,11 @@ impl<'a> FoundTasks<'a> {
         let history = History::start(&self.watched.loaded.config.history);
         history.record(done(task, begun.key.clone(), OperatorAction::rerun(task)));
         keep(&history).await;
-        self.watched.show_changes([&task.key.server]).await;
-        output::print(&format!(
-            "{} runs again: window {}, pane {}, pid {}\n",
-            task.id, begun.window, begun.key.pane, begun.key.pid
-        ))
+        let seen = seen_now(self.watched, &begun).await;
+        let words = shlex::split(task.command()).unwrap_or_default();
+        let program = words.first().map_or(task.command(), String::as_str);
+        let (name, session) = (&task.name, &task.session);
+        JustStarted { name, session, program, begun: &begun, again: true }.tell(seen.as_ref())
     }
 
     fn server(&self, task: &Task) -> Result<Server, Failure> {

@@ -43,12 +43,12 @@ pub struct WaitArgs {
 pub enum WaitCondition {
     /// A prompt may be sent: the agent is ready, has no draft, and is not in copy mode.
     Ready,
-    /// A turn is in flight.
+    /// A turn is in flight (also: active, processing, running).
     #[value(aliases = ["active", "processing", "running"])]
     Working,
     /// The agent is neither working nor waiting for anybody.
     Idle,
-    /// A dialog waits for the operator.
+    /// A dialog waits for the operator (also: blocked, waiting, awaiting_operator, waiting_user_answer).
     #[value(aliases = ["blocked", "waiting", "awaiting_operator", "waiting_user_answer"])]
     NeedsYou,
     /// An approval waits for the operator.
@@ -61,10 +61,10 @@ pub enum WaitCondition {
     Setup,
     /// The last turn ended well, and the operator has not seen it yet.
     Finished,
-    /// No turn is in flight, and the last one ended well.
+    /// No turn is in flight, and the last one ended well (also: completed, done).
     #[value(aliases = ["completed", "done"])]
     Success,
-    /// No turn is in flight, and the last one failed.
+    /// No turn is in flight, and the last one failed (also: known_failure).
     #[value(alias = "known_failure")]
     Failed,
     /// No turn is in flight, and the last one was interrupted.
@@ -75,12 +75,12 @@ pub enum WaitCondition {
     Error,
     /// Nothing says what it does.
     Unknown,
-    /// The agent, its pane or the task's window is no longer there.
+    /// The agent, its pane or the task's window is no longer there (also: unavailable, tui_down, disconnected).
     #[value(aliases = ["unavailable", "tui_down", "disconnected"])]
     Gone,
     /// The task's program has ended; an agent: it is gone.
     Exited,
-    /// The task asks for something; an agent: a dialog waits.
+    /// The task asks for something; an agent: a dialog waits (also: input, waiting_input).
     #[value(aliases = ["input", "waiting_input"])]
     Asks,
     /// The task has rung its bell.
@@ -327,27 +327,22 @@ fn in_seconds(time: Duration) -> String {
     format!("{} s", text.trim_end_matches(".0"))
 }
 
-/// Watches until a terminal satisfies a condition, to act on it then.
+/// The terminal that a target means, to act on it.
 ///
 /// # Errors
-/// No such terminal, it is gone and the condition is another one, or the timeout is over.
-pub(super) async fn until(
-    engine: &mut Engine,
-    watched: &Watched,
-    target: &str,
-    limit: Limit,
-    wanted: impl Fn(&Terminal) -> bool,
-) -> Result<Option<Terminal>, Failure> {
+/// There is none, or it is a task.
+pub(super) async fn agent(engine: &mut Engine, watched: &Watched, target: &str) -> Result<TerminalKey, Failure> {
     first_polls(engine).await;
-    match find(engine.fleet(), watched, target, Purpose::Acting).await? {
-        WaitTarget::Terminal(key) => until_terminal(engine, &key, target, limit, wanted).await,
+    let found = find(engine.fleet(), watched, target, Purpose::Acting).await;
+    match watched.explained(found, engine.fleet(), target).await? {
+        WaitTarget::Terminal(key) => Ok(key),
         WaitTarget::Task(server, window) => {
             Err(target::is_a_task(engine.fleet().task(&server, window).map_or(target, |task| task.id.as_str())))
         }
     }
 }
 
-/// The same for a known terminal.
+/// Watches until a terminal satisfies a condition.
 ///
 /// # Errors
 /// It is gone and the condition is another one, or the timeout is over.
@@ -392,7 +387,7 @@ async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Resu
             view.servers.iter().any(|server| server.health.problem().is_some())
         };
         if found.is_ok() || in_trouble(engine.fleet()) || tokio::time::Instant::now() >= deadline {
-            return found;
+            return watched.explained(found, engine.fleet(), target).await;
         }
         tokio::select! {
             () = turn(engine) => {}

@@ -49,6 +49,14 @@ pub struct WatchArgs {
     background: bool,
 }
 
+/// That what another process sends to agents is by its own rules.
+pub(super) fn own_rules_wait() -> Failure {
+    Failure::refused(
+        "the [[follow_up]] of this configuration send nothing while another fleetwatch with another one acts",
+    )
+    .hint("end that one, or start it with this configuration")
+}
+
 /// How often the background process checks whether it is still used.
 const ASK: Duration = Duration::from_secs(1);
 
@@ -121,6 +129,9 @@ async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history
         warn_of(history);
         ring(&engine.deliver(NOBODY, poll::now()));
         let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
+        if !watched.loaded.config.follow_up.is_empty() && updates.iter().any(|it| matches!(it, Update::Refused(_))) {
+            own_rules_wait().warn();
+        }
         lines.insert_str(0, &printer.lines(&updates, engine.fleet())?);
         lines.push_str(&printer.facts_lines(engine.fleet(), poll::now())?);
         if !args.background

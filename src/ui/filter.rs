@@ -56,6 +56,9 @@ const FIELDS: [&str; 16] = [
     "plan", "tokens", "cost",
 ];
 
+/// What fields are called elsewhere, and which of [`FIELDS`] that means.
+const OTHER_FIELDS: [(&str, &str); 4] = [("state", "is"), ("status", "is"), ("attention", "is"), ("tool", "agent")];
+
 /// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn
 /// that ended well, seen or not.
 const SYNONYMS: [(&str, &str); 17] = [
@@ -327,7 +330,15 @@ impl Unclear {
             Unclear::State(word) => {
                 (word, STATES.into_iter().chain(SYNONYMS.map(|(said, _)| said)).map(|it| format!("is:{it}")).collect())
             }
-            Unclear::Field(word) => (word, FIELDS.map(|field| format!("{field}:")).to_vec()),
+            Unclear::Field(word) => {
+                let said = word.trim_start_matches('-');
+                let own = OTHER_FIELDS.iter().find(|(other, _)| *other == said).map_or(said, |(_, field)| field);
+                if own != word && Filter::has_field(own) {
+                    let not = if said == word { "" } else { "!" };
+                    return format!("did you mean {not}{own}:?");
+                }
+                (word, FIELDS.map(|field| format!("{field}:")).to_vec())
+            }
             Unclear::Value { field, word, known } => (word, known.iter().map(|it| format!("{field}:{it}")).collect()),
             Unclear::Name(word) => return format!("did you mean is:{word}?"),
             Unclear::Number(field, _) => {

@@ -378,13 +378,21 @@ fn refuse_conflicts(bindings: &[PlacedBinding]) -> Result<(), KeymapError> {
     Ok(())
 }
 
-/// The actions that a misspelt one may have meant.
+/// The actions that a misspelt one may have meant, or where all of them are.
 fn near(name: &str) -> String {
-    let shared = |action: &Action| action.name().split('-').any(|word| name.contains(word) || word.starts_with(name));
-    let near: Vec<&str> = Action::ALL.iter().filter(|action| shared(action)).map(|action| action.name()).collect();
-    let names = if near.is_empty() { Action::ALL.iter().map(|action| action.name()).collect() } else { near };
-    format!("actions are named {}", names.join(", "))
+    let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= SHORTEST).collect();
+    let begins = |word: &str| words.iter().any(|begun| word.starts_with(begun));
+    let is_near = |known: &&str| strsim::jaro_winkler(name, known) >= ALIKE || known.split('-').any(begins);
+    let near: Vec<&str> = Action::ALL.iter().map(|action| action.name()).filter(is_near).collect();
+    match near[..] {
+        [] => "`fleetwatch config keymap` prints all actions".to_owned(),
+        _ => format!("did you mean {}? `fleetwatch config keymap` prints all actions", near.join(" or ")),
+    }
 }
+
+/// The shortest word that an action may be found by, and how alike two names are of which one is misspelt.
+const SHORTEST: usize = 3;
+const ALIKE: f64 = 0.88;
 
 #[cfg(test)]
 mod tests;

@@ -55,6 +55,9 @@ fn what_is_wrong_is_named_with_its_place() {
         refused("fleet = [ { on = \"hyper-j\", run = \"down\" } ]"),
         ("\"hyper-j\" is not a key".to_owned(), "\"hyper-j\"".to_owned())
     );
+    assert!(near("dwon").starts_with("did you mean down? "), "{}", near("dwon"));
+    assert!(near("answer-no").contains("choose-no") || near("answer-no").contains("answer"), "{}", near("answer-no"));
+    assert_eq!(near("nope"), "`fleetwatch config keymap` prints all actions");
     assert!(Keymap::parse("flet = []").is_err());
     assert!(Keymap::parse("fleet = [ { on = \"j\", run = \"down\", when = 1 } ]").is_err());
     assert!(Keymap::parse("fleet = [").is_err());

@@ -1257,7 +1257,13 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
     for (filter, wanted) in filters {
         assert_eq!(filtered(filter), wanted, "{filter}");
     }
-    for (filter, meant) in [("contxt:20", "context:"), ("modell:opus", "model:"), ("brunch:x", "branch:")] {
+    for (filter, meant) in [
+        ("contxt:20", "context:"),
+        ("modell:opus", "model:"),
+        ("brunch:x", "branch:"),
+        ("state:asks", "is:"),
+        ("-is:ready", "!is:"),
+    ] {
         press(&mut ui, &fleet, &chars(&format!("/{filter}")));
         let shown = text(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &[KeyCode::Esc]);

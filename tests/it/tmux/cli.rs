@@ -107,11 +107,22 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
         );
         assert_eq!((ran.code, ran.out.as_str(), ran.errors), (Some(1), "", wanted), "{command:?}");
     }
+    // A program reads one object of each.
+    for command in [&["send", "x", "text", "--json"][..], &["answer", "x", "--json"]] {
+        let ran = run(&[&["-L", tmux.name()], command].concat());
+        let told: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!((ran.code, &told["terminal"], &told["outcome"]), (Some(1), &"x".into(), &"refused".into()));
+        let detail = told["detail"].as_str().unwrap();
+        assert!(ran.errors.starts_with(&format!("error: {detail}\n")), "{ran:?}");
+    }
+    let status = |format| run(&["-L", tmux.name(), "status", "--poll", "--format", format]);
+    assert_eq!((status("tmux").code, status("tmux").out.as_str()), (Some(0), "#[dim]no server answers#[default]\n"));
+    assert_eq!((status("plain").code, status("plain").out.as_str()), (Some(1), ""));
 }
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 37] = [
+    let cases: [(&[&str], &str, &str); 42] = [
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
@@ -272,8 +283,30 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         ),
         (
             &["record", "x", "-o", "x.cast", "--tick", "0"],
-            "error: invalid value '0' for '--tick <MS>': 0 is not in 20..=10000",
-            "hint: write a number from this range",
+            "error: invalid value '0' for '--tick <MS>': out of range",
+            "hint: write milliseconds from 20 to 10000, such as 100",
+        ),
+        (
+            &["score", "x.cast", "--fail-under", "abc"],
+            "error: invalid value 'abc' for '--fail-under <PERCENT>': not a percentage",
+            "hint: write a number from 0 to 100, such as 99.5",
+        ),
+        (
+            &["score", "x.cast", "--fail-under", "200"],
+            "error: invalid value '200' for '--fail-under <PERCENT>': out of range",
+            "hint: write a number from 0 to 100, such as 99.5",
+        ),
+        (
+            &["inspect", "x", "--answer", "y", "--answer-within", "x"],
+            "error: invalid value 'x' for '--answer-within <CHARACTERS>': not a whole number",
+            "hint: write a whole number, such as 20",
+        ),
+        (&["--lst"], "error: unexpected argument '--lst' found", "hint: did you mean `list`?"),
+        (
+            &["record", "x", "-o", "x.cast", "--seconds", "1"],
+            "error: unexpected argument '--seconds' found",
+            "hint: usage: fleetwatch record [OPTIONS] --output <FILE> <TARGET>; put a name or a text that begins with `-` \
+             after `--`",
         ),
         (&["man", "lst"], "error: there is no command `lst`", "hint: did you mean `list`?"),
     ];
@@ -291,6 +324,10 @@ fn help_and_version_are_no_errors() {
     for arguments in [&["--help"][..], &["--version"], &["list", "--help"], &["help", "watch"]] {
         let ran = run(arguments);
         assert_eq!((ran.code, ran.errors.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    let waited = run(&["wait", "--help"]).out;
+    for word in ["input", "running", "blocked", "done", "tui_down"] {
+        assert!(waited.split(|c: char| !c.is_alphanumeric() && c != '_').any(|said| said == word), "{word}: {waited}");
     }
     let help = run(&["--help"]).out;
     assert!(help.contains("Exit codes: 0 success; 1 refused") && !help.contains("__play"), "{help}");
@@ -388,8 +425,19 @@ fn the_configuration_is_printed_checked_and_found() {
     std::fs::create_dir(&home).unwrap();
     let path = home.join("config.toml");
     std::fs::write(&path, &default.out).unwrap();
-    let mut paths = fleetwatch(&["config", "paths"]);
-    let ran: Ran = paths.env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into();
+    let here =
+        |words: &[&str]| -> Ran { fleetwatch(words).env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into() };
+    let ran = here(&["config", "paths"]);
+    let other = home.join("fleetwatch.toml");
+    std::fs::rename(&path, &other).unwrap();
+    let unread = format!("{} is not read", other.display());
+    let told = here(&["config", "paths"]).out;
+    assert!(
+        !ran.out.contains("is not read") && told.contains(&format!("{unread}; it would have to be called config.toml"))
+    );
+    let checked = here(&["doctor", "-L", PrivateTmux::unstarted().name()]).out;
+    assert!(checked.contains(&unread), "{checked}");
+    std::fs::rename(&other, &path).unwrap();
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let line = ran.out.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
     assert_eq!(line.split_whitespace().nth(1), Some("used"), "{line}");
@@ -558,6 +606,13 @@ fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() 
     assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
     assert!(nothing.errors.contains("runs a known agent"), "{nothing:?}");
     assert_eq!(run(&["-L", tmux.name(), "list", "--json"]).out, "[]\n");
+    // It is there, so a name that nobody has is not what is wrong.
+    let explained = run(&["-L", tmux.name(), "explain", "main:0"]).errors;
+    assert!(explained.starts_with("error: pane %0 (main:0.0) runs no known agent: "), "{explained}");
+    for command in ["send main:0 hi", "send main:0 hi --when-ready", "wait main:0 --for ready", "keys main:0 x"] {
+        let ran = run(&[&["-L", tmux.name()], &command.split(' ').collect::<Vec<_>>()[..]].concat());
+        assert_eq!((ran.code, &ran.errors), (Some(1), &explained), "{command}");
+    }
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.toml");
@@ -832,6 +887,15 @@ fn the_demo_is_listed_explained_and_answered() {
     let refused: Value = serde_json::from_str(&demo.run(&["answer", "shop-api", "x", "--json"]).out).unwrap();
     assert_eq!((&refused["outcome"], &refused["dialog"]["id"]), (&"refused".into(), &name.as_str().into()));
     assert_eq!(refused["dialog"]["options"][0]["label"], "Yes");
+    let late = demo.run(&["send", "shop-api", "hello", "--when-ready", "--timeout", "0.2", "--json"]);
+    let told: Value = serde_json::from_str(&late.out).unwrap();
+    assert_eq!(
+        (late.code, &told["outcome"], &told["dialog"]["id"]),
+        (Some(1), &"refused".into(), &name.as_str().into())
+    );
+    assert!(told["detail"].as_str().unwrap().starts_with("timed out after 0.2 s: shop-api is approval"), "{told}");
+    let unknown: Value = serde_json::from_str(&demo.run(&["answer", "nobody", "1", "--json"]).out).unwrap();
+    assert_eq!(unknown["detail"], "no watched terminal is called `nobody`");
     let answered = demo.run(&["answer", "shop-api", "y", "--expect", &name]);
     assert_eq!(answered.code, Some(0), "{answered:?}");
     assert!(answered.out.starts_with(&format!("shop-api asks (dialog {name}):\n")), "{answered:?}");
@@ -963,6 +1027,16 @@ fn every_command_calls_the_same_state_the_same() {
     let counts =
         serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
     assert_eq!((&status["watched"], &status["counts"]), (&true.into(), &counts), "{status}");
+    let needs: Vec<_> =
+        status["needs"].as_array().unwrap().iter().map(|it| (&it["terminal"], &it["needs_you"])).collect();
+    assert!(
+        needs.contains(&(&"asks".into(), &true.into())) && needs.contains(&(&"bad".into(), &false.into())),
+        "{needs:?}"
+    );
+    for (target, why) in [("asks", "asks is a task; no agent runs in it"), ("two", "two shows no dialog")] {
+        let told: Value = serde_json::from_str(&run(&["answer", target, "1", "--json"]).out).unwrap();
+        assert_eq!((&told["outcome"], &told["detail"]), (&"refused".into(), &why.into()));
+    }
     assert_eq!(run(&["status"]).out, "2 need you · bad failed · fine finished · 1 working · 1 ready\n");
     // The kept transitions have the word in a column of its own.
     for (name, word, ..) in states {

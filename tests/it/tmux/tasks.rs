@@ -446,7 +446,7 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     watch.has_seen("lost");
     let missing = world.refused(1, &["tasks", "kill", "build", "nosuch", "nobody"]);
     assert!(missing.contains("no task is called `nosuch`") && missing.contains("`nobody`"), "{missing}");
-    assert_eq!(world.run(&["tasks", "kill", "build"]), "build (@1) killed\n");
+    assert_eq!(world.run(&["tasks", "kill", "build", "@1"]), "build (@1) killed\n", "named twice, killed once");
     assert!(!world.run(&["tasks"]).contains("build"), "the one that watches knows of it at once");
     assert_eq!(world.run(&["wait", "build", "--for", "gone"]), "build: gone\n", "the history knows it");
     watch.tells("build", &["disappeared killed from the command line"]);
@@ -908,10 +908,14 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
             is_told(&reported)
         }
     });
-    let errors = String::from_utf8_lossy(&reported.stderr);
-    assert!(
-        reported.status.code() == Some(1) && errors.starts_with("error: there is no command `/nonexistent/x`"),
-        "{errors}"
-    );
+    let is_refused = |reported: &Output| {
+        let errors = String::from_utf8_lossy(&reported.stderr);
+        reported.status.code() == Some(1) && errors.starts_with("error: there is no command `/nonexistent/x`")
+    };
+    assert!(is_refused(&reported), "{reported:?}");
+    wait_until("the same to be told when it is run again", || {
+        let again = world.output(&["tasks", "rerun", "nosuch"]);
+        is_told(&again) && is_refused(&again)
+    });
     drop(watch);
 }
