@@ -13,6 +13,7 @@ use super::config::{Checked, checked};
 use super::failure::{completed, without_number};
 use super::options::user_profiles;
 use super::survey::{Watched, join_all};
+use super::watch::unused_rules;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::engine::Freshness;
@@ -23,7 +24,7 @@ use crate::repository::GitTrouble;
 use crate::screen::harmless;
 use crate::state::FactSource;
 use crate::tmux::{self, Trace};
-use crate::{poll, private};
+use crate::{owner, poll, private};
 
 /// Check the setup, and say what to fix.
 ///
@@ -89,6 +90,7 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
             findings.extend(terminals(&answering).await);
             findings.extend(traces(&answering, args.clean).await);
             findings.extend(turns(&answering));
+            findings.extend(follow_ups(&answering).await);
         }
         Err(_) => findings.push(Finding::notice(
             "servers",
@@ -172,6 +174,20 @@ fn ssh(watched: &Watched) -> Option<Finding> {
         version_of("ssh", "-V")
             .map_or_else(|why| Finding::notice("ssh", why, Some(remedy)), |version| Finding::good("ssh", version)),
     )
+}
+
+/// Whether a process acts that follows other rules.
+async fn follow_ups(watched: &Watched) -> Option<Finding> {
+    if watched.loaded.config.follow_up.is_empty() {
+        return None;
+    }
+    for server in &watched.servers {
+        if owner::is_owned(&watched.settings, server) && owner::ask(&watched.settings, server, false).await.is_none() {
+            let failure = unused_rules();
+            return Some(Finding::notice("follow-ups", failure.to_string(), failure.remedy()));
+        }
+    }
+    None
 }
 
 /// Whether repositories can be read.

@@ -49,10 +49,10 @@ pub struct WatchArgs {
     background: bool,
 }
 
-/// That what another process sends to agents is by its own rules.
-pub(super) fn own_rules_wait() -> Failure {
+/// The warning where another process tells agents what happens, by its own rules.
+pub(super) fn unused_rules() -> Failure {
     Failure::refused(
-        "the [[follow_up]] of this configuration send nothing while another fleetwatch with another one acts",
+        "no [[follow_up]] of this configuration is used: another fleetwatch, which this one does not follow, acts",
     )
     .hint("end that one, or start it with this configuration")
 }
@@ -130,7 +130,7 @@ async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history
         ring(&engine.deliver(NOBODY, poll::now()));
         let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
         if !watched.loaded.config.follow_up.is_empty() && updates.iter().any(|it| matches!(it, Update::Refused(_))) {
-            own_rules_wait().warn();
+            unused_rules().warn();
         }
         lines.insert_str(0, &printer.lines(&updates, engine.fleet())?);
         lines.push_str(&printer.facts_lines(engine.fleet(), poll::now())?);

@@ -653,6 +653,42 @@ fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() 
 }
 
 #[test]
+fn rules_that_send_nothing_because_another_process_acts_are_named() {
+    let tmux = PrivateTmux::start(&["sleep", "1000"]);
+    let folder = tempfile::tempdir().unwrap();
+    let shared =
+        format!("[history]\npath = \"{}\"\n[[terminal]]\nsession = \"main\"\n", folder.path().join("h.db").display());
+    let rules = "[watch]\ngit = false\n[[follow_up]]\non = [\"finished\"]\nfrom = \"*\"\nto = \"main\"\n";
+    let server = tmux.name();
+    let with = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        move |words: &[&str]| {
+            let mut command = fleetwatch(&["-L", server, "--config", path.to_str().unwrap()]);
+            command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command
+        }
+    };
+    let (acting, other) = (with("acting.toml", &shared), with("other.toml", &format!("{shared}{rules}")));
+    let mut first = acting(&["watch"]).spawn().unwrap();
+    // It ends where nobody reads what it prints.
+    let mut printed = BufReader::new(first.stdout.take().unwrap());
+    printed.read_line(&mut String::new()).unwrap();
+    let errors = folder.path().join("errors");
+    let second = other(&["watch"]).stderr(std::fs::File::create(&errors).unwrap()).spawn().unwrap();
+    wait_until("the warning", || {
+        std::fs::read_to_string(&errors).unwrap().contains("warning: no [[follow_up]] of this configuration is used")
+    });
+    let doctor = |command: Command| Ran::from({ command }.output().unwrap()).out;
+    let found = [doctor(acting(&["doctor"])), doctor(other(&["doctor"]))].map(|out| out.contains("[[follow_up]]"));
+    for mut watch in [first, second] {
+        let _ = watch.kill();
+        let _ = watch.wait();
+    }
+    assert_eq!(found, [false, true]);
+}
+
+#[test]
 fn what_a_name_does_not_find_is_a_one_in_every_command() {
     let tmux = PrivateTmux::start(&["cat"]);
     let folder = tempfile::tempdir().unwrap();
