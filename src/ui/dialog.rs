@@ -507,18 +507,21 @@ impl Overlay for DialogBox {
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_some() {
             self.enter(|line| line.key(key), cx);
-        } else if let (KeyCode::Char(c), Some(shown), false) = (key.code, &self.shown, self.is_deaf(cx.view.now)) {
+        } else if let KeyCode::Char(c) = key.code {
             let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
-            let option = shown.dialog.options.iter().position(named);
+            let option = self.shown.as_ref().and_then(|shown| shown.dialog.options.iter().position(named));
+            let is_deaf = self.is_deaf(cx.view.now);
             match (option, cx.options.keymap.action(Context::Fleet, key)) {
-                (None, Some(action)) if action.opens_line() => cx.ignore_typing("that is done in the table"),
+                (None, Some(action)) if action.opens_line() && !is_deaf => {
+                    cx.ignore_typing("that is done in the table")
+                }
                 (None, _) if Keymap::is_letter(key) => cx.ignore_word(c),
                 _ => {}
             }
-            self.choose(option);
-        } else if let KeyCode::Char(c) = key.code {
-            cx.ignore_word(c);
-            self.say_ignored(&c.to_string(), cx.view.now);
+            match is_deaf || self.shown.is_none() {
+                true => self.say_ignored(&c.to_string(), cx.view.now),
+                false => self.choose(option),
+            }
         }
         Flow::Stay
     }

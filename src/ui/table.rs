@@ -465,11 +465,14 @@ fn draw_row(
     let style = cell.style(canvas.theme.style(status));
     let mut pen = begin_line(canvas, buffer, line, is_selected);
     // Nothing that the operator says of a row moves a column: there is one cell before the glyph, and the gap behind the name.
-    let (sign, sign_style) = match () {
-        () if flags.is_marked(item) => (MARKED, style),
-        () if is_muted => (MUTED, quiet),
-        () if has_bar(item, flags) => ("▌", style),
-        () => (" ", base),
+    let (sign, sign_style) = if flags.is_marked(item) {
+        (MARKED, style)
+    } else if is_muted {
+        (MUTED, quiet)
+    } else if has_bar(item, flags) {
+        ("▌", style)
+    } else {
+        (" ", base)
     };
     pen.text(sign, sign_style).text(glyph(canvas, item), style).text(" ", base);
     let mut behind = "";
