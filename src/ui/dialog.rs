@@ -508,8 +508,7 @@ impl Overlay for DialogBox {
         if self.typing.is_some() {
             self.enter(|line| line.key(key), cx);
         } else if let KeyCode::Char(c) = key.code {
-            let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
-            let option = self.shown.as_ref().and_then(|shown| shown.dialog.options.iter().position(named));
+            let option = self.own_option(&c.to_string());
             let is_deaf = self.is_deaf(cx.view.now);
             match (option, cx.options.keymap.action(Context::Fleet, key)) {
                 (None, Some(action)) if action.opens_line() && !is_deaf => {
@@ -527,10 +526,9 @@ impl Overlay for DialogBox {
     }
 
     fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.typing.is_none() {
-            cx.say("pasted text is not an answer; nothing was sent");
-        } else {
-            self.enter(|line| line.paste(text), cx);
+        match self.typing.is_none() {
+            true => cx.say("pasted text is not an answer; nothing was sent"),
+            false => self.enter(|line| line.paste(text), cx),
         }
         Flow::Stay
     }

@@ -82,7 +82,7 @@ impl DialogBox {
             return;
         }
         let key = cx.options.keymap.key_for(Context::Dialog, answer).unwrap_or_default();
-        if let Some(own) = dialog.options.iter().position(|option| option.name.eq_ignore_ascii_case(&key)) {
+        if let Some(own) = self.own_option(&key) {
             return self.choose(Some(own));
         }
         let Some(option) = meant_option(&dialog, answer) else {
@@ -106,6 +106,12 @@ impl DialogBox {
             _ if !self.question.was_shown() => self.say_ignored(&key, cx.view.now),
             _ => self.answer(false, cx),
         }
+    }
+
+    /// The option that the dialog itself calls by a key.
+    pub(super) fn own_option(&self, key: &str) -> Option<usize> {
+        let dialog = &self.shown.as_ref()?.dialog;
+        dialog.options.iter().position(|option| option.name.eq_ignore_ascii_case(key))
     }
 
     /// Says that the key that answers came too early.
