@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use agent::{Agent, differ};
 use jiff::tz::TimeZone;
+use leaving::Departure;
 pub(super) use leaving::KEEP_UNSEEN;
 use serde::{Deserialize, Serialize};
 
@@ -43,10 +44,7 @@ pub(super) struct Entry {
     #[serde(default)]
     is_unread: bool,
     agent: Option<Agent>,
-    gone_since: Option<Timestamp>,
-    /// Whether the operator had not seen how its last turn ended when it went.
-    #[serde(default)]
-    left_unseen: bool,
+    gone: Option<Departure>,
     /// When something is due of it, as the fleet has noted it.
     #[serde(skip)]
     pub(super) due: Option<Timestamp>,
@@ -107,14 +105,31 @@ impl Entry {
             known,
             is_unread: true,
             agent: None,
-            gone_since: None,
-            left_unseen: false,
+            gone: None,
             due: None,
             printed_at: None,
             text_hash: 0,
             assessed: None,
             events: VecDeque::new(),
         }
+    }
+
+    /// One that is gone and was not seen since, whose row goes on from what the history knows.
+    pub(super) fn gone(
+        key: TerminalKey,
+        settings: tracker::Settings,
+        known: Box<TerminalHistory>,
+        now: Timestamp,
+    ) -> Self {
+        let (was, since, screen) = (known.state.terminal.clone(), known.state.since, known.screen.clone());
+        let mut entry = Self::new(key, settings, Some(known), false, now);
+        (entry.is_unread, entry.gone) = (false, Some(Departure { at: since, unseen: true }));
+        // Its place is not known any more, and its name is not to change.
+        entry.terminal.declared.name = Some(was.id.clone());
+        (entry.terminal.state.terminal, entry.terminal.screen) = (was, screen);
+        entry.remember();
+        entry.refresh(now);
+        entry
     }
 
     /// The entry of another process, which goes on as that one would.
@@ -143,6 +158,16 @@ impl Entry {
     pub(super) fn note_due(&mut self, keep_gone: Span) -> (Option<Timestamp>, Option<Timestamp>) {
         let due = [self.tracker.next_timeout(), self.leaves_at(keep_gone)].into_iter().flatten().min();
         (std::mem::replace(&mut self.due, due), due)
+    }
+
+    /// When one that is gone leaves.
+    pub(super) fn leaves_at(&self, keep_gone: Span) -> Option<Timestamp> {
+        Some(self.gone?.leaves_at(&self.terminal.state, keep_gone))
+    }
+
+    /// Since when the pane is gone.
+    pub(super) fn gone_since(&self) -> Option<Timestamp> {
+        Some(self.gone?.at)
     }
 
     pub(super) fn state(&self, now: Timestamp) -> State {
@@ -222,7 +247,7 @@ impl Entry {
 
     /// What its name follows from.
     pub(super) fn naming(&self) -> (String, bool, bool) {
-        (self.wanted_name(), self.has_given_name(), self.gone_since.is_some())
+        (self.wanted_name(), self.has_given_name(), self.gone.is_some())
     }
 
     /// Takes what the notes say of it, its name left aside; whether its label is another one.
@@ -268,7 +293,7 @@ impl Entry {
         let is_still = is_same_agent
             && *capture == Capture::Unchanged
             && record.is_none()
-            && self.gone_since.is_none()
+            && self.gone.is_none()
             && *facts == terminal.facts
             && *place == terminal.place
             && *cwd == self.cwd
@@ -284,7 +309,7 @@ impl Entry {
 
     /// Handles a listing's report of this pane.
     pub(super) fn poll(&mut self, report: PaneReport, profiles: &ProfileSet, now: Timestamp) -> EntryUpdate {
-        (self.gone_since, self.left_unseen) = (None, false);
+        self.gone = None;
         let is_awaited = report.capture == Capture::Awaited && matches!(report.program, Program::Agent { .. });
         let was_unread = self.is_unread;
         self.is_unread &= is_awaited && !report.facts.dead;
@@ -421,10 +446,7 @@ impl Entry {
     /// Hands an observation to the tracker and publishes the result.
     pub(super) fn observe(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
         let goes = matches!(observation, Observation::Gone(_));
-        if goes {
-            self.gone_since.get_or_insert(now);
-            self.is_unread = false;
-        }
+        self.is_unread &= !goes;
         let transition = self.tracker.handle(observation, now);
         if let Some(transition) = &transition {
             self.terminal.transitions.push_back(transition.clone().into());
@@ -433,7 +455,9 @@ impl Entry {
             }
         }
         self.refresh(now);
-        self.left_unseen |= goes && self.terminal.state.unseen;
+        if goes {
+            self.gone.get_or_insert(Departure { at: now, unseen: false }).unseen |= self.terminal.state.unseen;
+        }
         transition
     }
 
