@@ -92,18 +92,18 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     match &command {
         TasksCommand::List(shown) => acting.list(shown),
         TasksCommand::Kill { targets } => {
-            let mut missing: Vec<Failure> = targets.iter().filter_map(|target| acting.task(target).err()).collect();
+            let (mut tasks, mut missing): (Vec<&Task>, Vec<Failure>) = (Vec::new(), Vec::new());
+            for target in targets {
+                match acting.task(target) {
+                    // One that is named twice is killed once.
+                    Ok(task) if tasks.iter().any(|other| other.key == task.key) => {}
+                    Ok(task) => tasks.push(task),
+                    Err(unknown) => missing.push(unknown),
+                }
+            }
             if let Some(last) = missing.pop() {
                 missing.iter().for_each(Failure::tell);
                 return Err(last.into());
-            }
-            let mut tasks: Vec<&Task> = Vec::new();
-            for target in targets {
-                let task = acting.task(target)?;
-                // One that is named twice is killed once.
-                if !tasks.iter().any(|other| other.key == task.key) {
-                    tasks.push(task);
-                }
             }
             acting.kill(&tasks).await
         }
