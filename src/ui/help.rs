@@ -60,12 +60,14 @@ impl Overlay for Help {
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let lines = lines(canvas, self.of, &self.offered, usize::from(area.width.saturating_sub(4)));
+        self.reader.also_called(called(&lines));
+        let styled = |line: HelpLine| line.into_iter().map(|(text, style, _)| (text, style)).collect();
+        let lines: Vec<StyledLine> = lines.into_iter().map(styled).collect();
         let is_title = |(text, style): &(String, Style)| *style == canvas.theme.parts.title && !text.trim().is_empty();
         let begins = lines.iter().enumerate().filter(|(_, line)| line.iter().any(is_title));
         self.parts = begins.map(|(row, _)| row).collect();
         let text = |line: &StyledLine| line.iter().map(|(text, _)| text.as_str()).collect();
         self.reader.set_texts(lines.iter().map(text).collect());
-        self.reader.also_called(called(canvas, &lines));
         let marked = |(index, line)| self.reader.marked(canvas, index, line);
         let lines: Vec<StyledLine> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.reader.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
@@ -101,18 +103,22 @@ impl Overlay for Help {
     }
 }
 
-/// The descriptions with the words by which the palette finds them, too.
-fn called(canvas: &Canvas<'_>, lines: &[StyledLine]) -> Vec<Called> {
-    let bindings: Vec<&Binding> = Context::ALL.iter().flat_map(|context| canvas.keymap.bindings(*context)).collect();
+/// A line, part by part, with the action that a part describes.
+type HelpLine = Vec<(String, Style, Option<Action>)>;
+
+/// A line that describes no action.
+fn plain(line: StyledLine) -> HelpLine {
+    line.into_iter().map(|(text, style)| (text, style, None)).collect()
+}
+
+/// Where actions are described, with the words by which the palette finds them, too.
+fn called(lines: &[HelpLine]) -> Vec<Called> {
     let mut called = Vec::new();
     for (row, line) in lines.iter().enumerate() {
         let mut end = 0;
-        for (text, style) in line {
+        for (text, _, action) in line {
             let begin = end;
             end += text.len();
-            let is_of =
-                |binding: &&&Binding| *style == canvas.theme.parts.text && binding.description.starts_with(text);
-            let action = bindings.iter().find(is_of).filter(|_| !text.trim().is_empty()).and_then(|it| it.action);
             called.extend(action.map(|action| (row, begin..end, words_for(action))));
         }
     }
@@ -125,12 +131,12 @@ const TWO_COLUMNS: usize = 130;
 const BETWEEN: usize = 3;
 
 /// The help as it fits into that many cells: in one column, or in two, each of which goes on where it is shorter.
-fn lines(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<StyledLine> {
+fn lines(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<HelpLine> {
     if room < TWO_COLUMNS {
         return sections(canvas, of, offered, room).join(&Vec::new());
     }
     let cells = (room - BETWEEN) / 2;
-    let (mut left, mut right): (Vec<StyledLine>, Vec<StyledLine>) = (Vec::new(), Vec::new());
+    let (mut left, mut right): (Vec<HelpLine>, Vec<HelpLine>) = (Vec::new(), Vec::new());
     for section in sections(canvas, of, offered, cells) {
         let shorter = if right.len() < left.len() { &mut right } else { &mut left };
         if !shorter.is_empty() {
@@ -141,10 +147,10 @@ fn lines(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> V
     let rows = left.len().max(right.len());
     left.resize(rows, Vec::new());
     right.resize(rows, Vec::new());
-    let beside = |(mut line, right): (StyledLine, StyledLine)| {
-        let used: usize = line.iter().map(|(text, _)| text::width(text)).sum();
+    let beside = |(mut line, right): (HelpLine, HelpLine)| {
+        let used: usize = line.iter().map(|(text, ..)| text::width(text)).sum();
         if !right.is_empty() {
-            line.push((" ".repeat(cells.saturating_sub(used) + BETWEEN), canvas.theme.parts.text));
+            line.push((" ".repeat(cells.saturating_sub(used) + BETWEEN), canvas.theme.parts.text, None));
             line.extend(right);
         }
         line
@@ -153,23 +159,26 @@ fn lines(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> V
 }
 
 /// A list of keys and what they do, which goes on in the next line where it does not fit into that many cells.
-fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize) -> Vec<StyledLine> {
+fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize) -> Vec<HelpLine> {
     let parts = &canvas.theme.parts;
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
     // Each part has a column of its own: a few long keys leave the others room for what they do.
     let cells = bindings.iter().map(|binding| text::width(&keys(binding))).max().unwrap_or(0) + 2;
-    let mut lines = vec![vec![(title.to_owned(), parts.title)]];
+    let mut lines = vec![plain(vec![(title.to_owned(), parts.title)])];
     for binding in bindings {
         let wrapped = text::wrapped(&binding.description, room.saturating_sub(cells + 2).max(20), usize::MAX);
         for (nth, description) in wrapped.into_iter().enumerate() {
-            let keys = if nth == 0 { keys(binding) } else { String::new() };
-            lines.push(vec![(format!("  {}", padded(&keys, cells)), parts.key), (description, parts.text)]);
+            let (keys, action) = if nth == 0 { (keys(binding), binding.action) } else { (String::new(), None) };
+            lines.push(vec![
+                (format!("  {}", padded(&keys, cells)), parts.key, None),
+                (description, parts.text, action),
+            ]);
         }
     }
     lines
 }
 
-fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<Vec<StyledLine>> {
+fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<Vec<HelpLine>> {
     let keymap = canvas.keymap;
     let mut sections = Vec::new();
     let is_offered = |binding: &&Binding| binding.action.is_some_and(|action| offered.contains(&action));
@@ -181,7 +190,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     let own: Vec<&Binding> = keymap.bindings(of).filter(|binding| !is_offered(binding)).collect();
     sections.push(keys_of(canvas, of.title(), &own, room));
     if of == Context::Fleet {
-        sections.push(marks(canvas, room));
+        sections.push(marks(canvas, room).into_iter().map(plain).collect());
     }
     // What does the same everywhere stands in the part above.
     let is_everywhere =
@@ -196,12 +205,12 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
         sections.push(keys_of(canvas, "only on the machine itself, not through --connect", &withheld, room));
     }
     if of != Context::Fleet {
-        sections.push(marks(canvas, room));
+        sections.push(marks(canvas, room).into_iter().map(plain).collect());
     }
     let help = keymap.key_for(Context::Fleet, Action::Help).unwrap_or_default();
     let others = format!("  every other view lists its own keys: {help} in it, f1 in a line");
-    sections
-        .push(vec![vec![("elsewhere".to_owned(), canvas.theme.parts.title)], vec![(others, canvas.theme.parts.text)]]);
+    let [title, others] = [("elsewhere".to_owned(), canvas.theme.parts.title), (others, canvas.theme.parts.text)];
+    sections.push(vec![plain(vec![title]), plain(vec![others])]);
     sections
 }
 
