@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-pub use error::{Error, check_hint, check_version};
+pub use error::{Error, check_version};
 pub use jump::Clipboard;
 pub use jump::{Inside, Jump};
 pub use listing::{CapturedPane, KnownRows, ListedPane, Listing, Marks};

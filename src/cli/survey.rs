@@ -251,7 +251,7 @@ impl Watched {
     pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
         let again = match self.server(server) {
             Ok(handle) => match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | "timeout")) {
-                Some(check) => return Failure::refused(&problem.message).hint(tmux::check_hint(&check)),
+                Some(check) => return Failure::refused(&problem.message).hint(check),
                 None => match tokio::time::timeout(AGAIN, handle.poll(&[])).await {
                     Ok(poll) => poll.err(),
                     Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),

@@ -34,7 +34,7 @@ pub enum Error {
     Unreachable {
         host: String,
         message: String,
-        /// What must work on the command line before fleetwatch gets there.
+        /// What must work on the command line before fleetwatch gets there, as a hint.
         check: String,
     },
     /// A name from the configuration or the command line that must not reach a command line.
@@ -102,7 +102,7 @@ impl Error {
             }
             Error::Refused { .. } => "check the socket's owner and permissions".into(),
             Error::TimedOut { .. } => "the server may be stopped or overloaded; fleetwatch keeps trying".into(),
-            Error::Unreachable { check, .. } => check_hint(check),
+            Error::Unreachable { check, .. } => check.clone(),
             Error::BadName { what: "host", .. } => {
                 "write the host as for `ssh`, such as `box-2` or `me@box-2`, or define a Host in ~/.ssh/config".into()
             }
@@ -127,11 +127,6 @@ impl Error {
     pub fn is_no_server(&self) -> bool {
         matches!(self, Error::NoServer { .. })
     }
-}
-
-/// What to do about a host that cannot be reached, or does not answer.
-pub fn check_hint(check: &str) -> String {
-    format!("`{check}` must work without a password or a question")
 }
 
 /// Reads what `tmux` wrote to standard error. `None` when it says nothing about the call as a whole.

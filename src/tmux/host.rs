@@ -105,7 +105,7 @@ pub(super) fn connection(settings: &Settings, name: &str) -> String {
     host.transport.connection(way)
 }
 
-/// What must work on the command line for a host to be reached.
+/// What must work on the command line for a host to be reached, as a hint.
 pub(super) fn check(settings: &Settings, name: &str) -> String {
     host(settings, name).transport.check()
 }
@@ -329,6 +329,7 @@ impl Session {
             Some(harmless(line).chars().take(300).collect::<String>())
         });
         last.unwrap_or_else(|| match ended {
+            Ok(Ok(status)) if status.success() => "the connection ended without a word".to_owned(),
             Ok(Ok(status)) => format!("the connection ended with {status}"),
             _ => "the connection broke".to_owned(),
         })

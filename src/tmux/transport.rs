@@ -151,12 +151,16 @@ impl Transport {
         }
     }
 
-    /// What must work for the host to be reached, as one would type it.
+    /// What must work for the host to be reached: a hint with a command to type.
     pub(super) fn check(&self) -> String {
-        match self {
-            Transport::Ssh { host, .. } => format!("ssh -o BatchMode=yes {host} true"),
-            Transport::Command { words, .. } => format!("{} true", words.join(" ")),
-        }
+        let must = match self {
+            Transport::Ssh { host, .. } => format!("`ssh -o BatchMode=yes {host} true` must work"),
+            // A command that has a shell read its arguments once more, as `ssh` does, prints an empty line.
+            Transport::Command { words, .. } => {
+                format!("`{} sh -c 'echo works'` must print `works`", words.join(" "))
+            }
+        };
+        format!("{must} without a password or a question")
     }
 }
 

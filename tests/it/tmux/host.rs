@@ -336,6 +336,9 @@ async fn a_machine_that_a_command_leads_to_is_a_host_like_any_other() {
     assert_eq!(error.to_string(), "host pod-9 cannot be reached: no such machine: pod-9");
     assert_eq!(
         error.hint(),
-        format!("`{} pod-9 true` must work without a password or a question", machines.path("enter"))
+        format!(
+            "`{} pod-9 sh -c 'echo works'` must print `works` without a password or a question",
+            machines.path("enter")
+        )
     );
 }
