@@ -55,7 +55,7 @@ async fn ended(demo: &Demo) -> anyhow::Result<()> {
     });
     tokio::select! {
         _ = ended.recv() => {}
-        () = output::end_asked_for() => {}
+        _ = output::end_asked_for() => {}
     }
     Ok(())
 }

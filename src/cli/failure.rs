@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use anyhow::Error as Report;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use tokio::signal::unix::SignalKind;
 
 use super::{Done, GlobalOptions, output};
 use crate::config::ConfigError;
@@ -64,6 +65,8 @@ enum FailureKind {
     Unverified,
     /// The arguments or the configuration are wrong. Exit code 2.
     Usage,
+    /// A signal asked for the end of the command, which then ends by that signal.
+    Interrupted(SignalKind),
 }
 
 impl Failure {
@@ -80,6 +83,11 @@ impl Failure {
     /// The command or the configuration is wrong.
     pub fn usage(what: impl fmt::Display) -> Self {
         Self { what: what.to_string(), hint: None, kind: FailureKind::Usage }
+    }
+
+    /// The command was asked to end before it was done.
+    pub(super) fn interrupted(by: SignalKind, what: impl fmt::Display) -> Self {
+        Self { what: what.to_string(), hint: None, kind: FailureKind::Interrupted(by) }
     }
 
     /// Adds what the user can do about it.
@@ -123,8 +131,15 @@ impl Failure {
         print("warning: ", &self.what, self.hint.as_deref());
     }
 
-    fn exit_code(&self) -> ExitCode {
+    /// Does not return after a signal: a script that runs the command stops only if the signal ends the command as well.
+    fn exit(&self) -> ExitCode {
         match self.kind {
+            FailureKind::Interrupted(by) => {
+                let signal = by.as_raw_value();
+                // It fails for signals that nobody can wait for.
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+            }
             FailureKind::Refused => ExitCode::FAILURE,
             FailureKind::Unverified => ExitCode::from(3),
             FailureKind::Usage => ExitCode::from(2),
@@ -143,11 +158,11 @@ pub(super) fn is_refusal(report: &Report) -> bool {
     Failure::of(report).kind == FailureKind::Refused
 }
 
-/// Prints why a command failed; returns its exit code.
+/// Prints why a command failed; returns its exit code, or ends by the signal that ended the command.
 pub(super) fn tell(report: &Report) -> ExitCode {
     let failure = Failure::of(report);
     failure.tell();
-    failure.exit_code()
+    failure.exit()
 }
 
 /// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.

@@ -22,7 +22,7 @@ use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, wh
 #[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {
     /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`;
-    /// `!is:ready` is all that is not ready.
+    /// `is:failed,stalled` is what has either state, `!is:ready` all that is not ready.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
     #[command(flatten)]
@@ -111,6 +111,8 @@ fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear
 #[serde(untagged)]
 pub(super) enum PublicFields<'a> {
     Terminal {
+        /// The name, under the same key as that of a task.
+        id: &'a str,
         #[serde(flatten)]
         state: Box<State>,
         note: Option<&'a str>,
@@ -129,7 +131,7 @@ impl<'a> PublicFields<'a> {
         match item {
             Item::Terminal(terminal) => {
                 let (state, what) = (fleet.state_of(terminal, now).into(), what_of_agent(&terminal.state, None));
-                PublicFields::Terminal { state, note, what }
+                PublicFields::Terminal { id: item.id(), state, note, what }
             }
             Item::Task(task) => PublicFields::Task { task: task.fields().into(), note },
         }

@@ -61,19 +61,20 @@ pub(super) fn closed() -> mpsc::Receiver<()> {
 
 /// Waits for Ctrl-C, SIGTERM or SIGHUP, which no longer end the program by themselves once this is called. Must be called
 /// within the runtime.
-pub(super) fn end_asked_for() -> impl Future<Output = ()> {
+pub(super) fn end_asked_for() -> impl Future<Output = SignalKind> {
     let wanted = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let signals = wanted.into_iter().map(signal).collect::<io::Result<Vec<_>>>();
+    let signals = wanted.into_iter().map(|kind| Ok((kind, signal(kind)?))).collect::<io::Result<Vec<_>>>();
     async move {
         let Ok(mut signals) = signals else {
             // Without handlers the signals end the program by themselves.
             return std::future::pending().await;
         };
-        let asked = poll_fn(|context| match signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        let asked = poll_fn(|context| {
+            let mut received =
+                signals.iter_mut().filter_map(|(kind, signal)| signal.poll_recv(context).is_ready().then_some(*kind));
+            received.next().map_or(Poll::Pending, Poll::Ready)
         });
-        asked.await;
+        asked.await
     }
 }
 

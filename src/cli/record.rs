@@ -115,7 +115,7 @@ async fn record(
     loop {
         tokio::select! {
             _ = tick.tick() => {}
-            () = &mut end => return Ok("ended"),
+            _ = &mut end => return Ok("ended"),
         }
         match capture(server, key).await {
             Ok(Some(pane)) => recorder.take(&pane, poll::now()).await?,

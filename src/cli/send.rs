@@ -42,7 +42,7 @@ pub struct SendArgs {
     /// Send even if the agent is working, has a draft or cannot be read; never into a dialog or to another program.
     #[arg(long, conflicts_with = "when_ready")]
     pub force: bool,
-    /// Give up after this many seconds without a reaction (with --when-ready: without the agent being ready).
+    /// Give up after this many seconds (or 10m) without a reaction; with --when-ready, without the agent being ready.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
     /// Print one JSON object: `{"terminal", "outcome", "detail", "dialog"}`; errors are printed as well.
@@ -337,9 +337,7 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, shown
     if let (Some(shown), Some(terminal)) = (shown.as_mut(), engine.fleet().terminal(&key)) {
         *shown = OutcomeShown::of(terminal);
     }
-    let Some(terminal) = terminal? else {
-        return Err(Failure::refused("interrupted; nothing was sent").into());
-    };
+    let terminal = terminal?;
     let to = Recipient::of(&terminal);
     let mut waiting = WhenReady { engine, key, target: &args.target, limit, failure: None };
     let sender = sender(watched).await;
@@ -375,11 +373,12 @@ impl Gate for &mut WhenReady<'_> {
         turn(&mut self.engine).await;
         let WhenReady { engine, key, target, limit, failure } = &mut **self;
         match wait::until_terminal(engine, key, target, *limit, is_decided).await {
-            Ok(Some(_)) => return true,
-            Ok(None) => *failure = Some(Failure::refused("interrupted; nothing was sent")),
-            Err(why) => *failure = Some(why),
+            Ok(_) => true,
+            Err(why) => {
+                *failure = Some(why);
+                false
+            }
         }
-        false
     }
 }
 

@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::StatusCode;
+use tokio::signal::unix::SignalKind;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::history::warn_of;
@@ -204,7 +205,7 @@ async fn answer(
     history: &History,
     Served { events, metrics, clients, .. }: &Served,
     mut asked: mpsc::Receiver<Inquiry>,
-    end: impl Future<Output = ()>,
+    end: impl Future<Output = SignalKind>,
 ) -> Done {
     let mut inputs = history.inputs();
     let (mut printer, mut health) = (Printer::new(true), BTreeMap::new());
@@ -230,7 +231,7 @@ async fn answer(
                 inquiry(engine);
                 continue;
             }
-            () = &mut end => return Ok(ExitCode::SUCCESS),
+            _ = &mut end => return Ok(ExitCode::SUCCESS),
         }
         for (server, problem) in new_problems(engine.fleet(), &mut health) {
             // Finding out why must not block inquiries.

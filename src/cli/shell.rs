@@ -24,6 +24,22 @@ pub const EXIT_CODES: [(u8, &str); 4] = [
     (3, "unverified: it may have been done, but that was not seen in time"),
 ];
 
+/// What every command takes from its environment.
+const VARIABLES: [(&str, &str); 7] = [
+    ("FLEETWATCH_CONFIG", "the configuration file, where `--config` names none"),
+    ("FLEETWATCH_TOKEN", "the token for `--connect`"),
+    ("NO_COLOR", "if set to anything, nothing is coloured"),
+    ("TMUX", "the tmux server to watch, where neither an option nor the configuration names one"),
+    ("XDG_CONFIG_HOME", "the directory for configurations; default: ~/.config"),
+    ("XDG_RUNTIME_DIR", "the directory for the sockets over which fleetwatch processes talk; default: in the next one"),
+    ("XDG_STATE_HOME", "the directory for the history; default: ~/.local/state"),
+];
+/// The files that every command uses, where no variable says otherwise.
+const FILES: [(&str, &str); 2] = [
+    ("~/.config/fleetwatch/config.toml", "the configuration; keymaps, themes and profiles are beside it"),
+    ("~/.local/state/fleetwatch/history.db", "what happened and what was sent"),
+];
+
 /// The exit codes in one line, for the help.
 pub fn exit_codes() -> String {
     let codes: Vec<String> = EXIT_CODES.iter().map(|(code, meaning)| format!("{code} {meaning}")).collect();
@@ -196,7 +212,8 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
     let usage = usage.trim_start_matches("Usage: ");
     let (mut head, mut text) = (Vec::new(), Vec::new());
     let example = page.get_before_help().map(ToString::to_string).unwrap_or_default();
-    let man = clap_mangen::Man::new(page.clone().after_help(""));
+    let version = concat!("fleetwatch ", env!("CARGO_PKG_VERSION"));
+    let man = clap_mangen::Man::new(page.clone().after_help("")).source(version);
     man.render_title(&mut head)?;
     man.render_name_section(&mut head)?;
     man.render_description_section(&mut text)?;
@@ -212,6 +229,14 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
     text.push_str(".SH \"EXIT STATUS\"\n");
     for (code, meaning) in EXIT_CODES {
         text.push_str(&format!(".TP\n{code}\n{meaning}\n"));
+    }
+    if args.command.is_empty() {
+        for (title, entries) in [("ENVIRONMENT", &VARIABLES[..]), ("FILES", &FILES)] {
+            text.push_str(&format!(".SH {title}\n"));
+            for (name, meaning) in entries {
+                text.push_str(&format!(".TP\n{name}\n{meaning}\n").replace('-', "\\-"));
+            }
+        }
     }
     output::print(&text)
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use jiff::SignedDuration;
 
 use super::failure::BadValue;
 use super::history::on_servers;
@@ -30,7 +31,7 @@ pub struct WaitArgs {
     /// What to wait for; with several, the first to come.
     #[arg(long = "for", value_name = "STATE", required = true, value_delimiter = ',', ignore_case = true)]
     pub condition: Vec<WaitCondition>,
-    /// Give up after this many seconds, with exit code 1.
+    /// Give up after this many seconds (or 10m), with exit code 1.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
     /// Print the terminal's public state as JSON once it is reached.
@@ -144,10 +145,11 @@ impl WaitCondition {
     }
 }
 
-/// A number of seconds on the command line.
+/// A time on the command line: seconds, or units of time.
 pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
-    let hint = "write seconds, such as 5 or 0.5, from 0 to 31536000 (a year)";
-    let seconds: f64 = text.parse().map_err(|_| BadValue { what: "not a number of seconds", hint })?;
+    let hint = "write seconds (5, 0.5) or a time (10m, 1h30m), a year at most";
+    let seconds = text.parse().ok().or_else(|| Some(text.parse::<SignedDuration>().ok()?.as_secs_f64()));
+    let seconds: f64 = seconds.ok_or(BadValue { what: "not a time", hint })?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if seconds <= 31_536_000.0 => Ok(duration),
         _ => Err(BadValue { what: "out of range", hint }),
@@ -157,16 +159,12 @@ pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
 /// Runs the command.
 ///
 /// # Errors
-/// No such terminal or task, it is gone, or the timeout is over.
+/// No such terminal or task, it is gone, the timeout is over, or the operator ends the command.
 pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::open(options).await?;
     let mut engine = watched.engine()?;
     first_polls(&mut engine).await;
     let limit = Limit::new(args.timeout);
-    let interrupted = || {
-        Failure::refused(format!("interrupted before {} was in that state", args.target))
-            .hint("`fleetwatch list` shows how it is now")
-    };
     let found = match find_soon(&mut engine, &watched, &args.target).await {
         Err(_) if args.condition.contains(&WaitCondition::Gone) && was_known(&watched, args, options) => {
             return output::print(&format!("{}: {}\n", args.target, Status::Gone.word()));
@@ -181,8 +179,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
                 let begins = |sent| poll::now().since(sent) < reacts && shows_time_before(&terminal.state, sent);
                 !sent.is_some_and(begins) && args.condition.iter().any(|condition| condition.holds(terminal))
             };
-            let terminal =
-                until_terminal(&mut engine, &key, &args.target, limit, wanted).await?.ok_or_else(interrupted)?;
+            let terminal = until_terminal(&mut engine, &key, &args.target, limit, wanted).await?;
             let state = &terminal.state;
             (
                 output::json_line(state)?,
@@ -194,7 +191,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
             )
         }
         WaitTarget::Task(server, window) => {
-            let task = until_task(&mut engine, args, limit, &server, window).await?.ok_or_else(interrupted)?;
+            let task = until_task(&mut engine, args, limit, &server, window).await?;
             let is_there = engine.fleet().task(&server, window).is_some();
             let status = if is_there { task.as_status() } else { Status::Gone };
             let word = met(&args.condition, |it| is_there && it.holds_for_task(&task), &status);
@@ -204,12 +201,14 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     output::print(&if args.json { json } else { text })
 }
 
-/// Whether the history knows something by the target's whole name that no server has any more.
+/// Whether the history knows something by the target's whole name or pane id that no server has any more.
 fn was_known(watched: &Watched, args: &WaitArgs, options: &GlobalOptions) -> bool {
     let path = watched.loaded.config.history.kept_at();
     let reader = path.and_then(|path| Reader::open(&path).ok());
     let known = reader.and_then(|reader| Some((reader.named(&args.target).ok()?, reader.terminals().ok()?)));
-    known.is_some_and(|(named, known)| on_servers(known, options).iter().any(|one| named.contains(&one.key)))
+    let is_meant =
+        |key: &TerminalKey, named: &[TerminalKey]| named.contains(key) || key.pane.to_string() == args.target;
+    known.is_some_and(|(named, known)| on_servers(known, options).iter().any(|one| is_meant(&one.key, &named)))
 }
 
 /// When a terminal last took a prompt since a time, by the history.
@@ -243,25 +242,25 @@ fn met(asked: &[WaitCondition], holds: impl Fn(WaitCondition) -> bool, status: &
     }
 }
 
-/// Watches until something is found in the fleet; `None` if the operator ends the command.
+/// Watches until something is found in the fleet.
 ///
 /// # Errors
-/// It can no longer be found, or the timeout is over (`late`).
+/// It can no longer be found, the timeout is over (`late`), or the operator ends the command.
 async fn watch_for<T>(
     engine: &mut Engine,
     limit: Limit,
     mut find: impl FnMut(&Fleet) -> Result<Option<T>, Failure>,
     late: impl FnOnce(&Fleet) -> Failure,
-) -> Result<Option<T>, Failure> {
+) -> Result<T, Failure> {
     let end = end_asked_for();
     tokio::pin!(end);
     loop {
         if let Some(found) = find(engine.fleet())? {
-            return Ok(Some(found));
+            return Ok(found);
         }
         tokio::select! {
             () = turn(engine) => {}
-            () = &mut end => return Ok(None),
+            signal = &mut end => return Err(Failure::interrupted(signal, "interrupted while it waited")),
             () = past(limit.deadline) => return Err(late(engine.fleet())),
         }
     }
@@ -274,7 +273,7 @@ async fn until_task(
     limit: Limit,
     server: &ServerId,
     window: WindowId,
-) -> Result<Option<Task>, Failure> {
+) -> Result<Task, Failure> {
     let mut last: Option<Task> = None;
     let find = |fleet: &Fleet| match (fleet.task(server, window), last.take()) {
         (Some(task), _) if args.condition.iter().any(|it| it.holds_for_task(task)) => Ok(Some(task.clone())),
@@ -345,14 +344,14 @@ pub(super) async fn agent(engine: &mut Engine, watched: &Watched, target: &str) 
 /// Watches until a terminal satisfies a condition.
 ///
 /// # Errors
-/// It is gone and the condition is another one, or the timeout is over.
+/// It is gone and the condition is another one, the timeout is over, or the operator ends the command.
 pub(super) async fn until_terminal(
     engine: &mut Engine,
     key: &TerminalKey,
     target: &str,
     limit: Limit,
     wanted: impl Fn(&Terminal) -> bool,
-) -> Result<Option<Terminal>, Failure> {
+) -> Result<Terminal, Failure> {
     let find = |fleet: &Fleet| match fleet.terminal(key) {
         Some(terminal) if wanted(terminal) => Ok(Some(terminal.clone())),
         Some(terminal) if !terminal.state.has_ended() => Ok(None),

@@ -113,12 +113,12 @@ async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history
                 }
             }
             Some(()) = closed.recv(), if !args.background => return Ok(ExitCode::SUCCESS),
-            () = &mut end => return Ok(ExitCode::SUCCESS),
+            _ = &mut end => return Ok(ExitCode::SUCCESS),
         }
         for (server, problem) in new_problems(engine.fleet(), &mut health) {
             let failure = tokio::select! {
                 failure = watched.explain(&server, &problem) => failure,
-                () = &mut end => return Ok(ExitCode::SUCCESS),
+                _ = &mut end => return Ok(ExitCode::SUCCESS),
             };
             // A server may still start, but a missing program will not appear.
             if matches!(problem.kind.as_str(), "tmux_missing" | "tmux_too_old" | "bad_name") {

@@ -2,8 +2,8 @@
 //!
 //! A plain word matches a name, an agent or a session that has its letters in order, or a directory that contains it.
 //! `is:`, `agent:`, `host:`, `session:` and `label:` match the beginning of one field; facts about an agent are matched by a part
-//! or by a number, and how long it has been in its state by `age:` and `waited:`; `!` in front negates a word. All words must
-//! match.
+//! or by a number, and how long it has been in its state by `age:` and `waited:`. Of values between commas one must match; `!` in
+//! front negates a word. All words must match.
 
 mod bar;
 
@@ -56,6 +56,9 @@ const FIELDS: [&str; 16] = [
     "plan", "tokens", "cost",
 ];
 
+/// The fields that take several values, of which one is enough; in the texts of the others a comma is a comma.
+const LISTS: [&str; 7] = ["is", "agent", "host", "session", "label", "model", "mode"];
+
 /// What fields are called elsewhere, and which of [`FIELDS`] that means.
 const OTHER_FIELDS: [(&str, &str); 4] = [("state", "is"), ("status", "is"), ("attention", "is"), ("tool", "agent")];
 
@@ -107,7 +110,7 @@ pub struct Filter {
 #[derive(Clone, Debug)]
 struct Term {
     wanted: bool,
-    what: What,
+    any: Vec<What>,
 }
 
 #[derive(Clone, Debug)]
@@ -216,6 +219,11 @@ impl Filter {
         Self { text: text.to_owned(), terms: text.split_whitespace().filter_map(Term::new).collect(), kept: None }
     }
 
+    /// All that it asks for.
+    fn asked(&self) -> impl Iterator<Item = &What> {
+        self.terms.iter().flat_map(|term| &term.any)
+    }
+
     /// The filter as it was typed.
     pub fn text(&self) -> &str {
         &self.text
@@ -228,7 +236,7 @@ impl Filter {
 
     /// What is wrong with it: a state or a field that there is none of, a number that is none, a value that nobody has.
     pub fn doubt(&self, view: &View<'_>) -> Option<Unclear> {
-        let unknown = |term: &Term| match &term.what {
+        let unknown = |what: &What| match what {
             What::Is(word, states) if states.is_empty() => Some(Unclear::State(word.clone())),
             What::NoNumber(field, value) => Some(Unclear::Number(field, value.clone())),
             What::Fuzzy(_, word) | What::Part(word) => {
@@ -240,19 +248,19 @@ impl Filter {
             }
             what => {
                 let (field, word) = what.value()?;
-                if Item::all(view).into_iter().any(|item| term.fits(item, &Flags::default(), view.now, None)) {
+                if Item::all(view).into_iter().any(|item| what.fits(item, &Flags::default(), view.now, None)) {
                     return None;
                 }
                 let known = values(field, view);
                 (!known.is_empty()).then(|| Unclear::Value { field, word: word.to_owned(), known })
             }
         };
-        self.terms.iter().find_map(unknown)
+        self.asked().find_map(unknown)
     }
 
     /// Whether what it lets through changes by itself as time passes.
     pub fn is_timed(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term.what, What::Aged(_) | What::Waited(_)))
+        self.asked().any(|what| matches!(what, What::Aged(_) | What::Waited(_)))
     }
 
     /// The row that it lets through whatever it asks for.
@@ -278,11 +286,12 @@ impl Filter {
     /// Tells which terminals it lets through.
     pub fn matcher<'a>(&'a self, flags: &'a Flags, now: Timestamp) -> impl FnMut(Item<'_>) -> bool + 'a {
         // The matcher holds a table of 100 KB, which most frames have no need of.
-        let is_fuzzy = self.terms.iter().any(|term| matches!(term.what, What::Fuzzy(..)));
+        let is_fuzzy = self.asked().any(|what| matches!(what, What::Fuzzy(..)));
         let mut matcher = is_fuzzy.then(|| Matcher::new(Config::DEFAULT));
         move |item| {
-            let fits = |term: &Term| term.fits(item, flags, now, matcher.as_mut()) == term.wanted;
-            self.kept.as_ref() == Some(item.key()) || self.terms.iter().all(fits)
+            let mut fits = |what: &What| what.fits(item, flags, now, matcher.as_mut());
+            let mut holds = |term: &Term| term.any.iter().any(&mut fits) == term.wanted;
+            self.kept.as_ref() == Some(item.key()) || self.terms.iter().all(&mut holds)
         }
     }
 }
@@ -377,12 +386,15 @@ fn completed(text: &str, view: &View<'_>) -> (String, Vec<String>) {
     let mut meant: Vec<String> = match word.split_once(':') {
         None => FIELDS.iter().map(|field| format!("{field}:")).filter(|field| field.starts_with(&word)).collect(),
         Some((field, value)) => {
+            // Values before the last comma are complete.
+            let last = value.rfind(',').filter(|_| LISTS.contains(&field)).map_or(0, |at| at + 1);
+            let (before, value) = value.split_at(last);
             let mut values: Vec<String> = values(field, view).into_iter().filter(|it| it.starts_with(value)).collect();
             if field == "is" && values.is_empty() {
                 values =
                     SYNONYMS.iter().map(|(said, _)| (*said).to_owned()).filter(|it| it.starts_with(value)).collect();
             }
-            values.into_iter().map(|value| format!("{field}:{value}")).collect()
+            values.into_iter().map(|value| format!("{field}:{before}{value}")).collect()
         }
     };
     meant.sort();
@@ -467,6 +479,48 @@ impl What {
             _ => return None,
         })
     }
+
+    fn fits(&self, item: Item<'_>, flags: &Flags, now: Timestamp, matcher: Option<&mut Matcher>) -> bool {
+        let age = || now.since(item.since().at).as_secs();
+        let own = item.note().name.as_ref().map(|_| item.own_name()).unwrap_or_default();
+        let names = [item.id(), item.tool(), item.session(), &own];
+        let begins = |text: &str, with: &str| text.to_lowercase().starts_with(with);
+        let contains = |text: &str, part: &str| text.to_lowercase().contains(part);
+        match self {
+            Self::Fuzzy(atom, part) => {
+                let mut buffer = Vec::new();
+                let found = matcher.is_some_and(|matcher| {
+                    names.iter().any(|text| atom.score(Utf32Str::new(text, &mut buffer), matcher).is_some())
+                });
+                found || contains(item.cwd(), part)
+            }
+            Self::Part(part) => names.iter().any(|text| contains(text, part)) || contains(item.cwd(), part),
+            Self::Is(_, states) => states.iter().any(|state| is(item, flags, state)),
+            Self::Agent(word) => begins(item.tool(), word),
+            Self::Host(word) => {
+                begins(item.key().server.host.as_deref().unwrap_or("local"), word)
+                    || begins(&item.key().server.to_string(), word)
+            }
+            Self::Session(word) => begins(item.session(), word),
+            Self::Fact(name @ (FactName::Model | FactName::PermissionMode), word) => {
+                spelt_alike(&item.fact(*name)).contains(&spelt_alike(word))
+            }
+            Self::Fact(FactName::Branch, word) => match item.git() {
+                Some(git) => contains(&git.branch_or_commit(), word),
+                None => contains(&item.fact(FactName::Branch), word),
+            },
+            Self::Fact(name, word) => contains(&item.fact(*name), word),
+            Self::Steps(done, of) => {
+                item.facts().and_then(AgentFacts::plan).is_some_and(|plan| (plan.done, plan.of) == (*done, *of))
+            }
+            Self::NoNumber(..) => false,
+            Self::Aged(bound) => bound.holds(age()),
+            Self::Waited(bound) => item.status().needs_operator() && bound.holds(age()),
+            Self::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
+            Self::Note(word) => item.note().text.as_ref().is_some_and(|note| contains(note, word)),
+            Self::Label(word) => item.label().is_some_and(|label| begins(label, word)),
+        }
+    }
 }
 
 impl Term {
@@ -478,62 +532,23 @@ impl Term {
         };
         let word = word.to_lowercase();
         let value = word.split_once(':').map_or(word.as_str(), |(_, value)| value);
-        if value.trim_matches(['<', '>', '$', '%']).is_empty() {
+        if value.trim_matches(['<', '>', '$', '%', ',']).is_empty() {
             return None;
         }
-        let asked = word.split_once(':').and_then(|(field, value)| What::asked(field, value));
-        let what = match asked {
-            Some(what) => what,
-            _ if wanted => {
+        let asked = word.split_once(':').and_then(|(field, value)| match LISTS.contains(&field) {
+            true => value.split(',').filter(|one| !one.is_empty()).map(|one| What::asked(field, one)).collect(),
+            false => Some(vec![What::asked(field, value)?]),
+        });
+        let any = asked.unwrap_or_else(|| {
+            vec![if wanted {
                 let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
                 What::Fuzzy(atom, word.clone())
-            }
-            // What is not wanted is meant as it is written: letters in order would throw out far too much.
-            _ => What::Part(word.clone()),
-        };
-        Some(Self { wanted, what })
-    }
-
-    fn fits(&self, item: Item<'_>, flags: &Flags, now: Timestamp, matcher: Option<&mut Matcher>) -> bool {
-        let age = || now.since(item.since().at).as_secs();
-        let own = item.note().name.as_ref().map(|_| item.own_name()).unwrap_or_default();
-        let names = [item.id(), item.tool(), item.session(), &own];
-        let begins = |text: &str, with: &str| text.to_lowercase().starts_with(with);
-        let contains = |text: &str, part: &str| text.to_lowercase().contains(part);
-        match &self.what {
-            What::Fuzzy(atom, part) => {
-                let mut buffer = Vec::new();
-                let found = matcher.is_some_and(|matcher| {
-                    names.iter().any(|text| atom.score(Utf32Str::new(text, &mut buffer), matcher).is_some())
-                });
-                found || contains(item.cwd(), part)
-            }
-            What::Part(part) => names.iter().any(|text| contains(text, part)) || contains(item.cwd(), part),
-            What::Is(_, states) => states.iter().any(|state| is(item, flags, state)),
-            What::Agent(word) => begins(item.tool(), word),
-            What::Host(word) => {
-                begins(item.key().server.host.as_deref().unwrap_or("local"), word)
-                    || begins(&item.key().server.to_string(), word)
-            }
-            What::Session(word) => begins(item.session(), word),
-            What::Fact(name @ (FactName::Model | FactName::PermissionMode), word) => {
-                spelt_alike(&item.fact(*name)).contains(&spelt_alike(word))
-            }
-            What::Fact(FactName::Branch, word) => match item.git() {
-                Some(git) => contains(&git.branch_or_commit(), word),
-                None => contains(&item.fact(FactName::Branch), word),
-            },
-            What::Fact(name, word) => contains(&item.fact(*name), word),
-            What::Steps(done, of) => {
-                item.facts().and_then(AgentFacts::plan).is_some_and(|plan| (plan.done, plan.of) == (*done, *of))
-            }
-            What::NoNumber(..) => false,
-            What::Aged(bound) => bound.holds(age()),
-            What::Waited(bound) => item.status().needs_operator() && bound.holds(age()),
-            What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
-            What::Note(word) => item.note().text.as_ref().is_some_and(|note| contains(note, word)),
-            What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
-        }
+            } else {
+                // What is not wanted is meant as it is written: letters in order would throw out far too much.
+                What::Part(word.clone())
+            }]
+        });
+        Some(Self { wanted, any })
     }
 }
 

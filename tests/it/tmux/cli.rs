@@ -1,6 +1,7 @@
 //! The command line as a user meets it: the real binary, real tmux servers on private sockets, exit codes and texts.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
@@ -19,6 +20,9 @@ fn fleetwatch(arguments: &[&str]) -> Command {
     command.env("XDG_CONFIG_HOME", "/nonexistent").env("HOME", "/nonexistent").stdin(Stdio::null()).args(arguments);
     command
 }
+
+/// The number of the signal that Ctrl-C sends.
+const SIGINT: i32 = 2;
 
 /// The README and the guides for users.
 fn guides() -> String {
@@ -178,8 +182,8 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         ),
         (
             &["wait", "x", "--for", "ready", "--timeout", "soon"],
-            "error: invalid value 'soon' for '--timeout <SECONDS>': not a number of seconds",
-            "hint: write seconds, such as 5 or 0.5, from 0 to 31536000 (a year)",
+            "error: invalid value 'soon' for '--timeout <SECONDS>': not a time",
+            "hint: write seconds (5, 0.5) or a time (10m, 1h30m), a year at most",
         ),
         (
             &["history", "--since", "soon"],
@@ -247,7 +251,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["wait", "x", "--for", "ready", "--timeout", "-1"],
             "error: invalid value '-1' for '--timeout <SECONDS>': out of range",
-            "hint: write seconds, such as 5 or 0.5, from 0 to 31536000 (a year)",
+            "hint: write seconds (5, 0.5) or a time (10m, 1h30m), a year at most",
         ),
         (
             &["keys", "x", "ctrl+c"],
@@ -508,14 +512,18 @@ fn completions_and_man_pages_know_the_commands() {
     assert_eq!(completed("bash", &["score", "--field", "ph"]), "phase");
     assert_eq!(completed("fish", &["list", "is:wor"]), "is:working");
     assert_eq!(completed("fish", &["list", "!is:wor"]), "!is:working");
+    assert_eq!(completed("fish", &["list", "is:failed,wor"]), "is:failed,working");
     // For bash, a colon ends a word.
     assert_eq!(completed("bash", &["list", "wai"]), "waited:");
     assert_eq!(completed("bash", &["list", "is", ":", "wor"]), "working");
     assert!(completed("bash", &["list", "is", ""]).contains("needs-you"));
     let page = run(&["man"]).out;
     assert!(page.contains(".TH fleetwatch 1") && page.contains("list"), "{page}");
+    assert!(page.contains(".SH ENVIRONMENT\n.TP\nFLEETWATCH_CONFIG\n") && page.contains(".SH FILES\n"), "{page}");
     let list = run(&["man", "list"]).out;
+    let version = concat!("\"fleetwatch ", env!("CARGO_PKG_VERSION"), "\"");
     assert!(list.contains(".TH fleetwatch-list 1") && list.contains("json"), "{list}");
+    assert!(list.contains(version) && !list.contains(".SH FILES"), "{list}");
 }
 
 /// What a shell is offered for the last of some words, one in a line.
@@ -840,6 +848,13 @@ fn the_demo_is_listed_explained_and_answered() {
     assert_eq!(listed(&["shop"]), ["shop-api"]);
     assert_eq!(listed(&["is:needs-you", "agent:claude", "shop"]), ["shop-api"]);
     assert_eq!(listed(&["is:needs-you", "agent:gemini"]), Vec::<String>::new());
+    assert_eq!(listed(&["is:asks,needs-you", "agent:gemini,claude", "shop"]), ["shop-api"]);
+    assert!(!listed(&["!is:ready,approval"]).contains(&"shop-api".to_owned()), "none of these is wanted");
+    let unknown = demo.run(&["list", "is:ready,reddy"]);
+    assert!(
+        unknown.errors.contains("no state reddy") && unknown.errors.contains("did you mean is:ready?"),
+        "{unknown:?}"
+    );
     let unknown = demo.run(&["list", "foo:bar"]);
     assert!(unknown.code == Some(2) && unknown.errors.starts_with("error: there is no field foo:\n"), "{unknown:?}");
     let agent = demo.run(&["tasks", "kill", "docs"]);
@@ -939,6 +954,21 @@ fn the_demo_is_listed_explained_and_answered() {
     let late = demo.run(&["wait", "shop-api", "--for", "gone", "--timeout", "0.2"]);
     assert_eq!(late.code, Some(1));
     assert!(late.errors.starts_with("error: timed out after 0.2 s: shop-api is "), "{late:?}");
+    for words in
+        [&["wait", "shop-api", "--for", "gone", "--timeout", "1h"][..], &["send", "billing", "hi", "--when-ready"]]
+    {
+        let waits = fleetwatch(&[&["-L", &demo.server], words].concat()).stderr(Stdio::piped()).spawn().unwrap();
+        let status = format!("/proc/{}/status", waits.id());
+        wait_until("it would hear Ctrl-C", || {
+            let status = std::fs::read_to_string(&status).unwrap();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+            u64::from_str_radix(caught, 16).unwrap() & 1 << (SIGINT - 1) != 0
+        });
+        signal("INT", waits.id());
+        let ended = waits.wait_with_output().unwrap();
+        assert_eq!(ended.status.signal(), Some(SIGINT), "a loop in a script goes on after any other end: {ended:?}");
+        assert!(String::from_utf8_lossy(&ended.stderr).ends_with("error: interrupted while it waited\n"), "{ended:?}");
+    }
     let unknown = demo.run(&["wait", "web", "--for", "Error,UNKNOWN", "--timeout", "0"]);
     assert!(unknown.errors.starts_with("error: timed out after 0 s: web is "), "{unknown:?}");
 }
@@ -1050,11 +1080,10 @@ fn every_command_calls_the_same_state_the_same() {
         let said = [format!("{name}: {word}\n"), format!("{name}: {condition} ({word})\n")];
         assert!(said.contains(&waited), "{waited:?}");
         let waited: Value = serde_json::from_str(&run(&["wait", name, "--for", condition, "--json"]).out).unwrap();
-        let id = |state: &Value| state["terminal"]["id"].as_str().or(state["id"].as_str()).map(str::to_owned);
-        let state = listed.as_array().unwrap().iter().find(|state| id(state).as_deref() == Some(name)).unwrap();
+        let state = listed.as_array().unwrap().iter().find(|state| state["id"] == name).unwrap();
         assert_eq!((state.pointer(field), waited.pointer(field)), (Some(&value.into()), Some(&value.into())), "{name}");
-        // What is noted is the operator's, and what is said of it follows from a state.
-        let is_beside = |key: &&String| matches!(key.as_str(), "note" | "what");
+        // The name is that of a task's, what is noted is the operator's, and what is said of it follows from a state.
+        let is_beside = |key: &&String| matches!(key.as_str(), "id" | "note" | "what");
         let keys =
             |state: &Value| state.as_object().unwrap().keys().filter(|it| !is_beside(it)).cloned().collect::<Vec<_>>();
         assert_eq!(keys(state), keys(&waited), "{name}");

@@ -444,11 +444,14 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     }
     let watch = world.watch();
     watch.has_seen("lost");
+    let pane = world.tmux.run(&["display-message", "-p", "-t", "tasks:=build", "#{pane_id}"]);
+    let pane = pane.trim();
     let missing = world.refused(1, &["tasks", "kill", "build", "nosuch", "nobody"]);
     assert!(missing.contains("no task is called `nosuch`") && missing.contains("`nobody`"), "{missing}");
     assert_eq!(world.run(&["tasks", "kill", "build", "@1"]), "build (@1) killed\n", "named twice, killed once");
     assert!(!world.run(&["tasks"]).contains("build"), "the one that watches knows of it at once");
     assert_eq!(world.run(&["wait", "build", "--for", "gone"]), "build: gone\n", "the history knows it");
+    assert_eq!(world.run(&["wait", pane, "--for", "gone"]), format!("{pane}: gone\n"), "by its pane as well");
     watch.tells("build", &["disappeared killed from the command line"]);
     world.tmux.run(&["kill-window", "-t", "tasks:=lost"]);
     watch.tells("lost", &["disappeared null"]);
