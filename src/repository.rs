@@ -56,11 +56,11 @@ impl GitFacts {
         }
     }
 
-    /// In a few words: `main* ↑2 ↓1 +12 −3`.
+    /// In a few words: `main* ↑2 ↓1 +12 -3`.
     pub fn words(&self) -> String {
         let dirty = if self.is_dirty() == Some(true) { "*" } else { "" };
         let mut words = format!("{}{dirty}", self.branch_or_commit());
-        for (sign, count) in [("↑", self.ahead), ("↓", self.behind), ("+", self.added), ("−", self.removed)] {
+        for (sign, count) in [("↑", self.ahead), ("↓", self.behind), ("+", self.added), ("-", self.removed)] {
             if let Some(count @ 1..) = count {
                 words.push_str(&format!(" {sign}{count}"));
             }
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!((facts.is_dirty(), facts.words().as_str()), (Some(false), "main"));
         facts.count_changes(b"12\t1\ta b\x00-\t-\tbinary\x000\t2\tx\ty\x00");
         (facts.ahead, facts.behind) = read_counts(b"2\t1\n").unzip();
-        assert_eq!((facts.changed, facts.words().as_str()), (Some(3), "main* ↑2 ↓1 +12 −3"));
+        assert_eq!((facts.changed, facts.words().as_str()), (Some(3), "main* ↑2 ↓1 +12 -3"));
         let detached = GitFacts { head: Some("0123456789".to_owned()), untracked: Some(1), ..GitFacts::default() };
         assert_eq!(detached.words(), "@0123456*");
         assert_eq!(read_counts(b"fatal"), None);

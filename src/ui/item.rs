@@ -109,7 +109,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The directory, and what git says of it: `~/shop-api (main* +12 −3)`.
+    /// The directory, and what git says of it: `~/shop-api (main* +12 -3)`.
     pub fn cwd_and_git(self) -> String {
         match self.git().map(GitFacts::words).filter(|words| !words.is_empty()) {
             Some(words) => format!("{} ({words})", self.cwd()),

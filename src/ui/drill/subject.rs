@@ -294,7 +294,7 @@ fn repository(facts: &mut Facts<'_, '_>, git: &GitFacts) {
     let upstream = git.ahead.zip(git.behind).map(|(ahead, behind)| format!("{ahead} ahead, {behind} behind"));
     facts.put("upstream", upstream.unwrap_or_else(|| "none".to_owned()));
     let (added, removed) = (counted(git.added), counted(git.removed));
-    facts.put("changed files", format!("{} (+{added} −{removed})", counted(git.changed)));
+    facts.put("changed files", format!("{} (+{added} -{removed})", counted(git.changed)));
     facts.put("untracked", counted(git.untracked));
     facts.put("so since", format!("{} at least", times::age(facts.canvas.now.since(git.at))));
 }

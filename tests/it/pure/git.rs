@@ -101,17 +101,17 @@ fn the_facts_of_a_repository_in_each_of_its_forms() {
         fs::write(path.join(".git/info/exclude"), "ignored\n").unwrap();
         fs::write(path.join("ignored"), "x").unwrap();
         let facts = bench.facts(&path.join("new")).unwrap();
-        assert_eq!((facts.words().as_str(), facts.changed, facts.untracked), ("main* +2 −1", Some(1), Some(1)));
+        assert_eq!((facts.words().as_str(), facts.changed, facts.untracked), ("main* +2 -1", Some(1), Some(1)));
         assert_eq!(facts.root, path.to_str().unwrap());
         let difference = ["file", "-three", "+3", "+four", "untracked", "? new/"];
         assert_eq!(bench.difference(&path).unwrap(), difference);
         bench.done(name, &["checkout", "-q", "--detach"]);
-        assert_eq!(bench.words(&path), format!("@{}* +2 −1", &facts.head.unwrap()[..7]));
+        assert_eq!(bench.words(&path), format!("@{}* +2 -1", &facts.head.unwrap()[..7]));
         // A working tree beside it has its own branch, index and files.
         let beside = format!("{name}-beside");
         bench.done(name, &["worktree", "add", "-q", "-b", "side", &format!("../{beside}")]);
         fs::write(bench.path(&beside).join("file"), "one\n").unwrap();
-        assert_eq!(bench.words(&bench.path(&beside)), "side* −2");
+        assert_eq!(bench.words(&bench.path(&beside)), "side* -2");
     }
     let unborn = bench.path("unborn");
     fs::create_dir(&unborn).unwrap();
@@ -141,7 +141,7 @@ fn how_far_a_branch_is_from_its_upstream() {
     // A submodule is a repository of its own, and no change of the one around it.
     bench.done("clone", &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &url, "inner"]);
     fs::write(clone.join("inner/file"), "one\n").unwrap();
-    assert_eq!(bench.words(&clone.join("inner")), "main* −2");
+    assert_eq!(bench.words(&clone.join("inner")), "main* -2");
     assert_eq!(bench.words(&clone), "main* +3", "its names are new here");
 }
 
@@ -178,7 +178,7 @@ fn what_takes_too_long_is_given_up_and_what_is_too_much_is_cut() {
     // Git waits for somebody to write into a pipe.
     rustix::fs::mkfifoat(rustix::fs::CWD, path.join(".gitignore"), rustix::fs::Mode::RWXU).unwrap();
     let facts = bench.facts(&path).unwrap();
-    assert_eq!((facts.words().as_str(), facts.untracked), ("main* −2", None));
+    assert_eq!((facts.words().as_str(), facts.untracked), ("main* -2", None));
     fs::remove_file(path.join(".gitignore")).unwrap();
     fs::write(path.join("file"), "0123456789abcde\n".repeat(100_000)).unwrap();
     (0..4000).for_each(|nth| fs::write(path.join(format!("untracked-{nth:0100}")), "").unwrap());
@@ -275,7 +275,7 @@ fn no_trap_in_a_repository_is_sprung() {
         let before = everything(&path);
         let facts = bench.facts(&path).unwrap();
         // What differs is not known then.
-        let words = if is_lost { "main ↑1" } else { "main* ↑1 +2 −2" };
+        let words = if is_lost { "main ↑1" } else { "main* ↑1 +2 -2" };
         assert_eq!((facts.words().as_str(), facts.ahead), (words, Some(1)));
         assert_eq!(bench.difference(&path).is_ok(), !is_lost);
         assert_eq!(bench.words(&inner).split(' ').next(), Some("main*"));

@@ -1212,7 +1212,7 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         "9/10",
         "~$1.50",
         "99.0k",
-        "trunk* ↑2 +12 −3",
+        "trunk* ↑2 +12 -3",
         "~main",
     ] {
         assert!(shown.contains(word), "{word}:\n{shown}");

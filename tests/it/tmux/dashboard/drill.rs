@@ -237,14 +237,14 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     world.resize(200, 50);
     world.open();
     world.wait("BRANCH");
-    world.wait("shop (trunk* +2 −1)");
+    world.wait("shop (trunk* +2 -1)");
     world.press("/");
     world.type_text("!is:dirty");
-    world.wait_without("trunk* +2 −1");
+    world.wait_without("trunk* +2 -1");
     world.press("C-u");
     world.type_text("is:dirty branch:trunk");
     world.wait("branch:trunk");
-    world.wait("trunk* +2 −1");
+    world.wait("trunk* +2 -1");
     world.press("Escape");
     world.wait_without("is:dirty");
     world.press("d");
