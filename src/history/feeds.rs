@@ -451,13 +451,13 @@ impl Feed for IntentChanges {
     fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<IntentNews>), Trouble> {
         // Asked for first: what is queued and settled in between is new at the next poll.
         let last = reader.newest("outbox")?;
-        let open = intents::select(reader.connection(), OPEN, 0)?;
+        let open = intents::select(&reader.connection, OPEN, 0)?;
         Ok((last, open.into_iter().map(|intent| Self::entry(intent, true)).collect()))
     }
 
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<IntentNews>, Trouble> {
         let condition = format!("id > ?1 OR id IN ({})", listed(open));
-        let found = intents::select(reader.connection(), &condition, after)?;
+        let found = intents::select(&reader.connection, &condition, after)?;
         Ok(found.into_iter().map(|intent| Self::entry(intent, false)).collect())
     }
 }

@@ -80,20 +80,17 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
     private::check_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect_to_read(path, flags)?;
-    let found = match version(&connection) {
+    let found = match refuse_newer(&connection) {
         Err(Trouble::Other(_) | Trouble::ReadOnly) => return open_unwritable(path),
         found => found?,
     };
-    match found == i64::from(VERSION) {
-        true => Ok(connection),
-        false if found > i64::from(VERSION) => Err(Trouble::Newer { found, known: VERSION }),
-        false => {
-            // An older file becomes a present one by being opened to write, which a reader may do as well.
-            drop(connection);
-            drop(open(path, &HistoryOptions::default(), super::now())?);
-            connect_to_read(path, flags)
-        }
+    if found == i64::from(VERSION) {
+        return Ok(connection);
     }
+    // An older file becomes a present one by being opened to write, which a reader may do as well.
+    drop(connection);
+    drop(open(path, &HistoryOptions::default(), super::now())?);
+    connect_to_read(path, flags)
 }
 
 fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, Trouble> {
@@ -115,11 +112,8 @@ fn open_unwritable(path: &Path) -> Result<Connection, Trouble> {
     let escaped: String = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)?;
-    match version(&connection)? {
-        found if found == i64::from(VERSION) => Ok(connection),
-        found if found > i64::from(VERSION) => Err(Trouble::Newer { found, known: VERSION }),
-        _ => Err(Trouble::ReadOnly),
-    }
+    let is_present = refuse_newer(&connection)? == i64::from(VERSION);
+    if is_present { Ok(connection) } else { Err(Trouble::ReadOnly) }
 }
 
 /// As [`open`]. After damage the whole file is checked before it is trusted again: another process may have moved the damaged
@@ -157,6 +151,8 @@ fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble>
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.patience)?;
+    // A transaction that only began to read could be refused once it writes.
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
     keep_plans(&connection)?;
     // A newer file is not touched, not even by the settings below.
     refuse_newer(&connection)?;
@@ -428,7 +424,7 @@ pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timesta
         while remove_before(connection, oldest)? {}
         forget_watches(connection, oldest)?;
         remove_loose(connection)?;
-        connection.execute("INSERT OR REPLACE INTO chores VALUES ('age', ?1)", [now.as_millis()])?;
+        connection.execute("INSERT OR REPLACE INTO chores VALUES ('age', ?1)", [now])?;
     }
     if used(connection)? > limits.max_bytes {
         // Some room is made beyond the limit, so that this is not done for each record again.
@@ -449,15 +445,15 @@ pub(super) fn used(connection: &Connection) -> Result<u64, Trouble> {
 
 fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, Trouble> {
     let sql = "SELECT done_at FROM chores WHERE name = ?1";
-    let done: Option<i64> = connection.query_row(sql, [chore], |row| row.get(0)).optional()?;
+    let done: Option<Timestamp> = connection.query_row(sql, [chore], |row| row.get(0)).optional()?;
     // A time in the future comes from a clock that was set back since.
-    Ok(done.map(Timestamp::from_millis).is_none_or(|done| done > now || now.since(done) >= AGE_CHECK))
+    Ok(done.is_none_or(|done| done > now || now.since(done) >= AGE_CHECK))
 }
 
 /// Removes some of the records before a time; whether there were any.
 fn remove_before(connection: &mut Connection, oldest: Timestamp) -> Result<bool, Trouble> {
     let sql = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE at < ?1 ORDER BY at LIMIT ?2)";
-    Ok(connection.execute(sql, params![oldest.as_millis(), CHUNK])? > 0)
+    Ok(connection.execute(sql, params![oldest, CHUNK])? > 0)
 }
 
 /// Removes some of the oldest records; whether there were any.
@@ -468,7 +464,7 @@ fn remove_oldest(connection: &mut Connection) -> Result<bool, Trouble> {
 
 /// Removes screens that no transition shows any more. In one transaction, because a writer may be about to use one.
 fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = connection.transaction()?;
     transaction.execute(
         "DELETE FROM screens WHERE NOT EXISTS (SELECT 1 FROM transitions WHERE transitions.screen = screens.id)",
         [],
@@ -479,19 +475,19 @@ fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
 
 /// Removes watches that ended before a time, terminals of which nothing is left, and intents and requests that are long done.
 fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), Trouble> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
-    transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest.as_millis()])?;
-    transaction.execute("DELETE FROM requests WHERE at < ?1", [oldest.as_millis()])?;
+    let transaction = connection.transaction()?;
+    transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest])?;
+    transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest])?;
+    transaction.execute("DELETE FROM requests WHERE at < ?1", [oldest])?;
     for (table, unit, length) in [("usage", "hour", HOUR), ("days", "day", 24 * HOUR)] {
         let sql = format!("DELETE FROM {table} WHERE ({unit} + 1) * {length} < ?1");
-        transaction.execute(&sql, [oldest.as_millis()])?;
+        transaction.execute(&sql, [oldest])?;
     }
     transaction.execute(
         "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)
              AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)
              AND NOT EXISTS (SELECT 1 FROM notes WHERE terminal = terminals.id AND at >= ?1)",
-        [oldest.as_millis()],
+        [oldest],
     )?;
     transaction.commit()?;
     Ok(())

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Trouble;
 use super::encoding::Codec;
-use super::reader::{points, watched};
+use super::reader::{points, rows, watched};
 use super::timeline::{Holder, SEAM, timeline, turns};
 use super::totals::{Totals, done_between};
 use crate::state::TurnResult;
@@ -42,8 +42,7 @@ pub(super) fn add_up(connection: &mut Connection, codec: &mut Codec, now: Timest
     // A terminal that nobody has watched since is done.
     let sql = "SELECT n.id FROM terminals n WHERE coalesce(n.added_up, -1) < ?1 AND EXISTS
                    (SELECT 1 FROM watches WHERE terminal = n.id AND started < ?1 * ?2 AND seen >= coalesce(n.added_up, 0) * ?2)";
-    let due: Vec<i64> =
-        connection.prepare_cached(sql)?.query_map([over, HOUR], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let due: Vec<i64> = rows(connection, sql, [over, HOUR], |row| row.get(0))?;
     for terminal in due {
         while add_up_some(connection, codec, terminal, now)? {
             if began.elapsed() > BUDGET {
@@ -58,11 +57,12 @@ pub(super) fn add_up(connection: &mut Connection, codec: &mut Codec, now: Timest
 fn add_up_some(connection: &mut Connection, codec: &mut Codec, terminal: i64, now: Timestamp) -> Result<bool, Trouble> {
     let over = hour_of(now - SETTLED);
     // Nothing may be written between what is read and the word that it is added up.
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = connection.transaction()?;
     let sql = "SELECT min(started) FROM watches WHERE terminal = ?1";
-    let first: Option<i64> = transaction.prepare_cached(sql)?.query_row([terminal], |row| row.get(0))?;
-    let first = first.map(|at| hour_of(Timestamp::from_millis(at)));
-    let Some(from) = added_up(&transaction, terminal)?.or(first).filter(|from| *from < over) else { return Ok(false) };
+    let first: Option<Timestamp> = transaction.prepare_cached(sql)?.query_row([terminal], |row| row.get(0))?;
+    let Some(from) = added_up(&transaction, terminal)?.or(first.map(hour_of)).filter(|from| *from < over) else {
+        return Ok(false);
+    };
     let to = over.min(from + STEP);
     let (begin, end) = (begin_of(from), begin_of(to));
     // Who still watches has watched up to now, or has long stopped to.

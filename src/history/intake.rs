@@ -1,7 +1,7 @@
 //! Follow-ups are made from the history, which has each event once, whichever process watched. How far it was read is stored
 //! together with what was queued, so that the next reader neither skips an event nor reports it twice.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Trouble;
 use super::encoding::Codec;
@@ -45,7 +45,7 @@ pub(super) fn take_in(
         (Some(read_to), false) if read_to == newest => return Ok(Vec::new()),
         _ => {}
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = connection.transaction()?;
     if rules.is_empty() {
         transaction.execute("DELETE FROM follow_up_cursor", [])?;
         transaction.commit()?;
@@ -78,7 +78,7 @@ impl Intake<'_> {
         let mut rows = statement.query(params![read_to, BATCH])?;
         let mut last = read_to;
         while let Some(row) = rows.next()? {
-            let (id, at): (i64, Timestamp) = (row.get(0)?, Timestamp::from_millis(row.get(2)?));
+            let (id, at): (i64, Timestamp) = (row.get(0)?, row.get(2)?);
             let (kind, name): (String, String) = (row.get(1)?, row.get(3)?);
             let is_transition = kind == "transition";
             if (is_transition || kind == "task_event") && self.rules.iter().any(|rule| rule.from.matches(&name)) {
@@ -140,7 +140,7 @@ impl Intake<'_> {
     /// The last one of the records for which a condition over an id and a time holds.
     fn record(&mut self, condition: &str, id: i64, at: Timestamp) -> Result<Option<Stored>, Trouble> {
         let tail = format!("WHERE {condition} AND ?2 NOT NULL ORDER BY r.at DESC, r.id DESC LIMIT 1");
-        Ok(reader::select(self.connection, self.codec, &tail, params![id, at.as_millis()])?.pop())
+        Ok(reader::select(self.connection, self.codec, &tail, params![id, at])?.pop())
     }
 
     /// Queues an event for the agents that rules name, unless that would close a loop.
@@ -165,20 +165,18 @@ impl Intake<'_> {
                      AND i.attempted_at > (SELECT coalesce(max(iif(t.turn_ended < ?2, t.turn_ended, NULL)), min(r.at))
                                            FROM records r JOIN transitions t ON t.record = r.id
                                            WHERE r.terminal = (SELECT terminal FROM records WHERE id = ?3))";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let bodies =
-            statement.query_map(params![event.source, event.at.as_millis(), record], |row| row.get::<_, String>(0))?;
-        bodies.map(|body| serde_json::from_str(&body?).map_err(|_| Trouble::Damaged)).collect()
+        let bodies = reader::rows(self.connection, sql, params![event.source, event.at, record], |row| row.get(0))?;
+        bodies.iter().map(|body: &String| serde_json::from_str(body).map_err(|_| Trouble::Damaged)).collect()
     }
 
     /// How often an agent was recently told of a source.
     fn sent_before(&self, source: &str, to: &str) -> Result<u64, Trouble> {
         let sql = "SELECT count(*) FROM outbox_events e JOIN outbox i ON i.id = e.intent
                    WHERE i.target = ?1 AND e.at > ?2 AND json_extract(e.body, '$.source') = ?3";
-        let since = (self.now - COUNTED).as_millis();
+        let since = self.now - COUNTED;
         let count: i64 =
             self.connection.prepare_cached(sql)?.query_row(params![to, since, source], |row| row.get(0))?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        Ok(count.unsigned_abs())
     }
 }
 
@@ -196,17 +194,17 @@ pub(super) fn queue(connection: &Connection, wanted: &Wanted, now: Timestamp) ->
     }
     let waiting = "SELECT id FROM outbox WHERE state = 'pending' AND target = ?1 AND recipient IS NULL
                    AND (expires IS NULL OR expires > ?2) ORDER BY id DESC LIMIT 1";
-    let joined = connection.query_row(waiting, params![to, now.as_millis()], |row| row.get(0)).optional()?;
+    let joined = connection.query_row(waiting, params![to, now], |row| row.get(0)).optional()?;
     let id = match joined {
         Some(id) => id,
         None => {
             let sql = "INSERT INTO outbox (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
-            connection.execute(sql, params![to, now.as_millis(), (now + *keep).as_millis()])?;
+            connection.execute(sql, params![to, now, (now + *keep)])?;
             connection.last_insert_rowid()
         }
     };
     let sql = "INSERT INTO outbox_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
     let body = serde_json::to_string(body).map_err(|error| Trouble::Other(error.to_string()))?;
-    connection.execute(sql, params![key, id, now.as_millis(), body])?;
+    connection.execute(sql, params![key, id, now, body])?;
     Ok(IntentId(id))
 }

@@ -6,13 +6,14 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::Trouble;
 use super::encoding::Codec;
 use super::file::{self, HistoryOptions, Synchronous};
 use super::identity::{Columns, Owner, terminal_row};
 use super::intake::{self, Stopped};
+use super::reader::rows;
 use super::record::{FollowUpRecord, Kind, OperatorAction};
 use crate::follow_up::{FollowUpRule, MessageEvent, Wanted, message_text};
 use crate::ids::TerminalKey;
@@ -125,7 +126,7 @@ impl Intents {
 
     /// Intents that wait and have not expired, oldest first.
     pub fn pending(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
-        self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now.as_millis())
+        self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now)
     }
 
     /// Intents that a process attempted before it died or fell silent: they may have arrived.
@@ -155,7 +156,7 @@ impl Intents {
         let sql = "UPDATE outbox SET owner = ?1, claimed_until = ?2
                    WHERE id = ?3 AND state IN ('pending', 'attempted')
                      AND (owner IS NULL OR owner = ?1 OR owner = ?5 OR claimed_until <= ?4)";
-        self.change(sql, params![self.owner.as_str(), (now + hold).as_millis(), id.0, now.as_millis(), dead])
+        self.change(sql, params![self.owner.as_str(), (now + hold), id.0, now, dead])
     }
 
     /// Gives a claimed intent back, so that another process may take it.
@@ -177,7 +178,7 @@ impl Intents {
                      AND (expires IS NULL OR expires > ?2)
                      AND (SELECT count(*) FROM outbox_events WHERE intent = ?3) = ?5";
         let events = i64::try_from(events).unwrap_or(i64::MAX);
-        self.change(sql, params![text, now.as_millis(), id.0, self.owner.as_str(), events])
+        self.change(sql, params![text, now, id.0, self.owner.as_str(), events])
     }
 
     /// Puts an attempt back that demonstrably sent nothing (the target refused before the first byte).
@@ -213,7 +214,7 @@ impl Intents {
     /// Lets a pending intent wait until `expires`, if it would not anyway.
     pub fn prolong(&mut self, id: IntentId, expires: Timestamp) -> Result<bool, Trouble> {
         let sql = "UPDATE outbox SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
-        self.change(sql, params![expires.as_millis(), id.0])
+        self.change(sql, params![expires, id.0])
     }
 
     /// The outcome that was written down since a time for an input under a sender's name. Earlier ones are of earlier
@@ -221,13 +222,13 @@ impl Intents {
     pub fn outcome_by(&self, sender: &str, since: Timestamp) -> Result<Option<String>, Trouble> {
         let sql = "SELECT outcome FROM inputs WHERE sender = ?1 AND ended_at >= ?2 ORDER BY record DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;
-        Ok(statement.query_row(params![sender, since.as_millis()], |row| row.get(0)).optional()?.flatten())
+        Ok(statement.query_row(params![sender, since], |row| row.get(0)).optional()?.flatten())
     }
 
     /// Ends expired intents and returns them, each to only one process.
     pub fn expire(&mut self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         let mut expired = Vec::new();
-        for intent in self.select("state = 'pending' AND expires <= ?1", now.as_millis())? {
+        for intent in self.select("state = 'pending' AND expires <= ?1", now)? {
             let detail = Some("it could not be sent in time");
             if self.end(intent.id, IntentState::Expired, detail, now, "state = 'pending'")? {
                 expired.push(intent);
@@ -248,10 +249,10 @@ impl Intents {
         now: Timestamp,
     ) -> Result<IntentId, Trouble> {
         let recipient = serde_json::to_string(&Columns::of(to)).map_err(|error| Trouble::Other(error.to_string()))?;
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction()?;
         let sql = "INSERT INTO outbox (target, recipient, producer, text, created, state)
                    VALUES (?1, ?2, 'queue', ?3, ?4, 'pending')";
-        transaction.execute(sql, params![name, recipient, text, now.as_millis()])?;
+        transaction.execute(sql, params![name, recipient, text, now])?;
         let id = IntentId(transaction.last_insert_rowid());
         let action = OperatorAction::Queued { text: text.to_owned(), by: by.map(str::to_owned) };
         keep_action(&transaction, &mut self.codec, (to, name), &action, now)?;
@@ -265,11 +266,11 @@ impl Intents {
     /// The file cannot be written; they wait on.
     pub fn take_back(&mut self, to: &TerminalKey, now: Timestamp) -> Result<Vec<String>, Trouble> {
         let waiting = self.select("recipient NOT NULL AND state = 'pending' AND id > ?1", 0)?;
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction()?;
         let mut texts = Vec::new();
         for prompt in waiting.into_iter().filter(|it| it.recipient.as_ref().is_some_and(|key| key.may_be(to))) {
             let sql = "UPDATE outbox SET state = 'cancelled', ended_at = ?1 WHERE id = ?2 AND state = 'pending'";
-            if transaction.execute(sql, params![now.as_millis(), prompt.id.0])? > 0 {
+            if transaction.execute(sql, params![now, prompt.id.0])? > 0 {
                 let text = prompt.text.unwrap_or_default();
                 let action = OperatorAction::TookBack { text: text.clone() };
                 keep_action(&transaction, &mut self.codec, (to, &prompt.target), &action, now)?;
@@ -295,7 +296,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be written; nothing was queued.
     pub fn queue(&mut self, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction()?;
         let id = intake::queue(&transaction, wanted, now)?;
         transaction.commit()?;
         Ok(id)
@@ -333,7 +334,7 @@ impl Intents {
         }
         let expires = intent.expires.map(|expires| now + expires.since(intent.created));
         let next = {
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction = self.connection.transaction()?;
             let sql = "UPDATE outbox SET state = 'resent' WHERE id = ?1 AND state = ?2";
             if transaction.execute(sql, params![id.0, intent.state.word()])? == 0 {
                 return Ok(Decided::NotOpen(IntentState::Resent));
@@ -341,7 +342,7 @@ impl Intents {
             let sql = "INSERT INTO outbox (target, recipient, producer, text, created, expires, state)
                        SELECT target, recipient, producer, iif(recipient IS NULL, NULL, text), ?2, ?3, 'pending'
                        FROM outbox WHERE id = ?1";
-            transaction.execute(sql, params![id.0, now.as_millis(), expires.map(Timestamp::as_millis)])?;
+            transaction.execute(sql, params![id.0, now, expires])?;
             let next = IntentId(transaction.last_insert_rowid());
             // The events keep their names with the first one, so that nobody queues them anew.
             let sql = "INSERT INTO outbox_events (key, intent, at, body)
@@ -364,12 +365,12 @@ impl Intents {
         condition: &str,
     ) -> Result<bool, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(false) };
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction()?;
         let sql = format!(
             "UPDATE outbox SET state = ?1, detail = coalesce(?3, detail), ended_at = ?4
              WHERE id = ?5 AND {condition} AND ?2 NOT NULL"
         );
-        let values = params![state.word(), self.owner.as_str(), detail, now.as_millis(), id.0];
+        let values = params![state.word(), self.owner.as_str(), detail, now, id.0];
         if transaction.execute(&sql, values)? == 0 {
             return Ok(false);
         }
@@ -378,11 +379,11 @@ impl Intents {
         Ok(true)
     }
 
-    fn change(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<bool, Trouble> {
+    fn change(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool, Trouble> {
         Ok(self.connection.prepare_cached(sql)?.execute(values)? > 0)
     }
 
-    fn select(&self, condition: &str, number: i64) -> Result<Vec<Intent>, Trouble> {
+    fn select(&self, condition: &str, number: impl ToSql) -> Result<Vec<Intent>, Trouble> {
         select(&self.connection, condition, number)
     }
 }
@@ -418,7 +419,7 @@ fn keep_record(
                    (SELECT id FROM terminals WHERE name = ?3 ORDER BY id DESC LIMIT 1),
                    (SELECT id FROM terminals WHERE name = ?5 ORDER BY id DESC LIMIT 1)))";
     let source = intent.events.iter().map(|event| &event.source).find(|source| !source.is_empty());
-    connection.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed, source])?;
+    connection.execute(sql, params![now, Kind::FollowUp.word(), intent.target, packed, source])?;
     let record = connection.last_insert_rowid();
     connection.execute("UPDATE outbox SET record = ?1 WHERE id = ?2", params![record, intent.id.0])?;
     Ok(())
@@ -434,31 +435,27 @@ fn keep_action(
 ) -> Result<(), Trouble> {
     let (packed, terminal) = (codec.pack(action)?, terminal_row(connection, to)?);
     let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
-    connection.execute(sql, params![now.as_millis(), Kind::Action.word(), terminal, name, packed])?;
+    connection.execute(sql, params![now, Kind::Action.word(), terminal, name, packed])?;
     Ok(())
 }
 
 /// The intents for which a condition over one number holds, oldest first.
-pub(super) fn select(connection: &Connection, condition: &str, number: i64) -> Result<Vec<Intent>, Trouble> {
+pub(super) fn select(connection: &Connection, condition: &str, number: impl ToSql) -> Result<Vec<Intent>, Trouble> {
     let sql = format!(
         "SELECT id, target, created, expires, state, owner, claimed_until, attempted_at, text, detail, recipient
          FROM outbox WHERE {condition} ORDER BY id"
     );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([number], intent)?;
-    let mut intents = rows.collect::<Result<Vec<Intent>, _>>()?;
-    let mut events = connection.prepare_cached("SELECT body FROM outbox_events WHERE intent = ?1 ORDER BY rowid")?;
+    let mut intents = rows(connection, &sql, [number], intent)?;
+    let events = "SELECT body FROM outbox_events WHERE intent = ?1 ORDER BY rowid";
     for intent in &mut intents {
-        let bodies = events.query_map([intent.id.0], |row| row.get::<_, String>(0))?;
-        for body in bodies {
-            intent.events.push(serde_json::from_str(&body?).map_err(|_| Trouble::Damaged)?);
+        for body in rows(connection, events, [intent.id.0], |row| row.get::<_, String>(0))? {
+            intent.events.push(serde_json::from_str(&body).map_err(|_| Trouble::Damaged)?);
         }
     }
     Ok(intents)
 }
 
 fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
-    let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp::from_millis));
     let word: String = row.get(4)?;
     let state = IntentState::of_word(&word);
     let recipient =
@@ -466,12 +463,12 @@ fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
     Ok(Intent {
         id: IntentId(row.get(0)?),
         target: row.get(1)?,
-        created: Timestamp::from_millis(row.get(2)?),
-        expires: moment(3)?,
+        created: row.get(2)?,
+        expires: row.get(3)?,
         state: state.ok_or(rusqlite::Error::InvalidColumnType(4, word, rusqlite::types::Type::Text))?,
         owner: row.get(5)?,
-        claimed_until: moment(6)?,
-        attempted_at: moment(7)?,
+        claimed_until: row.get(6)?,
+        attempted_at: row.get(7)?,
         text: row.get(8)?,
         detail: row.get(9)?,
         events: Vec::new(),

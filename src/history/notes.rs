@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, params};
 
 use super::file::{self, HistoryOptions};
 use super::identity::{Columns, terminal_row_for};
+use super::reader::rows;
 use super::{Reader, Trouble};
 use crate::state::{KeptNote, Note};
 use crate::time::Timestamp;
@@ -23,12 +24,12 @@ impl Notes {
 
     /// Keeps a note of a terminal, which is called `name` now, in place of the one before.
     pub fn keep(&mut self, kept: &KeptNote, name: &str, now: Timestamp) -> Result<(), Trouble> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction()?;
         let row = terminal_row_for(&transaction, &kept.key, Some(name))?;
         let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at, process, text, name, label)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let (instance, Note { text, name, label }) = (kept.key.instance.word(), &kept.note);
-        transaction.execute(sql, params![row, instance, now.as_millis(), kept.process, text, name, label])?;
+        transaction.execute(sql, params![row, instance, now, kept.process, text, name, label])?;
         transaction.commit()?;
         Ok(())
     }
@@ -40,7 +41,7 @@ pub(super) fn forget(connection: &Connection, terminal: i64, at: Timestamp) -> R
     let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at)
                SELECT terminal, instance, ?2 FROM notes
                WHERE terminal = ?1 AND coalesce(text, name, label) IS NOT NULL";
-    connection.prepare_cached(sql)?.execute(params![terminal, at.as_millis()])?;
+    connection.prepare_cached(sql)?.execute(params![terminal, at])?;
     Ok(())
 }
 
@@ -54,13 +55,11 @@ impl Reader {
     pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, Trouble> {
         let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.text, n.name, n.label
                    FROM notes n JOIN terminals t ON t.id = n.terminal WHERE n.id > ?1 ORDER BY n.id";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([number], |row| {
+        rows(&self.connection, sql, [number], |row| {
             let columns = Columns { instance: row.get(5)?, ..Columns::read(row, 0)? };
             let note = Note { text: row.get(7)?, name: row.get(8)?, label: row.get(9)? };
             Ok((row.get(4)?, KeptNote { key: columns.key(), process: row.get(6)?, note }))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 
     /// The notes that there are.

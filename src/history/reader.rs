@@ -117,34 +117,21 @@ impl Reader {
         Ok(Self { connection, codec: Codec::new()? })
     }
 
-    pub(super) fn connection(&self) -> &Connection {
-        &self.connection
-    }
-
     /// Every terminal, by its latest record, newest first.
     pub fn terminals(&self) -> Result<Vec<StoredTerminal>, Trouble> {
         let sql = "SELECT n.host, n.socket, n.pane, n.pid, n.name,
                           (SELECT max(at) FROM records WHERE terminal = n.id) AS last
                    FROM terminals n ORDER BY last DESC NULLS LAST, n.id DESC";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([], |row| {
-            let last: Option<i64> = row.get(5)?;
-            Ok(StoredTerminal {
-                key: Columns::read(row, 0)?.key(),
-                name: row.get(4)?,
-                last: last.map(Timestamp::from_millis),
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        rows(&self.connection, sql, [], |row| {
+            Ok(StoredTerminal { key: Columns::read(row, 0)?.key(), name: row.get(4)?, last: row.get(5)? })
+        })
     }
 
     /// The terminals of which some record bears a name, whatever they are called by now.
     pub fn named(&self, name: &str) -> Result<Vec<TerminalKey>, Trouble> {
         let sql = "SELECT host, socket, pane, pid FROM terminals n
                    WHERE EXISTS (SELECT 1 FROM records WHERE terminal = n.id AND name = ?1)";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([name], |row| Ok(Columns::read(row, 0)?.key()))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        rows(&self.connection, sql, [name], |row| Ok(Columns::read(row, 0)?.key()))
     }
 
     /// Turns off most caching, for a reader of new records, which needs no page twice.
@@ -155,7 +142,7 @@ impl Reader {
     /// How many records there are, and how many bytes are in use for them.
     pub fn extent(&self) -> Result<(u64, u64), Trouble> {
         let count: i64 = self.connection.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
-        Ok((u64::try_from(count).unwrap_or(0), file::used(&self.connection)?))
+        Ok((count.unsigned_abs(), file::used(&self.connection)?))
     }
 
     /// The number of the last transition or event of each terminal of a server that has not left it, as far as is known.
@@ -167,9 +154,7 @@ impl Reader {
                                 ORDER BY at DESC, id DESC LIMIT 1)
                         FROM terminals n WHERE n.host = ?1 AND n.socket = ?2)
                     AND (t.note IS NULL OR t.note NOT IN (?3, ?4)) ORDER BY r.id";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![host, socket, LEFT, LEFT_UNWATCHED], |row| row.get(0).map(RecordId))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        rows(&self.connection, sql, params![host, socket, LEFT, LEFT_UNWATCHED], |row| row.get(0).map(RecordId))
     }
 
     /// Passes the records of a filter, oldest first, to `take` until it returns `false`.
@@ -249,7 +234,7 @@ impl Reader {
         until: Timestamp,
     ) -> Result<TimelineData, Trouble> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(TimelineData::default()) };
-        let watched = self.watched(key, since.unwrap_or(Timestamp::from_millis(i64::MIN)), until)?;
+        let watched = self.watched(key, since.unwrap_or(LONG_AGO), until)?;
         Ok(TimelineData { points: points(&self.connection, &mut self.codec, terminal, since, until)?, watched })
     }
 
@@ -288,9 +273,8 @@ impl Reader {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let document = self.codec.unpack_document(row.get_ref(7)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
-            let (number, at, key) = (row.get(4)?, Timestamp::from_millis(row.get(5)?), Columns::read(row, 0)?.key());
-            let sent = parsed(&document).ok_or(Trouble::Damaged)?;
-            found.push(Submission { number, at, key, owner: row.get(6)?, sent });
+            let (key, sent) = (Columns::read(row, 0)?.key(), parsed(&document).ok_or(Trouble::Damaged)?);
+            found.push(Submission { number: row.get(4)?, at: row.get(5)?, key, owner: row.get(6)?, sent });
         }
         Ok(found)
     }
@@ -306,6 +290,19 @@ const SELECT: &str = "SELECT r.id, r.at, r.kind, r.name, r.document, n.host, n.s
                              t.summary, t.note, t.screen, i.sender, i.outcome, i.detail, i.ended_at
                       FROM records r LEFT JOIN terminals n ON n.id = r.terminal
                            LEFT JOIN transitions t ON t.record = r.id LEFT JOIN inputs i ON i.record = r.id";
+
+/// Before all that can be on record.
+pub(super) const LONG_AGO: Timestamp = Timestamp::from_millis(i64::MIN);
+
+/// What the rows of a statement are read as.
+pub(super) fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, Trouble> {
+    Ok(connection.prepare_cached(sql)?.query_map(values, read)?.collect::<Result<_, _>>()?)
+}
 
 /// Hands on the records that a condition and an order lead to, until `take` says that it has enough.
 fn each(
@@ -342,7 +339,7 @@ pub(super) fn select(
 
 /// A record from a row of [`SELECT`].
 fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
-    let at = Timestamp::from_millis(row.get(1)?);
+    let at = row.get(1)?;
     let kind: String = row.get(2)?;
     let document = codec.unpack_document(row.get_ref(4)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
     let body = match body(row, &kind, at, &document)? {
@@ -374,7 +371,7 @@ fn body(row: &Row<'_>, kind: &str, at: Timestamp, document: &str) -> rusqlite::R
         }
         Some(Kind::Input) => {
             let (sender, outcome, detail) = (row.get(12)?, row.get(13)?, row.get(14)?);
-            let ended_at = row.get::<_, Option<i64>>(15)?.map(Timestamp::from_millis);
+            let ended_at = row.get(15)?;
             parsed(document).map(|sent| Body::Input(StoredInput { sender, sent, outcome, detail, ended_at }))
         }
         Some(Kind::TaskEvent) => parsed(document).map(Body::TaskEvent),
@@ -397,15 +394,13 @@ pub(super) fn watched(
 ) -> Result<Vec<(Timestamp, Timestamp)>, Trouble> {
     let sql = "SELECT started, seen, iif(ended IS NULL AND seen > ?4, owner, NULL) FROM watches
                WHERE terminal = ?1 AND started < ?3 AND (seen >= ?2 OR ended IS NULL) ORDER BY started";
-    let mut statement = connection.prepare_cached(sql)?;
-    let values = params![terminal, from.as_millis(), to.as_millis(), (to - LEASE).as_millis()];
-    let rows = statement.query_map(values, |row| {
-        let (started, seen) = (Timestamp::from_millis(row.get(0)?), Timestamp::from_millis(row.get(1)?));
+    let mut watched = rows(connection, sql, params![terminal, from, to, to - LEASE], |row| {
+        let (started, seen): (_, Timestamp) = (row.get(0)?, row.get(1)?);
         let watches = row.get::<_, Option<String>>(2)?.is_some_and(|owner| !Owner::has_ended(&owner));
         Ok((started, if watches { seen.max(to) } else { seen }))
     })?;
-    let watched = rows.collect::<Result<Vec<_>, _>>()?;
-    Ok(watched.into_iter().filter(|(_, end)| *end >= from).collect())
+    watched.retain(|(_, end)| *end >= from);
+    Ok(watched)
 }
 
 /// The transitions of a terminal, and of a task its events, before a time, from another one on with the one before.
@@ -424,13 +419,12 @@ pub(super) fn points(
                                        AND kind IN ('transition', 'task_event') AND at < ?2), ?2)
                ORDER BY r.at, r.id";
     let mut statement = connection.prepare_cached(sql)?;
-    let since = since.map_or(i64::MIN, Timestamp::as_millis);
-    let mut rows = statement.query(params![terminal, since, until.as_millis()])?;
+    let mut rows = statement.query(params![terminal, since.unwrap_or(LONG_AGO), until])?;
     let mut points = Vec::new();
     // The same few come again and again.
     let mut summaries: HashMap<String, Summary> = HashMap::new();
     while let Some(row) = rows.next()? {
-        let at = Timestamp::from_millis(row.get(0)?);
+        let at = row.get(0)?;
         if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| Trouble::Damaged)? {
             let document = codec.unpack_document(document)?;
             // An event that another version wrote says nothing of who had the turn.
@@ -444,8 +438,7 @@ pub(super) fn points(
             Some(known) => known,
             None => summaries.entry(words.to_owned()).or_insert(read_summary(words).ok_or(Trouble::Damaged)?),
         };
-        let turn_ended = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis);
-        points.push(Point::of(at, summary, turn_ended));
+        points.push(Point::of(at, summary, row.get(2)?));
     }
     Ok(points)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, params};
 
 use super::Trouble;
 use super::file::{self, HistoryOptions, Synchronous};
@@ -59,18 +59,18 @@ impl HttpRequests {
     /// The file cannot be written; nothing may be done.
     pub fn begin(&mut self, request: &HttpRequest, now: Timestamp) -> Result<RequestProgress, Trouble> {
         let HttpRequest { token, key, digest } = request;
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction()?;
         let sql = "DELETE FROM requests WHERE at < ?1 OR id <= (SELECT max(id) FROM requests) - ?2";
-        transaction.execute(sql, params![(now - KEPT).as_millis(), MOST])?;
+        transaction.execute(sql, params![(now - KEPT), MOST])?;
         let sql =
             "INSERT INTO requests (token, key, digest, at, owner) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
-        let is_new = transaction.execute(sql, params![token, key, digest, now.as_millis(), self.owner.as_str()])? > 0;
+        let is_new = transaction.execute(sql, params![token, key, digest, now, self.owner.as_str()])? > 0;
         let begun = if is_new {
             RequestProgress::New
         } else {
             let sql = "SELECT digest, at, owner, status, body FROM requests WHERE token = ?1 AND key = ?2";
             transaction.query_row(sql, [token, key], |row| {
-                let (at, owner) = (Timestamp::from_millis(row.get(1)?), row.get::<_, String>(2)?);
+                let (at, owner) = (row.get(1)?, row.get::<_, String>(2)?);
                 Ok(match row.get::<_, Option<u16>>(3)? {
                     _ if row.get::<_, String>(0)? != *digest => RequestProgress::Other,
                     Some(status) => RequestProgress::Answered { status, body: row.get(4)? },

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, params};
 
 use super::Trouble;
 use super::encoding::{self, Codec};
@@ -144,7 +144,7 @@ impl Store {
     /// Nothing was written; the watches run out by themselves.
     pub(super) fn leave(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let sql = "UPDATE watches SET seen = ?1, ended = ?1 WHERE owner = ?2 AND ended IS NULL";
-        self.opened.connection.execute(sql, params![now.as_millis(), self.owner.as_str()])?;
+        self.opened.connection.execute(sql, params![now, self.owner.as_str()])?;
         ServerSummary::leave(&self.opened.connection, &self.owner, now)?;
         self.watching = Watching::default();
         // The file is whole by itself then, without its log; a reader that is in the way is not waited for.
@@ -167,7 +167,7 @@ impl Store {
         now: Timestamp,
         work: impl FnOnce(&mut StoreBatch<'_>) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        let transaction = self.opened.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.opened.connection.transaction()?;
         // What a failed transaction changed of what is watched must not stay.
         let watching = self.watching.clone();
         let mut batch = StoreBatch { transaction, codec: &mut self.codec, owner: &self.owner, watching, now };
@@ -198,11 +198,11 @@ impl StoreBatch<'_> {
             WriterMessage::InputBegun { uid, operation } => return self.input_begun(uid, operation),
             WriterMessage::InputDelivered { uid, at } => {
                 let sql = "INSERT INTO submissions (at, input) SELECT ?1, record FROM inputs WHERE uid = ?2";
-                self.sql(sql)?.execute(params![at.as_millis(), uid])?;
+                self.sql(sql)?.execute(params![at, uid])?;
             }
             WriterMessage::InputEnded { uid, outcome, at } => {
                 let sql = "UPDATE inputs SET outcome = ?1, detail = ?2, ended_at = ?3 WHERE uid = ?4";
-                self.sql(sql)?.execute(params![outcome.word(), outcome.detail(), at.as_millis(), uid])?;
+                self.sql(sql)?.execute(params![outcome.word(), outcome.detail(), at, uid])?;
             }
             WriterMessage::Summary(summary) => return summary.write(&self.transaction, self.owner),
             WriterMessage::Lead(server, held) => return self.lead(server, held.as_ref()),
@@ -268,7 +268,7 @@ impl StoreBatch<'_> {
                 notes::forget(&self.transaction, self.terminal(&record.key, None)?, record.transition.at)?;
                 if let Some(WatchedTerminal { row: Some(watch), .. }) = self.watching.terminals.remove(&record.key) {
                     let sql = "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE id = ?2";
-                    self.sql(sql)?.execute(params![record.transition.at.as_millis(), watch])?;
+                    self.sql(sql)?.execute(params![record.transition.at, watch])?;
                 }
             }
             Record::TaskEvent { key, name, at, event } => {
@@ -286,7 +286,7 @@ impl StoreBatch<'_> {
         let id = self.insert(transition.at, Kind::Transition, Some(key), name, &record.document())?;
         let screen = screen.as_ref().and_then(KeptScreen::whole);
         let screen = screen.map(|screen| self.screen(&screen)).transpose()?;
-        let turn_ended = state.as_ref().and_then(PublicState::turn_ended).map(Timestamp::as_millis);
+        let turn_ended = state.as_ref().and_then(PublicState::turn_ended);
         let sql = "INSERT INTO transitions (record, summary, turn_ended, note, screen) VALUES (?1, ?2, ?3, ?4, ?5)";
         let summary = write_summary(&transition.summary);
         self.sql(sql)?.execute(params![id, summary, turn_ended, transition.note, screen])?;
@@ -320,7 +320,7 @@ impl StoreBatch<'_> {
         }
         let packed = self.codec.pack(document)?;
         let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
-        Ok(self.sql(sql)?.insert(params![at.as_millis(), kind.word(), terminal, name, packed])?)
+        Ok(self.sql(sql)?.insert(params![at, kind.word(), terminal, name, packed])?)
     }
 
     /// The row of a screen; one that is stored already is used again.
@@ -347,10 +347,10 @@ impl StoreBatch<'_> {
         let terminal = self.terminal(key, name)?;
         self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
         let sql = "SELECT max(seen) FROM watches WHERE terminal = ?1";
-        let seen: Option<i64> = self.sql(sql)?.query_row([terminal], |row| row.get(0))?;
-        let from = seen.map_or(since, |seen| since.max(Timestamp::from_millis(seen))).min(self.now);
+        let seen: Option<Timestamp> = self.sql(sql)?.query_row([terminal], |row| row.get(0))?;
+        let from = seen.map_or(since, |seen| since.max(seen)).min(self.now);
         let sql = "INSERT INTO watches (terminal, owner, started, seen) VALUES (?1, ?2, ?3, ?4)";
-        let values = params![terminal, self.owner.as_str(), from.as_millis(), self.now.as_millis()];
+        let values = params![terminal, self.owner.as_str(), from, self.now];
         let row = Some(self.sql(sql)?.insert(values)?);
         self.watching.terminals.insert(key.clone(), WatchedTerminal { since, row });
         Ok(())
@@ -369,12 +369,12 @@ impl StoreBatch<'_> {
             // The machine was asleep or this process stopped: nobody watched in the meantime.
             let sql =
                 "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
-            self.sql(sql)?.execute(params![at.as_millis(), owner])?;
+            self.sql(sql)?.execute(params![at, owner])?;
             let anew = WatchedTerminal { since: self.now, row: None };
             self.watching.terminals.values_mut().for_each(|watched| *watched = anew);
         }
         let sql = "UPDATE watches SET seen = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
-        self.sql(sql)?.execute(params![self.now.as_millis(), owner])?;
+        self.sql(sql)?.execute(params![self.now, owner])?;
         let leads: Vec<String> =
             self.watching.leads.iter().filter(|(_, held)| held.holds()).map(|(word, _)| word.clone()).collect();
         self.open_watches(|key| leads.contains(&key.server.word()))
@@ -403,7 +403,7 @@ impl StoreBatch<'_> {
         let mut rows = statement.query([terminal])?;
         let (mut newest, mut is_same) = (None, false);
         while let Some(row) = rows.next()? {
-            newest = Some(Timestamp::from_millis(row.get(0)?));
+            newest = Some(row.get(0)?);
             is_same |= match record {
                 Record::Transition(new) | Record::Left(new) => {
                     let (summary, note): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);

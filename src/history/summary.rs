@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Trouble;
 use super::identity::Owner;
-use super::reader::Reader;
+use super::reader::{Reader, rows};
 use crate::fleet::{Terminal, View};
 use crate::ids::ServerId;
 use crate::state::Attention;
@@ -86,14 +86,14 @@ impl ServerSummary {
         // Ranks are of older versions.
         let sql = "INSERT INTO standings (server, owner, rank, at, body) VALUES (?1, ?2, 0, ?3, ?4)
                    ON CONFLICT (server) DO UPDATE SET owner = ?2, rank = 0, at = ?3, body = ?4";
-        let values = params![self.server, owner.as_str(), self.at.as_millis(), body];
+        let values = params![self.server, owner.as_str(), self.at, body];
         connection.prepare_cached(sql)?.execute(values)?;
         Ok(())
     }
 
     /// What a process has said that ends holds for a moment only, in which the next one says the same.
     pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), Trouble> {
-        let then = (now - SUMMARY_LASTS + HANDOVER).as_millis();
+        let then = now - SUMMARY_LASTS + HANDOVER;
         connection.execute(
             "UPDATE standings SET at = ?1, owner = ?3 WHERE owner = ?2",
             params![then, owner.as_str(), LEFT],
@@ -106,19 +106,16 @@ impl Reader {
     /// The summary of every server that somebody watches now.
     pub fn summaries(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
         let sql = "SELECT server, at, body, owner FROM standings WHERE at > ?1 ORDER BY server";
-        let mut statement = self.connection().prepare_cached(sql)?;
         let read = |row: &rusqlite::Row<'_>| {
-            let (server, at, body): (String, _, String) =
-                (row.get(0)?, Timestamp::from_millis(row.get(1)?), row.get(2)?);
-            let owner = row.get::<_, String>(3)?;
+            let (server, at): (String, _) = (row.get(0)?, row.get(1)?);
+            let (body, owner): (String, String) = (row.get(2)?, row.get(3)?);
             let (is_left, is_over) = (owner == LEFT, Owner::has_ended(&owner));
             // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
             // words it may say once more what is said already.
             let body: Option<ServerSummary> = serde_json::from_str(&body).ok().filter(|_| is_word(&server) && !is_over);
             Ok(body.map(|body| ServerSummary { server, at, is_left, ..body }))
         };
-        let rows = statement.query_map([(now - SUMMARY_LASTS).as_millis()], read)?;
-        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        Ok(rows(&self.connection, sql, [now - SUMMARY_LASTS], read)?.into_iter().flatten().collect())
     }
 }
 

@@ -11,7 +11,7 @@ use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 use super::Trouble;
 use super::hours::{self, begin_of, hour_of};
 use super::identity::terminal_row;
-use super::reader::{Reader, StoredTerminal, points, watched};
+use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
 use super::timeline::{Holder, TimelineSpan, timeline, turns};
 use super::usage::SessionUsage;
 use crate::state::{TurnResult, words};
@@ -105,8 +105,7 @@ impl Totals {
 
     /// Adds a time in which a holder had the turn.
     pub fn add_time(&mut self, holder: Holder, span: Span) {
-        let sum = &mut self.time[holder as usize];
-        *sum = Span::from_millis(sum.as_millis() + span.as_millis());
+        self.time[holder as usize] = self.time[holder as usize] + span;
     }
 }
 
@@ -147,8 +146,7 @@ impl Reader {
         let mut known = Vec::new();
         for terminal in terminals {
             let Some(row) = terminal_row(&self.connection, &terminal.key)? else { continue };
-            let long_ago = Timestamp::from_millis(i64::MIN);
-            let watched = watched(&self.connection, row, period.since.unwrap_or(long_ago), period.until)?;
+            let watched = watched(&self.connection, row, period.since.unwrap_or(LONG_AGO), period.until)?;
             // Nothing is known of the time before.
             let Some(&(begun, _)) = watched.first() else { continue };
             known.push((terminal, row, watched, begun, begun.max(period.since.unwrap_or(begun))));

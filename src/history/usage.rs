@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::Trouble;
 use super::hours::{HOUR, begin_of, hour_of};
-use super::reader::Reader;
+use super::reader::{Reader, rows};
 use crate::state::{FactName, State};
 use crate::time::Timestamp;
 
@@ -66,10 +66,9 @@ impl Reader {
         let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal,
                         first_in, first_out, first_cost FROM usage
                    WHERE hour * ?2 < ?1 ORDER BY terminal, session, hour";
-        let mut statement = self.connection.prepare_cached(sql)?;
         // The row before mostly has the same words.
         let mut known: [Arc<str>; 3] = Default::default();
-        let rows = statement.query_map(params![until.as_millis(), HOUR], |row| {
+        rows(&self.connection, sql, params![until, HOUR], |row| {
             let mut word = |place: usize| -> rusqlite::Result<Option<Arc<str>>> {
                 let Some(word) = row.get_ref(place)?.as_str_or_null()? else { return Ok(None) };
                 let known = &mut known[place - 1];
@@ -93,8 +92,7 @@ impl Reader {
                 before: (count(8)?, count(9)?, row.get(10)?),
             };
             Ok((row.get(7)?, used))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 }
 

@@ -212,8 +212,8 @@ impl<F: Feed> FollowedFeed<F> {
 
 /// What a feed meets in a file that another process has locked.
 fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> Trouble {
-    reader.connection().busy_timeout(Duration::ZERO).unwrap();
-    let path = reader.connection().path().unwrap().to_owned();
+    reader.connection.busy_timeout(Duration::ZERO).unwrap();
+    let path = reader.connection.path().unwrap().to_owned();
     let other = Connection::open(path).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let (first, later) = (feed.first(reader).err(), feed.read(reader, 0, &[]).err());
