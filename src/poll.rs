@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 pub use crate::config::Ticks;
 pub use keeper::{is_alive, owner, release};
-pub use once::{poll, tell};
+pub use once::tell;
 pub use plan::Own;
 
 use crate::agent_record::AgentRecordReading;
@@ -180,19 +180,18 @@ pub fn spawn(
 }
 
 /// The result of one poll of a server.
-#[derive(Clone, Debug)]
-pub struct ServerPoll {
+struct ServerPoll {
     /// Recalled from the history, for new terminals.
     known: Vec<Input>,
     /// Its agents.
-    pub server: ServerReport,
+    server: ServerReport,
     /// Its tasks; `None` when nothing is known of them.
-    pub tasks: Option<TaskReport>,
+    tasks: Option<TaskReport>,
 }
 
 impl ServerPoll {
     /// The inputs for the fleet; tasks first, so that after the server's report both are known.
-    pub fn inputs(self) -> impl Iterator<Item = Input> + Send {
+    fn inputs(self) -> impl Iterator<Item = Input> + Send {
         let reports = [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))];
         // What was sent to a terminal can only be told of one that is there.
         let (sent, known): (Vec<Input>, Vec<Input>) =
@@ -330,8 +329,20 @@ impl ServerPoller {
         })
     }
 
+    /// One process in most cases: the panes that changed last time are captured along with the listing, as they
+    /// mostly go on changing. A second one fetches what else turns out to have changed.
     async fn poll(&mut self) -> ServerPoll {
-        let listed = self.list().await;
+        let listed = match self.ask().await {
+            Ok((poll, suspects)) => {
+                self.identify(&suspects).await;
+                if !self.is_only_poll {
+                    self.memory.put_off(&poll);
+                }
+                let due = self.memory.due(&poll);
+                Ok((poll, due))
+            }
+            Err(error) => Err(error),
+        };
         self.complete(listed).await
     }
 
@@ -373,7 +384,7 @@ impl ServerPoller {
 
     /// Corrects "no server" for a server that still runs but whose socket is gone: removed, moved, or hidden by a mount.
     fn without_socket(&self, error: Error) -> Error {
-        let pid = self.memory.server_pid();
+        let pid = self.memory.server_pid;
         match error.is_no_server() && self.on_host.is_none() && pid != 0 && process::is_tmux(pid) {
             true => Error::Failed(format!(
                 "nothing answers on its socket, but the server (process {pid}) runs; `kill -USR1 {pid}` has it make the socket again"
@@ -387,23 +398,11 @@ impl ServerPoller {
         ServerLoad { took: Span::from_millis(self.took.as_millis() as u64), broken: self.server.broken() }
     }
 
-    /// One process in most cases: the panes that changed last time are captured along with the listing, as they
-    /// mostly go on changing. A second one fetches what else turns out to have changed, which is what is returned beside it.
-    async fn list(&mut self) -> Result<(Listing, Vec<PaneId>), Error> {
-        let (poll, suspects) = self.ask().await?;
-        self.identify(&suspects).await;
-        if !self.is_only_poll {
-            self.memory.put_off(&poll);
-        }
-        let due = self.memory.due(&poll);
-        Ok((poll, due))
-    }
-
     /// What is there, and the panes whose processes are to be listed.
     async fn ask(&mut self) -> Result<(Listing, Vec<Suspect>), Error> {
         self.took = Duration::ZERO;
         if let Some(sessions) = self.chosen.read_again(self.server.id()) {
-            self.memory.adopt(sessions);
+            self.memory.adopted = sessions;
         }
         let asked = Instant::now();
         let poll = self.server.poll_again(&mut self.rows, &self.memory.likely()).await?;

@@ -102,26 +102,8 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
         action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
     });
     keep(&history).await;
-    let Begun { session, window, key } = &begun;
-    let task =
-        JustStarted { name: &args.name, session: &args.session, program: &args.command[0], begun: &begun, again };
-    if !args.json {
-        return task.tell(seen.as_ref());
-    }
-    let ended = seen.as_ref().filter(|task| task.is_dead());
-    output::print(&output::json_line(&StartedTask {
-        name: &args.name,
-        id: seen.as_ref().map_or(&args.name, |task| &task.id),
-        status: seen.as_ref().map_or(TaskStatus::Running, |task| task.status),
-        exit_code: ended.and_then(Task::exit_code),
-        session: &args.session,
-        session_id: session.to_string(),
-        window_id: window.to_string(),
-        pane: key.pane.to_string(),
-        pid: key.pid,
-        again,
-    })?)?;
-    task.end(seen.as_ref())
+    JustStarted { name: &args.name, session: &args.session, program: &args.command[0], begun: &begun, again }
+        .tell(seen.as_ref(), args.json)
 }
 
 /// A started task as its server shows it now: a command that cannot run has ended by then.
@@ -164,19 +146,34 @@ pub(super) struct JustStarted<'a> {
 }
 
 impl JustStarted<'_> {
-    /// Says for people that it runs, or that it ended at once.
+    /// Says that it runs, or that it ended at once.
     ///
     /// # Errors
     /// As [`JustStarted::end`].
-    pub(super) fn tell(&self, seen: Option<&Task>) -> Done {
-        let Begun { window, key, .. } = self.begun;
-        let how = match (seen.filter(|task| task.is_dead()), self.again) {
+    pub(super) fn tell(&self, seen: Option<&Task>, json: bool) -> Done {
+        let (Begun { session: session_id, window, key }, ended) = (self.begun, seen.filter(|task| task.is_dead()));
+        let (id, session) = (seen.map_or(self.name, |task| &task.id), self.session);
+        if json {
+            output::print(&output::json_line(&StartedTask {
+                name: self.name,
+                id,
+                status: seen.map_or(TaskStatus::Running, |task| task.status),
+                exit_code: ended.and_then(Task::exit_code),
+                session,
+                session_id: session_id.to_string(),
+                window_id: window.to_string(),
+                pane: key.pane.to_string(),
+                pid: key.pid,
+                again: self.again,
+            })?)?;
+            return self.end(seen);
+        }
+        let how = match (ended, self.again) {
             (Some(task), _) => format!("{} at once in", task.as_status().word()),
             (None, true) => "runs again in".to_owned(),
             (None, false) => "runs in".to_owned(),
         };
         let host = key.server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
-        let (id, session) = (seen.map_or(self.name, |task| &task.id), self.session);
         let (pane, pid) = (key.pane, key.pid);
         output::print(&format!("{id} {how} {session}{host}: window {window}, pane {pane}, pid {pid}\n"))?;
         self.end(seen)

@@ -1,9 +1,9 @@
 //! `fleetwatch tasks`: lists tasks, kills them, runs them again.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Subcommand;
+use serde::Serialize;
 
 use super::failure::nothing;
 use super::history::keep;
@@ -13,10 +13,12 @@ use super::survey::{Survey, Watched, unfit};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Adopted, AdoptedError};
-use crate::fleet::{self, DeclaredBy};
+use crate::engine::Freshness;
+use crate::fleet::{DeclaredBy, ServerHealth, ServerView};
 use crate::history::{History, OperatorAction, Record};
 use crate::ids::{ServerId, TerminalKey};
-use crate::poll::{self, ServerPoll};
+use crate::poll;
+use crate::state::Problem;
 use crate::task::Task;
 use crate::tmux::{Server, Start};
 use crate::ui::Item;
@@ -41,12 +43,18 @@ pub enum TasksCommand {
         /// Tasks, by their names, window ids such as @12, or tmux targets.
         #[arg(required = true, value_name = "TASK")]
         targets: Vec<String>,
+        /// Print one JSON array: `{"name", "window_id", "outcome": "killed", "removed", "gone" or "failed", "detail"}`.
+        #[arg(long)]
+        json: bool,
     },
     /// Run an ended task again, with the same command.
     Rerun {
         /// The task, by its name, a window id such as @12, or a tmux target.
         #[arg(value_name = "TASK")]
         target: String,
+        /// Print the ids as JSON, as `run` does.
+        #[arg(long)]
+        json: bool,
     },
     /// Close the windows of tasks that have ended.
     Prune {
@@ -91,7 +99,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     let acting = FoundTasks { watched: &watched, survey: &survey };
     match &command {
         TasksCommand::List(shown) => acting.list(shown),
-        TasksCommand::Kill { targets } => {
+        TasksCommand::Kill { targets, json } => {
             let (mut tasks, mut missing): (Vec<&Task>, Vec<Failure>) = (Vec::new(), Vec::new());
             for target in targets {
                 match acting.task(target) {
@@ -105,9 +113,9 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                 missing.iter().for_each(Failure::tell);
                 return Err(last.into());
             }
-            acting.kill(&tasks).await
+            acting.kill(&tasks, *json).await
         }
-        TasksCommand::Rerun { target } => acting.rerun(acting.task(target)?).await,
+        TasksCommand::Rerun { target, json } => acting.rerun(acting.task(target)?, *json).await,
         TasksCommand::Prune { session } => {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
             if ended.is_empty() {
@@ -115,7 +123,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                 let what = format!("no task{place} has ended, so there is nothing to remove");
                 return nothing(what, "`fleetwatch tasks` lists the tasks");
             }
-            acting.kill(&ended).await
+            acting.kill(&ended, false).await
         }
         // It needs no poll of the tasks.
         TasksCommand::Adopt { .. } => Ok(ExitCode::SUCCESS),
@@ -136,7 +144,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                     .hint("add `--yes` to do it")
                     .into());
             }
-            acting.kill(&tasks).await
+            acting.kill(&tasks, false).await
         }
     }
 }
@@ -148,19 +156,17 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         let hint = "`fleetwatch doctor` says what is wrong with it";
         Adopted::change(&path, id, session, adopt).map_err(|error| Failure::refused(&error).hint(hint))
     };
-    let mut trouble = None;
-    for id in &watched.servers {
-        // Without a server there is no session, but there may be a choice to take back.
-        let known =
-            match poll::poll(watched.settings.poll.clone(), Arc::clone(&watched.settings.profiles), id.clone()).await {
-                ServerPoll { tasks: Some(report), .. } => report.sessions,
-                ServerPoll { server, .. } => {
-                    trouble = trouble.or(Some(server));
-                    continue;
-                }
-            };
-        let found = known.into_iter().find(|known| known.name == session);
-        let declared_by = found.as_ref().map(|found| found.declared_by);
+    let survey = watched.survey_quietly(Freshness::Now).await?;
+    let view = survey.fleet.view(survey.now);
+    let trouble = |server: &ServerView| match &server.health {
+        ServerHealth::Failed(problem) => Some((server.id.clone(), problem.clone())),
+        _ => None,
+    };
+    let troubles: Vec<(ServerId, Problem)> = view.servers.iter().copied().filter_map(trouble).collect();
+    // Without a server there is no session, but there may be a choice to take back.
+    for id in watched.servers.iter().filter(|id| troubles.iter().all(|(silent, _)| silent != *id)) {
+        let found = view.sessions.iter().find(|known| known.server == *id && known.name == session);
+        let declared_by = found.map(|found| found.declared_by);
         let done = match (declared_by, adopt) {
             (Some(Some(DeclaredBy::Configuration)), false) => {
                 return Err(Failure::refused(format!("the configuration makes {session} a task session"))
@@ -182,10 +188,8 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
             return output::print(&format!("the windows of {session} {done}\n"));
         }
     }
-    if let Some(server) = trouble
-        && let fleet::PollResult::Failed(problem) = &server.outcome
-    {
-        return Err(watched.explain(&server.server, problem).await.into());
+    if let Some((server, problem)) = troubles.first() {
+        return Err(watched.explain(server, problem).await.into());
     }
     Err(Failure::refused(format!("there is no session {session}")).hint(sessions_listed_by(&watched.servers)).into())
 }
@@ -237,49 +241,50 @@ impl<'a> FoundTasks<'a> {
     }
 
     /// Ends tasks and removes their windows; tasks that had already ended do not count as killed.
-    async fn kill(&self, tasks: &[&Task]) -> Done {
+    async fn kill(&self, tasks: &[&Task], json: bool) -> Done {
         let history = History::start(&self.watched.loaded.config.history);
-        let alive = tasks.iter().filter(|task| !task.is_dead());
-        for task in alive {
-            history.record(Record::kill(
-                task.key.clone(),
-                task.id.clone(),
-                poll::now(),
-                "killed from the command line",
-            ));
+        for task in tasks.iter().filter(|task| !task.is_dead()) {
+            let (key, name) = (task.key.clone(), task.id.clone());
+            history.record(Record::kill(key, name, poll::now(), "killed from the command line"));
         }
         // Whoever watches must know of it before the window is gone.
         if tasks.iter().any(|task| !task.is_dead()) {
             keep(&history).await;
         }
-        let mut lines = String::new();
-        let mut failed = false;
+        let mut ended = Vec::new();
         for task in tasks {
-            match self.server(task)?.kill_task(&task.key, task.window).await {
+            let (name, window_id) = (&task.id, task.window);
+            let (outcome, detail) = match self.server(task)?.kill_task(&task.key, window_id).await {
                 Ok(true) if task.is_dead() => {
                     history.record(done(task, task.key.clone(), OperatorAction::Prune));
-                    lines.push_str(&format!("{} ({}) removed\n", task.id, task.window));
+                    ("removed", None)
                 }
-                Ok(true) => lines.push_str(&format!("{} ({}) killed\n", task.id, task.window)),
+                Ok(true) => ("killed", None),
                 Ok(false) => {
-                    failed = true;
-                    Failure::refused(format!("{} ({}) is gone already", task.id, task.window)).warn();
+                    Failure::refused(format!("{name} ({window_id}) is gone already")).warn();
+                    ("gone", None)
                 }
                 Err(error) => {
-                    failed = true;
-                    Failure::refused(format!("{} ({}): {error}", task.id, task.window)).hint(error.hint()).warn();
+                    Failure::refused(format!("{name} ({window_id}): {error}")).hint(error.hint()).warn();
+                    ("failed", Some(error.to_string()))
                 }
-            }
+            };
+            ended.push(EndedTask { name, window_id: window_id.to_string(), outcome, detail });
         }
         if tasks.iter().any(|task| task.is_dead()) {
             keep(&history).await;
         }
         self.watched.show_changes(tasks.iter().map(|task| &task.key.server)).await;
-        let code = output::print(&lines)?;
-        Ok(if failed { ExitCode::FAILURE } else { code })
+        let code = if json {
+            output::print_json_array(&ended)?
+        } else {
+            let line = |it: &EndedTask<'_>| format!("{} ({}) {}\n", it.name, it.window_id, it.outcome);
+            output::print(&ended.iter().filter(|task| task.is_done()).map(line).collect::<String>())?
+        };
+        Ok(if ended.iter().all(EndedTask::is_done) { code } else { ExitCode::FAILURE })
     }
 
-    async fn rerun(&self, task: &Task) -> Done {
+    async fn rerun(&self, task: &Task, json: bool) -> Done {
         if !task.is_dead() {
             return Err(Failure::refused(format!("task {} ({}) is still running", task.id, task.window))
                 .hint(format!("`fleetwatch tasks kill {}` ends it", task.id))
@@ -298,11 +303,26 @@ impl<'a> FoundTasks<'a> {
         let words = shlex::split(task.command()).unwrap_or_default();
         let program = words.first().map_or(task.command(), String::as_str);
         let (name, session) = (&task.name, &task.session);
-        JustStarted { name, session, program, begun: &begun, again: true }.tell(seen.as_ref())
+        JustStarted { name, session, program, begun: &begun, again: true }.tell(seen.as_ref(), json)
     }
 
     fn server(&self, task: &Task) -> Result<Server, Failure> {
         self.watched.server(&task.key.server).map_err(unfit)
+    }
+}
+
+/// What became of a task that was to be ended.
+#[derive(Serialize)]
+struct EndedTask<'a> {
+    name: &'a str,
+    window_id: String,
+    outcome: &'static str,
+    detail: Option<String>,
+}
+
+impl EndedTask<'_> {
+    fn is_done(&self) -> bool {
+        matches!(self.outcome, "killed" | "removed")
     }
 }
 

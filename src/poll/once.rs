@@ -6,83 +6,62 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::Sender;
 
-use super::{A_MOMENT, PollerState, ServerPoll, ServerPoller, Settings, Suspect, add_records, now};
+use super::{A_MOMENT, PollerState, ServerPoller, Settings, Suspect, add_records, now};
 use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerReport};
 use crate::profile::{ProfileSet, Program};
 use crate::time::Timestamp;
-use crate::tmux::{Captures, Error, Listing};
+use crate::tmux::{Captures, Listing};
 
 /// The most further polls, each after [`A_MOMENT`], that wait for the exit status of a task.
 const FURTHER_POLLS: u32 = 5;
 /// Screens in a part. Each part is a call, for which tmux goes through all of its panes.
 const PART: usize = 256;
 
-/// Polls a server once and captures every watched pane.
-pub async fn poll(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
-    match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
-        Ok(mut poller) => {
-            poller.is_only_poll = true;
-            let polled = poller.poll().await;
-            poller.poll_for_exit_statuses(polled).await
-        }
-        Err(error) => unfit(server, &error),
-    }
-}
-
-/// The same, and sends each part as it comes.
+/// Polls a server once, captures every watched pane, and sends each part as it comes.
 pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, to: Sender<Input>) {
-    let polled = match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
-        Ok(mut poller) => {
-            poller.is_only_poll = true;
-            let listed = match poller.ask().await {
-                Ok((poll, suspects)) => {
-                    // What is called like an agent is captured while it is found out what else runs.
-                    let mut named = poller.called_like_agents(&suspects);
-                    if !poller.is_reported_in_parts(&named) {
-                        named.clear();
-                    }
-                    let screens = poller.server.captures(&poller.rows, &named, PART);
-                    poller.identify(&suspects).await;
-                    let due = poller.memory.due(&poll);
-                    if poller.is_reported_in_parts(&due) {
-                        return poller.report_in_parts(poll, due, (named, screens), to).await;
-                    }
-                    Ok((poll, due))
-                }
-                Err(error) => Err(error),
-            };
-            let polled = poller.complete(listed).await;
-            poller.poll_for_exit_statuses(polled).await
+    let mut poller = match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
+        Ok(poller) => poller,
+        // Its name is not fit for a command line.
+        Err(error) => {
+            let unfit = ServerReport::new(server, now(), PollResult::Failed(error.problem()));
+            // Nobody waits for it any more where this fails, here and below.
+            return drop(to.send(Input::Server(unfit)).await);
         }
-        Err(error) => unfit(server, &error),
     };
+    poller.is_only_poll = true;
+    let listed = match poller.ask().await {
+        Ok((poll, suspects)) => {
+            // What is called like an agent is captured while it is found out what else runs.
+            let mut named = poller.called_like_agents(&suspects);
+            if !poller.is_reported_in_parts(&named) {
+                named.clear();
+            }
+            let screens = poller.server.captures(&poller.rows, &named, PART);
+            poller.identify(&suspects).await;
+            let due = poller.memory.due(&poll);
+            if poller.is_reported_in_parts(&due) {
+                return poller.report_in_parts(poll, due, (named, screens), to).await;
+            }
+            Ok((poll, due))
+        }
+        Err(error) => Err(error),
+    };
+    let mut polled = poller.complete(listed).await;
+    // How tasks ended that have just done so is known in a moment.
+    for _ in 0..FURTHER_POLLS {
+        if poller.awaits_exit_status {
+            tokio::time::sleep(A_MOMENT).await;
+            polled = poller.poll().await;
+        }
+    }
     for input in polled.inputs() {
-        // Nobody waits for it any more.
         if to.send(input).await.is_err() {
             return;
         }
     }
 }
 
-/// A server whose name is not fit for a command line.
-fn unfit(server: ServerId, error: &Error) -> ServerPoll {
-    let server = ServerReport::new(server, now(), PollResult::Failed(error.problem()));
-    ServerPoll { known: Vec::new(), server, tasks: None }
-}
-
 impl ServerPoller {
-    /// Polls again until the exit status of tasks that have just ended is known.
-    async fn poll_for_exit_statuses(&mut self, mut polled: ServerPoll) -> ServerPoll {
-        for _ in 0..FURTHER_POLLS {
-            if !self.awaits_exit_status {
-                break;
-            }
-            tokio::time::sleep(A_MOMENT).await;
-            polled = self.poll().await;
-        }
-        polled
-    }
-
     /// Whether these panes take tmux so long that they are reported in parts. Tasks are always reported together.
     fn is_reported_in_parts(&self, due: &[PaneId]) -> bool {
         due.len() > PART && self.on_host.is_none() && !self.memory.has_task_among(due)

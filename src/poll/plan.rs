@@ -33,11 +33,12 @@ pub(super) struct ServerMemory {
     pace: Pace,
     rules: Arc<Rules>,
     own: Own,
-    server_pid: u32,
+    /// The process of the server that was listed last; 0 before the first.
+    pub(super) server_pid: u32,
     instance: ServerInstance,
     panes: BTreeMap<(PaneId, u32), PaneMemory>,
     /// The sessions that the operator chose to be tasks.
-    adopted: BTreeSet<String>,
+    pub(super) adopted: BTreeSet<String>,
     /// The pane that stands for each window, by the window's number.
     primaries: BTreeMap<u32, PaneId>,
     /// The sessions of the last listing by their numbers, and who says that they are tasks.
@@ -87,16 +88,6 @@ impl ServerMemory {
             urgent: BTreeSet::new(),
             replaced: Replaced::default(),
         }
-    }
-
-    /// The process of the server that was listed last; 0 before the first.
-    pub(super) fn server_pid(&self) -> u32 {
-        self.server_pid
-    }
-
-    /// These sessions are tasks by the operator's choice from now on, and no others.
-    pub(super) fn adopt(&mut self, sessions: BTreeSet<String>) {
-        self.adopted = sessions;
     }
 
     /// Panes that will most likely be captured in the next poll: those that changed in the last one, and those whose

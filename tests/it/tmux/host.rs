@@ -2,17 +2,16 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::jump::in_a_terminal;
+use super::poll::poll_once;
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, wait_until};
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{Capture, PollResult, ServerId, TerminalKey};
 use fleetwatch::ids::ServerInstance;
 use fleetwatch::poll;
-use fleetwatch::profile::ProfileSet;
 use fleetwatch::tmux::{Delivery, Error, Guard, Jump, Key, PasteText, Server, Settings};
 
 fn program(path: &Path, script: &str) {
@@ -83,7 +82,7 @@ async fn agents_found(ssh: &str) -> usize {
     host.tmux.wait_for_text("below:", "up");
     let mut settings = poll::Settings::new(&Config::parse("", Path::new("test.toml")).unwrap());
     settings.tmux = host.settings();
-    let report = poll::poll(settings, Arc::new(ProfileSet::builtin()), host.id()).await.server;
+    let report = poll_once(settings, host.id()).await;
     let PollResult::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert!(panes.iter().all(|pane| matches!(pane.capture, Capture::Fresh(_))));
     panes.len()

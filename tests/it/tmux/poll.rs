@@ -9,7 +9,7 @@ use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{
-    Capture, Effect, Fleet, Input, PaneReport, PollResult, ServerReport, TerminalKey, TerminalTransition,
+    Capture, Effect, Fleet, Input, PaneReport, PollResult, ServerId, ServerReport, TerminalKey, TerminalTransition,
 };
 use fleetwatch::poll::{self, Polled, Poller, Settings};
 use fleetwatch::profile::{ProfileSet, Program};
@@ -81,6 +81,18 @@ fn shows(panes: &[PaneReport], text: &str) -> bool {
     })
 }
 
+/// What one poll reports of a server that is not reported in parts.
+pub async fn poll_once(settings: poll::Settings, server: ServerId) -> ServerReport {
+    let (to_test, mut inputs) = tokio::sync::mpsc::channel(16);
+    poll::tell(settings, Arc::new(ProfileSet::builtin()), server, to_test).await;
+    while let Some(input) = inputs.recv().await {
+        if let Input::Server(report) = input {
+            return report;
+        }
+    }
+    panic!("nothing was reported");
+}
+
 #[tokio::test]
 async fn one_poll_captures_every_watched_pane() {
     let tmux = PrivateTmux::start(&["sh", "-c", "echo one; cat"]);
@@ -90,12 +102,12 @@ async fn one_poll_captures_every_watched_pane() {
         tmux.wait_for_text(target, text);
     }
     let rules = "[watch]\nignore = [\"other\"]\n[[terminal]]\nsession = \"*\"\n";
-    let report = poll::poll(settings(rules), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
+    let report = poll_once(settings(rules), tmux.id()).await;
     let PollResult::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!(panes.len(), 2);
     assert!(shows(&panes[..1], "one") && shows(&panes[1..], "two"));
     // Without a rule only agents are watched, and there are none.
-    let report = poll::poll(settings(""), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
+    let report = poll_once(settings(""), tmux.id()).await;
     assert!(matches!(report.outcome, PollResult::Listed(panes) if panes.is_empty()));
 }
 

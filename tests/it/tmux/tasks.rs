@@ -521,10 +521,14 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
     assert!(world.refused(1, &["run", "x", "--cwd", "/nowhere/at/all", "--", "true"]).contains("/nowhere/at/all"));
     world.task("twice", "exit 4");
     watch.tells_the_end("twice", &["exited 4"]);
-    world.run(&["tasks", "rerun", "twice"]);
+    let again: Value = serde_json::from_str(&world.run(&["tasks", "rerun", "twice", "--json"])).unwrap();
+    assert_eq!((again["name"].as_str(), again["again"].as_bool()), (Some("twice"), Some(true)));
     watch.tells("twice", &["exited 4", "started", "exited 4"]);
     let kept = world.run(&["history", "--kind", "action"]);
     assert!(kept.ends_with("  you  ran twice again: sh -c 'exit 4'\n"), "{kept}");
+    let killed: Value = serde_json::from_str(&world.run(&["tasks", "kill", "twice", "build", "--json"])).unwrap();
+    let outcomes = [0, 1].map(|nth| ["name", "outcome"].map(|field| killed[nth][field].as_str().unwrap_or_default()));
+    assert_eq!(outcomes, [["twice", "removed"], ["build", "killed"]], "{killed}");
 }
 
 #[test]
