@@ -118,6 +118,11 @@ pub enum RecordingError {
 }
 
 impl RecordingError {
+    /// The error for a line.
+    fn at(source_name: &str, line: usize, message: impl Into<String>) -> Self {
+        RecordingError::Line { source_name: source_name.to_owned(), line, message: message.into() }
+    }
+
     /// The error for a file that cannot be read.
     fn unreadable(path: &Path, error: &io::Error) -> Self {
         let message = match error.kind() {

@@ -191,7 +191,7 @@ impl LineReader<'_> {
     }
 
     fn wrong(&self, message: impl Into<String>) -> RecordingError {
-        RecordingError::Line { source_name: self.source.to_owned(), line: self.line, message: message.into() }
+        RecordingError::at(self.source, self.line, message)
     }
 }
 

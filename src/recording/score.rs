@@ -11,8 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::truth::Doubts;
-use super::truth::{Field, Truth};
+use super::truth::{Doubts, Field, Truth};
 use super::{Recording, RecordingError, ReplayOptions, replay};
 use crate::profile::ProfileSet;
 use crate::state::{InputMode, State, TurnResult, UiContext};
@@ -48,12 +47,12 @@ pub struct Tally {
 
 /// A stretch of wrong answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spell {
-    pub field: Field,
+pub struct Spell<F = Field, T = &'static str> {
+    pub field: F,
     pub from: Span,
     pub to: Span,
-    pub truth: &'static str,
-    pub answer: &'static str,
+    pub truth: T,
+    pub answer: T,
 }
 
 /// How long after a change of the truth the state followed.
@@ -88,7 +87,7 @@ impl Tally {
 impl Spell {
     /// How long it lasted.
     pub fn length(&self) -> Span {
-        Span::from_millis(self.to.as_millis().saturating_sub(self.from.as_millis()))
+        self.to.less(self.from)
     }
 }
 
@@ -238,14 +237,10 @@ fn first_fit(field: Field, judging: Judging<'_, '_>, truth: &str, from: u64, unt
 }
 
 /// Adds a spell, as part of the one before where that ends at its beginning and says the same.
-fn join(spells: &mut Vec<Spell>, spell: Spell) {
+fn join<F: PartialEq, T: PartialEq>(spells: &mut Vec<Spell<F, T>>, spell: Spell<F, T>) {
+    let says = |it: &Spell<F, T>| it.field == spell.field && it.truth == spell.truth && it.answer == spell.answer;
     match spells.last_mut() {
-        Some(last)
-            if last.to == spell.from
-                && (last.field, last.truth, last.answer) == (spell.field, spell.truth, spell.answer) =>
-        {
-            last.to = spell.to;
-        }
+        Some(last) if last.to == spell.from && says(last) => last.to = spell.to,
         _ => spells.push(spell),
     }
 }

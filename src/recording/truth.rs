@@ -51,11 +51,7 @@ impl Truth {
         let mut truth = Self::default();
         for event in &recording.events {
             let EventKind::Truth(json) = &event.kind else { continue };
-            truth.add(event.at, json).map_err(|message| RecordingError::Line {
-                source_name: source_name.to_owned(),
-                line: event.line,
-                message,
-            })?;
+            truth.add(event.at, json).map_err(|message| RecordingError::at(source_name, event.line, message))?;
         }
         Ok(truth)
     }
@@ -150,11 +146,7 @@ impl Doubts {
             if is_rule || cells[0] == "recording" {
                 continue;
             }
-            doubts.push(doubt(&cells).map_err(|message| RecordingError::Line {
-                source_name: source.to_owned(),
-                line: n + 1,
-                message,
-            })?);
+            doubts.push(doubt(&cells).map_err(|message| RecordingError::at(source, n + 1, message))?);
         }
         Ok(Self(doubts))
     }

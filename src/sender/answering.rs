@@ -4,7 +4,7 @@
 //! Pure: it is told what was seen and pressed and how long it has been, and says what to do next. A mark is moved by one
 //! row at a time, and Enter is pressed only when it stands on the option that was meant.
 
-use super::{Outcome, Refusal, Reply, StepLimits};
+use super::{Outcome, Refusal, Reply, StepLimits, not_taken, unverified};
 use crate::dialog::{Dialog, Manner, Press, Verdict};
 use crate::time::Span;
 use crate::tmux::{Key, PasteText};
@@ -163,7 +163,7 @@ impl<'a> Answering<'a> {
                     self.go(AnswerStage::Closing { enter: None, was_taken: review.taken }, now);
                     return AnswerStep::Press(vec![Key::enter()]);
                 }
-                let late = self.waited(now) >= self.limits.enter_again.as_millis();
+                let late = self.waited(now) >= self.limits.enter_again;
                 match poll.after {
                     After::Unknown if !late => self.poll(),
                     after => AnswerStep::End(accepted(after)),
@@ -195,8 +195,8 @@ impl<'a> Answering<'a> {
             AnswerStage::First => refusal.into(),
             // The keys were on their way; a pane that is gone because of them has taken them.
             AnswerStage::Closing { .. } | AnswerStage::Gone { .. } if gone => accepted(After::Gone),
-            AnswerStage::Moving { .. } if !unheard => not_taken(&format!("Enter was not pressed: {refusal}")),
-            _ => unverified(&format!("a key was pressed, but then: {refusal}")),
+            AnswerStage::Moving { .. } if !unheard => not_taken(format!("Enter was not pressed: {refusal}")),
+            _ => unverified(format!("a key was pressed, but then: {refusal}")),
         }
     }
 
@@ -273,7 +273,7 @@ impl<'a> Answering<'a> {
                 }
                 None => AnswerStep::End(not_taken("the options changed; Enter was not pressed")),
             },
-            _ if self.waited(now) < self.limits.reaction.as_millis() => self.poll(),
+            _ if self.waited(now) < self.limits.reaction => self.poll(),
             Some(_) => {
                 AnswerStep::End(not_taken("the agent's cursor is not where it was moved to; Enter was not pressed"))
             }
@@ -291,7 +291,7 @@ impl<'a> Answering<'a> {
                 let since = since.unwrap_or(now);
                 self.stage =
                     AnswerStage::Closing { enter: Some(Enter::Marked { option, since: Some(since) }), was_taken };
-                now.as_millis().saturating_sub(since.as_millis()) >= self.limits.enter_again.as_millis()
+                now.less(since) >= self.limits.enter_again
             }
             _ => false,
         };
@@ -299,9 +299,9 @@ impl<'a> Answering<'a> {
             self.go(AnswerStage::Closing { enter: None, was_taken }, now);
             return AnswerStep::Press(vec![Key::enter()]);
         }
-        if self.waited(now) >= self.limits.reaction.as_millis() {
-            let seconds = self.limits.reaction.as_millis() as f64 / 1000.0;
-            return AnswerStep::End(unverified(&format!("the dialog was still there after {seconds} s")));
+        if self.waited(now) >= self.limits.reaction {
+            let seconds = self.limits.reaction.as_secs();
+            return AnswerStep::End(unverified(format!("the dialog was still there after {seconds} s")));
         }
         self.poll()
     }
@@ -315,8 +315,8 @@ impl<'a> Answering<'a> {
         AnswerStep::Poll { after: self.limits.poll }
     }
 
-    fn waited(&self, now: Span) -> u64 {
-        now.as_millis().saturating_sub(self.since.as_millis())
+    fn waited(&self, now: Span) -> Span {
+        now.less(self.since)
     }
 
     // Answers of more than one choice: options that are ticked and handed in together, and texts that are typed in an option's
@@ -324,7 +324,7 @@ impl<'a> Answering<'a> {
 
     fn ticking(&mut self, dialog: Option<&Dialog>, pressed: Option<usize>, now: Span) -> AnswerStep {
         let Reply::Ticks(options) = self.reply else { return self.poll() };
-        let late = self.waited(now) >= self.limits.reaction.as_millis();
+        let late = self.waited(now) >= self.limits.reaction;
         match dialog.map(|dialog| (dialog, dialog.first_wrong(options))) {
             Some((dialog, None)) => self.go_to_submit(dialog, now),
             // What was pressed for it is still to be seen.
@@ -363,7 +363,7 @@ impl<'a> Answering<'a> {
                 AnswerStep::End(not_taken("what is ticked has changed; nothing was submitted"))
             }
             Some(dialog) if dialog.distance_to_submit() < distance => self.go_to_submit(dialog, now),
-            _ if self.waited(now) < self.limits.reaction.as_millis() => self.poll(),
+            _ if self.waited(now) < self.limits.reaction => self.poll(),
             _ => AnswerStep::End(not_taken(
                 "the agent's cursor does not reach the row that submits; Enter was not pressed",
             )),
@@ -392,7 +392,7 @@ impl<'a> Answering<'a> {
                 self.go(AnswerStage::ToText { at: towards(at, *option) }, now);
                 AnswerStep::Press(vec![press.into()])
             }
-            _ if self.waited(now) < self.limits.reaction.as_millis() => self.poll(),
+            _ if self.waited(now) < self.limits.reaction => self.poll(),
             _ => AnswerStep::End(not_taken("the agent's cursor is not where it was moved to; nothing was typed")),
         }
     }
@@ -406,11 +406,11 @@ impl<'a> Answering<'a> {
             dialog.marked == Some(*option) && solid(&shown) == solid(text.as_str())
         };
         let waited = self.waited(now);
-        if dialog.is_some_and(stands) && waited >= self.limits.enter_apart.as_millis() {
+        if dialog.is_some_and(stands) && waited >= self.limits.enter_apart {
             self.go(AnswerStage::Closing { enter: None, was_taken: false }, now);
             return AnswerStep::Press(vec![Key::enter()]);
         }
-        if waited < self.limits.reaction.as_millis() {
+        if waited < self.limits.reaction {
             return self.poll();
         }
         AnswerStep::End(not_taken("the text there is not the one that was typed; Enter was not pressed"))
@@ -420,14 +420,6 @@ impl<'a> Answering<'a> {
 /// The next place on the way from one option to another.
 fn towards(from: usize, to: usize) -> usize {
     if to < from { from - 1 } else { from + 1 }
-}
-
-fn unverified(why: &str) -> Outcome {
-    Outcome::Unverified { why: why.to_owned() }
-}
-
-fn not_taken(why: &str) -> Outcome {
-    Outcome::NotTaken { why: why.to_owned() }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Outcome, Refusal, When};
+use super::{Outcome, Refusal, When, not_taken, unverified};
 use crate::hash::fast_of;
 use crate::profile::{Classification, Composed, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
@@ -263,7 +263,7 @@ impl<'a> Steps<'a> {
     /// never stands still is reported like any other obstacle.
     pub(super) fn undelivered(&mut self, now: Span) -> Step {
         let changed = || Refusal::Obstacle(crate::tmux::Obstacle::Changed);
-        let is_over = |since: Span, limit: Span| now.as_millis().saturating_sub(since.as_millis()) >= limit.as_millis();
+        let is_over = |since: Span, limit: Span| now.less(since) >= limit;
         match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
             PromptStage::ToPaste { began, .. } if !is_over(began, self.limits.calm) => {
                 self.stage = PromptStage::Calming(Calming { began: Some(began), moved: true, ..Calming::default() });
@@ -313,11 +313,11 @@ impl<'a> Steps<'a> {
     /// a last stroke of work may still be on the screen.
     fn calming(&mut self, mut calming: Calming, seen: PromptFrame, now: Span) -> Step {
         let began = *calming.began.get_or_insert(now);
-        let passed = |since: Span| now.as_millis().saturating_sub(since.as_millis());
+        let passed = |since: Span| now.less(since);
         let polite = self.when != When::Anyway;
         if let Err(refusal) = seen.check(self.when) {
             let may_pass = matches!(refusal, Refusal::Hindrance(Hindrance::Working | Hindrance::NotReady));
-            if !may_pass || calming.refused || passed(began) >= self.limits.calm.as_millis() {
+            if !may_pass || calming.refused || passed(began) >= self.limits.calm {
                 return Step::End(refusal.into());
             }
             self.stage = PromptStage::Calming(Calming { refused: true, moved: true, still: None, ..calming });
@@ -327,12 +327,12 @@ impl<'a> Steps<'a> {
         let quiet = if calming.moved { self.limits.quiet_again } else { self.limits.quiet };
         match calming.still.take() {
             Some((still, _)) if polite && seen.differs_from(&still) => {
-                if passed(began) >= self.limits.calm.as_millis() {
+                if passed(began) >= self.limits.calm {
                     return Step::End(Refusal::from(Hindrance::Working).into());
                 }
                 (calming.moved, calming.still) = (true, Some((Box::new(seen), now)));
             }
-            Some((_, since)) if passed(since) >= quiet.as_millis() => {
+            Some((_, since)) if passed(since) >= quiet => {
                 self.stage = PromptStage::ToPaste { before: Box::new(seen), began };
                 return Step::Paste;
             }
@@ -347,10 +347,10 @@ impl<'a> Steps<'a> {
         if let Some(end) = stop_before_enter(&seen) {
             return Step::End(end);
         }
-        let waited = now.as_millis().saturating_sub(at.as_millis());
+        let waited = now.less(at);
         let drawn = seen.screen != before.screen && (seen.editing() == Tri::Yes || last == Some(seen.screen));
-        let early = waited < self.limits.enter_apart.as_millis();
-        let late = waited >= self.limits.enter_latest.as_millis();
+        let early = waited < self.limits.enter_apart;
+        let late = waited >= self.limits.enter_latest;
         // Who sends behind a draft wants both.
         let foreign = before.editing() != Tri::Yes && seen.holds_something_else_than(self.prompt.text);
         if late && foreign {
@@ -395,15 +395,15 @@ impl<'a> Steps<'a> {
                 false => Outcome::Accepted(None),
             });
         }
-        let waited = now.as_millis().saturating_sub(at.as_millis());
+        let waited = now.less(at);
         // Only an agent that took the paste and not the key gets another one.
-        if held && entry.presses == 1 && waited >= self.limits.enter_again.as_millis() {
+        if held && entry.presses == 1 && waited >= self.limits.enter_again {
             entry.presses = 2;
             self.stage = PromptStage::ToEnter { entry, from: at };
             return Step::PressEnter;
         }
-        if waited >= self.limits.reaction.as_millis() {
-            let seconds = self.limits.reaction.as_millis() as f64 / 1000.0;
+        if waited >= self.limits.reaction {
+            let seconds = self.limits.reaction.as_secs();
             // The key did something else there; an agent that shows nothing may still be about to take it.
             return Step::End(match held {
                 true if seen.composer != entry.pasted.composer => not_taken("the text is still in the prompt"),
@@ -451,14 +451,6 @@ fn stop_before_enter(seen: &PromptFrame) -> Option<Outcome> {
         _ => return None,
     };
     Some(not_taken(why))
-}
-
-fn not_taken(why: impl Into<String>) -> Outcome {
-    Outcome::NotTaken { why: why.into() }
-}
-
-fn unverified(why: impl Into<String>) -> Outcome {
-    Outcome::Unverified { why: why.into() }
 }
 
 #[cfg(test)]

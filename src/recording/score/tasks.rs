@@ -5,8 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Tally;
-use super::{Judging, Stretch};
+use super::{Judging, Spell, Stretch, Tally, join};
 use crate::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 use crate::recording::{EventKind, Frame, Player, Recording, RecordingError};
 use crate::state::words;
@@ -35,14 +34,7 @@ pub struct TaskScore {
 }
 
 /// A stretch of wrong answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskSpell {
-    pub field: TaskField,
-    pub from: Span,
-    pub to: Span,
-    pub truth: String,
-    pub answer: String,
-}
+pub type TaskSpell = Spell<TaskField, String>;
 
 /// What is true of each field, each value from one time in milliseconds until the next; what is not judged is `None`.
 type Truths = [Vec<(u64, Option<String>)>; TaskField::ALL.len()];
@@ -69,10 +61,8 @@ fn truths(recording: &Recording, source_name: &str) -> Result<Truths, RecordingE
     let mut truths = Truths::default();
     for event in &recording.events {
         let EventKind::Truth(json) = &event.kind else { continue };
-        let fields: Map<String, Value> = serde_json::from_str(json).map_err(|error| RecordingError::Line {
-            source_name: source_name.to_owned(),
-            line: event.line,
-            message: format!("the truth is not a JSON object: {error}"),
+        let fields: Map<String, Value> = serde_json::from_str(json).map_err(|error| {
+            RecordingError::at(source_name, event.line, format!("the truth is not a JSON object: {error}"))
         })?;
         for (field, truths) in TaskField::ALL.iter().zip(&mut truths) {
             let value = match fields.get(field.word()) {
@@ -178,11 +168,6 @@ fn judge(field: TaskField, judging: Judging<'_, '_>, score: &mut TaskScore) {
             continue;
         }
         let (from, to) = (Span::from_millis(from), Span::from_millis(to));
-        match score.spells.last_mut() {
-            Some(last) if last.to == from && last.field == field && last.truth == truth && last.answer == answer => {
-                last.to = to;
-            }
-            _ => score.spells.push(TaskSpell { field, from, to, truth: truth.to_owned(), answer: answer.to_owned() }),
-        }
+        join(&mut score.spells, Spell { field, from, to, truth: truth.to_owned(), answer: answer.to_owned() });
     }
 }
