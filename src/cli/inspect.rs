@@ -6,7 +6,7 @@ use super::failure::whole;
 use super::survey::Watched;
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, explain, output, target};
-use crate::profile::{AnswerAssociator, DialogProjection, Projector, RowReason, TailRegex};
+use crate::profile::{DialogProjection, Projector, RowReason, TailRegex};
 use crate::screen::harmless;
 use crate::state::State;
 

@@ -200,13 +200,8 @@ fn is_separator(row: &str) -> bool {
     row.chars().all(|c| c.is_whitespace() || matches!(c, '\u{2500}'..='\u{259F}' | '-' | '='))
 }
 
-/// Finds the answer in a dialog; only the caller knows which question it answers (SPEC §6).
-pub trait AnswerAssociator {
-    /// The answer in a dialog's text.
-    fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str>;
-}
-
-/// Finds an answer at the end of a dialog: the last match's last group, else the whole match, else nothing.
+/// Finds an answer at the end of a dialog: the last match's last group, else the whole match, else nothing. Only the caller
+/// knows which question it answers (SPEC §6).
 #[derive(Clone, Debug)]
 pub struct TailRegex {
     pattern: Regex,
@@ -218,10 +213,9 @@ impl TailRegex {
     pub fn new(pattern: &str, characters: usize) -> Result<Self, regex::Error> {
         Ok(Self { pattern: Regex::new(pattern)?, characters })
     }
-}
 
-impl AnswerAssociator for TailRegex {
-    fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str> {
+    /// The answer in a dialog's text.
+    pub fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str> {
         let start = dialog_text.char_indices().rev().take(self.characters).last().map_or(0, |(i, _)| i);
         let captures = self.pattern.captures_iter(&dialog_text[start..]).last()?;
         let groups = captures.iter().skip(1).flatten();
