@@ -31,7 +31,6 @@ mod status;
 mod survey;
 mod target;
 mod tasks;
-mod unwatched;
 mod wait;
 mod watch;
 

@@ -272,11 +272,7 @@ fn of_file(kind: FileKind, path: &Path) -> Vec<Failure> {
     let as_text = |Fault { at, what, hint }: Fault| {
         let place =
             at.map(|at| Position::of_byte(&text, at)).map(|Position { line, column }| format!("{line}:{column}:"));
-        let failure = Failure::usage(format!("{}:{} {what}", path.display(), place.unwrap_or_default()));
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Failure::usage(format!("{}:{} {what}", path.display(), place.unwrap_or_default())).hint_if(hint)
     };
     faults.into_iter().map(as_text).collect()
 }

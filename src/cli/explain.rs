@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use super::history::{find, on_servers};
 use super::survey::{Survey, Watched};
-use super::target::Purpose;
-use super::unwatched::unwatched;
+use super::target::{Purpose, unwatched};
 use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{
@@ -54,9 +53,23 @@ pub(super) struct ReadScreen {
 impl ReadScreen {
     /// The reading with the state, the record and the timers.
     pub(super) fn json(&self, fleet: &Fleet, key: &TerminalKey, state: &State) -> Value {
+        let Self { selected, reading, .. } = self;
         json!({
             "explanation": self.explanation,
-            "reading": reading_json(self),
+            // What the state does not repeat.
+            "reading": {
+                "profile": selected.profile.id(),
+                "selection": selected.selection.word(),
+                "recorded": selected.recorded,
+                "output_family": family(self),
+                "phase": reading.phase,
+                "surface": reading.surface,
+                "assessment": reading.assessment,
+                "background_work": reading.background_work,
+                "banner_version": reading.banner_version,
+                "doubt": reading.doubt,
+                "evidence": reading.evidence,
+            },
             "record": fleet.recorded_turn(key),
             "state": state,
             "timers": fleet.timers(key),
@@ -72,7 +85,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = match args.watch {
         None => watched.survey().await?,
-        Some(time) => watched.survey_for(time).await?,
+        Some(time) => watched.survey_while(time, |_| true).await?,
     };
     let meant = match survey.meant(&args.target, Purpose::Reading) {
         Ok(meant) => meant,
@@ -194,24 +207,6 @@ pub(super) fn read(terminal: &Terminal, profiles: &ProfileSet) -> Result<ReadScr
     };
     let (reading, explanation) = selected.profile.explain(&screen, &terminal.facts);
     Ok(ReadScreen { screen, selected, reading, explanation })
-}
-
-/// The fields of the reading that the state does not repeat.
-pub(super) fn reading_json(read: &ReadScreen) -> Value {
-    let ReadScreen { selected, reading, .. } = read;
-    json!({
-        "profile": selected.profile.id(),
-        "selection": selected.selection.word(),
-        "recorded": selected.recorded,
-        "output_family": family(read),
-        "phase": reading.phase,
-        "surface": reading.surface,
-        "assessment": reading.assessment,
-        "background_work": reading.background_work,
-        "banner_version": reading.banner_version,
-        "doubt": reading.doubt,
-        "evidence": reading.evidence,
-    })
 }
 
 /// The public name of the family of screens that the reading belongs to (SPEC §6).

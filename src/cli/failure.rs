@@ -93,7 +93,13 @@ impl Failure {
     /// Adds what the user can do about it.
     #[must_use]
     pub fn hint(self, hint: impl fmt::Display) -> Self {
-        Self { hint: Some(hint.to_string()), ..self }
+        self.hint_if(Some(hint))
+    }
+
+    /// The same, if there is something.
+    #[must_use]
+    pub fn hint_if(self, hint: Option<impl fmt::Display>) -> Self {
+        Self { hint: hint.map(|hint| hint.to_string()), ..self }
     }
 
     /// The failure in a report: the errors of the modules know their remedies.

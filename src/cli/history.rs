@@ -162,11 +162,9 @@ pub(super) async fn keep(history: &History) {
 /// Says that the history does not keep what is done, where it does not. What was asked for is done all the same.
 pub(super) fn warn_of(history: &History) {
     let Some(warning) = history.new_warning() else { return };
-    let failure = Failure::refused(warning);
-    match history.health().condition {
-        WriterState::Degraded(trouble) => failure.hint(trouble.hint()).warn(),
-        _ => failure.warn(),
-    }
+    let condition = history.health().condition;
+    let hint = if let WriterState::Degraded(trouble) = condition { Some(trouble.hint()) } else { None };
+    Failure::refused(warning).hint_if(hint).warn();
 }
 
 /// The terminals on the server that the options name, or all.

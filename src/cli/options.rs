@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use super::Failure;
+use super::{Failure, shell};
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
 use crate::history;
@@ -30,28 +30,8 @@ macro_rules! values {
 }
 values!(history::Kind, history::TotalsOf, Field);
 
-/// The commands that ask the servers, or read what the history has of them.
-const WATCHING: &[&str] = &[
-    "list",
-    "watch",
-    "status",
-    "send",
-    "keys",
-    "answer",
-    "wait",
-    "serve",
-    "history",
-    "note",
-    "run",
-    "tasks",
-    "follow-ups",
-    "explain",
-    "inspect",
-    "record",
-    "doctor",
-];
-/// Those that `--connect` can run.
-const AFAR: &[&str] = &["list", "watch", "wait", "send", "answer", "keys"];
+/// The commands that `--connect` can run.
+const AFAR: [&str; 6] = ["list", "watch", "wait", "send", "answer", "keys"];
 
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]
@@ -140,7 +120,10 @@ impl GlobalOptions {
         for rest in parts {
             let command = rest.split('`').next().unwrap_or_default();
             let name = command.strip_prefix(' ').and_then(|words| words.split(' ').next());
-            let asks = name.map_or(command.is_empty(), |name| self.reaches().contains(&name));
+            let asks = name.map_or(command.is_empty(), |name| match self.connect {
+                Some(_) => AFAR.contains(&name),
+                None => shell::asks_servers(name),
+            });
             text.push_str(BEGIN);
             if asks && !place.is_empty() && !command.ends_with("--help") {
                 text.extend([" ", &place]);
@@ -148,11 +131,6 @@ impl GlobalOptions {
             text.push_str(rest);
         }
         text
-    }
-
-    /// The commands that ask what these options name.
-    fn reaches(&self) -> &'static [&'static str] {
-        if self.connect.is_some() { AFAR } else { WATCHING }
     }
 
     /// Refuses a command that `--connect` cannot run.
@@ -195,25 +173,22 @@ impl GlobalOptions {
     /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`
     /// talks to. Each is listed once, under one name however it was given.
     pub fn servers(&self, config: &Config) -> Vec<ServerId> {
+        let chosen = if self.names_a_server() {
+            let local = crate::tmux::local(self.socket_name.clone(), self.socket_path.clone());
+            vec![ServerId { host: self.host.clone(), ..local }]
+        } else if config.servers.is_empty() {
+            let inside = std::env::var("TMUX").ok();
+            vec![ServerId { host: None, socket: inside.as_deref().map_or(Socket::Default, socket_of_environment) }]
+        } else {
+            config.servers.clone()
+        };
         let mut servers = Vec::new();
-        for server in self.chosen_servers(config).into_iter().map(named) {
+        for server in chosen.into_iter().map(named) {
             if !servers.contains(&server) {
                 servers.push(server);
             }
         }
         servers
-    }
-
-    fn chosen_servers(&self, config: &Config) -> Vec<ServerId> {
-        if self.names_a_server() {
-            let local = crate::tmux::local(self.socket_name.clone(), self.socket_path.clone());
-            return vec![ServerId { host: self.host.clone(), ..local }];
-        }
-        if !config.servers.is_empty() {
-            return config.servers.clone();
-        }
-        let inside = std::env::var("TMUX").ok();
-        vec![ServerId { host: None, socket: inside.as_deref().map_or(Socket::Default, socket_of_environment) }]
     }
 }
 
@@ -260,7 +235,7 @@ pub(super) fn named(server: ServerId) -> ServerId {
     let Socket::Path(path) = &server.socket else { return server };
     let above = path.parent().and_then(Path::parent).filter(|_| server.host.is_none());
     let Some(above) = above.filter(|above| homes().iter().any(|home| home == above)) else { return server };
-    let directory = above.join(format!("tmux-{}", user()));
+    let directory = above.join(format!("tmux-{}", rustix::process::getuid().as_raw()));
     ServerId { socket: server.socket.named_in(&directory), ..server }
 }
 
@@ -269,11 +244,6 @@ fn homes() -> Vec<PathBuf> {
     let chosen = std::env::var_os("TMUX_TMPDIR").map(PathBuf::from).filter(|path| path.exists());
     let home = chosen.unwrap_or_else(|| PathBuf::from("/tmp"));
     home.canonicalize().into_iter().chain([home]).collect()
-}
-
-/// The user's id, after which tmux names the directory.
-fn user() -> u32 {
-    rustix::process::getuid().as_raw()
 }
 
 #[cfg(test)]
@@ -321,7 +291,7 @@ mod sockets_tests {
 
     #[test]
     fn a_path_is_a_name_only_where_this_users_tmux_looks_for_names() {
-        let user = user();
+        let user = rustix::process::getuid().as_raw();
         let server = |host: Option<&str>, path: &Path| ServerId {
             host: host.map(Into::into),
             socket: Socket::Path(path.to_owned()),

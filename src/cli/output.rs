@@ -20,7 +20,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::{Done, Failure};
 
-/// Prints a text. A closed pipe is no failure.
+/// Prints a text.
 pub(super) fn print(text: &str) -> Done {
     conclude(write_whole(text))
 }
@@ -32,7 +32,7 @@ pub(super) fn write_whole(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// The result of a command that only printed.
+/// The result of a command that only printed. Whoever closes a pipe has read enough: git and gh do not complain either.
 pub(super) fn conclude(written: io::Result<()>) -> Done {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),

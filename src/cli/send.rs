@@ -24,7 +24,7 @@ use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
 use crate::status::Hindrance;
 use crate::time::Span;
-use crate::tmux::{Key, PasteText, UnfitText, UnknownKey};
+use crate::tmux::{Key, PasteText, UnfitText};
 use crate::ui::Item;
 
 /// Send a prompt to an agent and say whether it took it.
@@ -59,8 +59,11 @@ pub struct KeysArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
     /// The keys, by their tmux names: Escape, C-c, Up, Enter, F5, y.
-    #[arg(value_name = "KEY", required = true, value_parser = key)]
+    #[arg(value_name = "KEY", required = true, value_parser = <Key as std::str::FromStr>::from_str)]
     pub keys: Vec<Key>,
+    /// Print one JSON object: `{"terminal", "outcome", "detail", "dialog"}`; errors are printed as well.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Answer the dialog of an agent; first print all of it.
@@ -95,16 +98,16 @@ pub struct AnswerArgs {
 /// # Errors
 /// Nothing was sent, or nothing shows that the agent took it.
 pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
-    let mut shown = args.json.then(|| OutcomeShown::of_target(&args.target));
-    let sent = send_once(args, options, &mut shown).await;
-    told(sent, shown)
+    let mut report = ActReport::new(args.json, &args.target);
+    let sent = send_once(args, options, &mut report).await;
+    report.end(sent)
 }
 
-async fn send_once(args: &SendArgs, options: &GlobalOptions, shown: &mut Option<OutcomeShown>) -> Done {
+async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
     let text = prompt(args.text.as_deref())?;
     let watched = Watched::open(options).await?;
     if args.when_ready {
-        return send_when_ready(args, text, &watched, shown).await;
+        return send_when_ready(args, text, &watched, report).await;
     }
     if args.timeout.is_some() && watched.settings.remote.is_some() {
         return Err(Failure::usage("how long a reaction may take is set on the machine that sends")
@@ -113,24 +116,35 @@ async fn send_once(args: &SendArgs, options: &GlobalOptions, shown: &mut Option<
     }
     let survey = watched.survey().await?;
     let terminal = watched.terminal(&survey, &args.target).await?;
-    shown.iter_mut().for_each(|shown| *shown = OutcomeShown::of(terminal));
+    report.is_about(terminal.into());
     let to = Recipient::of(terminal);
     let when = if args.force { When::Anyway } else { When::Now };
     let reaction = args.timeout.map_or(StepLimits::default().reaction, span);
     let sender = sender(&watched).await.within(StepLimits { reaction, ..StepLimits::default() });
-    Telling { watched: &watched, sender: &sender, shown }.perform(to, Act::Prompt { text, when }, ()).await
+    report.perform(&watched, &sender, to, Act::Prompt { text, when }, ()).await
 }
 
 /// Runs `keys`.
+///
+/// # Errors
+/// Nothing was pressed, or it is not known whether it was.
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
+    let mut report = ActReport::new(args.json, &args.target);
+    let pressed = keys_once(args, options, &mut report).await;
+    report.end(pressed)
+}
+
+async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
     let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;
-    let (to, privacy) = match watched.meant(&survey, &args.target, Purpose::Acting).await? {
+    let item = watched.meant(&survey, &args.target, Purpose::Acting).await?;
+    report.is_about(item);
+    let (to, privacy) = match item {
         Item::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
         Item::Task(task) => (Recipient::of_task(task), Privacy::Secret),
     };
     let act = Act::Keys { keys: args.keys.clone(), dialog: None, privacy };
-    Telling { watched: &watched, sender: &sender(&watched).await, shown: &mut None }.perform(to, act, ()).await
+    report.perform(&watched, &sender(&watched).await, to, act, ()).await
 }
 
 /// Runs `answer`.
@@ -138,16 +152,16 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
 /// # Errors
 /// There is no dialog, the choice is none of its options, or it did not take the answer.
 pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
-    let mut shown = args.json.then(|| OutcomeShown::of_target(&args.target));
-    let answered = answer_once(args, options, &mut shown).await;
-    told(answered, shown)
+    let mut report = ActReport::new(args.json, &args.target);
+    let answered = answer_once(args, options, &mut report).await;
+    report.end(answered)
 }
 
-async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, shown: &mut Option<OutcomeShown>) -> Done {
+async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
     let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;
     let terminal = watched.terminal(&survey, &args.target).await?;
-    shown.iter_mut().for_each(|shown| *shown = OutcomeShown::of(terminal));
+    report.is_about(terminal.into());
     let excerpt = terminal.state.assessment.operator_excerpt.clone();
     let Some((dialog, excerpt)) = terminal.dialog.clone().zip(excerpt) else {
         return Err(Failure::refused(format!("{} shows no dialog", terminal.state.terminal.id))
@@ -163,7 +177,7 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, shown: &mut Opt
         let first = dialog.options.first().map_or("y", |option| option.name.as_str());
         let hint = format!("`fleetwatch answer {name} {first}` would answer it");
         is_expected_of(args, name, &dialog)?;
-        shown.take().as_ref().map(OutcomeShown::print).transpose()?;
+        report.print(None, None)?;
         return nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint });
     };
     let (reply, prompt) = allowed(args, name, choice, &dialog)?;
@@ -174,12 +188,12 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, shown: &mut Opt
     let sender = sender(&watched).await;
     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
     let answer = operation(to.clone(), Act::Answer { dialog, asked, reply });
-    let telling = Telling { watched: &watched, sender: &sender, shown };
     match (sender.perform(answer, ()).await, prompt) {
         (Outcome::Accepted(_), Some(text)) => {
-            telling.perform(to, Act::Prompt { text, when: When::Now }, PromptBack::awaited()).await
+            let prompt = Act::Prompt { text, when: When::Now };
+            report.perform(&watched, &sender, to, prompt, PromptBack::awaited()).await
         }
-        (outcome, _) => telling.tell(outcome, &to.key.server).await,
+        (outcome, _) => report.tell(&watched, &sender, outcome, &to.key.server).await,
     }
 }
 
@@ -329,13 +343,13 @@ fn unmeant(why: impl fmt::Display, dialog: &Dialog) -> Failure {
 }
 
 /// Sends as soon as the terminal is ready; waits again if something comes between.
-async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, shown: &mut Option<OutcomeShown>) -> Done {
+async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, report: &mut ActReport) -> Done {
     let limit = Limit::new(args.timeout);
     let mut engine = watched.engine()?;
     let key = wait::agent(&mut engine, watched, &args.target).await?;
     let terminal = wait::until_terminal(&mut engine, &key, &args.target, limit, is_decided).await;
-    if let (Some(shown), Some(terminal)) = (shown.as_mut(), engine.fleet().terminal(&key)) {
-        *shown = OutcomeShown::of(terminal);
+    if let Some(terminal) = engine.fleet().terminal(&key) {
+        report.is_about(terminal.into());
     }
     let terminal = terminal?;
     let to = Recipient::of(&terminal);
@@ -345,7 +359,7 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, shown
     let outcome = sender.perform(operation(to, Act::Prompt { text, when: When::Ready }), &mut waiting).await;
     match waiting.failure {
         Some(failure) => Err(failure.into()),
-        None => Telling { watched, sender: &sender, shown }.tell(outcome, &server).await,
+        None => report.tell(watched, &sender, outcome, &server).await,
     }
 }
 
@@ -400,10 +414,6 @@ fn prompt(argument: Option<&str>) -> anyhow::Result<String> {
     }
 }
 
-fn key(text: &str) -> Result<Key, UnknownKey> {
-    text.parse()
-}
-
 fn span(duration: Duration) -> Span {
     Span::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
@@ -436,69 +446,65 @@ struct OutcomeShown {
     dialog: Option<DialogShown>,
 }
 
-impl OutcomeShown {
+/// What a command that acts says of it: in words, or as one JSON object.
+struct ActReport {
+    json: bool,
+    terminal: String,
+    dialog: Option<DialogShown>,
+    is_printed: bool,
+}
+
+impl ActReport {
     /// Of what a target means before it is known.
-    fn of_target(target: &str) -> Self {
-        Self { terminal: target.to_owned(), outcome: None, detail: None, dialog: None }
+    fn new(json: bool, target: &str) -> Self {
+        Self { json, terminal: target.to_owned(), dialog: None, is_printed: false }
     }
 
-    fn of(terminal: &Terminal) -> Self {
-        let dialog = DialogShown::of(terminal);
-        Self { terminal: terminal.state.terminal.id.clone(), outcome: None, detail: None, dialog }
+    /// The target is known from now on.
+    fn is_about(&mut self, item: Item<'_>) {
+        (self.terminal, self.dialog) = (item.id().to_owned(), item.terminal().and_then(DialogShown::of));
     }
 
-    fn print(&self) -> Done {
-        output::print(&output::json_line(self)?)
+    /// Prints the object, if it is wanted and was not printed yet.
+    fn print(&mut self, outcome: Option<&'static str>, detail: Option<String>) -> Done {
+        if !self.json || std::mem::replace(&mut self.is_printed, true) {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let (terminal, dialog) = (self.terminal.clone(), self.dialog.take());
+        output::print(&output::json_line(&OutcomeShown { terminal, outcome, detail, dialog })?)
     }
-}
 
-/// Ends a command that prints one JSON object: what fails before there is an outcome was refused.
-fn told(done: Done, shown: Option<OutcomeShown>) -> Done {
-    if let (Err(why), Some(shown)) = (&done, shown) {
-        OutcomeShown { outcome: Some("refused"), detail: Some(why.to_string()), ..shown }.print()?;
+    /// Ends the command: what fails before there is an outcome was refused.
+    fn end(mut self, done: Done) -> Done {
+        if let Err(why) = &done {
+            self.print(Some("refused"), Some(why.to_string()))?;
+        }
+        done
     }
-    done
-}
 
-/// What performs acts and reports their outcomes, in JSON if there is one to be shown.
-struct Telling<'a> {
-    watched: &'a Watched,
-    sender: &'a Sender,
-    shown: &'a mut Option<OutcomeShown>,
-}
-
-impl Telling<'_> {
     /// Performs an act and reports the outcome.
-    async fn perform(self, to: Recipient, act: Act, gate: impl Gate) -> Done {
+    async fn perform(&mut self, watched: &Watched, sender: &Sender, to: Recipient, act: Act, gate: impl Gate) -> Done {
         let server = to.key.server.clone();
-        let outcome = self.sender.perform(operation(to, act), gate).await;
-        self.tell(outcome, &server).await
+        let outcome = sender.perform(operation(to, act), gate).await;
+        self.tell(watched, sender, outcome, &server).await
     }
 
     /// Reports the outcome of an operation, and whether other processes could have sent at the same time.
-    async fn tell(self, outcome: Outcome, server: &ServerId) -> Done {
+    async fn tell(&mut self, watched: &Watched, sender: &Sender, outcome: Outcome, server: &ServerId) -> Done {
         if !matches!(outcome, Outcome::Refused(_)) {
-            self.watched.show_changes([server]).await;
-            if let Err(why) = self.sender.check_turns() {
+            watched.show_changes([server]).await;
+            if let Err(why) = sender.check_turns() {
                 Failure::refused(format!("another fleetwatch process may send there at the same time: {why}")).warn();
             }
         }
-        let shown = self.shown.take();
-        let is_shown = shown.is_some();
-        if let Some(shown) = shown {
-            OutcomeShown { outcome: Some(outcome.word()), detail: outcome.detail(), ..shown }.print()?;
-        }
+        self.print(Some(outcome.word()), outcome.detail())?;
         match outcome {
-            Outcome::Accepted(_) if is_shown => Ok(ExitCode::SUCCESS),
+            Outcome::Accepted(_) if self.json => Ok(ExitCode::SUCCESS),
             Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
             Outcome::Refused(Refusal::Text(unfit)) => Err(refused_text(unfit).into()),
             Outcome::Refused(refusal) => {
-                let failure = Failure::refused(format!("refused: {refusal}"));
-                Err(match refusal.hint() {
-                    Some(hint) => failure.hint(hint),
-                    None => failure,
-                }
-                .into())
+                let hint = refusal.hint();
+                Err(Failure::refused(format!("refused: {refusal}")).hint_if(hint).into())
             }
             Outcome::Unverified { why } => Err(Failure::unverified(format!("unverified: {why}"))
                 .hint("it may have been taken: look at the terminal before you send anything again")

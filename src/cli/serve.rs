@@ -41,7 +41,7 @@ use crate::push::PushServices;
 use crate::sender::Sender;
 use crate::time::Timestamp;
 use crate::token::Scope;
-use check::{Access, Denial};
+use check::{Access, HttpReply};
 use client::RemoteClients;
 use events::EventLog;
 use listener::Listener;
@@ -109,12 +109,15 @@ impl Served {
     ///
     /// # Errors
     /// `serve` ends.
-    async fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&Engine) -> T + Send + 'static) -> Result<T, Denial> {
+    async fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&Engine) -> T + Send + 'static) -> Result<T, HttpReply> {
         self.tell(move |engine| ask(engine)).await
     }
 
     /// The same for something that changes the engine.
-    async fn tell<T: Send + 'static>(&self, tell: impl FnOnce(&mut Engine) -> T + Send + 'static) -> Result<T, Denial> {
+    async fn tell<T: Send + 'static>(
+        &self,
+        tell: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<T, HttpReply> {
         let (reply, answer) = oneshot::channel();
         let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(tell(engine))));
         self.inquiries.send(inquiry).await.map_err(|_| ends())?;
@@ -254,8 +257,8 @@ fn locked(metrics: &Mutex<Metrics>) -> MutexGuard<'_, Metrics> {
 }
 
 /// The answer when `serve` is shutting down.
-fn ends() -> Denial {
-    Denial::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back")
+fn ends() -> HttpReply {
+    HttpReply::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back")
 }
 
 /// The first lines of an event stream: one for each terminal and task.

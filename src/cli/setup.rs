@@ -97,15 +97,11 @@ fn write(proposals: Vec<Proposal>) -> Done {
         })?;
         done.push_str(&format!("{} is written", path.display()));
         done.push_str(&kept.map_or("\n".to_owned(), |kept| format!("; its old text is in {}\n", kept.display())));
-        if !is_toml(&path) {
+        if path.extension() != Some(OsStr::new("toml")) {
             done.push_str(&format!("a running tmux reads it with: tmux source-file {}\n", quoted(&path)));
         }
     }
     output::print(&done)
-}
-
-fn is_toml(path: &Path) -> bool {
-    path.extension() == Some(OsStr::new("toml"))
 }
 
 impl Proposal {

@@ -55,6 +55,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Setup", &["demo", "setup", "doctor", "config"]),
 ];
 
+/// Whether a command asks the servers, or reads what the history has of them: those of the first three groups do.
+pub fn asks_servers(name: &str) -> bool {
+    let is_in = |(_, names): &(&str, &[&str])| names.contains(&name);
+    GROUPS[..3].iter().any(is_in) || ["serve", "doctor", "inspect", "record"].contains(&name)
+}
+
 /// The command with help for people: the commands in groups, and in each of them an example in place of the options that
 /// every command has.
 pub fn with_help(mut command: Command) -> Command {

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::Semaphore;
 
-use super::target::Purpose;
-use super::unwatched::unwatched;
+use super::target::{Purpose, unwatched};
 use super::{Failure, GlobalOptions, target, watch};
 use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
@@ -150,15 +149,15 @@ impl Watched {
         if is_open(&survey.fleet) { self.survey_while(PROMPTS, is_open).await } else { self.report(survey).await }
     }
 
-    /// Watches every server for a while, for what only time shows.
+    /// Watches every server for a while, for what only time shows, as long as something is open.
     ///
     /// # Errors
     /// None of them answers, or a server's name does not fit into a command line.
-    pub(super) async fn survey_for(&self, time: Duration) -> Result<Survey, Failure> {
-        self.survey_while(time, |_| true).await
-    }
-
-    async fn survey_while(&self, time: Duration, is_open: impl Fn(&Fleet) -> bool) -> Result<Survey, Failure> {
+    pub(super) async fn survey_while(
+        &self,
+        time: Duration,
+        is_open: impl Fn(&Fleet) -> bool,
+    ) -> Result<Survey, Failure> {
         let mut engine = self.engine()?;
         first_polls(&mut engine).await;
         let watching = async {

@@ -1,5 +1,7 @@
-//! `fleetwatch wait`: waits until a terminal is in a given state.
+//! `fleetwatch wait`: waits until terminals are in a given state.
 
+use std::ops::ControlFlow;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -19,15 +21,20 @@ use crate::poll;
 use crate::state::{Availability, BusinessState, Phase, State, TaskStatus, Turn, TurnResult};
 use crate::status::Status;
 use crate::task::Task;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::ui::Item;
 
-/// Wait until a terminal or task is in a given state.
+/// Wait until a terminal or task is in a given state, or several are.
+///
+/// Each of them is printed when it is. One that is gone meanwhile ends the command.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch wait docs --for ready,needs-you --timeout 600")]
 pub struct WaitArgs {
-    #[arg(help = target::HELP)]
-    pub target: String,
+    #[arg(help = target::HELP, required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Wait only for the first of several targets.
+    #[arg(long)]
+    pub any: bool,
     /// What to wait for; with several, the first to come.
     #[arg(long = "for", value_name = "STATE", required = true, value_delimiter = ',', ignore_case = true)]
     pub condition: Vec<WaitCondition>,
@@ -165,49 +172,107 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let mut engine = watched.engine()?;
     first_polls(&mut engine).await;
     let limit = Limit::new(args.timeout);
-    let found = match find_soon(&mut engine, &watched, &args.target).await {
-        Err(_) if args.condition.contains(&WaitCondition::Gone) && was_known(&watched, args, options) => {
-            return output::print(&format!("{}: {}\n", args.target, Status::Gone.word()));
+    let (mut left, mut has_met): (Vec<Awaited>, bool) = (Vec::new(), false);
+    for target in &args.targets {
+        match find_soon(&mut engine, &watched, target).await {
+            Err(_) if args.condition.contains(&WaitCondition::Gone) && was_known(&watched, target, options) => {
+                output::print(&format!("{target}: {}\n", Status::Gone.word()))?;
+                has_met = true;
+            }
+            found => left.push(Awaited::new(target, found?, &watched)),
         }
-        found => found?,
-    };
-    let (json, text) = match found {
-        WaitTarget::Terminal(key) => {
-            let reacts = watched.loaded.config.tracker.no_reaction;
-            let sent = prompted_at(&watched, &key, poll::now() - reacts);
-            let wanted = |terminal: &Terminal| {
-                let begins = |sent| poll::now().since(sent) < reacts && shows_time_before(&terminal.state, sent);
-                !sent.is_some_and(begins) && args.condition.iter().any(|condition| condition.holds(terminal))
-            };
-            let terminal = until_terminal(&mut engine, &key, &args.target, limit, wanted).await?;
-            let state = &terminal.state;
-            (
-                output::json_line(state)?,
-                format!(
-                    "{}: {}\n",
-                    state.terminal.id,
-                    met(&args.condition, |it| it.holds(&terminal), &Status::of(state))
-                ),
-            )
+    }
+    let found = watch_for(&mut engine, limit, |fleet| {
+        let mut now = Vec::new();
+        for mut one in std::mem::take(&mut left) {
+            match one.look(fleet, args)? {
+                ControlFlow::Break(line) => {
+                    output::print(&line).map_err(|report| Failure::of(&report))?;
+                    has_met = true;
+                }
+                ControlFlow::Continue(is) => {
+                    now.push(is);
+                    left.push(one);
+                }
+            }
         }
-        WaitTarget::Task(server, window) => {
-            let task = until_task(&mut engine, args, limit, &server, window).await?;
-            let is_there = engine.fleet().task(&server, window).is_some();
-            let status = if is_there { task.as_status() } else { Status::Gone };
-            let word = met(&args.condition, |it| is_there && it.holds_for_task(&task), &status);
-            (output::json_line(&task.fields())?, format!("{}: {word}\n", task.id))
-        }
-    };
-    output::print(&if args.json { json } else { text })
+        let is_over = left.is_empty() || args.any && has_met;
+        Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(now.join("; ")) })
+    });
+    found.await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A terminal or task that is waited for.
+struct Awaited<'a> {
+    /// What the command calls it.
+    name: &'a str,
+    target: WaitTarget,
+    /// When the terminal last took a prompt, and how long that may show nothing.
+    sent: Option<Timestamp>,
+    reacts: Span,
+    /// The task as it was last seen.
+    last: Option<Task>,
+}
+
+impl<'a> Awaited<'a> {
+    fn new(name: &'a str, target: WaitTarget, watched: &Watched) -> Self {
+        let reacts = watched.loaded.config.tracker.no_reaction;
+        let sent = match &target {
+            WaitTarget::Terminal(key) => prompted_at(watched, key, poll::now() - reacts),
+            WaitTarget::Task(..) => None,
+        };
+        Self { name, target, sent, reacts, last: None }
+    }
+
+    /// The line that says that it is in the state that is waited for, or how it is now.
+    ///
+    /// # Errors
+    /// It is gone, and that is not waited for.
+    fn look(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, String>, Failure> {
+        let asked = &args.condition;
+        let (id, word, json) = match &self.target {
+            WaitTarget::Terminal(key) => {
+                let wanted = |terminal: &Terminal| {
+                    let reacts = self.reacts;
+                    let begins = |sent| poll::now().since(sent) < reacts && shows_time_before(&terminal.state, sent);
+                    !self.sent.is_some_and(begins) && asked.iter().any(|condition| condition.holds(terminal))
+                };
+                let terminal = match seen(fleet, key, self.name, wanted)? {
+                    ControlFlow::Break(terminal) => terminal,
+                    ControlFlow::Continue(now) => return Ok(ControlFlow::Continue(now)),
+                };
+                let state = &terminal.state;
+                let word = met(asked, |it| it.holds(terminal), &Status::of(state));
+                (state.terminal.id.clone(), word, output::json_line(state))
+            }
+            WaitTarget::Task(server, window) => match (fleet.task(server, *window), self.last.take()) {
+                (Some(task), _) if asked.iter().any(|it| it.holds_for_task(task)) => {
+                    let word = met(asked, |it| it.holds_for_task(task), &task.as_status());
+                    (task.id.clone(), word, output::json_line(&task.fields()))
+                }
+                (Some(task), _) => {
+                    self.last = Some(task.clone());
+                    return Ok(ControlFlow::Continue(format!("{} is {}", task.id, task.as_status().word())));
+                }
+                (None, Some(mut task)) if asked.contains(&WaitCondition::Gone) => {
+                    (task.status, task.known) = (TaskStatus::Unknown, false);
+                    (task.id.clone(), Status::Gone.word().into_owned(), output::json_line(&task.fields()))
+                }
+                (None, _) => return Err(gone(self.name)),
+            },
+        };
+        let line = if args.json { json } else { Ok(format!("{id}: {word}\n")) };
+        line.map(ControlFlow::Break).map_err(Failure::refused)
+    }
 }
 
 /// Whether the history knows something by the target's whole name or pane id that no server has any more.
-fn was_known(watched: &Watched, args: &WaitArgs, options: &GlobalOptions) -> bool {
+fn was_known(watched: &Watched, target: &str, options: &GlobalOptions) -> bool {
     let path = watched.loaded.config.history.kept_at();
     let reader = path.and_then(|path| Reader::open(&path).ok());
-    let known = reader.and_then(|reader| Some((reader.named(&args.target).ok()?, reader.terminals().ok()?)));
-    let is_meant =
-        |key: &TerminalKey, named: &[TerminalKey]| named.contains(key) || key.pane.to_string() == args.target;
+    let known = reader.and_then(|reader| Some((reader.named(target).ok()?, reader.terminals().ok()?)));
+    let is_meant = |key: &TerminalKey, named: &[TerminalKey]| named.contains(key) || key.pane.to_string() == target;
     known.is_some_and(|(named, known)| on_servers(known, options).iter().any(|one| is_meant(&one.key, &named)))
 }
 
@@ -242,56 +307,28 @@ fn met(asked: &[WaitCondition], holds: impl Fn(WaitCondition) -> bool, status: &
     }
 }
 
-/// Watches until something is found in the fleet.
+/// Watches until something is found in the fleet, of which `find` else says how it is now.
 ///
 /// # Errors
-/// It can no longer be found, the timeout is over (`late`), or the operator ends the command.
+/// It can no longer be found, the timeout is over, or the operator ends the command.
 async fn watch_for<T>(
     engine: &mut Engine,
     limit: Limit,
-    mut find: impl FnMut(&Fleet) -> Result<Option<T>, Failure>,
-    late: impl FnOnce(&Fleet) -> Failure,
+    mut find: impl FnMut(&Fleet) -> Result<ControlFlow<T, String>, Failure>,
 ) -> Result<T, Failure> {
     let end = end_asked_for();
     tokio::pin!(end);
     loop {
-        if let Some(found) = find(engine.fleet())? {
-            return Ok(found);
-        }
+        let now = match find(engine.fleet())? {
+            ControlFlow::Break(found) => return Ok(found),
+            ControlFlow::Continue(now) => now,
+        };
         tokio::select! {
             () = turn(engine) => {}
             signal = &mut end => return Err(Failure::interrupted(signal, "interrupted while it waited")),
-            () = past(limit.deadline) => return Err(late(engine.fleet())),
+            () = past(limit.deadline) => return Err(timed_out(&now, limit)),
         }
     }
-}
-
-/// Watches until a task satisfies a condition.
-async fn until_task(
-    engine: &mut Engine,
-    args: &WaitArgs,
-    limit: Limit,
-    server: &ServerId,
-    window: WindowId,
-) -> Result<Task, Failure> {
-    let mut last: Option<Task> = None;
-    let find = |fleet: &Fleet| match (fleet.task(server, window), last.take()) {
-        (Some(task), _) if args.condition.iter().any(|it| it.holds_for_task(task)) => Ok(Some(task.clone())),
-        (Some(task), _) => {
-            last = Some(task.clone());
-            Ok(None)
-        }
-        (None, Some(mut task)) if args.condition.contains(&WaitCondition::Gone) => {
-            (task.status, task.known) = (TaskStatus::Unknown, false);
-            Ok(Some(task))
-        }
-        (None, _) => Err(gone(&args.target)),
-    };
-    let late = |fleet: &Fleet| match fleet.task(server, window) {
-        Some(task) => timed_out(&task.id, &task.as_status().word(), limit),
-        None => gone(&args.target),
-    };
-    watch_for(engine, limit, find, late).await
 }
 
 /// The failure where nothing is left to wait for.
@@ -352,21 +389,30 @@ pub(super) async fn until_terminal(
     limit: Limit,
     wanted: impl Fn(&Terminal) -> bool,
 ) -> Result<Terminal, Failure> {
-    let find = |fleet: &Fleet| match fleet.terminal(key) {
-        Some(terminal) if wanted(terminal) => Ok(Some(terminal.clone())),
-        Some(terminal) if !terminal.state.has_ended() => Ok(None),
-        ended => Err(gone(ended.map_or(target, |terminal| &terminal.state.terminal.id))),
-    };
-    let late = |fleet: &Fleet| {
-        let terminal = fleet.terminal(key);
-        let id = terminal.map_or(target, |terminal| &terminal.state.terminal.id);
-        let now = terminal.map_or(Status::Gone, |terminal| Status::of(&terminal.state)).word();
-        // Of a terminal that is ready otherwise.
-        let hindrance = terminal.filter(|terminal| terminal.state.turn.phase == Phase::Ready);
-        let held = hindrance.and_then(Terminal::prompt_hindrance).map(|why| format!(", but {why}")).unwrap_or_default();
-        timed_out(id, &format!("{now}{held}"), limit)
-    };
-    watch_for(engine, limit, find, late).await
+    watch_for(engine, limit, |fleet| Ok(seen(fleet, key, target, &wanted)?.map_break(Terminal::clone))).await
+}
+
+/// A terminal that satisfies a condition, or how it is now.
+///
+/// # Errors
+/// It is gone.
+fn seen<'a>(
+    fleet: &'a Fleet,
+    key: &TerminalKey,
+    name: &str,
+    wanted: impl Fn(&Terminal) -> bool,
+) -> Result<ControlFlow<&'a Terminal, String>, Failure> {
+    match fleet.terminal(key) {
+        Some(terminal) if wanted(terminal) => Ok(ControlFlow::Break(terminal)),
+        Some(terminal) if !terminal.state.has_ended() => {
+            let (id, status) = (&terminal.state.terminal.id, Status::of(&terminal.state).word());
+            // Of a terminal that is ready otherwise.
+            let hindrance = Some(terminal).filter(|terminal| terminal.state.turn.phase == Phase::Ready);
+            let why = hindrance.and_then(Terminal::prompt_hindrance).map(|why| format!(", but {why}"));
+            Ok(ControlFlow::Continue(format!("{id} is {status}{}", why.unwrap_or_default())))
+        }
+        ended => Err(gone(ended.map_or(name, |terminal| &terminal.state.terminal.id))),
+    }
 }
 
 /// What is waited for.
@@ -412,10 +458,9 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
     }
 }
 
-fn timed_out(id: &str, now: &str, limit: Limit) -> Failure {
+fn timed_out(now: &str, limit: Limit) -> Failure {
     let waited = in_seconds(limit.timeout.unwrap_or_default());
-    Failure::refused(format!("timed out after {waited}: {id} is {now}"))
-        .hint("wait longer with `--timeout`, or look at it")
+    Failure::refused(format!("timed out after {waited}: {now}")).hint("wait longer with `--timeout`, or look at it")
 }
 
 async fn past(deadline: Option<tokio::time::Instant>) {

@@ -7,14 +7,14 @@ use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use axum::{Json, RequestExt, Router};
+use axum::{RequestExt, Router};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Served;
-use super::check::{Caller, Denial, json_body};
+use super::check::{Caller, HttpReply, json_body};
 use crate::cli::dialog_shown::DialogShown;
 use crate::cli::send::{self, PromptBack};
 use crate::dialog::Dialog;
@@ -108,21 +108,21 @@ struct Ask<B> {
 }
 
 impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
-    type Rejection = Denial;
+    type Rejection = HttpReply;
 
-    async fn from_request(mut request: Request, _served: &Served) -> Result<Self, Denial> {
-        let bad = |error: &dyn ToString, hint: &str| Denial::new(StatusCode::BAD_REQUEST, error.to_string(), hint);
+    async fn from_request(mut request: Request, _served: &Served) -> Result<Self, HttpReply> {
+        let bad = |error: &dyn ToString, hint: &str| HttpReply::new(StatusCode::BAD_REQUEST, error.to_string(), hint);
         let Path(id) = request
             .extract_parts::<Path<String>>()
             .await
             .map_err(|error| bad(&error, "name the terminal in the URL, with `/` in its name as `%2F`"))?;
         let Some(caller) = request.extensions().get::<Caller>().cloned() else {
-            return Err(Denial::broken("nobody asks"));
+            return Err(HttpReply::broken("nobody asks"));
         };
         if caller.token.scope < Scope::Act {
             let error = format!("the token `{}` may only read", caller.token.name);
             let hint = "`fleetwatch token add NAME --scope act` makes one that may act";
-            return Err(Denial::new(StatusCode::FORBIDDEN, error, hint));
+            return Err(HttpReply::new(StatusCode::FORBIDDEN, error, hint));
         }
         let headers = request.headers();
         let key = headers.get(KEY).and_then(|key| key.to_str().ok()).unwrap_or_default().to_owned();
@@ -139,52 +139,25 @@ impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
     }
 }
 
-/// The answer to an act. It is kept for a repeated request.
-struct Answered {
-    status: StatusCode,
-    fields: Map<String, Value>,
-}
-
-impl Answered {
-    /// The outcome of an operation.
-    fn of(outcome: &Outcome) -> Self {
-        let status = match outcome {
-            Outcome::Accepted(_) => StatusCode::OK,
-            Outcome::Refused(Refusal::Text(_)) => StatusCode::BAD_REQUEST,
-            Outcome::Refused(_) => StatusCode::CONFLICT,
-            Outcome::NotTaken { .. } => StatusCode::BAD_GATEWAY,
-            Outcome::Unverified { .. } => StatusCode::GATEWAY_TIMEOUT,
-        };
-        let fields = match outcome {
-            Outcome::Accepted(_) => Map::new(),
-            Outcome::Refused(refusal) => {
-                let hint = refusal.hint();
-                let hint = hint.as_deref().unwrap_or("look at the terminal again");
-                Denial::new(status, outcome, hint).with("may_pass", refusal.may_pass()).fields
-            }
-            _ => Denial::new(status, outcome, "look at the terminal before you send anything again").fields,
-        };
-        Self { status, fields }.with("outcome", outcome.word()).with("detail", outcome.detail())
-    }
-
-    fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.fields.insert(name.to_owned(), value.into());
-        self
-    }
-}
-
-impl From<Denial> for Answered {
-    /// A refusal before anything was tried.
-    fn from(denial: Denial) -> Self {
-        let Denial { status, fields } = denial;
-        Self { status, fields }.with("outcome", "refused")
-    }
-}
-
-impl IntoResponse for Answered {
-    fn into_response(self) -> Response {
-        (self.status, Json(Value::Object(self.fields))).into_response()
-    }
+/// The outcome of an operation, for the caller.
+fn told(outcome: &Outcome) -> HttpReply {
+    let status = match outcome {
+        Outcome::Accepted(_) => StatusCode::OK,
+        Outcome::Refused(Refusal::Text(_)) => StatusCode::BAD_REQUEST,
+        Outcome::Refused(_) => StatusCode::CONFLICT,
+        Outcome::NotTaken { .. } => StatusCode::BAD_GATEWAY,
+        Outcome::Unverified { .. } => StatusCode::GATEWAY_TIMEOUT,
+    };
+    let reply = match outcome {
+        Outcome::Accepted(_) => HttpReply { status, fields: Map::new() },
+        Outcome::Refused(refusal) => {
+            let hint = refusal.hint();
+            let hint = hint.as_deref().unwrap_or("look at the terminal again");
+            HttpReply::new(status, outcome, hint).with("may_pass", refusal.may_pass())
+        }
+        _ => HttpReply::new(status, outcome, "look at the terminal before you send anything again"),
+    };
+    reply.with("outcome", outcome.word()).with("detail", outcome.detail())
 }
 
 impl Served {
@@ -193,10 +166,10 @@ impl Served {
         self,
         ask: Ask<B>,
         act: impl FnOnce(Self, String, Producer, B) -> F + Send + 'static,
-    ) -> Result<Response, Denial>
+    ) -> Result<Response, HttpReply>
     where
         B: Send + 'static,
-        F: Future<Output = Result<Answered, Denial>> + Send + 'static,
+        F: Future<Output = Result<HttpReply, HttpReply>> + Send + 'static,
     {
         let place = Arc::clone(&self.acts).acquire_owned().await.map_err(|_| super::ends())?;
         let done = tokio::spawn(async move {
@@ -212,7 +185,9 @@ impl Served {
                 RequestProgress::Answered { status, body } => return replayed(status, &body),
                 before => return Err(not_again(&before)),
             }
-            let answer = act(self.clone(), id, by, body).await.unwrap_or_else(Answered::from);
+            let answer = act(self.clone(), id, by, body).await;
+            // What was refused before anything was tried is kept as well.
+            let answer = answer.unwrap_or_else(|refused| refused.with("outcome", "refused"));
             let (status, body) = (answer.status, Value::Object(answer.fields.clone()).to_string());
             let keep = move |path: &_, owner, now| {
                 let mut requests = HttpRequests::open(path, owner, now)?;
@@ -228,23 +203,27 @@ impl Served {
             }
             Ok(answer.into_response())
         });
-        done.await.map_err(Denial::broken)?
+        done.await.map_err(HttpReply::broken)?
     }
 
     /// Runs something on the history's file, which may block.
     async fn in_store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&std::path::Path, Owner, Timestamp) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, Denial> {
+    ) -> Result<T, HttpReply> {
         let Some((path, owner)) = self.history.clone() else {
             let hint = "set `enabled = true` in [history]";
-            return Err(Denial::new(StatusCode::CONFLICT, "nothing is done without a history that records it", hint));
+            return Err(HttpReply::new(
+                StatusCode::CONFLICT,
+                "nothing is done without a history that records it",
+                hint,
+            ));
         };
         let done =
-            tokio::task::spawn_blocking(move || work(&path, owner, poll::now())).await.map_err(Denial::broken)?;
+            tokio::task::spawn_blocking(move || work(&path, owner, poll::now())).await.map_err(HttpReply::broken)?;
         done.map_err(|trouble| {
             let error = format!("nothing was done, because the history cannot be written: {trouble}");
-            Denial::new(StatusCode::SERVICE_UNAVAILABLE, error, trouble.hint())
+            HttpReply::new(StatusCode::SERVICE_UNAVAILABLE, error, trouble.hint())
         })
     }
 
@@ -257,13 +236,13 @@ impl Served {
     }
 
     /// Queues a prompt until its agent is ready.
-    async fn queue(&self, to: Recipient, by: &Producer, text: String) -> Result<Answered, Denial> {
+    async fn queue(&self, to: Recipient, by: &Producer, text: String) -> Result<HttpReply, HttpReply> {
         let by = by.to_string();
         let post = move |path: &_, owner, now| {
             Intents::open(path, owner, now)?.post((&to.key, &to.name), (&text, Some(&by)), now)
         };
         let number = self.in_store(post).await?;
-        Ok(Answered { status: StatusCode::ACCEPTED, fields: Map::new() }
+        Ok(HttpReply { status: StatusCode::ACCEPTED, fields: Map::new() }
             .with("outcome", "queued")
             .with("detail", Value::Null)
             .with("intent", number.0))
@@ -284,27 +263,27 @@ impl Served {
 }
 
 /// The earlier answer.
-fn replayed(status: u16, body: &str) -> Result<Response, Denial> {
-    let status = StatusCode::from_u16(status).map_err(Denial::broken)?;
-    let fields = serde_json::from_str(body).map_err(Denial::broken)?;
-    let mut response = Answered { status, fields }.into_response();
+fn replayed(status: u16, body: &str) -> Result<Response, HttpReply> {
+    let status = StatusCode::from_u16(status).map_err(HttpReply::broken)?;
+    let fields = serde_json::from_str(body).map_err(HttpReply::broken)?;
+    let mut response = HttpReply { status, fields }.into_response();
     response.headers_mut().insert(REPEATED, HeaderValue::from_static("true"));
     Ok(response)
 }
 
 /// Why nothing is done under a key that was already used.
-fn not_again(before: &RequestProgress) -> Denial {
+fn not_again(before: &RequestProgress) -> HttpReply {
     match before {
         RequestProgress::UnderWay => {
             let hint = "ask again with the same key; nothing is done twice";
-            Denial::new(StatusCode::CONFLICT, "this act is still in progress", hint).with("outcome", "under_way")
+            HttpReply::new(StatusCode::CONFLICT, "this act is still in progress", hint).with("outcome", "under_way")
         }
-        RequestProgress::Other => Denial::new(
+        RequestProgress::Other => HttpReply::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "this key was used for something else",
             "send a new `Idempotency-Key` for each act",
         ),
-        _ => Denial::new(
+        _ => HttpReply::new(
             StatusCode::GATEWAY_TIMEOUT,
             "unverified: the server ended before the outcome was known",
             "look at the terminal and at `/v1/history?kind=input` before you send it under another key",
@@ -313,14 +292,14 @@ fn not_again(before: &RequestProgress) -> Denial {
     }
 }
 
-async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Response, Denial> {
+async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Response, HttpReply> {
     let act = |served: Served, id, by: Producer, PromptBody { text, when }| async move {
         let answer = |_: &Engine, terminal: &Terminal, _| Ok((Recipient::of(terminal), terminal.prompt_hindrance()));
         let (to, hindrance) = served.of_terminal(id, answer).await?;
         let may_wait = when == When::Ready;
         if may_wait && hindrance.is_some_and(Hindrance::may_pass) {
             if let Err(unfit) = PasteText::new(&text) {
-                return Ok(Answered::of(&Refusal::Text(unfit).into()));
+                return Ok(told(&Refusal::Text(unfit).into()));
             }
             return served.queue(to, &by, text).await;
         }
@@ -328,19 +307,19 @@ async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Res
         match served.perform(to.clone(), by.clone(), prompt, ()).await {
             // It began to work in between.
             Outcome::Refused(refusal) if may_wait && refusal.may_pass() => served.queue(to, &by, text).await,
-            outcome => Ok(Answered::of(&outcome)),
+            outcome => Ok(told(&outcome)),
         }
     };
     served.once(ask, act).await
 }
 
-async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Response, Denial> {
+async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Response, HttpReply> {
     let act = |served: Served, id: String, by: Producer, AnswerBody { dialog: name, choice, text }| async move {
         let read = name.clone();
         let named = move |_: &Engine, terminal: &Terminal, _| {
             let dialog = dialog_named(terminal, &read)?;
             let (reply, prompt) = send::meant(&choice, text.as_deref(), &dialog)
-                .map_err(|failure| Denial::of(StatusCode::BAD_REQUEST, &failure))?;
+                .map_err(|failure| HttpReply::of(StatusCode::BAD_REQUEST, &failure))?;
             if !dialog.is_whole() && !send::is_no(&dialog, &reply, prompt.as_deref()) {
                 return Err(unread(terminal));
             }
@@ -353,9 +332,9 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
             (Outcome::Accepted(_), Some(text)) => {
                 let prompt = Act::Prompt { text, when: When::Now };
                 let outcome = served.perform(to, by, prompt, PromptBack::awaited()).await;
-                return Ok(Answered::of(&outcome).with("dialog_outcome", Outcome::Accepted(None).word()));
+                return Ok(told(&outcome).with("dialog_outcome", Outcome::Accepted(None).word()));
             }
-            (outcome, _) => (Answered::of(&outcome), outcome),
+            (outcome, _) => (told(&outcome), outcome),
         };
         Ok(match answer {
             (answer, Outcome::Refused(Refusal::NoDialog | Refusal::AnotherDialog)) => {
@@ -367,9 +346,9 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
     served.once(ask, act).await
 }
 
-async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Response, Denial> {
+async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Response, HttpReply> {
     let act = |served: Served, id: String, by: Producer, KeysBody { keys, dialog: name }| async move {
-        let bad = |error: String, hint: &str| Denial::new(StatusCode::BAD_REQUEST, error, hint);
+        let bad = |error: String, hint: &str| HttpReply::new(StatusCode::BAD_REQUEST, error, hint);
         let named = "keys have tmux's names, such as Escape, C-c, Up, Enter, y";
         let keys = keys.iter().map(|key| key.parse::<Key>().map_err(|error| bad(error.to_string(), named)));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
@@ -392,23 +371,23 @@ async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Respon
             }
         };
         let (to, act) = served.of(id, press).await?;
-        Ok(Answered::of(&served.perform(to, by, act, ()).await))
+        Ok(told(&served.perform(to, by, act, ()).await))
     };
     served.once(ask, act).await
 }
 
-async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Result<Response, Denial> {
+async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Result<Response, HttpReply> {
     let act = |served: Served, id: String, by: Producer, InterruptBody { dialog: name }| async move {
         let press = move |_: &Engine, terminal: &Terminal, _| {
             if let Some(why) = Interrupt::needless(terminal).map(|why| format!("nothing to interrupt: {why}")) {
-                return Err(Denial::new(StatusCode::CONFLICT, why, "`keys` presses keys anyway"));
+                return Err(HttpReply::new(StatusCode::CONFLICT, why, "`keys` presses keys anyway"));
             }
             let waits = terminal.dialog.as_ref().filter(|_| terminal.state.waits());
             open_dialog(terminal, waits, name.as_deref())?;
             Ok((Recipient::as_shown(terminal), Interrupt::usual(terminal)))
         };
         let (to, act) = served.of_terminal(id, press).await?;
-        Ok(Answered::of(&served.perform(to, by, act, ()).await))
+        Ok(told(&served.perform(to, by, act, ()).await))
     };
     served.once(ask, act).await
 }
@@ -417,10 +396,10 @@ async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Res
 ///
 /// # Errors
 /// Another one is open, or none.
-fn dialog_named(terminal: &Terminal, name: &str) -> Result<Arc<Dialog>, Denial> {
+fn dialog_named(terminal: &Terminal, name: &str) -> Result<Arc<Dialog>, HttpReply> {
     if !Dialog::is_id(name) {
         let hint = "give the `id` from `/v1/terminals/ID/dialog`";
-        return Err(Denial::new(StatusCode::BAD_REQUEST, "`dialog` is not the `id` of a dialog", hint));
+        return Err(HttpReply::new(StatusCode::BAD_REQUEST, "`dialog` is not the `id` of a dialog", hint));
     }
     match &terminal.dialog {
         Some(dialog) if dialog.id() == name => Ok(Arc::clone(dialog)),
@@ -441,7 +420,7 @@ fn open_dialog(
     terminal: &Terminal,
     open: Option<&Arc<Dialog>>,
     name: Option<&str>,
-) -> Result<Option<Arc<Dialog>>, Denial> {
+) -> Result<Option<Arc<Dialog>>, HttpReply> {
     match (open, name) {
         (None, None) => Ok(None),
         (_, Some(name)) => dialog_named(terminal, name).map(Some),
@@ -451,7 +430,7 @@ fn open_dialog(
     }
 }
 
-fn unread(terminal: &Terminal) -> Denial {
+fn unread(terminal: &Terminal) -> HttpReply {
     refused(
         terminal,
         "does not show the whole dialog; nothing was sent",
@@ -460,7 +439,7 @@ fn unread(terminal: &Terminal) -> Denial {
 }
 
 /// Why nothing is sent to a terminal, with the dialog that it shows.
-fn refused(terminal: &Terminal, why: &str, hint: &str) -> Denial {
+fn refused(terminal: &Terminal, why: &str, hint: &str) -> HttpReply {
     let error = format!("refused: {} {why}", terminal.state.terminal.id);
-    Denial::new(StatusCode::CONFLICT, error, hint).with("dialog", json!(DialogShown::of(terminal)))
+    HttpReply::new(StatusCode::CONFLICT, error, hint).with("dialog", json!(DialogShown::of(terminal)))
 }

@@ -26,14 +26,15 @@ const SCOPE: &str = "fleetwatch-scope";
 /// How long a body may take to arrive.
 const BODY: Duration = Duration::from_secs(10);
 
-/// The answer to a refused request: its status, why, and what to do about it.
+/// An answer in JSON with its status. Most of them refuse a request: why, and what to do about it.
 #[derive(Clone, Debug)]
-pub(super) struct Denial {
+pub(super) struct HttpReply {
     pub status: StatusCode,
     pub fields: Map<String, Value>,
 }
 
-impl Denial {
+impl HttpReply {
+    /// A refusal.
     pub(super) fn new(status: StatusCode, error: impl ToString, hint: impl ToString) -> Self {
         let fields = [("error", error.to_string()), ("hint", hint.to_string())];
         Self { status, fields: fields.map(|(name, text)| (name.to_owned(), text.into())).into_iter().collect() }
@@ -56,7 +57,7 @@ impl Denial {
     }
 }
 
-impl IntoResponse for Denial {
+impl IntoResponse for HttpReply {
     fn into_response(self) -> Response {
         let mut response = (self.status, axum::Json(Value::Object(self.fields))).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
@@ -99,13 +100,13 @@ impl Access {
 
     /// Refuses a request that is addressed to another name or comes from another origin. A page on a name that was made to
     /// resolve to this server still sends its own name.
-    fn check_address(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denial> {
+    fn check_address(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpReply> {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let is_one = headers.get_all(header::HOST).iter().count() == 1;
         let agrees = uri.authority().is_none_or(|authority| Some(authority.as_str()) == host);
         let Some(host) = host.filter(|host| is_one && agrees && self.is_own(host)) else {
             let hint = "use localhost or an IP address; `--allow-host NAME` allows another name";
-            return Err(Denial::new(StatusCode::MISDIRECTED_REQUEST, "this server does not go by that name", hint));
+            return Err(HttpReply::new(StatusCode::MISDIRECTED_REQUEST, "this server does not go by that name", hint));
         };
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let is_here = |origin: &HeaderValue| {
@@ -115,7 +116,7 @@ impl Access {
         };
         if !origins.all(is_here) {
             let hint = "in a browser, only this server's own page may ask";
-            return Err(Denial::new(StatusCode::FORBIDDEN, "pages from other origins may not ask", hint));
+            return Err(HttpReply::new(StatusCode::FORBIDDEN, "pages from other origins may not ask", hint));
         }
         Ok(())
     }
@@ -132,13 +133,13 @@ impl Access {
     }
 
     /// The token of a request, if it is good now.
-    fn admit(&self, headers: &HeaderMap) -> Result<Token, Denial> {
-        let refuse = |error: &str, hint: &str| Err(Denial::new(StatusCode::UNAUTHORIZED, error, hint));
+    fn admit(&self, headers: &HeaderMap) -> Result<Token, HttpReply> {
+        let refuse = |error: &str, hint: &str| Err(HttpReply::new(StatusCode::UNAUTHORIZED, error, hint));
         let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let Some(text) = header.and_then(|header| header.split_once(' ')) else {
             return refuse("there is no token", "send `Authorization: Bearer TOKEN`; `fleetwatch token add` makes one");
         };
-        let token = self.tokens.find(text.1).map_err(Denial::broken)?;
+        let token = self.tokens.find(text.1).map_err(HttpReply::broken)?;
         let Some(token) = token.filter(|_| text.0.eq_ignore_ascii_case("bearer")) else {
             return refuse("this token is not known", "`fleetwatch token list` lists the tokens that there are");
         };
@@ -147,7 +148,11 @@ impl Access {
         }
         if !self.spend(&token.name) {
             let error = format!("there are too many requests with the token `{}`", token.name);
-            return Err(Denial::new(StatusCode::TOO_MANY_REQUESTS, error, "read `/v1/events` instead of asking again"));
+            return Err(HttpReply::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                error,
+                "read `/v1/events` instead of asking again",
+            ));
         }
         Ok(token)
     }
@@ -218,31 +223,31 @@ pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Reques
 ///
 /// # Errors
 /// It says that it is something else, is too long, or does not arrive.
-pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes, Denial> {
+pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes, HttpReply> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {
         let hint = "send it with `Content-Type: application/json`";
-        return Err(Denial::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON", hint));
+        return Err(HttpReply::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON", hint));
     }
     let reading = axum::body::to_bytes(request.into_body(), longest);
     let body = tokio::time::timeout(BODY, reading).await.map_err(|_| {
         let hint = format!("a body must arrive within {} seconds", BODY.as_secs());
-        Denial::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive", hint)
+        HttpReply::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive", hint)
     })?;
     body.map_err(|_| {
         let hint = format!("a body may have at most {} KiB", longest >> 10);
-        Denial::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long, or was cut off", hint)
+        HttpReply::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long, or was cut off", hint)
     })
 }
 
 /// The answer if there is no route.
-pub(super) async fn missing() -> Denial {
-    Denial::new(StatusCode::NOT_FOUND, "there is nothing here", "the routes are in docs/serving.md")
+pub(super) async fn missing() -> HttpReply {
+    HttpReply::new(StatusCode::NOT_FOUND, "there is nothing here", "the routes are in docs/serving.md")
 }
 
 /// The answer to a method that a route does not take.
-pub(super) async fn other_method() -> Denial {
-    Denial::new(
+pub(super) async fn other_method() -> HttpReply {
+    HttpReply::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "this route does not take this method",
         "the routes are in docs/serving.md",

@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::broadcast;
 
 use super::Served;
-use super::check::{Caller, Denial};
+use super::check::{Caller, HttpReply};
 use crate::cli::survey::Watched;
 use crate::engine::EngineEvent;
 use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
@@ -80,7 +80,7 @@ pub(super) async fn client(
     State(served): State<Served>,
     Extension(caller): Extension<Caller>,
     mut request: Request,
-) -> Result<Response, Denial> {
+) -> Result<Response, HttpReply> {
     let asked = request.headers().get(header::UPGRADE).map(|asked| asked == HeaderValue::from_static(SPOKEN));
     let upgrade = match asked {
         None => return Ok(Json(served.clients.welcome()).into_response()),
@@ -89,7 +89,7 @@ pub(super) async fn client(
     };
     let Some(upgrade) = upgrade else {
         let hint = format!("`--connect` asks for `Upgrade: {SPOKEN}`; programs read `/v1/events`");
-        return Err(Denial::new(StatusCode::BAD_REQUEST, "this route speaks no other protocol", hint));
+        return Err(HttpReply::new(StatusCode::BAD_REQUEST, "this route speaks no other protocol", hint));
     };
     tokio::spawn(async move {
         let Ok(stream) = upgrade.await else { return };

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 
 use super::Served;
-use super::check::{Caller, Denial};
+use super::check::{Caller, HttpReply};
 use crate::history;
 
 /// The most bytes of lines that are kept.
@@ -120,7 +120,7 @@ pub(super) async fn events(
     State(served): State<Served>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
-) -> Result<Response, Denial> {
+) -> Result<Response, HttpReply> {
     let heard = headers.get(LAST_EVENT_ID).and_then(|name| served.events.number(name.to_str().ok()?));
     // At most one chunk waits for a slow reader.
     let (chunks, body) = mpsc::channel(1);

@@ -16,7 +16,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::Served;
-use super::check::Denial;
+use super::check::HttpReply;
 use crate::engine::Update;
 use crate::fleet::{Effect, Fleet, ServerHealth, TerminalKey};
 use crate::history::{Body, Stored, What};
@@ -265,10 +265,10 @@ fn host(key: &TerminalKey) -> (&'static str, String) {
 }
 
 /// `GET /metrics`.
-pub(super) async fn metrics(State(served): State<Served>) -> Result<Response, Denial> {
+pub(super) async fn metrics(State(served): State<Served>) -> Result<Response, HttpReply> {
     let metrics = Arc::clone(&served.metrics);
     let asked = served.ask(move |engine| super::locked(&metrics).text_of(engine.fleet(), poll::now()));
-    let text = asked.await?.map_err(Denial::broken)?;
+    let text = asked.await?.map_err(HttpReply::broken)?;
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }
 

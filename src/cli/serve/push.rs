@@ -6,7 +6,7 @@ use axum::http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 
 use super::Served;
-use super::check::{Caller, Denial, json_body};
+use super::check::{Caller, HttpReply, json_body};
 use crate::push::{PushFault, Subscription};
 use crate::token::Token;
 
@@ -59,8 +59,8 @@ pub(super) struct Subscribed {
 pub(super) async fn offer(
     State(served): State<Served>,
     Extension(caller): Extension<Caller>,
-) -> Result<Json<PushOffer>, Denial> {
-    let key = served.access.tokens.push_key().map_err(Denial::broken)?;
+) -> Result<Json<PushOffer>, HttpReply> {
+    let key = served.access.tokens.push_key().map_err(HttpReply::broken)?;
     Ok(Json(PushOffer { key: key.public(), subscriptions: caller.token.subscriptions.len() }))
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn subscribe(
     State(served): State<Served>,
     Extension(caller): Extension<Caller>,
     request: Request,
-) -> Result<Json<Subscribed>, Denial> {
+) -> Result<Json<Subscribed>, HttpReply> {
     // The name that the page was opened by, where the push service's operator can ask.
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let contact = format!("https://{host}");
@@ -80,7 +80,7 @@ pub(super) async fn subscribe(
         let is_it = |it: &Subscription| it.endpoint == subscription.endpoint;
         let others = tokens[own].subscriptions.iter().filter(|it| !is_it(it)).count();
         if others >= MOST {
-            return Err(Denial::new(
+            return Err(HttpReply::new(
                 StatusCode::CONFLICT,
                 format!("this token already has {MOST} browsers"),
                 "turn notices off in one of them, or make another token",
@@ -99,7 +99,7 @@ pub(super) async fn unsubscribe(
     State(served): State<Served>,
     Extension(caller): Extension<Caller>,
     request: Request,
-) -> Result<Json<Subscribed>, Denial> {
+) -> Result<Json<Subscribed>, HttpReply> {
     let body: UnsubscribeBody = read(request).await?;
     changed(served, caller, move |tokens, own| {
         tokens[own].subscriptions.retain(|it| it.endpoint != body.endpoint);
@@ -108,35 +108,35 @@ pub(super) async fn unsubscribe(
     .await
 }
 
-async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, Denial> {
+async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, HttpReply> {
     let body = json_body(request, BODY_BYTES).await?;
     let hint = "docs/serving.md says what it takes";
-    serde_json::from_slice(&body).map_err(|error| Denial::new(StatusCode::BAD_REQUEST, error, hint))
+    serde_json::from_slice(&body).map_err(|error| HttpReply::new(StatusCode::BAD_REQUEST, error, hint))
 }
 
 /// Changes subscriptions for a valid token. `change` gets all tokens and the index of this one.
 async fn changed(
     served: Served,
     caller: Caller,
-    change: impl FnOnce(&mut [Token], usize) -> Result<(), Denial> + Send + 'static,
-) -> Result<Json<Subscribed>, Denial> {
+    change: impl FnOnce(&mut [Token], usize) -> Result<(), HttpReply> + Send + 'static,
+) -> Result<Json<Subscribed>, HttpReply> {
     let work = move || {
         served.access.tokens.change(|tokens| {
             let Some(own) = tokens.iter().position(|token| token.is_same(&caller.token)) else {
                 let hint = "`fleetwatch token add` makes another one";
-                return Err(Denial::new(StatusCode::UNAUTHORIZED, "this token was revoked", hint));
+                return Err(HttpReply::new(StatusCode::UNAUTHORIZED, "this token was revoked", hint));
             };
             change(tokens, own)?;
             Ok(Json(Subscribed { subscriptions: tokens[own].subscriptions.len() }))
         })
     };
-    tokio::task::spawn_blocking(work).await.map_err(Denial::broken)?.map_err(Denial::broken)?
+    tokio::task::spawn_blocking(work).await.map_err(HttpReply::broken)?.map_err(HttpReply::broken)?
 }
 
-fn refused(fault: PushFault) -> Denial {
+fn refused(fault: PushFault) -> HttpReply {
     let hint = match &fault {
         PushFault::Service(_) => "`push_services` in [serve] allows another one",
         _ => "send what `PushSubscription.toJSON()` returns",
     };
-    Denial::new(StatusCode::BAD_REQUEST, fault, hint)
+    HttpReply::new(StatusCode::BAD_REQUEST, fault, hint)
 }

@@ -8,7 +8,7 @@ use axum::{Json, Router, middleware};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::check::{self, Denial};
+use super::check::{self, HttpReply};
 use super::{Served, act, client, events, metrics, openapi, page, push};
 use crate::cli::dialog_shown::DialogShown;
 use crate::cli::list::PublicFields;
@@ -29,7 +29,7 @@ const USUAL_RECORDS: u32 = 100;
 const MOST_RECORDS: u32 = 1000;
 
 /// The answer to a request.
-type JsonAnswer = Result<Json<Value>, Denial>;
+type JsonAnswer = Result<Json<Value>, HttpReply>;
 
 /// All routes, with the checks of every request.
 pub(super) fn routes(served: Served) -> Router {
@@ -65,8 +65,8 @@ impl Served {
     pub(super) async fn of<T: Send + 'static>(
         &self,
         id: String,
-        tell: impl FnOnce(&Engine, Item<'_>, Timestamp) -> Result<T, Denial> + Send + 'static,
-    ) -> Result<T, Denial> {
+        tell: impl FnOnce(&Engine, Item<'_>, Timestamp) -> Result<T, HttpReply> + Send + 'static,
+    ) -> Result<T, HttpReply> {
         self.ask(move |engine| {
             let now = poll::now();
             let view = engine.fleet().view(now);
@@ -74,7 +74,7 @@ impl Served {
                 return tell(engine, addressed_in(&view, &addressed)?, now);
             }
             let meant = target::resolve(&id, &Item::all(&view), Purpose::Acting);
-            tell(engine, meant.map_err(|failure| Denial::of(StatusCode::NOT_FOUND, &failure))?, now)
+            tell(engine, meant.map_err(|failure| HttpReply::of(StatusCode::NOT_FOUND, &failure))?, now)
         })
         .await?
     }
@@ -83,10 +83,10 @@ impl Served {
     pub(super) async fn of_terminal<T: Send + 'static>(
         &self,
         id: String,
-        tell: impl FnOnce(&Engine, &Terminal, Timestamp) -> Result<T, Denial> + Send + 'static,
-    ) -> Result<T, Denial> {
+        tell: impl FnOnce(&Engine, &Terminal, Timestamp) -> Result<T, HttpReply> + Send + 'static,
+    ) -> Result<T, HttpReply> {
         let tell = |engine: &Engine, meant: Item<'_>, now| {
-            let terminal = target::terminal(meant).map_err(|failure| Denial::of(StatusCode::CONFLICT, &failure))?;
+            let terminal = target::terminal(meant).map_err(|failure| HttpReply::of(StatusCode::CONFLICT, &failure))?;
             tell(engine, terminal, now)
         };
         self.of(id, tell).await
@@ -97,9 +97,9 @@ impl Served {
 ///
 /// # Errors
 /// It is gone, or another agent runs there.
-fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Result<Item<'a>, Denial> {
+fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Result<Item<'a>, HttpReply> {
     let gone = || {
-        Denial::new(StatusCode::NOT_FOUND, "the terminal is gone; nothing was sent", "look at what is there now")
+        HttpReply::new(StatusCode::NOT_FOUND, "the terminal is gone; nothing was sent", "look at what is there now")
             .with("outcome", "refused")
     };
     if let Some(task) = view.tasks.iter().find(|task| task.key.may_be(key)) {
@@ -111,7 +111,7 @@ fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Res
         && *expected != runs
     {
         let error = format!("{expected} does not run there; {runs} does");
-        return Err(Denial::new(StatusCode::CONFLICT, error, "look at what is there now").with("outcome", "refused"));
+        return Err(HttpReply::new(StatusCode::CONFLICT, error, "look at what is there now").with("outcome", "refused"));
     }
     Ok(Item::Terminal(terminal))
 }
@@ -131,21 +131,21 @@ async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Item<'a>>) 
         let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
         serde_json::to_value(of(&view).into_iter().map(|meant| PublicFields::of(fleet, meant, now)).collect::<Vec<_>>())
     });
-    all.await?.map(Json).map_err(Denial::broken)
+    all.await?.map(Json).map_err(HttpReply::broken)
 }
 
 async fn terminal(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
     let one = served.of(id, |engine, meant, now| {
-        serde_json::to_value(PublicFields::of(engine.fleet(), meant, now)).map_err(Denial::broken)
+        serde_json::to_value(PublicFields::of(engine.fleet(), meant, now)).map_err(HttpReply::broken)
     });
     one.await.map(Json)
 }
 
-async fn dialog(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<Option<DialogShown>>, Denial> {
+async fn dialog(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<Option<DialogShown>>, HttpReply> {
     served.of_terminal(id, |_, terminal, _| Ok(Json(DialogShown::of(terminal)))).await
 }
 
-async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<ScreenShown>, Denial> {
+async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<Json<ScreenShown>, HttpReply> {
     let shown = |_: &Engine, terminal: &Terminal, _| {
         // A screen that can no longer be read is as old as its last good poll.
         let at = terminal.state.stale.as_ref().map_or(terminal.state.observed_at, |stale| stale.at);
@@ -154,7 +154,7 @@ async fn screen(State(served): State<Served>, Path(id): Path<String>) -> Result<
     let (screen, at) = served.of_terminal(id, shown).await?;
     let Some(screen) = screen else {
         let hint = "`fleetwatch doctor` says whether its server answers";
-        return Err(Denial::new(StatusCode::CONFLICT, "its screen could not be read", hint));
+        return Err(HttpReply::new(StatusCode::CONFLICT, "its screen could not be read", hint));
     };
     Ok(Json(ScreenShown::of(&screen, at)))
 }
@@ -229,7 +229,7 @@ const fn is_not(flag: &bool) -> bool {
 
 async fn transitions(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
     let document =
-        |_: &Engine, terminal: &Terminal, _| serde_json::to_value(&terminal.transitions).map_err(Denial::broken);
+        |_: &Engine, terminal: &Terminal, _| serde_json::to_value(&terminal.transitions).map_err(HttpReply::broken);
     served.of_terminal(id, document).await.map(Json)
 }
 
@@ -239,7 +239,7 @@ async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> Js
         Item::Terminal(terminal) => {
             let (fleet, profiles) = (engine.fleet(), &engine.settings().profiles);
             let read = explain::read(terminal, profiles);
-            let read = read.map_err(|failure| Denial::of(StatusCode::CONFLICT, &failure))?;
+            let read = read.map_err(|failure| HttpReply::of(StatusCode::CONFLICT, &failure))?;
             Ok(read.json(fleet, &terminal.key, &fleet.state_of(terminal, now)))
         }
     };
@@ -259,7 +259,7 @@ struct HistoryQuery {
 
 /// The records, oldest first, in the JSON of `history --json`.
 async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>, QueryRejection>) -> JsonAnswer {
-    let bad = |error: String, hint: &str| Denial::new(StatusCode::BAD_REQUEST, error, hint);
+    let bad = |error: String, hint: &str| HttpReply::new(StatusCode::BAD_REQUEST, error, hint);
     let takes = "it takes target, since, until, kind and limit";
     let Query(asked) = asked.map_err(|error| bad(error.body_text(), takes))?;
     let time = |text: &Option<String>| {
@@ -281,7 +281,7 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
         ..RecordFilter::default()
     };
     let Some((path, _)) = served.history.clone() else {
-        return Err(Denial::new(StatusCode::CONFLICT, "no history is kept", "set `enabled = true` in [history]"));
+        return Err(HttpReply::new(StatusCode::CONFLICT, "no history is kept", "set `enabled = true` in [history]"));
     };
     let read = tokio::task::spawn_blocking(move || -> anyhow::Result<Vec<Stored>> {
         let mut reader = Reader::open(&path)?;
@@ -290,9 +290,9 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
         }
         Ok(reader.records(&filter)?)
     });
-    let records = read.await.map_err(Denial::broken)?.map_err(|report| match report.downcast_ref::<Failure>() {
-        Some(failure) => Denial::of(StatusCode::NOT_FOUND, failure),
-        None => Denial::broken(report),
+    let records = read.await.map_err(HttpReply::broken)?.map_err(|report| match report.downcast_ref::<Failure>() {
+        Some(failure) => HttpReply::of(StatusCode::NOT_FOUND, failure),
+        None => HttpReply::broken(report),
     })?;
     Ok(Json(records.iter().map(Stored::to_json).collect()))
 }

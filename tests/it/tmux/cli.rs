@@ -654,6 +654,10 @@ fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() 
     assert!(!mark.exists());
     let explained = named(&["explain", "shell"]);
     assert!(explained.code == Some(1) && explained.errors.contains("runs no known agent"), "{explained:?}");
+    let pressed = named(&["keys", "shell", "--json", "Enter"]).out;
+    assert_eq!(pressed, "{\"terminal\":\"shell\",\"outcome\":\"accepted\",\"detail\":null,\"dialog\":null}\n");
+    let refused: Value = serde_json::from_str(&named(&["keys", "nobody", "--json", "Enter"]).out).unwrap();
+    assert_eq!((&refused["terminal"], &refused["outcome"]), (&"nobody".into(), &"refused".into()));
     let missing = named(&["wait", "shel1", "--for", "ready"]);
     assert_eq!(missing.errors, "error: no watched terminal is called `shel1`\nhint: did you mean `shell`?\n");
     assert_eq!(named(&["keys", "shell", "e", "c", "h", "o", "Space", "h", "i", "Enter"]).out, "accepted\n");
@@ -1088,6 +1092,11 @@ fn every_command_calls_the_same_state_the_same() {
             |state: &Value| state.as_object().unwrap().keys().filter(|it| !is_beside(it)).cloned().collect::<Vec<_>>();
         assert_eq!(keys(state), keys(&waited), "{name}");
     }
+    let several = |words: &[&str]| run(&[&["wait", "fine", "runs", "bad", "--for", "exited"], words].concat());
+    assert_eq!(several(&["--any"]).out, "fine: exited 0\nbad: exited 3\n");
+    let late = several(&["--timeout", "0"]);
+    assert_eq!((late.code, late.out.as_str()), (Some(1), "fine: exited 0\nbad: exited 3\n"));
+    assert!(late.errors.starts_with("error: timed out after 0 s: runs is running\n"), "{late:?}");
     let status: Value = serde_json::from_str(&run(&["status", "--format", "json"]).out).unwrap();
     let counts =
         serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
