@@ -24,7 +24,7 @@ use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
 use crate::status::Hindrance;
 use crate::time::Span;
-use crate::tmux::{Key, PasteText, UnfitText};
+use crate::tmux::{Key, PasteText, UnfitText, UnknownKey};
 use crate::ui::Item;
 
 /// Send a prompt to an agent and say whether it took it.
@@ -59,8 +59,11 @@ pub struct KeysArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
     /// The keys, by their tmux names: Escape, C-c, Up, Enter, F5, y.
-    #[arg(value_name = "KEY", required = true, value_parser = <Key as std::str::FromStr>::from_str)]
+    #[arg(value_name = "KEY", required_unless_present = "text", value_parser = <Key as std::str::FromStr>::from_str)]
     pub keys: Vec<Key>,
+    /// Type this line first, each character as a key: `--text 1.2.0 Enter`.
+    #[arg(long, allow_hyphen_values = true)]
+    pub text: Option<String>,
     /// Print one JSON object: `{"terminal", "outcome", "detail", "dialog"}`; errors are printed as well.
     #[arg(long)]
     pub json: bool,
@@ -135,6 +138,10 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
 }
 
 async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
+    let typed = args.text.iter().flat_map(|text| text.chars()).map(|character| character.to_string().parse());
+    let keys = typed.chain(args.keys.iter().cloned().map(Ok)).collect::<Result<Vec<Key>, UnknownKey>>();
+    let keys =
+        keys.map_err(|unknown| Failure::usage(&unknown).hint("a text is one line without control characters"))?;
     let watched = Watched::open(options).await?;
     let survey = watched.survey().await?;
     let item = watched.meant(&survey, &args.target, Purpose::Acting).await?;
@@ -143,7 +150,7 @@ async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActRep
         Item::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
         Item::Task(task) => (Recipient::of_task(task), Privacy::Secret),
     };
-    let act = Act::Keys { keys: args.keys.clone(), dialog: None, privacy };
+    let act = Act::Keys { keys, dialog: None, privacy };
     report.perform(&watched, &sender(&watched).await, to, act, ()).await
 }
 

@@ -223,12 +223,12 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         ),
         (
             &["keys", "x", "Escpe"],
-            "error: invalid value 'Escpe' for '<KEY>...': \"Escpe\" is not a key",
+            "error: invalid value 'Escpe' for '[KEY]...': \"Escpe\" is not a key",
             "hint: did you mean `Escape`?",
         ),
         (
             &["keys", "x", "Bogus"],
-            "error: invalid value 'Bogus' for '<KEY>...': \"Bogus\" is not a key",
+            "error: invalid value 'Bogus' for '[KEY]...': \"Bogus\" is not a key",
             "hint: a key is one character, Enter, Escape, Tab, BTab, Space, BSpace, Up, Down, Left, Right, Home, End, \
              PageUp, PageDown, IC, DC or F1 to F12, with C-, M- or S- in front",
         ),
@@ -255,7 +255,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         ),
         (
             &["keys", "x", "ctrl+c"],
-            "error: invalid value 'ctrl+c' for '<KEY>...': \"ctrl+c\" is not a key",
+            "error: invalid value 'ctrl+c' for '[KEY]...': \"ctrl+c\" is not a key",
             "hint: did you mean `C-c`?",
         ),
         (
@@ -661,6 +661,12 @@ fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() 
     let missing = named(&["wait", "shel1", "--for", "ready"]);
     assert_eq!(missing.errors, "error: no watched terminal is called `shel1`\nhint: did you mean `shell`?\n");
     assert_eq!(named(&["keys", "shell", "e", "c", "h", "o", "Space", "h", "i", "Enter"]).out, "accepted\n");
+    let literal = "printf '%s|' \"#{pid}\" 'a;b' ~ -x ä Enter \\;";
+    assert_eq!(named(&["keys", "shell", "--text", literal, "Enter"]).out, "accepted\n");
+    tmux.wait_for_text("main", "\n#{pid}|a;b|");
+    tmux.wait_for_text("main", "|-x|ä|Enter|;|");
+    let broken = named(&["keys", "shell", "--text", "two\nlines"]);
+    assert!(broken.code == Some(2) && broken.errors.contains("one line without control characters"), "{broken:?}");
     tmux.wait_for_text("main", "\nhi\n");
 }
 
