@@ -20,9 +20,20 @@ pub fn asked_before(state: &State, dialog: Option<&Dialog>) -> Option<String> {
 fn subject_of(assessment: &Assessment, activity: Option<&str>, dialog: Option<&Dialog>) -> Option<String> {
     let excerpt = assessment.operator_excerpt.as_deref()?;
     let subject = approval(assessment, dialog).map(|subject| subject.in_words());
-    let said = || activity.map(bare);
+    let said = || activity.map(bare).map(|line| with_next(line, excerpt));
     let in_view = || dialog.and_then(in_view);
     Some(subject.or_else(in_view).or_else(said).or_else(|| question(excerpt)).unwrap_or_default())
+}
+
+/// A line of a dialog, and the next one if it only announces that: `Accessing workspace:`.
+fn with_next(line: String, excerpt: &str) -> String {
+    let announces = line.ends_with(':');
+    let mut lines =
+        excerpt.lines().map(bare).filter(|line| !line.is_empty()).skip_while(|other| *other != line).skip(1);
+    match lines.next().filter(|_| announces) {
+        Some(next) => format!("{line} {next}"),
+        None => line,
+    }
 }
 
 /// The line right above a dialog whose first rows are not on the screen: the end of its subject, marked as a part.
@@ -170,6 +181,13 @@ fn is_prose(line: &str) -> bool {
     line.starts_with(char::is_uppercase) && line.split(' ').all(is_word)
 }
 
+/// A path without the word for it: `Destination: src/cart.py`.
+fn without_label(line: &str) -> &str {
+    let is_word = |word: &str| word.chars().all(char::is_alphabetic);
+    let is_path = |text: &str| text.contains('/') && !text.contains(' ');
+    line.split_once(": ").filter(|(word, path)| is_word(word) && is_path(path)).map_or(line, |(_, path)| path)
+}
+
 /// Lines of the subject that are shown beside its title.
 const SHOWN: usize = 2;
 
@@ -212,6 +230,10 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
         (Some((title, [])), _) => Some(alone(title)),
         (Some((title, [first, more @ ..])), _) => {
             let mut subject_text = joined(title, first);
+            // The title may be what the model says of its command.
+            if subject_text.act.is_some() && act(&said[asked]) == Some(RUN) {
+                subject_text.act = Some(RUN);
+            }
             for line in more.iter().take(SHOWN - 1) {
                 if !subject_text.what.contains(line.as_str()) {
                     subject_text.what = format!("{} · {line}", subject_text.what);
@@ -220,7 +242,7 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
             Some(subject_text)
         }
         (None, Some(last)) => match act(&said[asked]) {
-            Some(act) => Some(ApprovalSubject { act: Some(act), what: last.clone() }),
+            Some(act) => Some(ApprovalSubject { act: Some(act), what: without_label(last).to_owned() }),
             // Without known options it may be one of them, or a line below them.
             None => first_option.map(|_| ApprovalSubject { act: None, what: format!("{} {last}", said[asked]) }),
         },
@@ -256,8 +278,12 @@ mod tests {
         assert_eq!(subject_text(command), "touch x");
         let changes = "Make the following edits?\n\nsrc/cart.py (+1 -1)\n\n1  def f():\n\n› 1. Yes";
         assert_eq!(subject_text(changes), "edit src/cart.py (+1 -1)");
+        let labelled = "Make the following edits?\n\nDescription: Apply edits\nDestination: /srv/cart.py\n\n› 1. Yes";
+        assert_eq!(subject_text(labelled), "edit /srv/cart.py");
         let boxed = "Run the command\n────\n╭───╮\n│ rm x │\n╰───╯\nRun this?\n❯ 1. Yes";
         assert_eq!(subject_text(boxed), "rm x");
+        let titled = "Create the folder\n╭───╮\n│ mkdir x │\n╰───╯\nDo you want to run this command?\n❯ 1. Yes";
+        assert_eq!(subject_text(titled), "mkdir x");
         assert_eq!(subject_text("Proceed?\n❯ 1. Yes"), "");
         let kept = |excerpt: &str| subject(excerpt, None).map(ApprovalSubject::in_words).unwrap_or_default();
         assert_eq!(kept("Allow which?\n> Alpha\nBeta\nGamma"), "", "an option is not what it is about");
@@ -288,6 +314,14 @@ mod tests {
             assert_eq!(bare(whole), whole);
         }
         assert_eq!(bare(" │ │ "), "");
+    }
+
+    #[test]
+    fn a_line_that_announces_the_next_one_is_shown_with_it() {
+        let trust = "Accessing workspace:\n\n/srv/shop\n\nQuick safety check: is it yours?\n❯ 1. Yes";
+        let shown = |line: &str| with_next(line.to_owned(), trust);
+        assert_eq!(shown("Accessing workspace:"), "Accessing workspace: /srv/shop");
+        assert_eq!(shown("Quick safety check: is it yours?"), "Quick safety check: is it yours?");
     }
 
     #[test]

@@ -200,6 +200,7 @@ fn what_is_left_out_is_reported() {
         "… +12 lines (ctrl+o to expand)",
         "... 5 more lines hidden",
         "(12 lines hidden)",
+        "... 2 hidden (Ctrl+O) ...",
         "make all && rm -rf …",
         "…",
     ] {

@@ -91,11 +91,11 @@ fn is_left_out(text: &str) -> bool {
     let counted = behind.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     let counts = counted.len() < behind.len();
     let what = counted.trim_start_matches("more ");
-    let of_rows = what.starts_with("line") || what.starts_with("row");
+    let marked = lower.starts_with(['…', '+', '⋮']) || lower.starts_with("...") || lower.starts_with("(…");
     let says_so = ["more", "hidden", "omitted", "truncated"].iter().any(|word| counted.contains(word));
-    counts
-        && of_rows
-        && (says_so || lower.starts_with(['…', '+', '⋮']) || lower.starts_with("...") || lower.starts_with("(…"))
+    // A narrow box leaves the word for rows out.
+    let of_rows = what.starts_with("line") || what.starts_with("row") || (marked && what.starts_with("hidden"));
+    counts && of_rows && (says_so || marked)
 }
 
 /// Whether a row is only a drawn line.

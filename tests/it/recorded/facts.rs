@@ -31,7 +31,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("gemini-0.61.0", &["model=gemini-2.5-pro", "branch=main"]),
     ("copilot-1.0.102", &["model=mock-1", "permission_mode=Manual Approval"]),
     ("kilo-7.7.7", &["context_left=*", "context_used=*", "model=Mock One", "permission_mode=Code"]),
-    ("opencode-1.18.33", &["model=Mock One", "permission_mode=Build"]),
+    ("opencode-1.18.33", &["context_left=*", "context_used=*", "model=Mock One", "permission_mode=Build"]),
     ("aider-0.86.2", &["model=openai/mock-1"]),
     ("pi-0.73.1", &["branch=main", "model=mock-1", "context_left=*", "context_limit=*", "tokens_in=*", "tokens_out=*"]),
 ];

@@ -26,7 +26,7 @@ fn the_archive_holds_exactly_the_listed_recordings() {
         })
         .collect();
     assert_eq!(contents, include_str!("../../../recordings/CONTENTS"));
-    assert_eq!(archive.names().count(), 542);
+    assert_eq!(archive.names().count(), 558);
 }
 
 #[test]
@@ -95,9 +95,10 @@ fn every_recorded_dialog_can_be_answered() {
             last = Some(dialog);
         }
     }
-    // The first names the key for each of its answers, the others ask for a text.
+    // The first names the key for each of its answers, the second stands behind a transcript, the others ask for a text.
     let expected = BTreeSet::from([
         "claude-2.1.330/auto-mode",
+        "claude-2.1.332/dialog-behind-transcript-with-record",
         "cn-1.5.47/question",
         "kilo-7.7.7/tool-denied",
         "kilo-7.7.9/tool-denied-with-record",
