@@ -50,9 +50,9 @@ pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness)
         let scan = tokio::task::spawn_blocking(move || {
             let root = Path::new(proc::ROOT);
             let is_quick = thoroughness == Thoroughness::Quick && roots.len() <= WALKED;
-            match is_quick.then(|| proc::walk(root, &roots, PER_PANE)).flatten() {
+            match is_quick.then(|| proc::walk(root, &roots)).flatten() {
                 Some(walked) => Ok(walked),
-                None => proc::scan(root, &roots, PER_PANE),
+                None => proc::scan(root, &roots),
             }
         });
         return match scan.await {
@@ -61,7 +61,7 @@ pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness)
         };
     }
     let text = server.run_beside(PS).await?;
-    Ok(from_ps(&text, &roots, PER_PANE))
+    Ok(from_ps(&text, &roots))
 }
 
 /// Reads a file up to a limit. Files of /proc do not report their size, and reading them in small pieces is slow.
@@ -84,18 +84,14 @@ pub fn own_ancestors() -> BTreeSet<u32> {
 const PS: &[&str] = &["ps", "-axww", "-o", "pid=,ppid=,pgid=,tpgid=,args="];
 
 /// Reads what [`PS`] printed. Other lines are left out.
-fn from_ps(text: &str, roots: &[u32], limit: usize) -> PaneProcesses {
+fn from_ps(text: &str, roots: &[u32]) -> PaneProcesses {
     let mut processes = BTreeMap::new();
-    let mut tree = Tree::default();
+    let mut children = Children::new();
     for (info, parent) in lines_of_ps(text) {
-        tree.add(info.pid, parent);
+        children.entry(parent).or_default().push(info.pid);
         processes.insert(info.pid, info);
     }
-    let of_pane = |root: &u32| {
-        let found = tree.under(*root, limit).into_iter();
-        (*root, found.filter_map(|pid| processes.get(&pid).cloned()).collect())
-    };
-    roots.iter().map(of_pane).collect()
+    of_panes(roots, |pid| children.get(&pid).cloned().unwrap_or_default(), |pid| processes.get(&pid).cloned())
 }
 
 /// Each process with its parent.
@@ -125,20 +121,19 @@ fn line_of_ps(line: &str) -> Option<(ProcessInfo, u32)> {
 // The tree of processes.
 
 /// Children by their parent.
-#[derive(Debug, Default)]
-struct Tree {
-    children: BTreeMap<u32, Vec<u32>>,
-}
+type Children = BTreeMap<u32, Vec<u32>>;
 
-impl Tree {
-    fn add(&mut self, process: u32, parent: u32) {
-        self.children.entry(parent).or_default().push(process);
-    }
-
-    /// A process and everything under it, nearest first, cut at `limit`.
-    fn under(&self, root: u32, limit: usize) -> Vec<u32> {
-        descendants(root, limit, |process| self.children.get(&process).cloned().unwrap_or_default())
-    }
+/// What is known of the processes of panes, of which `children` and `info` tell.
+fn of_panes(
+    roots: &[u32],
+    mut children: impl FnMut(u32) -> Vec<u32>,
+    info: impl Fn(u32) -> Option<ProcessInfo>,
+) -> PaneProcesses {
+    let of_pane = |root: &u32| {
+        let found = descendants(*root, PER_PANE, &mut children).into_iter();
+        (*root, found.filter_map(&info).collect())
+    };
+    roots.iter().map(of_pane).collect()
 }
 
 /// A process and everything under it, nearest first, cut at `limit`.
@@ -234,27 +229,20 @@ mod tests {
     fn lines_become_a_tree() {
         let text = "    1     0     1    -1 /sbin/init splash\n  700     1   700   812 -bash\n\
                     \u{20}\u{20}812   700   812   812 node /usr/local/bin/claude --continue\n  813   812   812   812 /bin/cat\nnonsense\n";
-        let found = from_ps(text, &[700, 5], 256);
+        let found = from_ps(text, &[700, 5]);
         let names: Vec<_> = found[&700].iter().map(|info| (info.name.as_str(), info.foreground)).collect();
         assert_eq!(names, [("bash", false), ("node", true), ("cat", true)]);
         assert_eq!(found[&700][1].arguments, ["node", "/usr/local/bin/claude", "--continue"]);
         assert_eq!(found[&700][2].executable.as_deref(), Some("/bin/cat"));
         assert_eq!(found[&5], []);
     }
-}
-
-#[cfg(test)]
-mod tree_tests {
-    use super::*;
 
     #[test]
     fn nearest_come_first_and_rings_end() {
-        let mut tree = Tree::default();
-        for (process, parent) in [(2, 1), (3, 1), (4, 2), (5, 4), (1, 5)] {
-            tree.add(process, parent);
-        }
-        assert_eq!(tree.under(1, 100), [1, 2, 3, 4, 5]);
-        assert_eq!(tree.under(1, 2), [1, 2]);
-        assert_eq!(tree.under(99, 100), [99]);
+        let tree = Children::from([(1, vec![2, 3]), (2, vec![4]), (4, vec![5]), (5, vec![1])]);
+        let under = |root, limit| descendants(root, limit, |pid| tree.get(&pid).cloned().unwrap_or_default());
+        assert_eq!(under(1, 100), [1, 2, 3, 4, 5]);
+        assert_eq!(under(1, 2), [1, 2]);
+        assert_eq!(under(99, 100), [99]);
     }
 }

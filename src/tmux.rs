@@ -31,8 +31,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 pub use error::{Error, check_version};
-pub use jump::Clipboard;
-pub use jump::{Inside, Jump};
+pub use jump::{Clipboard, Inside, Jump};
 pub use listing::{CapturedPane, KnownRows, ListedPane, Listing, Marks};
 pub use send::{Delivery, Guard, Key, Misread, Obstacle, PasteText, UnfitText, UnknownKey};
 pub use task::{Argv, Begun, Counting, NewTask, Start, TaskPlace, Trace};
@@ -287,13 +286,10 @@ impl Server {
         }
         script.end(&nonce);
         let words = ["source-file", "-"];
-        let output = run::run_in_turn(&self.settings, &self.id, &words, script.into_bytes(), turn).await?;
+        let output = run::run_in(&self.settings, &self.id, &[], &words, script.into_bytes(), turn).await?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let poll = match asked.known {
-            Some(known) => Listing::parse_with(&text, nonce.as_str(), known, asked.list),
-            None => Listing::parse(&text, nonce.as_str()),
-        };
-        match poll {
+        let nothing = KnownRows::default();
+        match listing::parse(&text, nonce.as_str(), asked.known.unwrap_or(&nothing), asked.list) {
             Ok(poll) => Ok(poll),
             Err(Error::TooOld { found, .. }) => Err(Error::TooOld { found, host: self.id.host.clone() }),
             // What tmux or ssh said on standard error explains better what is wrong than what was not printed.

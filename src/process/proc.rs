@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{PaneProcesses, Tree, descendants, read_some};
+use super::{Children, PaneProcesses, of_panes, read_some};
 use crate::profile::ProcessInfo;
 use crate::screen::harmless;
 use crate::time::Timestamp;
@@ -46,34 +46,27 @@ impl RunningProcess {
 }
 
 /// Reads the process table once, and the processes under `roots` in detail.
-pub(super) fn scan(proc: &Path, roots: &[u32], limit: usize) -> io::Result<PaneProcesses> {
+pub(super) fn scan(proc: &Path, roots: &[u32]) -> io::Result<PaneProcesses> {
     let mut stats = BTreeMap::new();
-    let mut tree = Tree::default();
+    let mut children = Children::new();
     for entry in std::fs::read_dir(proc)? {
         let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         // It may have ended since the directory was read.
         let Some(stat) = read_stat(proc, pid) else { continue };
-        tree.add(pid, stat.parent);
+        children.entry(stat.parent).or_default().push(pid);
         stats.insert(pid, stat);
     }
-    let of_pane = |root: &u32| {
-        let processes = tree.under(*root, limit).into_iter();
-        (*root, processes.filter_map(|pid| stats.get(&pid).map(|stat| describe(proc, pid, stat))).collect())
-    };
-    Ok(roots.iter().map(of_pane).collect())
+    let children = |pid| children.get(&pid).cloned().unwrap_or_default();
+    Ok(of_panes(roots, children, |pid| Some(describe(proc, pid, stats.get(&pid)?))))
 }
 
 /// Reads the processes under `roots` and no others, by the kernel's lists of children; `None` if it has none. A child may
 /// be missing whose sibling ended meanwhile.
-pub(super) fn walk(proc: &Path, roots: &[u32], limit: usize) -> Option<PaneProcesses> {
+pub(super) fn walk(proc: &Path, roots: &[u32]) -> Option<PaneProcesses> {
     if !proc.join("self/task").join(std::process::id().to_string()).join("children").exists() {
         return None;
     }
-    let of_pane = |root: &u32| {
-        let processes = descendants(*root, limit, |pid| children(proc, pid)).into_iter();
-        (*root, processes.filter_map(|pid| Some(describe(proc, pid, &read_stat(proc, pid)?))).collect())
-    };
-    Some(roots.iter().map(of_pane).collect())
+    Some(of_panes(roots, |pid| children(proc, pid), |pid| Some(describe(proc, pid, &read_stat(proc, pid)?))))
 }
 
 /// The children of all threads of a process.
@@ -219,19 +212,19 @@ mod tests {
         process(proc, 12, "(worker) S 11 12 10 34816 11", "");
         process(proc, 20, "(other) S 1 20 20 0 -1", "other\0");
         std::fs::create_dir(proc.join("sys")).unwrap();
-        let found = scan(proc, &[10, 77], 256).unwrap();
+        let found = scan(proc, &[10, 77]).unwrap();
         let names: Vec<_> = found[&10].iter().map(|info| (info.pid, info.name.as_str(), info.foreground)).collect();
         assert_eq!(names, [(10, "bash", false), (11, "a) R 99 (b", true), (12, "worker", false)]);
         assert_eq!(found[&10][1].arguments, ["node", "/opt/x y/cli.js", "--flag"]);
         assert_eq!(found[&77], []);
         assert_eq!(ancestors(proc, 12), BTreeSet::from([10, 11, 12]));
-        assert_eq!(walk(proc, &[10, 77], 256), None, "this kernel does not tell who started whom");
+        assert_eq!(walk(proc, &[10, 77]), None, "this kernel does not tell who started whom");
         started(proc, "self", std::process::id(), "");
         started(proc, "10", 10, "11 ");
         started(proc, "11", 11, "");
         started(proc, "11", 13, "12 99 ");
-        assert_eq!(walk(proc, &[10, 77], 256), Some(found));
-        assert_eq!(walk(Path::new(ROOT), &[std::process::id()], 1).map(|found| found.len()), Some(1));
+        assert_eq!(walk(proc, &[10, 77]), Some(found));
+        assert_eq!(walk(Path::new(ROOT), &[std::process::id()]).map(|found| found.len()), Some(1));
     }
 
     #[test]

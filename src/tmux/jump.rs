@@ -143,7 +143,8 @@ impl Server {
         let pane = inside.pane.as_deref().map(|pane| ("TMUX_PANE", pane));
         let environment: Vec<(&str, &str)> = [("TMUX", inside.tmux.as_str())].into_iter().chain(pane).collect();
         let words = ["source-file", "-"];
-        let output = run::run_in(&self.settings, &self.id, &environment, &words, script.into_bytes()).await?;
+        let (script, turn) = (script.into_bytes(), run::InTurn::default());
+        let output = run::run_in(&self.settings, &self.id, &environment, &words, script, turn).await?;
         match output.code {
             Some(0) if output.stdout.is_empty() => Ok(()),
             _ => Err(self.explain(&output, not_its_process(String::from_utf8_lossy(&output.stdout).trim()))),

@@ -211,18 +211,14 @@ impl Listing {
         parse(text, mark, &KnownRows::default(), Some(Extent::Whole))
     }
 
-    /// The same of a poll that listed so much, completed by what is known.
-    pub(super) fn parse_with(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> Result<Self, Error> {
-        parse(text, mark, known, extent)
-    }
-
     /// Whether a pane of this poll is the terminal with an identity.
     pub fn shows(&self, pane: &ListedPane, key: &TerminalKey) -> bool {
         pane.id == key.pane && pane.pid == key.pid && self.instance.may_be(&key.instance)
     }
 }
 
-fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> Result<Listing, Error> {
+/// The same of a poll that listed so much, completed by what is known.
+pub(super) fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> Result<Listing, Error> {
     let mut parts = text.split(mark);
     // Nothing of ours stands before the first mark.
     parts.next();

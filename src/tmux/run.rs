@@ -43,43 +43,25 @@ impl InTurn {
 
 /// Runs `tmux WORDS` against a server with `stdin` as its standard input.
 pub(super) async fn run(settings: &Settings, id: &ServerId, words: &[&str], stdin: Vec<u8>) -> Result<Output, Error> {
-    run_in(settings, id, &[], words, stdin).await
+    run_in(settings, id, &[], words, stdin, InTurn::default()).await
 }
 
-/// The same in its turn, which on a host is at once.
-pub(super) async fn run_in_turn(
-    settings: &Settings,
-    id: &ServerId,
-    words: &[&str],
-    stdin: Vec<u8>,
-    turn: InTurn,
-) -> Result<Output, Error> {
-    if id.host.is_some() {
-        return run(settings, id, words, stdin).await;
-    }
-    finish(id, command(&settings.tmux, &tmux_words(id, words)), stdin, settings.deadline, turn).await
-}
-
-fn tmux_words(id: &ServerId, words: &[&str]) -> Vec<String> {
-    let mut tmux = words::server_words(&id.socket);
-    tmux.extend(words.iter().map(|&word| word.to_owned()));
-    tmux
-}
-
-/// The same with additions to the environment, for a server on this machine.
+/// The same with additions to the environment and in its turn, both for a server on this machine only.
 pub(super) async fn run_in(
     settings: &Settings,
     id: &ServerId,
     environment: &[(&str, &str)],
     words: &[&str],
     stdin: Vec<u8>,
+    turn: InTurn,
 ) -> Result<Output, Error> {
-    let mut tmux = tmux_words(id, words);
+    let mut tmux = words::server_words(&id.socket);
+    tmux.extend(words.iter().map(|&word| word.to_owned()));
     match &id.host {
         None => {
             let mut command = command(&settings.tmux, &tmux);
             command.envs(environment.iter().copied());
-            finish(id, command, stdin, settings.deadline, InTurn::default()).await
+            finish(id, command, stdin, settings.deadline, turn).await
         }
         Some(host) => {
             tmux.insert(0, "tmux".to_owned());

@@ -7,10 +7,8 @@ mod bells;
 
 use tmux_interface::{DisplayMessage, IfShell, KillWindow, TmuxCommand};
 
-use super::listing::names;
-use super::listing::{instance_format, read_instance};
-use super::script::Nonce;
-use super::script::{Script, line};
+use super::listing::{instance_format, names, read_instance};
+use super::script::{Nonce, Script, line};
 use super::send::{guarded_by_pid, sequence};
 use super::{Error, Server, run};
 use crate::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};

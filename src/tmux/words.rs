@@ -31,15 +31,14 @@ pub fn quote(word: &str) -> String {
 
 /// The words that select a server, as they stand behind `tmux`. `-u`: what is printed is UTF-8 in any locale.
 pub(super) fn server_words(socket: &Socket) -> Vec<String> {
-    let mut words = vec!["-u".to_owned()];
-    match socket {
+    let (option, value) = match socket {
         // Said aloud: without it tmux takes the server that `TMUX` names.
-        Socket::Default => words.extend(["-L".to_owned(), "default".to_owned()]),
-        Socket::Name(name) => words.extend(["-L".to_owned(), name.clone()]),
+        Socket::Default => ("-L", "default".into()),
+        Socket::Name(name) => ("-L", name.into()),
         // Paths that are no UTF-8 are refused by `check_name`.
-        Socket::Path(path) => words.extend(["-S".to_owned(), path.to_string_lossy().into_owned()]),
-    }
-    words
+        Socket::Path(path) => ("-S", path.to_string_lossy()),
+    };
+    vec!["-u".to_owned(), option.to_owned(), value.into_owned()]
 }
 
 /// Whether every part of a server's name may stand in a command line.

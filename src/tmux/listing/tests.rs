@@ -145,7 +145,7 @@ fn a_brief_row_is_completed_by_the_last_one() {
 
     let brief = |numbers: &str| format!("{NONCE}B{numbers}{NONCE}\n");
     let again = |records: &str, known: &KnownRows| {
-        Listing::parse_with(&output(records), NONCE, known, Some(Extent::All(since))).unwrap()
+        super::parse(&output(records), NONCE, known, Some(Extent::All(since))).unwrap()
     };
     let same = again(&brief("%12,4300,$1,2,1795234800,80,24,1,0"), &known);
     assert_eq!((same.panes.as_slice(), same.is_incomplete), (whole.panes.as_slice(), false));
@@ -197,7 +197,7 @@ fn what_is_not_listed_is_as_it_was() {
     assert!(whole.panes[0].facts.bell && whole.panes[1].facts.in_mode);
     known.learn(&whole, Extent::Whole);
     let telling = Extent::Telling(whole.clock - FOLLOWS);
-    let listing = |records: &str| Listing::parse_with(&output(records), NONCE, &known, Some(telling)).unwrap();
+    let listing = |records: &str| super::parse(&output(records), NONCE, &known, Some(telling)).unwrap();
     let mark = format!("{NONCE}M13{NONCE}\nabove\nrow\n");
     let again = listing(&(windows(2) + &row('P', NUMBERS, texts, "\n") + &mark));
     assert_eq!((again.is_incomplete, again.panes.len()), (false, 2));
@@ -211,7 +211,7 @@ fn what_is_not_listed_is_as_it_was() {
     assert!(dead.panes[1].facts.dead);
     with_dead.learn(&dead, Extent::Whole);
     let records = output(&(windows(2) + &row('P', NUMBERS, texts, "\n")));
-    assert!(Listing::parse_with(&records, NONCE, &with_dead, Some(telling)).unwrap().is_incomplete);
+    assert!(super::parse(&records, NONCE, &with_dead, Some(telling)).unwrap().is_incomplete);
     // A window more, and a pane that is new.
     assert!(listing(&windows(3)).is_incomplete);
     assert!(listing(&(windows(2) + &row('P', &NUMBERS.replace("%12", "%14"), texts, "\n"))).is_incomplete);

@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tmux_interface::{DisplayMessage, TmuxCommand};
 
 use super::super::listing::names;
-use super::super::script::Nonce;
-use super::super::script::Script;
+use super::super::script::{Nonce, Script};
 use super::super::send::in_instance;
 use super::super::words::owner_words;
 use super::super::{Error, Server};
