@@ -352,11 +352,23 @@ impl Own {
 
     fn is(&self, server: &ServerId, server_pid: u32, pane: &ListedPane) -> bool {
         // The same numbers on a host are other panes and processes.
-        let is_a_dashboard = pane.facts.command == PROGRAM;
+        let is_a_dashboard =
+            pane.facts.command == PROGRAM || pane.start_command.as_deref().is_some_and(runs_only_a_dashboard);
         let is_here = server.host.is_none()
             && (self.pane == Some((server_pid, pane.id)) || (!pane.facts.dead && self.processes.contains(&pane.pid)));
         is_a_dashboard || is_here
     }
+}
+
+/// Whether a pane was opened for a dashboard that a shell started, whose name tmux has then. Of a line with further
+/// commands nobody knows which one runs.
+fn runs_only_a_dashboard(start_command: &str) -> bool {
+    const SHELLS: [&str; 8] = ["sh", "dash", "bash", "zsh", "fish", "-c", "-lc", "exec"];
+    let mut words =
+        start_command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).filter(|it| !it.is_empty());
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let program = words.find(|word| !SHELLS.contains(&name(word).as_str()));
+    program.is_some_and(|word| name(word) == PROGRAM) && !start_command.contains([';', '&', '|', '\n'])
 }
 
 // How often a server is polled.

@@ -484,6 +484,15 @@ fn declared_windows_are_tasks_until_an_agent_runs_in_them() {
         windows(&tmux)[0].1.is_empty() && tmux.fleeting.is_empty(),
         "a dashboard is none, and may close its window"
     );
+    let start = |tmux: &mut PlayedServer, command: &str| {
+        tmux.pane_mut(1).facts.command = "sh".into();
+        tmux.pane_mut(1).start_command = Some(command.to_owned());
+        assert!(tmux.poll().is_empty());
+        windows(tmux)[0].1.len()
+    };
+    assert_eq!(start(&mut tmux, "\"sh -c '/opt/bin/fleetwatch -L work'\""), 0, "a shell that started one is none");
+    assert_eq!(start(&mut tmux, "\"sh -c 'fleetwatch doctor; make'\""), 1);
+    tmux.pane_mut(1).start_command = None;
 
     tmux.pane_mut(1).facts.command = "claude".into();
     assert_eq!(tmux.poll().len(), 1);
