@@ -118,7 +118,14 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     }
     // That a turn was cut off is said by what cut it off.
     if change("result").is_some() && after != Status::Gone {
-        return Some(of_result(transition.summary.result, after, note, state));
+        let said = of_result(transition.summary.result, after, note, state);
+        // Agents that stop at a no as at Esc say of both that they were interrupted.
+        let is_at_dialog = before.needs_operator() && said.status == Some(Status::Interrupted);
+        return Some(if is_at_dialog {
+            Sentence { text: format!("{} at its dialog", said.text), ..said }
+        } else {
+            said
+        });
     }
     if change("attention").is_some_and(|change| change.to == "stalled") {
         return Some(Sentence::of(Status::Stalled, "stalled", ""));

@@ -11,7 +11,8 @@ use super::times;
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::history::{Actor, Body, Sentence, Stored, of_task, of_transition};
 use crate::ids::PaneId;
-use crate::status::Status;
+use crate::state::{Phase, Transition};
+use crate::status::{Status, before_and_after};
 use crate::task::TaskEvent;
 use crate::time::{Span, Timestamp};
 
@@ -21,6 +22,13 @@ const NAME_MOST: usize = 16;
 const KEPT: usize = 500;
 /// What happens to several terminals within this time has one cause.
 const TOGETHER: Span = Span::from_secs(2);
+
+/// How long before an agent works again its dialog was answered, at the most.
+const ANSWERED: Span = Span::from_secs(30);
+/// After which time what was sent is in the log, whichever process sent it.
+const KNOWN: Span = Span::from_secs(3);
+/// What is said where nobody answered through fleetwatch.
+const ELSEWHERE: &str = ", not answered from fleetwatch";
 
 /// The events of the history beside the view: what happened before this dashboard, and what was done from anywhere.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +63,13 @@ impl Log {
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at()));
         // Sentences are made for what is shown only.
-        let mut lines = events.into_iter().filter_map(move |event| LogLine::of(event, view)).peekable();
+        let line = move |event: Event<'a>| {
+            let is_answered_elsewhere = self.is_answered_elsewhere(&event, view.now);
+            let mut line = LogLine::of(event, view)?;
+            line.sentence.text.push_str(if is_answered_elsewhere { ELSEWHERE } else { "" });
+            Some(line)
+        };
+        let mut lines = events.into_iter().filter_map(line).peekable();
         std::iter::from_fn(move || {
             let mut line = lines.next()?;
             while let Some(older) = lines.next_if(|older| line.says(older)) {
@@ -63,6 +77,23 @@ impl Log {
             }
             Some(line)
         })
+    }
+
+    /// Whether an agent works again behind a dialog that nobody answered through fleetwatch: somebody did so in its pane,
+    /// or the agent itself gave up. What was sent is known a moment later, and without a history never.
+    fn is_answered_elsewhere(&self, event: &Event<'_>, now: Timestamp) -> bool {
+        let (Some(transition), Some(key)) = (event.transition(), event.key()) else { return false };
+        let at = transition.at;
+        if transition.summary.phase != Phase::Active || now.since(at) < KNOWN || self.kept.is_empty() {
+            return false;
+        }
+        let goes_on = matches!(before_and_after(transition), (before, Status::Working) if before.needs_operator());
+        let from = self.kept.partition_point(|kept| kept.at + ANSWERED < at);
+        let near = self.kept.range(from..).take_while(|kept| kept.at < at + KNOWN);
+        let is_sent =
+            |kept: &Stored| matches!(kept.body, Body::Input(_)) && kept.key.as_ref().is_some_and(|it| key.may_be(it));
+        // What happened before the oldest record may have been answered by one that is not kept.
+        goes_on && self.kept.front().is_some_and(|oldest| oldest.at < at) && !near.into_iter().any(is_sent)
     }
 
     /// How many lines there are.
@@ -146,6 +177,15 @@ impl<'a> Event<'a> {
             Event::Terminal(change) => Some(&change.key),
             Event::Task(event) => Some(&event.key),
             Event::Kept(record) => record.key.as_ref(),
+        }
+    }
+
+    /// How the state of an agent changed.
+    fn transition(&self) -> Option<&'a Transition> {
+        match self {
+            Event::Terminal(change) => Some(&change.transition),
+            Event::Kept(Stored { body: Body::Transition(kept), .. }) => Some(&kept.transition),
+            Event::Task(_) | Event::Kept(_) => None,
         }
     }
 
