@@ -298,7 +298,7 @@ impl Fleet {
         let is_whole = outcome.is_whole();
         match outcome {
             PollResult::Listed(panes) => {
-                view.health = ServerHealth::Up;
+                (view.health, view.ended_at) = (ServerHealth::Up, None);
                 view.answered_at = if is_whole { Some(at) } else { view.answered_at };
                 self.listed(&server, panes, |pane| replaced.reason(pane), is_first);
             }
@@ -307,7 +307,7 @@ impl Fleet {
                 panes.into_iter().for_each(|pane| self.pane(pane, !is_first));
             }
             PollResult::NoServer(problem) => {
-                view.health = ServerHealth::NoServer(problem);
+                (view.health, view.ended_at) = (ServerHealth::NoServer(problem), view.ended_at.or(Some(self.now)));
                 view.answered_at = Some(at);
                 self.listed(&server, Vec::new(), |_| GoneReason::Server, is_first);
             }

@@ -262,8 +262,10 @@ impl Tracker {
                 next.headline = Some(activity).filter(|activity| !activity.is_empty());
             }
             Observation::Gone(reason) => {
+                // One that had ended does not end with its pane.
+                let had_ended = next.diagnostics.process_state == ProcessState::TuiDown;
                 self.lost(Loss::gone(reason), now, &mut next);
-                next.headline = reason.headline().map(str::to_owned);
+                next.headline = reason.headline(had_ended);
             }
             Observation::ProbeFailed(problem) => self.probe_failed(problem, now, &mut next, &mut notes),
             Observation::Submitted { at, taken } => {

@@ -122,8 +122,9 @@ impl Entry {
         now: Timestamp,
     ) -> Self {
         let (was, since, screen) = (known.state.terminal.clone(), known.state.since, known.screen.clone());
+        let agent = known.state.agent.clone();
         let mut entry = Self::new(key, settings, Some(known), false, now);
-        (entry.is_unread, entry.gone) = (false, Some(Departure { at: since, unseen: true }));
+        (entry.is_unread, entry.gone) = (false, Some(Departure { at: since, unseen: true, agent }));
         // Its place is not known any more, and its name is not to change.
         entry.terminal.declared.name = Some(was.id.clone());
         (entry.terminal.state.terminal, entry.terminal.screen) = (was, screen);
@@ -162,12 +163,12 @@ impl Entry {
 
     /// When one that is gone leaves.
     pub(super) fn leaves_at(&self, keep_gone: Span) -> Option<Timestamp> {
-        Some(self.gone?.leaves_at(&self.terminal.state, keep_gone))
+        Some(self.gone.as_ref()?.leaves_at(&self.terminal.state, keep_gone))
     }
 
     /// Since when the pane is gone.
     pub(super) fn gone_since(&self) -> Option<Timestamp> {
-        Some(self.gone?.at)
+        Some(self.gone.as_ref()?.at)
     }
 
     pub(super) fn state(&self, now: Timestamp) -> State {
@@ -176,6 +177,9 @@ impl Entry {
         state.assessment.anomalies.extend(self.agent.iter().flat_map(|agent| agent.anomalies(has_version)));
         if self.is_unread {
             self.say_unread(&mut state, now);
+        }
+        if let Some(gone) = &self.gone {
+            state.agent.clone_from(&gone.agent);
         }
         state
     }
@@ -447,6 +451,9 @@ impl Entry {
     pub(super) fn observe(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
         let goes = matches!(observation, Observation::Gone(_));
         self.is_unread &= !goes;
+        if goes && self.gone.is_none() {
+            self.gone = Some(Departure { at: now, unseen: false, agent: self.terminal.state.agent.clone() });
+        }
         let transition = self.tracker.handle(observation, now);
         if let Some(transition) = &transition {
             self.terminal.transitions.push_back(transition.clone().into());
@@ -455,8 +462,8 @@ impl Entry {
             }
         }
         self.refresh(now);
-        if goes {
-            self.gone.get_or_insert(Departure { at: now, unseen: false }).unseen |= self.terminal.state.unseen;
+        if let Some(gone) = self.gone.as_mut().filter(|_| goes) {
+            gone.unseen |= self.terminal.state.unseen;
         }
         transition
     }

@@ -155,6 +155,9 @@ pub struct ServerView {
     pub health: ServerHealth,
     /// When the screens of all its terminals were last reported.
     pub answered_at: Option<Timestamp>,
+    /// When it was found to have ended, as long as it has.
+    #[serde(default)]
+    pub ended_at: Option<Timestamp>,
     /// Watched terminals on it.
     pub terminals: usize,
     #[serde(default)]
@@ -173,7 +176,8 @@ impl ServerView {
 
     /// A server that has not answered yet.
     pub(super) fn waiting(id: ServerId) -> Self {
-        Self { id, health: ServerHealth::Waiting, answered_at: None, terminals: 0, load: ServerLoad::default() }
+        let load = ServerLoad::default();
+        Self { id, health: ServerHealth::Waiting, answered_at: None, ended_at: None, terminals: 0, load }
     }
 }
 

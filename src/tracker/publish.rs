@@ -69,14 +69,16 @@ pub enum GoneReason {
 }
 
 impl GoneReason {
-    /// What is said of it where a pane that was closed goes without saying.
-    pub(super) const fn headline(self) -> Option<&'static str> {
-        match self {
-            Self::Pane => None,
-            Self::ProcessReplaced => Some("another process now runs in its pane"),
-            Self::Server => Some("its tmux server ended"),
-            Self::ServerReplaced => Some("its tmux server ended, and another one was started"),
-        }
+    /// What is said of it, of an agent that had ended before or not; that a pane was closed goes without saying.
+    pub(super) fn headline(self, had_ended: bool) -> Option<String> {
+        let how = match self {
+            Self::Pane if had_ended => "the pane is gone",
+            Self::Pane => return None,
+            Self::ProcessReplaced => "another process now runs in its pane",
+            Self::Server => "its tmux server ended",
+            Self::ServerReplaced => "its tmux server ended, and another one was started",
+        };
+        Some(if had_ended { format!("the agent had ended; {how}") } else { how.to_owned() })
     }
 
     const fn evidence(self) -> &'static str {

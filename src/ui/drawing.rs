@@ -139,7 +139,8 @@ impl Ui {
             // A box without a frame has its title in the place of the header.
             let is_covered = self.drawn.top.intersects(regions.header);
             let spare = if is_covered { regions.footer } else { regions.header };
-            let free = Free { keyboard, rows: &needing, asks, table: &table, screen, spare };
+            let footer = regions.footer;
+            let free = Free { keyboard, rows: &needing, asks, table: &table, screen, footer, spare };
             self.memory.toasts.draw(&canvas, buffer, regions.body, &free);
         }
     }

@@ -240,7 +240,10 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
         (NOTED, "your note on it, in WHAT"),
         (">", "before an age: nobody saw the state begin, so it is at least that old"),
         (MOVES, "before an age, or under STABLE: the screen is still changing"),
-        ("data", "in the header: all that is shown is younger than that"),
+        (
+            "data",
+            "in the header: what is shown is younger than that; a server that does not answer has a time of its own",
+        ),
     ] {
         lines.push(vec![(format!("  {} ", padded(mark, MARK - 1)), parts.quiet), (text.to_owned(), parts.text)]);
     }

@@ -175,6 +175,13 @@ impl Toasts {
                 break;
             }
         }
+        // Where it would hide anything but old lines of the log, one alone stands in place of the keys, if it has room there.
+        let hides_any = best.as_ref().is_some_and(|(.., cost)| *cost != Cost(0, 0, 0, 0));
+        let only = Some(&self.shown[..]).filter(|shown| hides_any && shown.len() == 1);
+        let below = only.and_then(|only| Stack::of(only, free.footer, 1, true)).filter(Stack::is_whole);
+        if let Some(stack) = below {
+            return Some((stack, free.footer));
+        }
         // Where it would hide a part of what is answered, the newest stands elsewhere.
         let hides = best.as_ref().is_some_and(|(.., cost)| cost.0 > 0 && !free.spare.is_empty());
         let newest = self.shown.last().filter(|_| hides).map(std::slice::from_ref);
@@ -196,6 +203,8 @@ pub struct Free<'a> {
     /// stands: they are hidden only where there is no other place.
     pub table: &'a [Rect],
     pub screen: Rect,
+    /// The line of keys, which is worth less than what a message would hide elsewhere.
+    pub footer: Rect,
     /// A line for the newest message where no other place is free.
     pub spare: Rect,
 }
@@ -281,6 +290,12 @@ impl<'a> Stack<'a> {
         let height =
             u16::try_from(messages.iter().map(|message| message.lines.len()).sum::<usize>()).unwrap_or(u16::MAX);
         Some(Self { messages, is_left, width, height })
+    }
+
+    /// Whether all of what it says has room.
+    fn is_whole(&self) -> bool {
+        let cells = |message: &Message<'_>| message.lines.iter().map(|line| text::width(line)).sum::<usize>();
+        self.messages.iter().all(|message| cells(message) >= text::width(&message.toast.text))
     }
 
     /// The lowest place of those in which it hides least.

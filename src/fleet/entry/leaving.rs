@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::{State, TurnResult};
+use crate::state::{AgentFacts, State, TurnResult};
 use crate::time::{Span, Timestamp};
 
 /// How long one is shown after its pane is gone of which the operator may not know yet how its work ended.
@@ -11,16 +11,19 @@ pub(in crate::fleet) const KEEP_UNSEEN: Span = Span::from_secs(600);
 const AFTER_STOP: Span = Span::from_secs(60);
 
 /// The end of a pane.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Departure {
     pub at: Timestamp,
     /// Whether the operator had not seen then how its last turn ended.
     pub unseen: bool,
+    /// What was known of the agent then.
+    #[serde(default)]
+    pub agent: AgentFacts,
 }
 
 impl Departure {
     /// When the row leaves: not sooner because it is looked at.
-    pub fn leaves_at(self, state: &State, keep_gone: Span) -> Timestamp {
+    pub fn leaves_at(&self, state: &State, keep_gone: Span) -> Timestamp {
         let asked = state.stale.as_ref().is_some_and(|stale| stale.asked.is_some());
         let last = &state.last_turn;
         let is_stopped =

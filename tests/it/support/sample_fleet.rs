@@ -111,7 +111,7 @@ impl SampleFleet {
 
 pub fn server(id: ServerId, health: ServerHealth, ms_ago: u64, terminals: usize) -> ServerView {
     let load = ServerLoad { took: Span::from_millis(4 + ms_ago / 10), broken: 0 };
-    ServerView { id, health, answered_at: Some(NOW - Span::from_millis(ms_ago)), terminals, load }
+    ServerView { id, health, answered_at: Some(NOW - Span::from_millis(ms_ago)), ended_at: None, terminals, load }
 }
 
 fn ago(seconds: u64) -> Timestamp {
