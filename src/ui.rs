@@ -218,9 +218,9 @@ pub enum Request {
     },
     /// Ask the history; the answer comes by [`Ui::told`].
     Ask(HistoryQuestion),
-    /// Take back what waits for a terminal, by [`Ui::taken_back`].
+    /// Take back what waits for terminals, by [`Ui::taken_back`].
     Unqueue {
-        key: TerminalKey,
+        keys: Vec<TerminalKey>,
     },
     /// Look up the prompts that were sent before, to a terminal and to any, by [`Ui::prompts`].
     Prompts {

@@ -46,6 +46,10 @@ impl App {
             None => Some("several"),
             Some(key) => self.engine.fleet().terminal(key).map(|terminal| terminal.state.terminal.id.as_str()),
         };
+        let has_agents = !self.engine.fleet().view(self.now).terminals.is_empty();
+        // What is for several is no news where there are none.
+        let found: Vec<Draft> =
+            found.into_iter().filter(|it| !it.is_aside && (it.key.is_some() || has_agents)).collect();
         let names: Vec<&str> = found.iter().filter_map(name).collect();
         let answered = |draft: &&Draft| {
             let mut servers = self.engine.fleet().servers();
@@ -93,8 +97,10 @@ impl App {
             key: key.cloned(),
             text: text.to_owned(),
             at: self.ui.draft_time(key),
+            is_aside: false,
         };
         let several = several.map(|text| draft(None, text));
-        drafts.into_iter().map(|(key, text)| draft(Some(key), text)).chain(several).collect()
+        let unsent = drafts.into_iter().map(|(key, text)| draft(Some(key), text)).chain(several);
+        unsent.chain(self.ui.drafts_aside().iter().cloned()).collect()
     }
 }

@@ -63,7 +63,7 @@ impl App {
             Request::Diff { key, directory } => self.read_diff(key, directory),
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
             Request::Ask(question) => self.questions.ask(question),
-            Request::Unqueue { key } => self.unqueue(key),
+            Request::Unqueue { keys } => self.unqueue(keys),
             Request::Prompts { key } => self.look_up_prompts(key),
             Request::Edit { text } => self.edit(text)?,
             Request::Perform(operation) => match &operation.act {
@@ -390,12 +390,14 @@ impl App {
     }
 
     /// Gives the prompts back that wait for a terminal.
-    fn unqueue(&mut self, key: TerminalKey) {
-        let to = key.clone();
+    fn unqueue(&mut self, keys: Vec<TerminalKey>) {
         self.in_outbox(
-            move |outbox, now| outbox.take_back(&to, now),
-            move |app, texts| match texts {
-                Ok(texts) => app.ui.taken_back(&key, &texts, &app.engine.fleet().view(poll::now())),
+            move |outbox, now| {
+                let take_back = |key| outbox.take_back(&key, now).map(|texts| (key, texts));
+                keys.into_iter().map(take_back).collect::<Result<Vec<_>, Trouble>>()
+            },
+            move |app, taken| match taken {
+                Ok(taken) => app.ui.taken_back(&taken, &app.engine.fleet().view(poll::now())),
                 Err(why) => app.complain(&format!("nothing was taken back: {why}")),
             },
         );

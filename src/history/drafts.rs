@@ -29,6 +29,8 @@ pub struct Draft {
     pub text: String,
     /// When it was written last; `None` where that was not kept.
     pub at: Option<Timestamp>,
+    /// Whether another draft stands in its place.
+    pub is_aside: bool,
 }
 
 /// The drafts of this process.
@@ -47,6 +49,8 @@ struct WrittenDraft {
     text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    aside: bool,
 }
 
 impl Drafts {
@@ -94,7 +98,7 @@ impl Drafts {
             let is_old = age.is_some_and(|age| age.as_millis() > u128::from(settings.keep.as_millis()));
             match read(&file) {
                 _ if is_old => {}
-                Ok(drafts) => drafts.into_iter().for_each(|draft| add(&mut taken, draft)),
+                Ok(drafts) => taken.extend(drafts),
                 Err(error) => {
                     tracing::warn!(%error, file = %file.display(), "drafts cannot be read, and stay where they are");
                     continue;
@@ -102,7 +106,7 @@ impl Drafts {
             }
             left.push(file);
         }
-        (taken, left)
+        (settled(taken), left)
     }
 }
 
@@ -117,20 +121,24 @@ impl Drop for Drafts {
 
 impl WrittenDraft {
     fn of(draft: &Draft) -> Self {
-        Self { terminal: draft.key.as_ref().map(Columns::of), text: draft.text.clone(), at: draft.at }
+        let terminal = draft.key.as_ref().map(Columns::of);
+        Self { terminal, text: draft.text.clone(), at: draft.at, aside: draft.is_aside }
     }
 }
 
-/// Appends a draft to one for the same terminal.
-fn add(drafts: &mut Vec<Draft>, draft: Draft) {
-    match drafts.iter_mut().find(|known| known.key == draft.key) {
-        Some(known) if known.text == draft.text => {}
-        Some(known) => {
-            known.text = format!("{}\n\n{}", known.text, draft.text);
-            known.at = known.at.max(draft.at);
+/// The drafts of several processes, oldest first: of those for one terminal the newest stands, and the others beside it.
+fn settled(mut drafts: Vec<Draft>) -> Vec<Draft> {
+    drafts.sort_by_key(|draft| (!draft.is_aside, draft.at));
+    let mut settled: Vec<Draft> = Vec::new();
+    while let Some(draft) = drafts.pop() {
+        let same = || settled.iter().filter(|known| known.key == draft.key);
+        if !same().any(|known| known.text == draft.text) {
+            let is_aside = draft.is_aside || same().next().is_some();
+            settled.push(Draft { is_aside, ..draft });
         }
-        None => drafts.push(draft),
     }
+    settled.reverse();
+    settled
 }
 
 /// The drafts in a file; none if there is no file.
@@ -150,7 +158,8 @@ fn read(file: &Path) -> io::Result<Vec<Draft>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {LONGEST} bytes")));
     }
     let written: Vec<WrittenDraft> = serde_json::from_slice(&fs::read(file)?)?;
-    let draft = |it: WrittenDraft| Draft { key: it.terminal.map(|columns| columns.key()), text: it.text, at: it.at };
+    let key = |it: &WrittenDraft| it.terminal.as_ref().map(Columns::key);
+    let draft = |it: WrittenDraft| Draft { key: key(&it), text: it.text, at: it.at, is_aside: it.aside };
     Ok(written.into_iter().map(draft).collect())
 }
 
@@ -182,6 +191,7 @@ mod tests {
             key: Some(TerminalKey { server, pane: PaneId(pane), pid: 7, instance: Default::default() }),
             text: text.to_owned(),
             at: Some(Timestamp::from_millis(i64::from(pane))),
+            is_aside: false,
         }
     }
 
@@ -197,22 +207,23 @@ mod tests {
         let files = || fs::read_dir(directory.path().join(DIRECTORY)).unwrap().flatten().count();
         let (first, taken) = start(&settings);
         assert_eq!(taken, []);
-        let several = Draft { key: None, text: "to all".to_owned(), at: None };
+        let several = Draft { key: None, text: "to all".to_owned(), at: None, is_aside: false };
         first.keep(&[draft(1, "half\na thought"), several.clone()]).unwrap();
         let mode = fs::metadata(&first.file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let (second, taken) = start(&settings);
         assert_eq!(taken, [], "the first one lives");
-        second.keep(&[draft(1, "another")]).unwrap();
+        let newer = Draft { at: Some(Timestamp::from_millis(2)), ..draft(1, "another") };
+        second.keep(&[newer.clone()]).unwrap();
         drop((first, second));
         let (third, mut taken) = start(&settings);
-        taken.sort_by_key(|draft| draft.key.is_some());
-        assert_eq!(taken[0], several);
-        let text = &taken[1].text;
-        assert!(text == "half\na thought\n\nanother" || text == "another\n\nhalf\na thought", "{text}");
+        taken.sort_by_key(|draft| (draft.key.is_some(), draft.at));
+        let older = Draft { is_aside: true, ..draft(1, "half\na thought") };
+        assert_eq!(taken, [several, older, newer], "the newer one stands, and none is lost");
         drop(third);
         let (fourth, taken) = start(&settings);
-        assert_eq!(taken.len(), 2, "what was only taken over is kept as well");
+        assert_eq!(taken.len(), 3, "what was only taken over is kept as well");
+        assert_eq!(taken.iter().filter(|draft| draft.is_aside).count(), 1);
         fourth.keep(&[]).unwrap();
         drop(fourth);
         assert_eq!(files(), 0);
@@ -229,7 +240,7 @@ mod tests {
         fs::write(&file, "[{\"text\": \"half a thought\"}]").unwrap();
         let _held = Lock::try_take(&file.with_extension("lock")).unwrap().unwrap();
         let (_drafts, taken) = start(&settings);
-        assert_eq!(taken, [Draft { key: None, text: "half a thought".to_owned(), at: None }]);
+        assert_eq!(taken, [Draft { key: None, text: "half a thought".to_owned(), at: None, is_aside: false }]);
         assert!(!file.exists());
     }
 
@@ -264,7 +275,7 @@ mod tests {
         File::create(&large).unwrap().set_len(LONGEST + 1).unwrap();
         fs::write(&own, "[{\"text\": \"to all\"}]").unwrap();
         let (drafts, taken) = start(&settings);
-        assert_eq!(taken, [Draft { key: None, text: "to all".to_owned(), at: None }]);
+        assert_eq!(taken, [Draft { key: None, text: "to all".to_owned(), at: None, is_aside: false }]);
         assert_eq!([&other, &large, &own].map(|file| file.exists()), [true, true, false]);
         assert_eq!(fs::read(&other).unwrap(), b"[{\"text\": 3}]");
         fs::write(&drafts.file, "of another time").unwrap();

@@ -362,6 +362,12 @@ impl Arrangement {
         Item::all(view).into_iter().filter(move |item| fits(*item))
     }
 
+    /// How many of these the filter hides.
+    pub fn hidden(&self, items: &[Item<'_>], view: &View<'_>) -> usize {
+        let mut fits = self.filter.matcher(&self.flags, view.now);
+        items.iter().filter(|item| !fits(**item)).count()
+    }
+
     /// The group that a terminal is shown in, if there are groups.
     pub fn group_of<'a>(&self, item: impl Into<Item<'a>>) -> Option<Group> {
         (self.grouping != Grouping::None).then(|| self.group(item.into(), self.grouping))

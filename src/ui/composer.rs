@@ -19,7 +19,8 @@ use super::picker::Picker;
 use super::text::{self, Pen};
 use super::toast::Topic;
 use super::{Request, find, layout, preview, times};
-use crate::fleet::{TerminalKey, View};
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::history::Draft;
 use crate::operation::{Act, Operation, Recipient, When};
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -31,6 +32,8 @@ pub use recall::templates;
 
 /// What is said where there is nothing to start from.
 pub const NO_TEMPLATE: &str = "the configuration has no [[template]]";
+/// The letters from which on a text takes the place of a draft for good.
+const LEAST_TEXT: usize = 4;
 /// The rows that a text keeps for itself before keys are shown beside it.
 const ROWS: u16 = 3;
 
@@ -47,6 +50,10 @@ pub struct Composer {
     is_kept: bool,
     kept_at: Option<Timestamp>,
     was_whole: bool,
+    /// The draft that what was typed here took the place of, and when it was written.
+    replaced: Option<(String, Option<Timestamp>)>,
+    /// When the draft that the next older prompt is was written.
+    aside_at: Option<Timestamp>,
     /// Whether that text is selected as a whole: what is typed takes its place, and any other key keeps it.
     is_selected: bool,
     /// How it is to be sent once the operator has said yes to the question that lies over it.
@@ -58,42 +65,62 @@ pub struct Composer {
 impl Composer {
     /// A composer for a terminal, with the draft that was left for it.
     pub fn new(key: TerminalKey, memory: &OverlayMemory) -> Self {
-        let draft = (memory.draft(&key).unwrap_or_default(), memory.draft_time(Some(&key)));
-        Self::with(Recipients::One(key), draft, memory.cannot_wait)
+        let draft = memory.draft(&key).unwrap_or_default().to_owned();
+        Self::with(Recipients::One(key), &draft, memory)
+    }
+
+    /// Why there is none for a terminal.
+    pub fn refused(terminal: &Terminal) -> Option<String> {
+        let name = &terminal.state.terminal.id;
+        terminal.state.has_ended().then(|| format!("{name} takes no prompt: its agent has ended"))
     }
 
     /// A composer for several terminals, with the draft that was left for several.
     pub fn for_several(keys: Vec<TerminalKey>, memory: &OverlayMemory) -> Self {
-        let draft = (memory.broadcast.text(), memory.draft_time(None));
-        Self::with(Recipients::Several(keys), draft, memory.cannot_wait)
+        Self::with(Recipients::Several(keys), memory.broadcast.text(), memory)
     }
 
-    fn with(to: Recipients, (draft, kept_at): (&str, Option<Timestamp>), cannot_wait: Option<&'static str>) -> Self {
+    fn with(to: Recipients, draft: &str, memory: &OverlayMemory) -> Self {
         let (mut text, is_kept) = (text_area(draft), !draft.is_empty());
         if is_kept {
             text.select_all();
         }
+        let mut recall = PromptRecall::default();
+        let aside: Vec<&Draft> = memory.aside(to.one()).filter(|aside| aside.text != draft).collect();
+        aside.iter().rev().for_each(|aside| recall.set_aside(aside.text.clone()));
+        let (aside_at, kept_at) = (aside.first().and_then(|aside| aside.at), memory.draft_time(to.one()));
         Self {
             to,
             text,
-            recall: PromptRecall::default(),
+            recall,
             asked: false,
             is_kept,
             kept_at,
             was_whole: false,
+            replaced: None,
+            aside_at,
             is_selected: is_kept,
             asking: None,
-            cannot_wait,
+            cannot_wait: memory.cannot_wait,
         }
     }
 
-    /// Before something is put into the text: it takes the place of a draft that nobody has touched, which stays among the
-    /// earlier prompts.
-    fn begin_text(&mut self) {
-        if std::mem::take(&mut self.is_selected) {
-            self.recall.set_aside(self.prompt());
-            self.is_kept = false;
+    /// Before something is put into the text: it takes the place of a draft that nobody has touched, which steps aside and
+    /// stays among the earlier prompts.
+    fn begin_text(&mut self, memory: &mut OverlayMemory) {
+        if self.is_selected {
+            let draft = self.put_aside(memory);
+            self.recall.set_aside(draft.clone());
+            (self.replaced, self.is_kept, self.is_selected) = (Some((draft, self.kept_at)), false, false);
+            self.aside_at = self.kept_at;
         }
+    }
+
+    /// Keeps the draft beside another text, which takes its place.
+    fn put_aside(&self, memory: &mut OverlayMemory) -> String {
+        let draft = self.prompt();
+        memory.put_aside(self.to.one().cloned(), draft.clone(), self.kept_at);
+        draft
     }
 
     /// Keeps the draft, to be edited.
@@ -101,6 +128,20 @@ impl Composer {
         if std::mem::take(&mut self.is_selected) {
             self.text.cancel_selection();
         }
+    }
+
+    /// A few letters, or none, take no draft's place for good: they were perhaps meant for the table.
+    fn close(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let typed = self.prompt().trim().to_owned();
+        if typed.chars().count() < LEAST_TEXT
+            && let Some((draft, at)) = self.replaced.take()
+        {
+            cx.memory.restore_draft(self.to.one(), draft, at);
+            let what = if typed.is_empty() { String::new() } else { format!("; {typed:?} is too short to replace it") };
+            let topic = self.to.one().cloned().map_or(Topic::Drafts, Topic::Prompt);
+            cx.tell_about(topic, Status::Ready, format!("the draft is kept{what}"));
+        }
+        Flow::Close
     }
 
     const fn way(&self, when: When) -> SendWay {
@@ -206,7 +247,7 @@ impl Composer {
     }
 
     fn take(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) {
-        self.begin_text();
+        self.begin_text(cx.memory);
         let left_out = self.insert(text);
         if left_out > 0 {
             let left_out = text::counted(left_out, "control character");
@@ -215,7 +256,11 @@ impl Composer {
         self.keep_draft(cx);
     }
 
-    fn older(&mut self) {
+    /// Shows the prompt before; a draft that nobody has touched stays beside it.
+    fn older(&mut self, memory: &mut OverlayMemory) {
+        if self.is_kept && self.recall.is_at_newest() {
+            self.put_aside(memory);
+        }
         if let Some(prompt) = self.recall.older(&self.prompt()).map(str::to_owned) {
             self.replace(&prompt);
         }
@@ -227,15 +272,20 @@ impl Composer {
         }
     }
 
-    /// Takes over the draft that something was added to. What is typed next goes where it would have gone.
-    fn show_draft(&mut self, memory: &OverlayMemory) {
-        let at = self.text.cursor();
-        let draft = self.to.one().and_then(|key| memory.drafts.get(key)).map_or("", String::as_str);
-        (self.is_kept, self.was_whole, self.is_selected) = (true, false, false);
-        self.kept_at = memory.draft_time(self.to.one());
-        self.replace(draft);
-        let cell = |at| u16::try_from(at).unwrap_or(u16::MAX);
-        self.text.move_cursor(CursorMove::Jump(cell(at.0), cell(at.1)));
+    /// Takes over another draft for the terminal. Where something is being written, that stays, and the other one is beside
+    /// it.
+    fn meet_draft(&mut self, key: &TerminalKey, memory: &mut OverlayMemory) {
+        let (Some(draft), own) = (memory.drafts.get(key).cloned(), self.prompt()) else { return };
+        let at = memory.draft_time(Some(key));
+        if own.trim().is_empty() {
+            (self.is_kept, self.kept_at, self.was_whole, self.is_selected) = (true, at, false, false);
+            self.replace(&draft);
+        } else if own != draft {
+            memory.restore_draft(Some(key), own, at);
+            memory.put_aside(Some(key.clone()), draft.clone(), at);
+            self.recall.set_aside(draft);
+            self.aside_at = at;
+        }
     }
 
     /// The places of the prompt and of what it goes to. Where one screen has no room, several recipients still have:
@@ -281,25 +331,22 @@ impl Composer {
 
     /// What the operator reads of the draft that it began with.
     fn kept_words(&self, canvas: &Canvas<'_>) -> String {
-        let time = |at| match times::day(at, canvas.zone) == times::day(canvas.now, canvas.zone) {
-            true => times::clock(at, canvas.zone),
-            false => times::day_and_clock(at, canvas.zone),
-        };
-        self.kept_at.map_or_else(|| "draft from before".to_owned(), |at| format!("draft from {}", time(at)))
+        format!("draft from {}", written(self.kept_at, canvas))
     }
 
-    /// What becomes of that draft with the next key.
-    fn draft_line(&self, canvas: &Canvas<'_>) -> StyledLine {
+    /// What becomes of that draft with the next key, and where another one is.
+    fn draft_lines(&self, canvas: &Canvas<'_>) -> [StyledLine; 2] {
         let parts = &canvas.theme.parts;
         let quiet = |text: &str| (text.to_owned(), parts.quiet);
         let key = |key: &str| (key.to_owned(), parts.key);
-        match (self.is_selected, self.recall.offers_aside()) {
-            (true, _) => {
-                vec![quiet("what you type replaces the draft; "), key("→"), quiet(" edits it")]
-            }
-            (false, true) => vec![key("↑"), quiet(" brings the draft back")],
-            (false, false) => Vec::new(),
-        }
+        let other = format!(" brings the other draft, from {}", written(self.aside_at, canvas));
+        let other = if self.replaced.is_some() { " brings the draft back" } else { &other };
+        let offers = self.recall.offers_draft();
+        let edits = vec![quiet("what you type replaces the draft; "), key("→"), quiet(" edits it")];
+        [
+            if self.is_selected { edits } else { Vec::new() },
+            if offers { vec![key("↑"), quiet(other)] } else { Vec::new() },
+        ]
     }
 
     /// Draws the keys that the footer has no room for, as long as the text keeps enough.
@@ -399,7 +446,9 @@ impl Overlay for Composer {
             inner.height -= draw_below(buffer, inner, &self.hindrance_line(canvas, key, view));
             inner.height -= draw_below(buffer, inner, &self.taken_line(canvas, key, view));
         }
-        inner.height -= draw_below(buffer, inner, &self.draft_line(canvas));
+        for line in self.draft_lines(canvas) {
+            inner.height -= draw_below(buffer, inner, &line);
+        }
         let buttons = self.draw_hints(canvas, buffer, inner, view);
         inner.height -= u16::from(!buttons.is_empty());
         self.draw_text(canvas, buffer, inner);
@@ -414,11 +463,11 @@ impl Overlay for Composer {
             Action::Send => return self.send(When::Now, cx),
             Action::SendAnyway => return self.send(When::Anyway, cx),
             Action::SendWhenReady => return self.send(When::Ready, cx),
-            Action::Close => return Flow::Close,
+            Action::Close => return self.close(cx),
             Action::Newline => self.text.insert_newline(),
             Action::ClearLine => drop(self.text.delete_line_by_head()),
             Action::Undo => drop(self.text.undo()),
-            Action::OlderPrompt => self.older(),
+            Action::OlderPrompt => self.older(cx.memory),
             Action::NewerPrompt => self.newer(),
             Action::Recall => return Self::choose(self.recall.picker(), "no prompt has been sent yet", cx),
             Action::Template => {
@@ -436,14 +485,14 @@ impl Overlay for Composer {
         let before = self.text.cursor();
         let is_typed = matches!(key.code, KeyCode::Char(_)) && (key.modifiers - KeyModifiers::SHIFT).is_empty();
         if is_typed {
-            self.begin_text()
+            self.begin_text(cx.memory)
         } else {
             self.keep_text()
         }
         self.text.input(key);
         let at_edge = self.text.cursor() == before && key.modifiers == KeyModifiers::NONE;
         match key.code {
-            KeyCode::Up if at_edge => self.older(),
+            KeyCode::Up if at_edge => self.older(cx.memory),
             KeyCode::Down if at_edge => self.newer(),
             _ => {}
         }
@@ -494,7 +543,7 @@ impl Overlay for Composer {
                 Recipients::Several(_) if cx.memory.broadcast.text().is_empty() => self.replace(""),
                 _ => {}
             },
-            OverlayEvent::Drafted { key } if self.to.one() == Some(key) => self.show_draft(cx.memory),
+            OverlayEvent::Drafted { key } if self.to.one() == Some(key) => self.meet_draft(key, cx.memory),
             OverlayEvent::Prompts { own, left, all } => self.recall.set_prompts(own, left, all),
             OverlayEvent::Edited { text } => {
                 self.keep_text();
@@ -504,6 +553,17 @@ impl Overlay for Composer {
             _ => {}
         }
     }
+}
+
+/// When a draft was written, as far as that is known.
+fn written(at: Option<Timestamp>, canvas: &Canvas<'_>) -> String {
+    at.map_or_else(
+        || "before".to_owned(),
+        |at| match times::day(at, canvas.zone) == times::day(canvas.now, canvas.zone) {
+            true => times::clock(at, canvas.zone),
+            false => times::day_and_clock(at, canvas.zone),
+        },
+    )
 }
 
 fn text_area(text: &str) -> TextArea<'static> {

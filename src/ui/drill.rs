@@ -14,13 +14,14 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
+use super::composer::Composer;
 use super::frame::{self, Canvas, Hint};
 use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
 use super::scroll::{SearchableText, Viewport};
 use super::text::{self, Pen};
 use super::{preview, reading, times};
-use crate::fleet::{TerminalKey, View};
+use crate::fleet::{Terminal, TerminalKey, View};
 use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -438,7 +439,8 @@ impl Overlay for Drill {
         }
         if self.here {
             hints.push((Action::Jump, "jump"));
-            if matches!(self.shown, Subject::Agent(_)) && !self.shown.waits() {
+            let takes_one = |agent: &Terminal| !agent.state.waits() && Composer::refused(agent).is_none();
+            if self.shown.item().terminal().is_some_and(takes_one) {
                 hints.push((Action::Prompt, "prompt"));
             }
         }
@@ -457,6 +459,9 @@ impl Overlay for Drill {
             Action::NextMatch | Action::PreviousMatch if !self.searched().has_search() => {
                 match self.steps.failure_beside(self.index(), action == Action::NextMatch) {
                     Some(index) => self.select(index),
+                    None if self.shown.item().status().group() == Status::Failed => {
+                        cx.say("it failed before anything in the list");
+                    }
                     None => cx.say("nothing went wrong there, as far as the list goes"),
                 }
             }

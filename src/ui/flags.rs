@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::item::Item;
-use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
+use crate::fleet::{ServerHealth, TerminalKey, View};
 use crate::time::{Span, Timestamp};
 
 /// Marks, pins and mutes, and what prompts were begun for. Pins and mutes begin with what the configuration says.
@@ -92,14 +92,15 @@ impl Flags {
         self.drafted = keys.into_iter().collect();
     }
 
-    /// How many are marked, tasks included.
-    pub fn count(&self) -> usize {
-        self.marked.len()
+    /// What is marked and in the fleet.
+    pub fn marked<'a>(&self, view: &View<'a>) -> impl Iterator<Item = Item<'a>> {
+        let items = if self.marked.is_empty() { Vec::new() } else { Item::all(view) };
+        items.into_iter().filter(|item| self.is_marked(*item))
     }
 
-    /// The marked terminals that are in the fleet, in its order.
-    pub fn marked<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
-        view.terminals.iter().copied().filter(|terminal| self.is_marked(*terminal)).collect()
+    /// The marked agents.
+    pub fn marked_agents<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
+        self.marked(view).filter(|item| item.terminal().is_some()).collect()
     }
 
     /// Marks terminals.

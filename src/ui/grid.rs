@@ -183,6 +183,9 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     let bold = if status.needs_operator() || is_selected { Modifier::BOLD } else { Modifier::empty() };
     pen.text(item.id(), style(parts.title).add_modifier(bold)).text("  ", base);
     pen.text(&format!("{} {}", status.word(), times::lasting(item.since(), canvas.now)), own).text("  ", base);
+    if flags.is_drafted(item) {
+        pen.text(table::DRAFTED, base.patch(parts.key)).text("  ", base);
+    }
     if let Some(waiting) = canvas.queued.get(item.key()) {
         pen.text(&format!("queued {}", waiting.len()), style(canvas.theme.style(Status::Working))).text("  ", base);
     }

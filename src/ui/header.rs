@@ -179,17 +179,19 @@ impl<'a> Counts<'a> {
         };
         // Mostly none: a frame must not look for the server of every row.
         let down = view.servers.iter().filter(|server| matches!(server.health, ServerHealth::NoServer(_)));
-        let down: Vec<&ServerId> = down.map(|server| &server.id).collect();
+        let down: Vec<(&ServerId, Timestamp)> = down.filter_map(|it| Some((&it.id, it.ended_at?))).collect();
         for item in Item::all(view) {
             if canvas.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
                 continue;
             }
             let status = item.status();
-            // One cause is counted once.
-            if down.contains(&&item.key().server) {
+            // One cause is counted once, whether it was looked at or not.
+            let ended_at = down.iter().find(|(server, _)| **server == item.key().server).map(|(_, at)| *at);
+            if ended_at.is_some_and(|at| item.went_on_until(at)) {
+                let is_cut_off = item.terminal().is_some_and(|terminal| terminal.state.last_turn.is_cut_off());
                 let (all, cut_off) = &mut counts.ended_with_server;
-                (*all, *cut_off) = (*all + 1, *cut_off + usize::from(status == Status::CutOff));
+                (*all, *cut_off) = (*all + 1, *cut_off + usize::from(is_cut_off));
                 continue;
             }
             counts.of[status.place()] += 1;
@@ -393,9 +395,14 @@ fn bound(age: Span) -> (String, Span) {
     }
 }
 
-/// The oldest answer that anything on the frame rests on. A server that never answered shows nothing.
+/// The oldest answer of a server that answers. One that fails has a time of its own, and its rows say so; one that never
+/// answered shows nothing.
 fn oldest_answer(view: &View<'_>) -> Option<Timestamp> {
-    view.servers.iter().filter_map(|server| server.answered_at).min()
+    let oldest = |fails: bool| {
+        let servers = view.servers.iter().filter(move |it| matches!(it.health, ServerHealth::Failed(_)) == fails);
+        servers.filter_map(|server| server.answered_at).min()
+    };
+    oldest(false).or_else(|| oldest(true))
 }
 
 /// Draws filter, order, groups and marks, as far as there are any. Returns whether there is anything to say.
@@ -422,10 +429,9 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
         let grouping = (grouping.to_owned(), parts.title);
         words.push(vec![("grouped by ".to_owned(), parts.quiet), grouping, key(Action::Group)]);
     }
-    let marked = arrangement.flags.count();
+    let marked: Vec<Item<'_>> = arrangement.flags.marked(view).collect();
+    let (marked, hidden) = (marked.len(), arrangement.hidden(&marked, view));
     if marked > 0 {
-        let shown = arrangement.shown(view).filter(|item| arrangement.flags.is_marked(*item)).count();
-        let hidden = marked.saturating_sub(shown);
         let hidden = if hidden > 0 { format!(", {hidden} of them hidden") } else { String::new() };
         words.push(vec![(format!("{marked} marked{hidden}"), parts.key), key(Action::UnmarkAll)]);
     }

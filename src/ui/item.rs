@@ -203,6 +203,12 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Whether it had not ended before a time.
+    pub fn went_on_until(self, at: Timestamp) -> bool {
+        let turn = self.terminal().map_or(at, |terminal| terminal.state.turn.since);
+        self.since().at.max(turn) >= at
+    }
+
     /// Since when it has needed the operator: when its dialog came up, or when its turn ended.
     pub fn waiting_since(self) -> Option<Timestamp> {
         let status = self.status();

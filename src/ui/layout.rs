@@ -191,11 +191,6 @@ impl Layout {
     /// Every choice.
     pub const ALL: [Self; 6] = [Self::All, Self::Beside, Self::Grid, Self::Screen, Self::Log, Self::Table];
 
-    /// The next one, around.
-    pub fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
-    }
-
     /// What the dashboard calls it, in a frame so wide.
     pub const fn words(self, width: u16) -> &'static str {
         match self {
@@ -259,6 +254,28 @@ impl Panes {
             Layout::Beside if !regions.right.is_empty() => None,
             Layout::Beside | Layout::Screen => Some(Below::Preview),
             Layout::Log => Some(Below::Log),
+        }
+    }
+
+    /// The next layout, around, without those that look as one before them does in a frame with these regions.
+    pub fn next_layout(&self, regions: &Regions) -> Layout {
+        let look = |layout| self.look(layout, regions);
+        let is_first = |layout: &Layout| Layout::ALL.into_iter().find(|it| look(*it) == look(*layout)) == Some(*layout);
+        let from = self.layout as usize + 1;
+        let others = (from..from + Layout::ALL.len()).map(|at| Layout::ALL[at % Layout::ALL.len()]);
+        others.filter(is_first).find(|it| look(*it) != look(self.layout)).unwrap_or(self.layout)
+    }
+
+    /// The layout that looks as one does where there is less room than that one needs.
+    fn look(&self, layout: Layout, regions: &Regions) -> Layout {
+        let width = regions.body.width;
+        match layout {
+            Layout::Grid => Layout::Grid,
+            _ if regions.size == FrameSize::Small => Layout::Table,
+            Layout::All if width < SIDE_BY_SIDE && self.below == Below::Log => Layout::Log,
+            Layout::All if width < SIDE_BY_SIDE => Layout::Screen,
+            Layout::Beside if width < BESIDE_TABLE => Layout::Screen,
+            layout => layout,
         }
     }
 

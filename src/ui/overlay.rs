@@ -17,7 +17,7 @@ use super::question::TypeAhead;
 use super::toast::{Toasts, Topic};
 use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::{DayQuestion, DayTotals, HistoryAnswer, Intent, Trouble};
+use crate::history::{DayQuestion, DayTotals, Draft, HistoryAnswer, Intent, Trouble};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
@@ -85,7 +85,7 @@ pub enum OverlayReply {
 pub enum OverlayEvent<'a> {
     /// An operation was performed, or was not.
     Ended { operation: &'a Operation, outcome: &'a Outcome },
-    /// Something was added to what was begun for a terminal.
+    /// Another text is the draft for a terminal now.
     Drafted { key: &'a TerminalKey },
     /// The prompts that were sent before: to one terminal, and to any, newest first; and those that were begun for agents that
     /// are gone.
@@ -102,6 +102,9 @@ pub enum OverlayEvent<'a> {
     Diff { key: &'a TerminalKey, diff: &'a Result<WorkingTreeDiff, GitTrouble> },
 }
 
+/// Drafts in whose place others stand that are kept.
+const MOST_ASIDE: usize = 100;
+
 /// What outlives every overlay.
 #[derive(Clone, Debug, Default)]
 pub struct OverlayMemory {
@@ -114,6 +117,8 @@ pub struct OverlayMemory {
     pub drafts: HashMap<TerminalKey, String>,
     /// When each was written last; `None` is the one for several terminals.
     pub draft_times: HashMap<Option<TerminalKey>, Timestamp>,
+    /// Drafts in whose place another one stands, the one that stepped aside last behind the others.
+    pub set_aside: Vec<Draft>,
     /// Whether they end with the dashboard, and when that was said to whoever wants to quit.
     pub drafts_end_here: bool,
     pub warned_of_drafts: Option<Timestamp>,
@@ -179,26 +184,51 @@ impl OverlayMemory {
         self.drafts_there = there;
     }
 
-    /// Keeps a text for a terminal, behind what was begun for it.
-    pub fn add_to_draft(&mut self, key: &TerminalKey, text: &str, now: Timestamp) {
-        self.draft_times.insert(Some(key.clone()), now);
-        let draft = self.drafts.entry(key.clone()).or_default();
-        if !draft.is_empty() {
-            draft.push_str("\n\n");
-        }
-        draft.push_str(text);
+    /// Keeps a text as the draft for a terminal; the one before steps aside. Returns whether there was one.
+    pub fn keep_as_draft(&mut self, key: &TerminalKey, text: &str, now: Timestamp) -> bool {
+        let before = self.draft(key).filter(|before| *before != text).map(str::to_owned);
+        let at = self.draft_times.insert(Some(key.clone()), now);
+        self.drafts.insert(key.clone(), text.to_owned());
+        let has_before = before.is_some();
+        before.into_iter().for_each(|before| self.put_aside(Some(key.clone()), before, at));
+        has_before
     }
 
-    /// Takes a text back that was kept so; returns whether it still stood at the end of the draft.
-    pub fn take_from_draft(&mut self, key: &TerminalKey, text: &str) -> bool {
-        let Some(rest) = self.draft(key).and_then(|draft| draft.strip_suffix(text)).map(str::to_owned) else {
+    /// Takes a draft back that was kept so, for which the last one that stepped aside comes back. Returns whether it was
+    /// the draft still.
+    pub fn take_draft_back(&mut self, key: &TerminalKey, text: &str) -> bool {
+        if self.draft(key) != Some(text) {
             return false;
-        };
-        match rest.strip_suffix("\n\n").unwrap_or(&rest) {
-            "" => drop(self.drafts.remove(key)),
-            rest => drop(self.drafts.insert(key.clone(), rest.to_owned())),
+        }
+        self.drafts.remove(key);
+        if let Some(Draft { text, at, .. }) = self.set_aside.pop_if(|draft| draft.key.as_ref() == Some(key)) {
+            self.restore_draft(Some(key), text, at);
         }
         true
+    }
+
+    /// Puts a text in the place of a draft, which is forgotten.
+    pub fn restore_draft(&mut self, key: Option<&TerminalKey>, text: String, at: Option<Timestamp>) {
+        self.set_aside.retain(|draft| draft.key.as_ref() != key || draft.text != text);
+        self.draft_times.extend(at.map(|at| (key.cloned(), at)));
+        match key {
+            Some(key) => self.drafts.insert(key.clone(), text),
+            None => self.broadcast.write(text),
+        };
+    }
+
+    /// Keeps a draft in whose place another one stands; of very many the oldest go.
+    pub fn put_aside(&mut self, key: Option<TerminalKey>, text: String, at: Option<Timestamp>) {
+        self.set_aside.retain(|draft| draft.key != key || draft.text != text);
+        if self.set_aside.len() >= MOST_ASIDE {
+            self.set_aside.remove(0);
+        }
+        self.set_aside.push(Draft { key, text, at, is_aside: true });
+    }
+
+    /// The drafts for a terminal, or for several, in whose place another one stands; the one that stepped aside last first.
+    pub fn aside(&self, key: Option<&TerminalKey>) -> impl Iterator<Item = &Draft> {
+        self.set_aside.iter().rev().filter(move |draft| draft.key.as_ref() == key)
     }
 }
 

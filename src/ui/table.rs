@@ -179,9 +179,9 @@ const STABLE: &str = "STABLE";
 /// From this width on there is room for both.
 const BOTH_FROM: usize = 120;
 const WIDE: usize = 100;
-/// In these widths a state has room for its word and no more, so that what it asks has some.
+/// In these widths a state has room for its word and, but for the longest, a rounded age, so that what it asks has some.
 const SLIM: std::ops::Range<usize> = 36..50;
-const WORD: usize = 11;
+const WORD: usize = 12;
 /// From this width on the command line has room for all that is known.
 const WIDEST: usize = 200;
 /// What the server spares, which matters only if there are several.

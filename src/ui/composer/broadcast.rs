@@ -368,7 +368,10 @@ impl Overlay for Outcomes {
         let parts = &canvas.theme.parts;
         let taken =
             self.terminals.iter().filter(|(.., it)| matches!(it, Progress::Ended(Outcome::Accepted(_)))).count();
-        let title = format!("taken by {taken} of {}", self.terminals.len());
+        let queued = self.terminals.iter().filter(|(.., it)| matches!(it, Progress::Queued)).count();
+        let queued = if queued > 0 { format!(", {queued} queued") } else { String::new() };
+        let title = format!("taken by {taken} of {}{queued}", self.terminals.len());
+        let names = self.terminals.iter().map(|(_, name, _)| text::width(name)).max().unwrap_or(0);
         let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> StyledLine {
             let (status, word, why) = match progress {
                 Progress::Sending => (Status::Working, "sending …", String::new()),
@@ -388,7 +391,7 @@ impl Overlay for Outcomes {
             vec![
                 (glyph, style),
                 (format!(" {word:<10} "), style),
-                (format!("{name}  "), parts.text),
+                (format!("{}  ", text::padded(name, names)), parts.text),
                 (why, parts.quiet),
             ]
         };

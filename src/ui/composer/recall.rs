@@ -17,8 +17,8 @@ pub struct PromptRecall {
     /// How many of them belong to the terminal itself, and how many behind those were begun for agents that are gone.
     own: usize,
     left: usize,
-    /// Whether the first of its own is a draft whose place was taken.
-    has_aside: bool,
+    /// How many of its own, before the others, are drafts in whose place another one stands.
+    drafts: usize,
     at: Option<usize>,
     draft: String,
 }
@@ -27,7 +27,7 @@ impl PromptRecall {
     /// Takes in the prompts that were sent to the terminal, those that were begun for agents that are gone, and those that
     /// were sent to any terminal, newest first.
     pub fn set_prompts(&mut self, own: &[String], left: &[String], all: &[String]) {
-        self.prompts.truncate(usize::from(self.has_aside));
+        self.prompts.truncate(self.drafts);
         (self.own, self.left) = (self.prompts.len() + own.len(), left.len());
         self.prompts.extend(own.iter().chain(left).cloned());
         self.prompts.extend(all.iter().filter(|prompt| !own.contains(prompt)).cloned());
@@ -37,17 +37,23 @@ impl PromptRecall {
     /// Has a draft at hand whose place something else takes.
     pub fn set_aside(&mut self, draft: String) {
         self.prompts.insert(0, draft);
-        (self.own, self.has_aside, self.at) = (self.own + 1, true, None);
+        (self.own, self.drafts, self.at) = (self.own + 1, self.drafts + 1, None);
     }
 
-    /// Whether the next older prompt is that draft.
-    pub fn offers_aside(&self) -> bool {
-        self.has_aside && self.at.is_none()
+    /// Whether the next older prompt is such a draft.
+    pub fn offers_draft(&self) -> bool {
+        self.drafts > 0 && self.is_at_newest()
+    }
+
+    /// Whether what is being written is shown, and none of the earlier prompts.
+    pub fn is_at_newest(&self) -> bool {
+        self.at.is_none()
     }
 
     /// A list of the prompts, newest first, the terminal's own before those of others; `None` when there are none.
     pub fn picker(&self) -> Option<Picker> {
         let note = |place: usize| match place {
+            place if place < self.drafts => "a draft",
             place if place < self.own => "here",
             place if place < self.own + self.left => "a draft, its agent is gone",
             _ => "",

@@ -34,7 +34,7 @@ impl Ui {
             (true, true) => drop(self.memory.drafts.remove(key)),
             // The prompt that was opened meanwhile began empty.
             (false, true) if has_left => self.on_event(OverlayEvent::Drafted { key }, view),
-            (false, false) if has_left => self.add_to_draft(key, text, view),
+            (false, false) if has_left => drop(self.keep_as_draft(key, text, view)),
             _ => {}
         }
         if outcome.is_accepted() {
@@ -42,6 +42,7 @@ impl Ui {
             // What was begun for one that is gone has gone to another one.
             let left = self.memory.left_drafts(view);
             self.memory.drafts.retain(|key, draft| draft != text || !left.contains(key));
+            self.memory.set_aside.retain(|draft| draft.text != text);
         }
     }
 
@@ -52,12 +53,11 @@ impl Ui {
 
     /// Begins with the drafts that were left the last time.
     pub fn restore_drafts(&mut self, drafts: impl IntoIterator<Item = Draft>) {
-        for Draft { key, text, at } in drafts {
-            self.memory.draft_times.extend(at.map(|at| (key.clone(), at)));
-            match key {
-                Some(key) => self.memory.drafts.insert(key, text),
-                None => self.memory.broadcast.write(text),
-            };
+        for draft in drafts {
+            match draft.is_aside {
+                true => self.memory.set_aside.push(draft),
+                false => self.memory.restore_draft(draft.key.as_ref(), draft.text, draft.at),
+            }
         }
     }
 
@@ -71,24 +71,47 @@ impl Ui {
         (&self.memory.drafts, self.memory.broadcast.text())
     }
 
+    /// The drafts in whose place another one stands.
+    pub fn drafts_aside(&self) -> &[Draft] {
+        &self.memory.set_aside
+    }
+
     /// Gives prompts back that waited for a terminal: they are its draft again.
-    pub fn taken_back(&mut self, key: &TerminalKey, texts: &[String], view: &View<'_>) {
+    pub fn taken_back(&mut self, taken: &[(TerminalKey, Vec<String>)], view: &View<'_>) {
+        // The one that would have gone first is the draft.
+        let keep = |ui: &mut Self, (key, texts): &(TerminalKey, Vec<String>)| {
+            texts.iter().rev().fold(false, |is_beside, text| ui.keep_as_draft(key, text, view) || is_beside)
+        };
+        let [(key, texts)] = taken else {
+            for taken in taken {
+                keep(self, taken);
+            }
+            let late = taken.iter().filter(|(_, texts)| texts.is_empty()).count();
+            let late = if late > 0 { format!("; too late for {late}") } else { String::new() };
+            let back = taken.iter().filter(|(_, texts)| !texts.is_empty()).count();
+            let message = format!("taken back from {back} of the marked: each has its draft again{late}");
+            return self.notify_about(Topic::Drafts, Status::Ready, message, view.now);
+        };
         let name = find(view, key).map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
         if texts.is_empty() {
             let message = format!("too late: it is on its way to {name}");
             return self.notify_about(Topic::Prompt(key.clone()), Status::Stalled, message, view.now);
         }
-        self.add_to_draft(key, &texts.join("\n\n"), view);
+        let is_beside = keep(self, &taken[0]);
         let opens = self.options.keymap.key_for(Context::Fleet, Action::Prompt);
         let opens = opens.map(|key| format!("; {key} opens it")).unwrap_or_default();
-        let message = format!("taken back: it is a draft for {name} again{opens}");
+        let beside = if is_beside { ", ↑ in it brings back the one beside it" } else { "" };
+        let message = format!("taken back: it is a draft for {name} again{opens}{beside}");
         self.notify_about(Topic::Prompt(key.clone()), Status::Ready, message, view.now);
     }
 
     /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
     pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
         let left = self.memory.left_drafts(view);
-        let left: Vec<String> = left.iter().filter_map(|key| self.memory.drafts.get(key).cloned()).collect();
+        let is_left = |draft: &&Draft| draft.key.as_ref().is_some_and(|key| find(view, key).is_none());
+        let beside = self.memory.set_aside.iter().rev().filter(is_left).map(|draft| &draft.text);
+        let left: Vec<String> =
+            left.iter().filter_map(|key| self.memory.drafts.get(key)).chain(beside).cloned().collect();
         self.on_event(OverlayEvent::Prompts { own, left: &left, all }, view);
     }
 
@@ -97,9 +120,10 @@ impl Ui {
         self.on_event(OverlayEvent::Edited { text }, view);
     }
 
-    pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {
-        self.memory.add_to_draft(key, text, view.now);
+    fn keep_as_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) -> bool {
+        let has_before = self.memory.keep_as_draft(key, text, view.now);
         self.on_event(OverlayEvent::Drafted { key }, view);
+        has_before
     }
 
     /// Says before the dashboard ends that drafts end with it, where they do; the key again ends it all the same.

@@ -54,7 +54,7 @@ impl Ui {
             if self.memory.queued.contains_key(&terminal.key) {
                 hints.push((Action::Unqueue, "take back"));
             }
-            if !self.memory.arrangement.flags.marked(view).is_empty() {
+            if !self.memory.arrangement.flags.marked_agents(view).is_empty() {
                 hints.push((Action::Broadcast, "prompt to the marked"));
             }
             if terminal.state.diagnostics.availability != Availability::Unavailable {
@@ -284,8 +284,7 @@ impl Ui {
         let Some(Item::Terminal(terminal)) = self.acted_on(view) else {
             return self.say_no_agent(Action::Prompt, view);
         };
-        if terminal.state.has_ended() {
-            let why = format!("{} takes no prompt: its agent has ended", terminal.state.terminal.id);
+        if let Some(why) = Composer::refused(terminal) {
             return self.say_of(Action::Prompt, why, view);
         }
         self.open(Composer::new(terminal.key.clone(), &self.memory));
@@ -305,14 +304,13 @@ impl Ui {
 
     /// Opens the composer for all marked terminals.
     fn broadcast(&mut self, view: &View<'_>) {
-        let marked = self.memory.arrangement.flags.marked(view);
-        let mut keys: Vec<TerminalKey> = marked.into_iter().map(|terminal| terminal.key.clone()).collect();
+        let marked = self.memory.arrangement.flags.marked_agents(view);
+        let mut keys: Vec<TerminalKey> = marked.iter().map(|item| item.key().clone()).collect();
         // In the order of the rows; those that no row shows come last.
         let rows = self.rows(view);
         let place = |key: &TerminalKey| rows.iter().position(|row| row.item().is_some_and(|item| item.key() == key));
         keys.sort_by_key(|key| place(key).unwrap_or(rows.len()));
-        let shown: Vec<&TerminalKey> = self.memory.arrangement.shown(view).map(|item| item.key()).collect();
-        let hidden = keys.iter().filter(|key| !shown.contains(key)).count();
+        let hidden = self.memory.arrangement.hidden(&marked, view);
         if hidden > 0 {
             self.notify(Status::Stalled, format!("the filter hides {hidden} of the marked"), view.now);
         }
@@ -326,8 +324,7 @@ impl Ui {
     /// What an action for several is about: all that are marked, unless something about one terminal lies on top; else
     /// what any action is about.
     pub(super) fn acted_on_together<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
-        let flags = &self.memory.arrangement.flags;
-        let marked = Item::all(view).into_iter().filter(|item| flags.is_marked(*item));
+        let marked = self.memory.arrangement.flags.marked(view);
         let marked: Vec<Item<'a>> = marked.filter(|_| self.overlays.is_empty()).collect();
         if marked.is_empty() { self.acted_on(view).into_iter().collect() } else { marked }
     }
@@ -368,12 +365,14 @@ impl Ui {
         Vec::new()
     }
 
-    /// Asks for the prompts back that wait for the selected terminal.
+    /// Asks for the prompts back that wait for the selected terminal or for all that are marked.
     fn unqueue(&mut self, view: &View<'_>) -> Vec<Request> {
-        let Some(key) = self.target() else { return Vec::new() };
-        if self.memory.queued.contains_key(&key) {
-            return vec![Request::Unqueue { key }];
+        let together = self.acted_on_together(view).into_iter().map(|item| item.key().clone());
+        let keys: Vec<TerminalKey> = together.filter(|key| self.memory.queued.contains_key(key)).collect();
+        if !keys.is_empty() {
+            return vec![Request::Unqueue { keys }];
         }
+        let Some(key) = self.target() else { return Vec::new() };
         self.say(self.why_nothing_comes_back(&key, view), view);
         Vec::new()
     }
@@ -585,7 +584,7 @@ impl Ui {
         match action {
             Action::Layout => {
                 let width = self.drawn.regions.body.width;
-                self.panes.layout = self.panes.layout.next();
+                self.panes.layout = self.panes.next_layout(&self.drawn.regions);
                 let key = self.options.keymap.key_for(Context::Fleet, action).unwrap_or_default();
                 let message = format!("{}; {key} goes on", self.panes.layout.words(width));
                 self.notify_about(Topic::Layout, Status::Ready, message, view.now);

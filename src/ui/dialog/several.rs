@@ -131,7 +131,7 @@ impl SeveralDialogs {
         self.options().iter().position(|option| is_common && option.1 == first.1)
     }
 
-    /// All options, each once, in the order of the dialogs.
+    /// All options, each once: those of most dialogs first, else in the order of the dialogs.
     fn options(&self) -> Vec<Common> {
         let mut options: Vec<Common> = Vec::new();
         for (_, (name, label)) in self.asking.iter().flat_map(Asking::options) {
@@ -141,7 +141,13 @@ impl SeveralDialogs {
                 None => options.push((name, label)),
             }
         }
+        options.sort_by_key(|option| std::cmp::Reverse(self.count(option)));
         options
+    }
+
+    /// How many dialogs have an option.
+    fn count(&self, option: &Common) -> usize {
+        self.asking.iter().filter(|it| it.place(option).is_some()).count()
     }
 
     fn chosen(&self) -> Option<Common> {
@@ -190,21 +196,32 @@ impl SeveralDialogs {
         for (_, name, why) in &self.left_out {
             text.push(Paragraph::plain(format!("left out: {name}, {why}"), stalled));
         }
-        if let Some(chosen) = self.chosen() {
-            let label = in_words(&chosen);
-            let (got, not): (Vec<&Asking>, Vec<&Asking>) =
-                self.asking.iter().partition(|it| it.place(&chosen).is_some());
-            for it in not {
-                text.push(Paragraph::plain(format!("left out: {}, it has no option {label}", it.name), stalled));
+        // Before a choice and with each one there are as many rows, so that the options stay where they are.
+        let mut options = self.options();
+        let has_rare = options.iter().any(|option| self.count(option) < self.asking.len());
+        let (who, left_out) = match self.chosen() {
+            None => ("nothing is chosen yet".to_owned(), String::new()),
+            Some(chosen) => {
+                let (label, is_got) = (in_words(&chosen), |it: &&Asking| it.place(&chosen).is_some());
+                let (got, not): (Vec<&Asking>, Vec<&Asking>) = self.asking.iter().partition(is_got);
+                let names =
+                    |asking: Vec<&Asking>| asking.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+                let has_none = if not.len() == 1 { "it has" } else { "they have" };
+                let left_out = format!("left out: {}, {has_none} no option {label}", names(not));
+                (format!("{label} goes to {}", names(got)), left_out)
             }
-            let names: Vec<&str> = got.iter().map(|it| it.name.as_str()).collect();
-            text.push(Paragraph::plain(format!("{label} goes to {}", names.join(", ")), parts.text));
-            text.push(Paragraph::default());
+        };
+        if has_rare {
+            let is_left_out = self.chosen().is_some_and(|chosen| self.count(&chosen) < self.asking.len());
+            // A row that is blank to the eye, but no row that may go.
+            let row = if is_left_out { left_out } else { "\u{2007}".to_owned() };
+            text.push(Paragraph::plain(row, stalled));
         }
+        text.extend([Paragraph::plain(who, parts.text), Paragraph::default()]);
         let option = |(place, option): (usize, Common)| {
             let is_chosen = Some(place) == self.question.chosen();
             let base = if is_chosen { parts.selected } else { Style::default() };
-            let count = self.asking.iter().filter(|it| it.place(&option).is_some()).count();
+            let count = self.count(&option);
             let lead = vec![
                 (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title)),
                 (format!("{}  ", option.0), base.patch(parts.key)),
@@ -212,7 +229,7 @@ impl SeveralDialogs {
             let line = vec![(option.1, parts.text), (format!("  {count} of {}", self.asking.len()), parts.quiet)];
             Paragraph::new(line).led_by(lead).on(base)
         };
-        let options = self.options().into_iter().enumerate().map(option).collect();
+        let options = options.drain(..).enumerate().map(option).collect();
         QuestionText { text, options, picked: Vec::new() }
     }
 

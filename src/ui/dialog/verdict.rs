@@ -158,7 +158,7 @@ impl DialogBox {
     pub(super) fn keep_as_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let is_open = self.stage == Stage::Choosing && !self.types_draft();
         let Some(typing) = self.typing.take().filter(|typing| !typing.line.text().trim().is_empty()) else { return };
-        cx.memory.add_to_draft(&self.key, typing.line.text(), cx.view.now);
+        cx.memory.keep_as_draft(&self.key, typing.line.text(), cx.view.now);
         self.kept = Some(typing.line.text().to_owned());
         let name = cx.terminal(&self.key).map_or("the terminal", |terminal| &terminal.state.terminal.id);
         let opens = cx.options.keymap.key_for(Context::Fleet, Action::Prompt);
@@ -178,7 +178,7 @@ impl DialogBox {
 
     /// The text that the operator stepped back from, unless it was sent or changed as a draft since.
     pub(super) fn kept_text(&mut self, memory: &mut OverlayMemory) -> LineInput {
-        let kept = self.kept.take().filter(|text| memory.take_from_draft(&self.key, text));
+        let kept = self.kept.take().filter(|text| memory.take_draft_back(&self.key, text));
         kept.map_or_else(LineInput::default, |text| LineInput::new(&text))
     }
 
@@ -216,7 +216,7 @@ impl DialogBox {
         let Some(text) = self.reason.take() else { return };
         match cx.terminal(&self.key).filter(|_| matches!(self.stage, Stage::Answered(_))) {
             Some(terminal) => cx.perform(Recipient::of(terminal), Act::Prompt { text, when: When::Ready }),
-            None => cx.memory.add_to_draft(&self.key, &text, cx.view.now),
+            None => drop(cx.memory.keep_as_draft(&self.key, &text, cx.view.now)),
         }
     }
 }

@@ -51,7 +51,8 @@ impl TimelineEntry {
 
     /// Whether something went wrong then.
     pub fn has_failed(&self) -> bool {
-        self.body.sentence("it").is_some_and(|sentence| sentence.status == Some(Status::Failed))
+        let status = self.body.sentence("it").and_then(|sentence| sentence.status);
+        matches!(status, Some(Status::Failed | Status::CutOff))
     }
 
     /// What it changed, if it is a transition.

@@ -125,7 +125,13 @@ impl Subject {
             Self::Agent(agent) if action == Action::Open && self.waits() => {
                 Flow::Become(Box::new(DialogBox::new(agent.key.clone())))
             }
-            Self::Agent(agent) => Flow::Become(Box::new(Composer::new(agent.key.clone(), cx.memory))),
+            Self::Agent(agent) => match Composer::refused(agent) {
+                Some(why) => {
+                    cx.memory.refuse_line(&why, cx.view.now);
+                    Flow::Stay
+                }
+                None => Flow::Become(Box::new(Composer::new(agent.key.clone(), cx.memory))),
+            },
         }
     }
 

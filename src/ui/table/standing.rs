@@ -22,7 +22,12 @@ pub(super) fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, wo
     if cell.folds.1 && cell.item.terminal().is_some_and(|terminal| !terminal.state.stability.stable) {
         span.insert_str(0, MOVES);
     }
-    let span_cells = cells.saturating_sub(text::width(word) + 1).min(text::width(&span).max(5));
+    let room = cells.saturating_sub(text::width(word) + 1);
+    if room < text::width(&span) {
+        let since = cell.item.since();
+        span = format!("{}{}", if since.exact { "" } else { ">" }, times::age(cell.canvas.now.since(since.at)));
+    }
+    let span_cells = room.min(text::width(&span).max(5));
     let result = cell.item.terminal().and_then(|it| Status::of_last_turn(&it.state.last_turn));
     let result = result.filter(|result| cell.folds.0 && *result != cell.status);
     // A blank stands on both sides of the sign.

@@ -18,7 +18,7 @@ use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusa
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
     Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, KeptNote, Note, NotePart,
-    OperatorStatus, Phase, PlanProgress, Summary, Transition, TurnResult, TurnSource, UiContext,
+    OperatorStatus, Phase, PlanProgress, Problem, Summary, Transition, TurnResult, TurnSource, UiContext,
 };
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
@@ -71,7 +71,7 @@ fn dropped(ui: &mut Ui, fleet: &SampleFleet, key: &TerminalKey, text: &str) {
 
 /// A draft of which nobody knows when it was written.
 fn kept(key: &TerminalKey, text: &str) -> Draft {
-    Draft { key: Some(key.clone()), text: text.to_owned(), at: None }
+    Draft { key: Some(key.clone()), text: text.to_owned(), at: None, is_aside: false }
 }
 
 fn dashboard() -> Ui {
@@ -743,6 +743,91 @@ fn the_age_of_the_data_is_never_understated() {
     assert!(wake <= NOW + Span::from_millis(1550), "the oldest answer is 450 ms old");
     fleet.now = NOW + Span::from_secs(34);
     assert!(text(&mut ui, &fleet, 120, 24).contains("data <45s"));
+    // One that fails has a time of its own, unless it is the only one.
+    fleet.servers.truncate(2);
+    fleet.servers[0].answered_at = Some(fleet.now - Span::from_secs(1));
+    let problem = Problem { kind: "unreachable".to_owned(), message: "no route".to_owned() };
+    fleet.servers[1].health = ServerHealth::Failed(problem.clone());
+    let shown = text(&mut ui, &fleet, 120, 24);
+    assert!(shown.contains("data <2s") && shown.contains("! unreachable"), "{shown}");
+    fleet.servers[0].health = ServerHealth::Failed(problem);
+    assert!(text(&mut ui, &fleet, 120, 24).contains("data <45s"));
+}
+
+#[test]
+fn who_ended_with_its_server_is_counted_once_and_stays_counted() {
+    let mut fleet = SampleFleet::usual();
+    let ended_at = NOW - Span::from_secs(3);
+    let server = fleet.terminals[0].key.server.clone();
+    fleet.terminals.retain(|terminal| terminal.key.server == server);
+    fleet.servers.retain(|it| it.id == server);
+    fleet.servers[0].ended_at = Some(ended_at);
+    let problem = Problem { kind: "no_server".to_owned(), message: "no server".to_owned() };
+    fleet.servers[0].health = ServerHealth::NoServer(problem);
+    let docs = fleet.terminals.iter().find(|it| it.state.terminal.id == "docs").expect("docs");
+    let (many, finished) = (fleet.terminals.len(), docs.state.last_turn.clone());
+    for (at, terminal) in fleet.terminals.iter_mut().enumerate() {
+        let state = &mut terminal.state;
+        state.diagnostics.availability = Availability::Unavailable;
+        (state.attention, state.since, state.turn.since) = (Attention::Gone, ended_at, ended_at);
+        state.last_turn = finished.clone();
+        match at {
+            // Two were cut off, of which one was looked at; the last two had ended before.
+            0 | 1 => state.last_turn = fleetwatch::state::LastTurn::cut_off(TurnSource::None, ended_at),
+            _ if at + 2 >= many => {
+                (state.since, state.turn.since) = (NOW - Span::from_secs(60), NOW - Span::from_secs(60))
+            }
+            _ => {}
+        }
+    }
+    fleet.terminals[0].state.attention = Attention::Failed;
+    let mut ui = dashboard();
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains(&format!("{} ended with tmux, 2 in mid-turn │ 2 gone", many - 2)), "{shown}");
+}
+
+#[test]
+fn a_draft_that_is_typed_over_is_never_lost() {
+    let mut fleet = SampleFleet::usual();
+    let key = fleet.terminals[5].key.clone();
+    let mut ui = dashboard();
+    ui.restore_drafts([kept(&key, "long considered")]);
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjjjiq"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(ui.drafts().0[&key], "long considered", "a letter was meant for the table");
+    assert_eq!(ui.drafts_aside(), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains(r#"the draft is kept; "q" is too short to replace it"#), "{shown}");
+    press(&mut ui, &fleet, &chars("ianother text"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(ui.drafts().0[&key], "another text");
+    let aside = ui.drafts_aside().to_vec();
+    assert_eq!(aside.iter().map(|draft| draft.text.as_str()).collect::<Vec<_>>(), ["long considered"]);
+    // The next dashboard has both, and says which one is newer.
+    let mut ui = dashboard();
+    ui.restore_drafts(aside.into_iter().chain([kept(&key, "another text")]));
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjjji"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("another text") && shown.contains("↑ brings the other draft, from 22:13"), "{shown}");
+    press(&mut ui, &fleet, &[KeyCode::Up]);
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(ui.drafts().0[&key], "long considered");
+    assert!(ui.drafts_aside().iter().any(|draft| draft.text == "another text"), "{:?}", ui.drafts_aside());
+    // One that was sent is no draft any more.
+    sent(&mut ui, &fleet, &key, "another text", Outcome::Accepted(None));
+    assert!(ui.drafts_aside().iter().all(|draft| draft.text != "another text"));
+    // What is left of an agent that is gone is offered to the others.
+    ui.restore_drafts([Draft { is_aside: true, ..kept(&key, "a third one") }]);
+    fleet.terminals.remove(5);
+    ui.update(&fleet.view());
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Up]);
+    press(&mut ui, &fleet, &chars("i"));
+    ui.prompts(&[], &[], &fleet.view());
+    acting::control(&mut ui, &fleet, 'r');
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("a third one") && shown.contains("long considered"), "{shown}");
 }
 
 #[test]
@@ -2266,12 +2351,24 @@ fn what_cannot_be_done_from_afar_is_not_offered() {
 #[test]
 fn a_layout_is_called_what_it_is_where_it_is() {
     let fleet = SampleFleet::usual();
-    for (width, reported) in [(80, "screen below it (beside it from 100 columns on)"), (100, "tall screen beside it")] {
+    // A key goes on to what looks otherwise there.
+    let narrow = ["a grid of live screens", "table and log", "the table alone", "log or screen below it"];
+    let wide = ["tall screen beside it", "a grid of live screens", "table and screen", "table and log"];
+    for (width, reported) in [(80, narrow), (160, wide)] {
         let mut ui = dashboard();
         frame(&mut ui, &fleet, width, 24);
+        for reported in reported {
+            press(&mut ui, &fleet, &chars("v"));
+            let shown = text(&mut ui, &fleet, width, 24);
+            assert!(shown.contains(reported), "{reported}: {shown}");
+        }
+    }
+    // Where only rows fit, there is but the grid beside them.
+    let mut ui = dashboard();
+    for reported in ["a grid of live screens", "log or screen below it"] {
+        frame(&mut ui, &fleet, 40, 10);
         press(&mut ui, &fleet, &chars("v"));
-        let shown = text(&mut ui, &fleet, width, 24);
-        assert!(shown.contains(reported), "{shown}");
+        assert!(text(&mut ui, &fleet, 80, 24).contains(reported), "{reported}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Acting on terminals: dialogs that are answered in place.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
@@ -317,10 +318,19 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 2, (120, 40));
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("2"));
+    // The number of two options chooses them in turn.
+    press(&mut ui, &fleet, &chars("22"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("left out: billing, it has no option 2 Yes, and never ask for make again"), "{shown}");
+    // Options of all of them come before rare ones, and none moves with the choice.
+    let row = |shown: &str, said: &str| shown.lines().position(|line| line.contains(said)).expect("a row");
+    let no = row(&shown, "3/2  No  2 of 2");
+    assert!(no < row(&shown, "2  Yes, and never ask for make again  1 of 2"), "{shown}");
+    press(&mut ui, &fleet, &[KeyCode::Up]);
+    let moved = text(&mut ui, &fleet, 120, 40);
+    assert!(moved.contains("› 3/2  No") && row(&moved, "3/2  No  2 of 2") == no, "{moved}");
+    press(&mut ui, &fleet, &[KeyCode::Down]);
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 1)]));
     assert!(text(&mut ui, &fleet, 120, 40).contains("it has no option 2 Yes, and never ask"));
     // The same word is the same answer, whatever its number is in each of them.
@@ -697,7 +707,7 @@ fn compose(ui: &mut Ui, fleet: &SampleFleet, down: usize) {
     frame(ui, fleet, 120, 40);
 }
 
-fn control(ui: &mut Ui, fleet: &SampleFleet, c: char) -> Vec<Request> {
+pub(super) fn control(ui: &mut Ui, fleet: &SampleFleet, c: char) -> Vec<Request> {
     ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)), &fleet.view())
 }
 
@@ -777,7 +787,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     assert!(selected(&mut ui, &fleet).contains("queued 1  "), "that it works stands there already");
     // It waits on when the dashboard is left, so that nothing is asked.
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
-    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { key: key.clone() }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { keys: vec![key.clone()] }]);
     ui.show_queue([].into());
     press(&mut ui, &fleet, &chars("U"));
     let shown = text(&mut ui, &fleet, 120, 40);
@@ -787,14 +797,29 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     let shown = text(&mut ui, &fleet, 160, 40);
     assert!(shown.contains("queued 1 until its dialog is answered"), "{shown}");
     ui.show_queue([].into());
-    ui.taken_back(&key, &["later".to_owned()], &fleet.view());
+    ui.taken_back(&[(key.clone(), vec!["later".to_owned()])], &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("taken back: it is a draft for ingest again; i opens it"), "{shown}");
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("later"), "it is the draft again");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(selected(&mut ui, &fleet).contains('✎'), "its row says so");
-    press(&mut ui, &fleet, &chars("/is:draft"));
+    // All that are marked give theirs back, and one message says so; a draft that was there stays beside it.
+    let other = fleet.terminals[0].key.clone();
+    ui.show_queue([(key.clone(), vec![waiting("one")]), (other.clone(), vec![waiting("two")])].into());
+    press(&mut ui, &fleet, &chars("*"));
+    let requests = press(&mut ui, &fleet, &chars("U"));
+    let [Request::Unqueue { keys }] = &requests[..] else { panic!("{requests:?}") };
+    assert_eq!(keys.iter().collect::<BTreeSet<_>>(), [&key, &other].into());
+    ui.show_queue([].into());
+    let back = [(key.clone(), vec!["one".to_owned()]), (other.clone(), vec!["two".to_owned()])];
+    ui.taken_back(&back, &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("taken back from 2 of the marked: each has its draft again"), "{shown}");
+    assert_eq!((ui.drafts().0[&key].as_str(), ui.drafts_aside()[0].text.as_str()), ("one", "later"));
+    press(&mut ui, &fleet, &chars("u"));
+    ui.taken_back(&[(other, Vec::new())], &fleet.view());
+    press(&mut ui, &fleet, &chars("/is:draft ingest"));
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     press(&mut ui, &fleet, &[KeyCode::Up, KeyCode::Up]);
     assert!(selected(&mut ui, &fleet).contains("ingest"), "it is the only row");
@@ -932,14 +957,17 @@ fn a_prompt_that_is_on_its_way_is_not_offered_once_more() {
     let why = "the screen did not react".to_owned();
     sent(&mut ui, &fleet, key, prompt, Outcome::NotTaken { why });
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("next") && shown.contains("once only"), "what did not arrive comes back: {shown}");
-    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert!(shown.contains("next") && shown.contains("↑ brings the other draft, from 22:13"), "{shown}");
+    press(&mut ui, &fleet, &[KeyCode::Up]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("once only"), "what did not arrive comes back");
+    press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Esc]);
     let (drafts, _) = ui.drafts();
-    assert_eq!(drafts[key], "next\n\nonce only");
+    assert_eq!(drafts[key], "next");
+    assert_eq!(ui.drafts_aside()[0].text, "once only");
 }
 
 #[test]
-fn a_prompt_that_comes_back_is_added_to_what_is_being_written() {
+fn a_prompt_that_comes_back_stays_beside_what_is_being_written() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
     compose(&mut ui, &fleet, 6);
@@ -949,8 +977,8 @@ fn a_prompt_that_comes_back_is_added_to_what_is_being_written() {
     dropped(&mut ui, &fleet, &key, "the one that waited");
     press(&mut ui, &fleet, &chars("s"));
     frame(&mut ui, &fleet, 120, 40);
-    let text = "first\n\nthe one that waited";
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [send(&fleet, &key, text)]);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [send(&fleet, &key, "first")]);
+    assert_eq!(ui.drafts_aside()[0].text, "the one that waited");
 }
 
 #[test]

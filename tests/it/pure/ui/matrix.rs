@@ -51,15 +51,15 @@ views! {
     fleet_small         &[(40, 12), (20, 5)], SampleFleet::usual, [];
     many                BOTH, || SampleFleet::of(200), [];
     many_end            BOTH, || SampleFleet::of(200), [Keys("<end>")];
-    layout_beside       ALL, SampleFleet::usual, [Keys("v")];
-    layout_screen       BOTH, SampleFleet::usual, [Keys("vvv")];
-    layout_transitions  BOTH, SampleFleet::usual, [Keys("vvvv")];
-    layout_table        BOTH, SampleFleet::usual, [Keys("vvvvv")];
-    grid                ALL, SampleFleet::usual, [Keys("vv")];
-    grid_moved          BOTH, with_tasks, [Keys("vv"), Keys("ljm"), Happens(queue)];
-    grid_many           ALL, || SampleFleet::of(30), [Keys("vv"), Keys("<end>")];
-    grid_prompt         BOTH, SampleFleet::usual, [Keys("vv"), Keys("<end>kli")];
-    grid_small          &[(40, 12)], SampleFleet::usual, [Keys("vv")];
+    layout_beside       ALL, SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "beside"))];
+    layout_screen       BOTH, SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "screen"))];
+    layout_transitions  BOTH, SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "log"))];
+    layout_table        BOTH, SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "table"))];
+    grid                ALL, SampleFleet::usual, [Happens(in_grid)];
+    grid_moved          BOTH, with_tasks, [Happens(in_grid), Keys("ljm"), Happens(queue)];
+    grid_many           ALL, || SampleFleet::of(30), [Happens(in_grid), Keys("<end>")];
+    grid_prompt         BOTH, SampleFleet::usual, [Happens(in_grid), Keys("<end>kli")];
+    grid_small          &[(40, 12)], SampleFleet::usual, [Happens(in_grid)];
     other_pane          NARROW, SampleFleet::usual, [Keys("<tab>")];
     sorted              BOTH, SampleFleet::usual, [Keys("s")];
     grouped             BOTH, labelled, [Keys("bb")];
@@ -325,6 +325,15 @@ fn explain(ui: &mut Ui, fleet: &mut SampleFleet) {
     let text = "profile claude 2.1\n\nregion dialog, rows 5 to 13\n\u{20} approval   row 10  Do you want to proceed?\n\
                   \u{20} option     row 11  ❯ 1. Yes\n\nso: approval_prompt, modal\n";
     ui.explained(&fleet.terminals[0].key, Some(text.into()), NOW);
+}
+
+/// Begins with a layout, whatever others look the same at this size.
+fn lay_out(ui: &mut Ui, layout: &str) {
+    ui.restore(serde_json::from_value(serde_json::json!({ "panes": { "layout": layout } })).expect("a layout"));
+}
+
+fn in_grid(ui: &mut Ui, _: &mut SampleFleet) {
+    lay_out(ui, "grid");
 }
 
 fn queue(ui: &mut Ui, fleet: &mut SampleFleet) {

@@ -130,7 +130,7 @@ fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() 
     }
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 80, 24);
-    press(&mut ui, &fleet, &chars("vvvvvs"));
+    press(&mut ui, &fleet, &chars("vvvs"));
     fleet.now = NOW + Span::from_secs(60);
     let (before, after) = before_and_after(&mut ui, &fleet, 80, 24);
     let needing: Vec<usize> =
@@ -147,6 +147,10 @@ fn a_message_does_not_hide_where_the_selected_agent_is_written_to() {
     for (width, height) in [(80, 24), (100, 30), (160, 45)] {
         // The screen below the table or beside the log, and the screen beside the table.
         for layout in ["", "v"] {
+            // Where the screen has no room beside the table, that layout is none of its own.
+            if layout == "v" && width < 100 {
+                continue;
+            }
             let mut fleet = SampleFleet::usual();
             let ingest = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == "ingest").expect("ingest");
             ingest.screen = Some(Arc::new(Screen::from_text(full.trim_end(), 120)).into());
