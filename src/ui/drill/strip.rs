@@ -47,6 +47,8 @@ const HOUR: Span = Span::from_secs(3600);
 /// A strip shorter than this shows its times to the second.
 const MINUTES: Span = Span::from_secs(600);
 const DAY: Span = Span::from_secs(24 * 3600);
+/// How far behind now the history may be in that somebody watches.
+const BEHIND: Span = Span::from_secs(10);
 
 /// The time line of one terminal.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +87,10 @@ impl Strip {
     /// When somebody watched: other processes and earlier ones, as they wrote it, and this one.
     fn watched(&self, steps: &TimelineEntries, until: Timestamp) -> Vec<(Timestamp, Timestamp)> {
         let own = steps.seen_since().map(|since| (since, until));
-        self.kept.watched.iter().copied().chain(own).collect()
+        // The history learns a little later than now that this process watches.
+        let is_behind = |to: Timestamp| to < until && until.since(to) < BEHIND;
+        let kept = self.kept.watched.iter().map(|&(from, to)| (from, if is_behind(to) { until } else { to }));
+        kept.chain(own).collect()
     }
 
     /// The stretches that are shown: what the history answered, and then what this process has seen itself.

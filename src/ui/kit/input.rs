@@ -93,11 +93,16 @@ impl LineInput {
         let Some(room) = cells.checked_sub(1) else { return };
         let (before, after) = self.around_cursor();
         let under = text::pieces(after).next();
-        let before = tail(before, room);
+        let shown = tail(before, room);
+        // What is out of view to the left is not to be taken for all.
+        let (cut, before) =
+            if shown.len() < before.len() { ("…", tail(before, room.saturating_sub(1))) } else { ("", shown) };
+        let cut = if room == 0 { "" } else { cut };
         let under_cells = under.map_or(1, |piece| usize::from(piece.width));
         let rest = under.map_or("", |piece| after.split_once(piece.symbol).map_or("", |(_, rest)| rest));
-        let left = cells.saturating_sub(text::width(before) + under_cells);
-        pen.raw(before, if self.is_selected { parts.cursor } else { parts.text })
+        let left = cells.saturating_sub(text::width(cut) + text::width(before) + under_cells);
+        pen.raw(cut, parts.quiet)
+            .raw(before, if self.is_selected { parts.cursor } else { parts.text })
             .raw(under.map_or(" ", |piece| piece.symbol), parts.cursor);
         pen.field(rest, left, parts.text);
     }

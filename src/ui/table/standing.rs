@@ -82,6 +82,8 @@ pub(super) fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &
 /// For how long the screen has not moved, where that is not how long the state has held, or that it still moves.
 pub(super) fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
     let (span, style) = match cell.item {
+        // Of what has ended nothing could move.
+        Item::Terminal(terminal) if terminal.state.has_ended() => (String::new(), cell.quiet),
         Item::Task(_) => (String::new(), cell.quiet),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
             let (still, began, now) = (terminal.state.stability.stable_since, cell.item.since().at, cell.canvas.now);
