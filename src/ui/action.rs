@@ -45,7 +45,7 @@ actions! {
     Group = "group", "group by session, agent, server, label, nothing in turn" [table];
     Fold = "fold", "fold or unfold the group" [row table];
     FoldAll = "fold-all", "fold or unfold all groups" [table];
-    Mark = "mark", "mark the terminal and go down, or mark the group; B, x, m, p, S and U act on all marked" [row table];
+    Mark = "mark", "mark the terminal or group and go down; B, x, m, p, S and U act on all marked" [row table];
     MarkAll = "mark-all", "mark all shown terminals" [table];
     UnmarkAll = "unmark-all", "remove all marks" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];

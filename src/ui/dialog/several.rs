@@ -200,22 +200,22 @@ impl SeveralDialogs {
         let mut options = self.options();
         let has_rare = options.iter().any(|option| self.count(option) < self.asking.len());
         let (who, left_out) = match self.chosen() {
-            None => ("nothing is chosen yet".to_owned(), String::new()),
+            None => ("an option goes to all that have it".to_owned(), "nothing is chosen yet".to_owned()),
             Some(chosen) => {
                 let (label, is_got) = (in_words(&chosen), |it: &&Asking| it.place(&chosen).is_some());
                 let (got, not): (Vec<&Asking>, Vec<&Asking>) = self.asking.iter().partition(is_got);
                 let names =
-                    |asking: Vec<&Asking>| asking.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
-                let has_none = if not.len() == 1 { "it has" } else { "they have" };
-                let left_out = format!("left out: {}, {has_none} no option {label}", names(not));
-                (format!("{label} goes to {}", names(got)), left_out)
+                    |asking: &[&Asking]| asking.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+                let left_out = match &not[..] {
+                    [] => "nobody is left out".to_owned(),
+                    [one] => format!("left out: {}, it has no option {label}", one.name),
+                    not => format!("left out: {}, they have no option {label}", names(not)),
+                };
+                (format!("{label} goes to {}", names(&got)), left_out)
             }
         };
         if has_rare {
-            let is_left_out = self.chosen().is_some_and(|chosen| self.count(&chosen) < self.asking.len());
-            // A row that is blank to the eye, but no row that may go.
-            let row = if is_left_out { left_out } else { "\u{2007}".to_owned() };
-            text.push(Paragraph::plain(row, stalled));
+            text.push(Paragraph::plain(left_out, if self.chosen().is_some() { stalled } else { parts.text }));
         }
         text.extend([Paragraph::plain(who, parts.text), Paragraph::default()]);
         let option = |(place, option): (usize, Common)| {

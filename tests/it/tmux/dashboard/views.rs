@@ -47,6 +47,7 @@ fn panes_are_laid_out_and_resized_by_keys() {
     wait_until("the screen", || world.at(upper).is_none() && world.at(right).is_some());
     // The next dashboard begins with the layout of this one.
     world.resize(120, 40);
+    wait_until("everything", || world.at(upper).is_some() && world.at(right).is_some());
     world.press("v");
     wait_until("the screen beside the table", || world.at(right).is_some_and(|at| at.1 == 2));
     world.quit();
