@@ -214,7 +214,7 @@ mod tests {
         let (second, taken) = start(&settings);
         assert_eq!(taken, [], "the first one lives");
         let newer = Draft { at: Some(Timestamp::from_millis(2)), ..draft(1, "another") };
-        second.keep(&[newer.clone()]).unwrap();
+        second.keep(std::slice::from_ref(&newer)).unwrap();
         drop((first, second));
         let (third, mut taken) = start(&settings);
         taken.sort_by_key(|draft| (draft.key.is_some(), draft.at));

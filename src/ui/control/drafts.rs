@@ -80,7 +80,7 @@ impl Ui {
     pub fn taken_back(&mut self, taken: &[(TerminalKey, Vec<String>)], view: &View<'_>) {
         // The one that would have gone first is the draft.
         let keep = |ui: &mut Self, (key, texts): &(TerminalKey, Vec<String>)| {
-            texts.iter().rev().fold(false, |is_beside, text| ui.keep_as_draft(key, text, view) || is_beside)
+            texts.iter().rev().filter(|text| ui.keep_as_draft(key, text, view)).count() > 0
         };
         let [(key, texts)] = taken else {
             for taken in taken {
