@@ -53,6 +53,14 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
     let filter = Filter::new(&args.filter.join(" "));
+    // In the dashboard one is about to be typed.
+    let is_cut =
+        |word: &&str| word.strip_suffix(':').is_some_and(|field| Filter::has_field(field.trim_start_matches('!')));
+    if let Some(word) = filter.text().split_whitespace().find(is_cut) {
+        return Err(Failure::usage(format!("`{word}` has no value"))
+            .hint("a value follows the colon: `is:working`")
+            .into());
+    }
     let doubt = keep_what_fits(&filter, &mut view)?;
     let items = Item::all(&view);
     if items.is_empty() && !is_empty {

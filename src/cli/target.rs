@@ -169,7 +169,8 @@ fn find(target: &str, candidates: &[TargetCandidate<'_>], purpose: Purpose) -> V
         &|candidate| candidate.was_called(target),
         &|candidate| candidate.pane.to_string() == target,
         &|candidate| candidate.window.is_some_and(|window| window.to_string() == target),
-        &|candidate| candidate.is_at(target),
+        // A session alone is a place to read in: which of its panes is meant depends on what runs in the others.
+        &|candidate| (purpose == Purpose::Reading || target.contains(':')) && candidate.is_at(target),
         &|candidate| purpose == Purpose::Reading && begins(candidate, target),
     ];
     readings

@@ -41,7 +41,7 @@ pub struct WaitArgs {
     /// Give up after this many seconds (or 10m), with exit code 1.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
-    /// Print the terminal's public state as JSON once it is reached.
+    /// Print the terminal's public state as JSON once it is reached, with the one of `--for` as `reached`.
     #[arg(long)]
     pub json: bool,
 }
@@ -231,7 +231,7 @@ impl<'a> Awaited<'a> {
     /// It is gone, and that is not waited for.
     fn look(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, String>, Failure> {
         let asked = &args.condition;
-        let (id, word, json) = match &self.target {
+        let (id, word, fields) = match &self.target {
             WaitTarget::Terminal(key) => {
                 let wanted = |terminal: &Terminal| {
                     let reacts = self.reacts;
@@ -244,12 +244,12 @@ impl<'a> Awaited<'a> {
                 };
                 let state = &terminal.state;
                 let word = met(asked, |it| it.holds(terminal), &Status::of(state));
-                (state.terminal.id.clone(), word, output::json_line(state))
+                (state.terminal.id.clone(), word, serde_json::to_value(state))
             }
             WaitTarget::Task(server, window) => match (fleet.task(server, *window), self.last.take()) {
                 (Some(task), _) if asked.iter().any(|it| it.holds_for_task(task)) => {
                     let word = met(asked, |it| it.holds_for_task(task), &task.as_status());
-                    (task.id.clone(), word, output::json_line(&task.fields()))
+                    (task.id.clone(), word, serde_json::to_value(task.fields()))
                 }
                 (Some(task), _) => {
                     self.last = Some(task.clone());
@@ -257,13 +257,19 @@ impl<'a> Awaited<'a> {
                 }
                 (None, Some(mut task)) if asked.contains(&WaitCondition::Gone) => {
                     (task.status, task.known) = (TaskStatus::Unknown, false);
-                    (task.id.clone(), Status::Gone.word().into_owned(), output::json_line(&task.fields()))
+                    (task.id.clone(), Status::Gone.word().into_owned(), serde_json::to_value(task.fields()))
                 }
                 (None, _) => return Err(gone(self.name)),
             },
         };
-        let line = if args.json { json } else { Ok(format!("{id}: {word}\n")) };
-        line.map(ControlFlow::Break).map_err(Failure::refused)
+        if !args.json {
+            return Ok(ControlFlow::Break(format!("{id}: {word}\n")));
+        }
+        let mut fields = fields.map_err(Failure::refused)?;
+        // The first word is one that was asked for.
+        fields["reached"] = word.split(' ').next().into();
+        fields["id"] = id.into();
+        output::json_line(&fields).map(ControlFlow::Break).map_err(Failure::refused)
     }
 }
 

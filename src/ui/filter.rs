@@ -86,7 +86,7 @@ const SYNONYMS: [(&str, &str); 17] = [
 
 /// The states that a word of the operator's may mean: those that it begins, else those of the synonyms that it begins.
 fn states(word: &str) -> Vec<&'static str> {
-    let own: Vec<&str> = STATES.into_iter().filter(|state| state.starts_with(word)).collect();
+    let own: Vec<&str> = STATES.into_iter().filter(|state| state.starts_with(&word.replace('_', "-"))).collect();
     if !own.is_empty() {
         return own;
     }

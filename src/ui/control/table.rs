@@ -40,7 +40,7 @@ impl Ui {
             hints.extend([(Action::Open, if folded { "unfold" } else { "fold" }), (Action::Mark, "mark them all")]);
         }
         if let Some(terminal) = self.cursor.terminal(view) {
-            if self.marked_that_wait(view).len() > 1 {
+            if !self.marked_that_wait(view).is_empty() {
                 hints.push((Action::Open, "answer the marked"));
             } else if terminal.state.waits() {
                 hints.push((Action::Open, "answer"));
@@ -116,9 +116,9 @@ impl Ui {
             Action::Last => self.step(isize::MAX, view),
             Action::NextWaiting => self.step_to_waiting(true, view),
             Action::PreviousWaiting => self.step_to_waiting(false, view),
-            Action::Open => match self.marked_that_wait(view) {
-                several if several.len() > 1 => self.open(SeveralDialogs::new(&several)),
-                _ => self.open_selected(view),
+            Action::Open => match &self.marked_that_wait(view)[..] {
+                [] => self.open_selected(view),
+                marked => self.open(SeveralDialogs::new(marked)),
             },
             Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.open_dialog(action, view),
             Action::Prompt => self.compose(view),
@@ -247,7 +247,7 @@ impl Ui {
         }
     }
 
-    /// The marked agents that wait and are shown, in the order of their rows; none while something else is acted on.
+    /// The marked agents that wait and are shown, by rows; none while something else is acted on, or if the cursor is on the one.
     fn marked_that_wait<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
         let arrangement = &self.memory.arrangement;
         let waits = |item: Item<'a>| match item {
@@ -255,7 +255,8 @@ impl Ui {
             _ => None,
         };
         let is_here = self.overlays.is_empty() && matches!(self.cursor.row(), Some(RowKey::Terminal(_)));
-        arrangement.shown(view).filter(|_| is_here).filter_map(waits).collect()
+        let marked: Vec<&Terminal> = arrangement.shown(view).filter(|_| is_here).filter_map(waits).collect();
+        if matches!(marked[..], [one] if self.cursor.key() == Some(&one.key)) { Vec::new() } else { marked }
     }
 
     /// Opens the dialog of a terminal with what the operator means to answer; it is sent from there.

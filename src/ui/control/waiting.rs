@@ -119,7 +119,7 @@ impl Ui {
         dialog.typed_ahead(if is_meant { Ahead::Kept } else { Ahead::Ignored })
     }
 
-    /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves is a key as ever.
+    /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves or closes is a key as ever.
     pub(super) fn is_typed_ahead(&mut self, key: KeyEvent, action: Option<Action>, view: &View<'_>) -> bool {
         if self.memory.type_ahead.holds_text_only(view.now) && !Keymap::is_letter(key) {
             self.memory.type_ahead = TypeAhead::default();
@@ -134,10 +134,11 @@ impl Ui {
         if key.code == KeyCode::Esc {
             self.memory.type_ahead = TypeAhead::default();
             self.retire(&Topic::Key);
-        } else {
-            self.memory.type_ahead.prolong(view.now);
-            self.memory.tell_type_ahead(view.now);
+            // A box closes with it: what is pressed next is meant for the table.
+            return action != Some(Action::Close);
         }
+        self.memory.type_ahead.prolong(view.now);
+        self.memory.tell_type_ahead(view.now);
         true
     }
 }

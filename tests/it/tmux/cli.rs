@@ -860,6 +860,9 @@ fn the_demo_is_listed_explained_and_answered() {
     assert_eq!(listed(&["is:needs-you", "agent:gemini"]), Vec::<String>::new());
     assert_eq!(listed(&["is:asks,needs-you", "agent:gemini,claude", "shop"]), ["shop-api"]);
     assert!(!listed(&["!is:ready,approval"]).contains(&"shop-api".to_owned()), "none of these is wanted");
+    assert_eq!(listed(&["is:needs_you", "shop"]), ["shop-api"]);
+    let cut = demo.run(&["list", "agent:claude", "!is:"]);
+    assert!(cut.code == Some(2) && cut.errors.starts_with("error: `!is:` has no value\n"), "{cut:?}");
     let unknown = demo.run(&["list", "is:ready,reddy"]);
     assert!(
         unknown.errors.contains("no state reddy") && unknown.errors.contains("did you mean is:ready?"),
@@ -1089,11 +1092,13 @@ fn every_command_calls_the_same_state_the_same() {
         let waited = run(&["wait", name, "--for", condition, "--timeout", "60"]).out;
         let said = [format!("{name}: {word}\n"), format!("{name}: {condition} ({word})\n")];
         assert!(said.contains(&waited), "{waited:?}");
+        let reached = waited.split_whitespace().nth(1).unwrap_or_default().to_owned();
         let waited: Value = serde_json::from_str(&run(&["wait", name, "--for", condition, "--json"]).out).unwrap();
+        assert_eq!((&waited["id"], &waited["reached"]), (&name.into(), &reached.into()));
         let state = listed.as_array().unwrap().iter().find(|state| state["id"] == name).unwrap();
         assert_eq!((state.pointer(field), waited.pointer(field)), (Some(&value.into()), Some(&value.into())), "{name}");
         // The name is that of a task's, what is noted is the operator's, and what is said of it follows from a state.
-        let is_beside = |key: &&String| matches!(key.as_str(), "id" | "note" | "what");
+        let is_beside = |key: &&String| matches!(key.as_str(), "id" | "note" | "reached" | "what");
         let keys =
             |state: &Value| state.as_object().unwrap().keys().filter(|it| !is_beside(it)).cloned().collect::<Vec<_>>();
         assert_eq!(keys(state), keys(&waited), "{name}");

@@ -460,6 +460,8 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     let kept = world.run(&["history", "--kind", "action"]);
     assert!(kept.contains("  you  killed build\n") && kept.ends_with("  you  removed done\n"), "{kept}");
     watch.tells_the_end("done", &["exited 0"]);
+    let named = world.refused(1, &["tasks", "kill", "tasks"]);
+    assert!(named.contains("no task is called `tasks`"), "the only task of a session is not the session: {named}");
     let asked = world.refused(1, &["tasks", "kill-all"]);
     assert!(asked.contains("this would kill first (running)") && asked.contains("--yes"), "{asked}");
     assert_eq!(world.run(&["tasks", "kill-all", "--yes"]), "first (@0) killed\n");

@@ -314,6 +314,12 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 0), (1, 0)]));
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("taken by 0 of 2"), "{shown}");
+    // One that is marked is answered wherever the cursor is.
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Char(' '), KeyCode::End, KeyCode::Enter]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("answer 1 of 1 dialog") && shown.contains("Run make a?"), "{shown}");
     // Who has no such option is left out, which is said; and the box is read again where it says more.
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 2, (120, 40));
@@ -603,6 +609,16 @@ fn a_sentence_that_is_typed_into_the_box_of_a_dialog_answers_nothing() {
         let sent = press(&mut ui, &fleet, &chars("y"));
         assert_eq!(option_of(&sent), Some(0), "{sentence}: {}", text(&mut ui, &fleet, 120, 40));
     }
+    // Whoever sees what happens leaves with the key that always leaves.
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    fleet.now = fleet.now + Span::from_secs(3);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char('c'), KeyCode::Char('o'), KeyCode::Esc]), []);
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("sends:"));
 }
 
 #[test]
