@@ -308,6 +308,9 @@ fn a_source_without_proof_is_refused() {
     assert_eq!(check(by_directory), None);
     assert!(check(&format!("{by_directory}\n[[rule]]\nturn = \"active\"")).is_some(), "it proves no state");
     assert!(check(&format!("{by_directory}\nqueries = [\"SELECT 1\"]")).is_some());
+    let like = "[tool]\nname = \"x\"\nlabel = \"X\"\n[[record]]\nlike = \"a-*.jsonl\"\n";
+    let error = ProfileSet::check("x.toml", &format!("{like}{by_directory}")).unwrap_err();
+    assert!(error.to_string().contains("there is no `a-*.jsonl` before it"), "{error}");
 }
 
 /// What recordings keep of a line says the same as the line.

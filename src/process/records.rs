@@ -198,6 +198,10 @@ impl AgentRecords {
                 let session = state.session_beside(place);
                 let pause = if is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
                 let (source, files) = (&agent.sources[place], &**files);
+                if source.directory.is_some() && state.open().any(|(other, _)| agent.sources[other].is_proven()) {
+                    state.files[place].lose();
+                    continue;
+                }
                 let followed = Followed { source, agent, session: session.as_deref(), files, clock };
                 state.files[place].follow(&followed, pause, now);
                 if let Some(before) = before.filter(|_| files.is_silent()) {
@@ -322,8 +326,8 @@ impl RecordFile {
     fn follow(&mut self, of: &Followed<'_>, pause: Span, now: Timestamp) {
         let Followed { source, agent, session, files, .. } = *of;
         let is_other = self.session.as_deref() != session;
-        // On a host it takes several questions.
-        let is_dear = self.open.is_some() && !files.is_here() && !source.is_proven();
+        // On a host it takes several questions, one of them about all files.
+        let is_dear = !files.is_here() && !source.is_proven();
         let pause = if is_dear { pause.max(FIND_DEAR) } else { pause };
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);

@@ -166,10 +166,19 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
     let source = SourceText { file, text };
     let parsed: ToolFile =
         toml::from_str(text).map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
-    if let Some((record, fault)) = parsed.records.iter().find_map(|it| Some((it, it.as_ref().fault()?))) {
-        return Err(source.error(record.span(), fault.to_owned()));
+    let mut records: Vec<AgentRecordSource> = Vec::new();
+    for record in parsed.records {
+        let (span, mut record) = (record.span(), record.into_inner());
+        if let Some(like) = record.like.take() {
+            let other = records.iter().find(|other| other.name() == like);
+            let other = other.ok_or_else(|| source.error(span.clone(), format!("there is no `{like}` before it")))?;
+            record.take_facts_of(other);
+        }
+        if let Some(fault) = record.fault() {
+            return Err(source.error(span, fault.to_owned()));
+        }
+        records.push(record);
     }
-    let records = parsed.records.into_iter().map(Spanned::into_inner).collect();
     let (shared_file, shared_text): (Arc<str>, Arc<str>) = (file.into(), text.into());
     let mut inherited: BTreeMap<String, ProfileData> = BTreeMap::new();
     let mut profiles = Vec::new();
@@ -191,7 +200,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
             data,
         });
     }
-    let known = tool(&source, parsed.tool, records)?;
+    let known = tool(&source, parsed.tool, records.into())?;
     let others = parsed.without_profile.into_iter().map(|data| Ok((tool(&source, data, Arc::default())?, Vec::new())));
     std::iter::once(Ok((known, profiles))).chain(others).collect()
 }

@@ -51,6 +51,9 @@ pub(super) struct ToolData {
     /// Patterns of script paths or module names that identify the tool under an interpreter.
     #[serde(default)]
     pub scripts: Vec<Spanned<String>>,
+    /// First arguments with which it is a service for others of it, and no agent.
+    #[serde(default)]
+    pub services: Vec<String>,
     /// Prompts that end it.
     #[serde(default)]
     pub ends: Vec<String>,

@@ -187,11 +187,13 @@ impl ProfileSet {
         self.find(tool).map(|known| Arc::clone(&known.tool.records)).unwrap_or_default()
     }
 
-    /// The processes that are a tool by themselves.
+    /// The processes that are a tool by themselves, without its services.
     pub fn agent_processes(&self, tool: &str, processes: &[ProcessInfo]) -> Vec<u32> {
+        let services = self.find(tool).map_or(&[][..], |known| &known.tool.data.services);
         let is_agent = |process: &&ProcessInfo| {
             let alone = self.identify(&process.name, std::slice::from_ref(*process), None);
-            matches!(alone, Program::Agent { tool: found, .. } if found == tool)
+            let is_service = process.arguments.get(1).is_some_and(|first| services.contains(first));
+            !is_service && matches!(alone, Program::Agent { tool: found, .. } if found == tool)
         };
         processes.iter().filter(is_agent).map(|process| process.pid).collect()
     }

@@ -217,7 +217,8 @@ impl Files for Here {
     }
 
     fn state(&self, path: &Path) -> Option<FileState> {
-        Some(FileState::of(&open(path)?.metadata().ok()?))
+        let data = fs::symlink_metadata(path).ok().filter(is_own_file)?;
+        Some(FileState::of(&data))
     }
 
     fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)> {
@@ -250,6 +251,10 @@ impl FileState {
 pub(super) fn open(path: &Path) -> Option<File> {
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let data = file.metadata().ok()?;
-    (data.is_file() && private::is_own(data.uid())).then_some(file)
+    file.metadata().ok().as_ref().is_some_and(is_own_file).then_some(file)
+}
+
+/// Whether it is a regular file of this user.
+fn is_own_file(data: &Metadata) -> bool {
+    data.is_file() && private::is_own(data.uid())
 }

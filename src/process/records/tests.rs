@@ -520,6 +520,65 @@ fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state(
     assert!(!home.read().unwrap().facts.is_empty());
 }
 
+/// Codex 0.171 has its rollouts written by a service that it starts, and that stays when it has gone.
+#[rstest]
+fn what_a_service_writes_is_found_by_the_directory_until_the_agent_writes_itself(
+    #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
+) {
+    let mut home = Home::at_work("codex").at(place, "");
+    let path = |name: &str| format!(".codex/sessions/2026/11/22/rollout-{name}.jsonl");
+    let by_itself = home.sample("codex-0.169.0.jsonl");
+    let by_service = by_itself.replacen(r#""source": "cli""#, r#""source": "vscode""#, 1);
+    home.write(&path("1"), &by_itself);
+    home.write(&path("2"), &by_service.replace("/shop\"", "/other\""));
+    home.write(&path("3"), &by_service.replacen("codex-tui", "codex_vscode", 1));
+    assert!(home.read().unwrap().facts.is_empty(), "these are of others");
+    home.write(&path("4"), &by_service);
+    let reading = home.read().unwrap();
+    let reported = known(&reading);
+    assert!(reported.iter().any(|fact| fact.starts_with("last_prompt ")), "{reported:?}");
+    assert!(reported.iter().all(|fact| fact.ends_with(" (directory)")), "{reported:?}");
+    assert_eq!((reading.turn, reading.result), (None, None));
+
+    let folder = home.home.path().to_owned();
+    let shop = folder.join("shop");
+    let begin = |program: &Path, first: &str, input: Stdio| {
+        let mut command = Command::new(program);
+        command.arg(first).arg("-f").current_dir(&shop).env_clear().env("HOME", &folder).stdin(input);
+        command.spawn().unwrap()
+    };
+    // It has its name, and waits for more of a file that is called as its argument is.
+    let program = folder.join("bin/codex");
+    fs::create_dir(program.parent().unwrap()).unwrap();
+    symlink("/usr/bin/tail", &program).unwrap();
+    fs::write(shop.join("app-server"), "").unwrap();
+    fs::write(shop.join("a-prompt"), "").unwrap();
+    let mut service = begin(&program, "app-server", Stdio::null());
+    wait_for_environment(&service);
+    let beside_service = home.read();
+    let mut second = begin(&program, "a-prompt", Stdio::null());
+    wait_for_environment(&second);
+    let beside_second = home.read();
+    second.kill().unwrap();
+    second.wait().unwrap();
+    let held = File::open(folder.join(path("4"))).unwrap();
+    let mut writer = begin(Path::new("/usr/bin/tail"), "a-prompt", held.into());
+    wait_for_environment(&writer);
+    let mut agent = home.agent();
+    agent.processes.push(writer.id());
+    home.now = home.now + home.pause;
+    let (_, by_writer) = home.records.read(&[agent], home.now).pop().unwrap();
+    for process in [&mut service, &mut writer] {
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    assert_eq!(beside_service, None, "a service is no other agent");
+    assert_eq!(beside_second, Some(AgentRecordReading::default()));
+    let reported = known(&by_writer);
+    assert!(reported.len() > 2 && reported.iter().all(|fact| fact.ends_with(" (record)")), "{reported:?}");
+    assert!(by_writer.turn.is_some());
+}
+
 #[rstest]
 fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says(
     #[values(AgentPlace::Here, AgentPlace::Host)] place: AgentPlace,
