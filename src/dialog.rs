@@ -49,6 +49,8 @@ pub struct Dialog {
     pub submit: Option<Submit>,
     /// Whether it asks what to do instead of what was just refused; Enter leaves that open.
     pub asks_instead: bool,
+    /// Whether the operator opened it: it asks for nothing, so that `yes` and `no` are no answers to it.
+    pub is_menu: bool,
     /// The text above its options.
     question: String,
 }
@@ -167,7 +169,12 @@ pub enum Press {
 impl Dialog {
     /// Reads the dialog in some rows of a screen. It never fails: a dialog of another form has no options.
     pub fn read(screen: &Screen, rows: Range<usize>) -> Self {
-        read::read(screen, rows)
+        read::read(screen, rows, false)
+    }
+
+    /// The same of a menu, which the operator opened.
+    pub fn read_menu(screen: &Screen, rows: Range<usize>) -> Self {
+        read::read(screen, rows, true)
     }
 
     /// Sets, from the agent's profile, how options begin that are lines to type in.

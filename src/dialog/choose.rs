@@ -40,7 +40,7 @@ const STANDING: [&str; 17] = [
 impl Dialog {
     /// The option that a text means: its number or letter, its whole text, the key behind its text, or a beginning that no
     /// other one's text has. `yes` and `no`, or `y` and `n`, answer this question: they never mean an option that holds for
-    /// longer.
+    /// longer, nor one of a menu, unless it says just that.
     ///
     /// # Errors
     /// No option is meant, or several could be.
@@ -83,7 +83,8 @@ impl Dialog {
                 self.options.iter().enumerate().map(|(place, option)| (place, option.text.join(" ").to_lowercase()));
             texts.filter(|(_, text)| begins(text, with)).collect()
         };
-        let Some(meant) = beginnings.iter().map(meaning).find(|meant| !meant.is_empty()) else {
+        let meant = beginnings.iter().map(meaning).find(|meant| !meant.is_empty());
+        let Some(meant) = meant.filter(|_| !self.is_menu) else {
             return Err(NoChoice::None(word.to_owned()));
         };
         let once = |text: &str| !STANDING.iter().any(|words| text.contains(words));

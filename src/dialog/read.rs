@@ -48,7 +48,7 @@ struct Found {
     submit: Option<Submit>,
 }
 
-pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
+pub(super) fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog {
     let rows = rows.start.min(screen.rows().len())..rows.end.min(screen.rows().len());
     // Nobody approves a text with invisible parts.
     let spelled: Vec<Cow<'_, Row>> = screen.rows()[rows.clone()].iter().map(Row::spelled).collect();
@@ -57,7 +57,8 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
     let found = rows::numbered(&lines)
         .or_else(|| rows::marked(&lines))
         .or_else(|| letters::find(&lines))
-        .or_else(|| buttons::find(&lines));
+        // Words side by side in a menu are its tabs.
+        .or_else(|| buttons::find(&lines).filter(|_| !is_menu));
     let question = question(&lines, found.as_ref());
     let end = found.as_ref().map_or(rows.end, |found| match found.manner {
         // The letters are in the question.
@@ -98,6 +99,7 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
         above: Vec::new(),
         submit,
         asks_instead: false,
+        is_menu,
         question,
     }
 }

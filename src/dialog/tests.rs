@@ -57,6 +57,20 @@ fn yes_and_no_mean_what_is_asked_now_only() {
 }
 
 #[test]
+fn nothing_in_a_menu_is_a_yes_or_a_no_and_its_tabs_are_no_options() {
+    let screen = |text: &str| Screen::from_capture(text.as_bytes(), 100, 8);
+    let menu = |text: &str| Dialog::read_menu(&screen(text), 0..8);
+    let tabs = "  Rules   Recent   \x1b[7mAllow\x1b[0m   Deny\n\n  ❯ Add a new rule…\n\n ←/→ to switch · Esc to close";
+    assert_eq!(labels(&Dialog::read(&screen(tabs), 0..8)).len(), 4);
+    assert_eq!((labels(&menu(tabs)), menu(tabs).manner), (Vec::new(), Manner::Unknown));
+    let list = "Rules\n ❯ 1. Allow rm\n   2. Deny mv\n   3. None";
+    let none = |word: &str| Err(NoChoice::None(word.to_owned()));
+    assert_eq!(["yes", "no"].map(|word| menu(list).choose(word)), ["yes", "no"].map(none));
+    assert_eq!(["yes", "no"].map(|word| dialog(list).choose(word)), [Ok(0), Ok(1)]);
+    assert_eq!(menu("Really?\n ❯ 1. Yes\n   2. No").choose("yes"), Ok(0), "it says just that");
+}
+
+#[test]
 fn what_is_asked_about_may_have_numbers_of_its_own() {
     let found =
         dialog("The plan:\n 1. Drop the table\n 2. Run\n❯ 1. Fake\n\n│ ❯ 1. Yes │\n│   2. No  │\n 3.5 GB are free");

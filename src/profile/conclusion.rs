@@ -215,7 +215,11 @@ impl Conclusion<'_> {
         let matched = fired.rows.first().copied().unwrap_or(0);
         let top = fired.rule.excerpt.map(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind)));
         let start = top.flatten().unwrap_or(matched);
-        let mut dialog = Dialog::read(sight.screen, start..sight.screen.last_row().map_or(0, |last| last + 1));
+        let rows = start..sight.screen.last_row().map_or(0, |last| last + 1);
+        let mut dialog = match fired.rule.gives {
+            Signal::Menu => Dialog::read_menu(sight.screen, rows),
+            _ => Dialog::read(sight.screen, rows),
+        };
         dialog.set_typed_options(&sight.profile.options.typed);
         if fired.rule.gives == Signal::Approval {
             dialog.set_verdicts(&sight.profile.options.once, &sight.profile.options.refusing);
