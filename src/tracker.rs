@@ -262,8 +262,8 @@ impl Tracker {
                 next.headline = Some(activity).filter(|activity| !activity.is_empty());
             }
             Observation::Gone(reason) => {
-                // One that had ended does not end with its pane.
-                let had_ended = next.diagnostics.process_state == ProcessState::TuiDown;
+                // One that had ended does not end with its pane. Where none was read, there was none.
+                let had_ended = self.last_reading.is_some() && next.diagnostics.process_state == ProcessState::TuiDown;
                 self.lost(Loss::gone(reason), now, &mut next);
                 next.headline = reason.headline(had_ended);
             }

@@ -245,8 +245,8 @@ impl DialogBox {
 
     fn asked(&self, theme: &Theme) -> QuestionText {
         let Some(shown) = &self.shown else { return QuestionText::default() };
-        let typed = self.typing.as_ref().map_or("", |typing| typing.line.text());
-        shown.asked(self.question.chosen(), &self.ticks, typed, theme)
+        let typed = self.typing.as_ref().filter(|it| it.option.is_some()).map_or("", |typing| typing.line.text());
+        shown.asked(self.question.chosen().filter(|_| !self.types_draft()), &self.ticks, typed, theme)
     }
 
     /// Whether the chosen option is one whose text is still to be typed.

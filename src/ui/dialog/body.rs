@@ -252,7 +252,7 @@ impl DialogBox {
                 let why = if matches!(self.stage, Stage::Closed(_)) {
                     "the dialog is closed"
                 } else {
-                    "no option takes a text"
+                    "this answers nothing"
                 };
                 [format!("{why}: {keep} keeps it as a draft"), format!("{keep}: keep as a draft")]
             }
