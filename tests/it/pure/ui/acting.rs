@@ -1283,7 +1283,9 @@ fn a_reason_for_a_question_without_a_no_is_kept_as_a_draft() {
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains("no option is yes or no"), "{shown}");
         assert_eq!(press(&mut ui, &fleet, &chars("rq 2 neither")), []);
-        assert!(text(&mut ui, &fleet, 120, 40).contains("enter keeps it as a draft"));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("this answers nothing: enter keeps it as a draft"), "{shown}");
+        assert_eq!(shown.matches("rq 2 neither").count(), 1, "it is no part of an option: {shown}");
         assert_eq!(press(&mut ui, &fleet, &[end]), []);
         assert_eq!(ui.drafts().0.get(&key).map(String::as_str), Some("rq 2 neither"));
         let shown = text(&mut ui, &fleet, 120, 40);
