@@ -435,13 +435,14 @@ fn what_was_said_is_in_its_record(agent: Agent) {
 /// Codex begins a service that keeps the sessions of all Codexes of the user: what it holds is of nobody's pane for certain.
 #[test]
 #[ignore = "runs the real Codex: scripts/install-agents, then ask for it with --ignored"]
-fn codex_whose_service_keeps_its_session_has_no_record() {
+fn codex_whose_service_keeps_its_session_is_found_by_its_directory() {
     let stage = Stage::with(Agent::Codex);
     stage.model.answer(Answer::new().say("Forty-two.", Duration::ZERO));
     stage.send("What is the answer?");
     stage.expect("the end of the turn", |state| result(state, "success"));
-    let state = stage.listed();
-    assert!(state["agent"]["session"].is_null() && state["agent"]["transcript"].is_null(), "{}", state["agent"]);
+    for fact in ["session", "last_answer", "transcript"] {
+        stage.expect(fact, |state| state["agent"][fact]["source"] == "directory");
+    }
 }
 
 /// What is true of the agent on a stage, by what its model server did and what was done to the agent: not by what it shows.
