@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use jiff::SignedDuration;
+use serde_json::json;
 
 use super::failure::BadValue;
 use super::history::on_servers;
@@ -176,7 +177,12 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     for target in &args.targets {
         match find_soon(&mut engine, &watched, target).await {
             Err(_) if args.condition.contains(&WaitCondition::Gone) && was_known(&watched, target, options) => {
-                output::print(&format!("{target}: {}\n", Status::Gone.word()))?;
+                // Nothing more of it is known now.
+                let gone = Status::Gone.word();
+                output::print(&match args.json {
+                    true => output::json_line(&json!({ "reached": gone, "id": target }))?,
+                    false => format!("{target}: {gone}\n"),
+                })?;
                 has_met = true;
             }
             found => left.push(Awaited::new(target, found?, &watched)),
@@ -185,6 +191,9 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let found = watch_for(&mut engine, limit, |fleet| {
         let mut now = Vec::new();
         for mut one in std::mem::take(&mut left) {
+            if args.any && has_met {
+                break;
+            }
             match one.look(fleet, args)? {
                 ControlFlow::Break(line) => {
                     output::print(&line).map_err(|report| Failure::of(&report))?;

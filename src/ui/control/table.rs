@@ -247,7 +247,7 @@ impl Ui {
         }
     }
 
-    /// The marked agents that wait and are shown, by rows; none while something else is acted on, or if the cursor is on the one.
+    /// The marked agents that wait and are shown, by rows; none while an overlay is open, or if it is only the selected one.
     fn marked_that_wait<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
         let arrangement = &self.memory.arrangement;
         let waits = |item: Item<'a>| match item {

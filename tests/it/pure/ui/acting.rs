@@ -588,7 +588,7 @@ fn what_is_typed_on_behind_an_answer_runs_no_command() {
 
 #[test]
 fn a_sentence_that_is_typed_into_the_box_of_a_dialog_answers_nothing() {
-    for sentence in ["can you wait", "but are you sure", "hold on, why", "Make it so"] {
+    let opened = || {
         let mut fleet = SampleFleet::usual();
         ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. Yes, and never ask again\n  3. No");
         let mut ui = dashboard();
@@ -596,6 +596,10 @@ fn a_sentence_that_is_typed_into_the_box_of_a_dialog_answers_nothing() {
         press(&mut ui, &fleet, &[KeyCode::Enter]);
         frame(&mut ui, &fleet, 120, 40);
         fleet.now = fleet.now + Span::from_secs(3);
+        (ui, fleet)
+    };
+    for sentence in ["can you wait", "but are you sure", "hold on, why", "Make it so"] {
+        let (mut ui, mut fleet) = opened();
         for key in sentence.chars() {
             fleet.now = fleet.now + Span::from_millis(200);
             assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char(key)]), [], "{key} of {sentence}");
@@ -610,13 +614,7 @@ fn a_sentence_that_is_typed_into_the_box_of_a_dialog_answers_nothing() {
         assert_eq!(option_of(&sent), Some(0), "{sentence}: {}", text(&mut ui, &fleet, 120, 40));
     }
     // Whoever sees what happens leaves with the key that always leaves.
-    let mut fleet = SampleFleet::usual();
-    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
-    let mut ui = dashboard();
-    frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &[KeyCode::Enter]);
-    frame(&mut ui, &fleet, 120, 40);
-    fleet.now = fleet.now + Span::from_secs(3);
+    let (mut ui, fleet) = opened();
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char('c'), KeyCode::Char('o'), KeyCode::Esc]), []);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("sends:"));
 }
