@@ -18,7 +18,7 @@ pub(super) const HOUR: i64 = 3_600_000;
 
 /// How long after its end an hour is added up. A record of it may come late from a process that goes on for one that ended, and
 /// a success may be withdrawn (SPEC §7, rule 5).
-const SETTLED: Span = Span::from_secs(30 * 60);
+pub(super) const SETTLED: Span = Span::from_secs(30 * 60);
 
 /// Hours that are added up in one transaction.
 const STEP: i64 = 24 * 7;
@@ -307,6 +307,21 @@ mod tests {
         let working: u64 =
             days(&path, None, at(5_500), "UTC").iter().map(|day| day.whole.time(Holder::Working).as_millis()).sum();
         assert_eq!(working, 3_590_000);
+    }
+
+    #[test]
+    fn a_turn_of_the_first_part_of_an_hour_that_is_recorded_in_the_next_is_counted() {
+        let (_directory, path) = place();
+        let mut store = store(&path, "a", at(0));
+        write(&mut store, 1435, Phase::Active, TurnResult::None);
+        for beat in (1440..3600).step_by(10) {
+            store.beat(at(beat), None).unwrap();
+        }
+        write(&mut store, 3600, Phase::Ready, TurnResult::Success);
+        add_up_all(&mut store, at(9000));
+        let turns: u32 =
+            days(&path, None, at(9000), "UTC").iter().map(|day| day.whole.turns(TurnResult::Success)).sum();
+        assert_eq!(turns, 1);
     }
 
     #[test]

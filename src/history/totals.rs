@@ -189,7 +189,9 @@ impl Reader {
         };
         let mut recorded = Vec::new();
         for (from, to) in stretches.into_iter().filter(|(from, to)| from < to) {
-            let points = points(&self.connection, &mut self.codec, terminal, Some(from), to)?;
+            // What is recorded in the next hour may say of a turn of this one that it ended, or that its success is withdrawn.
+            let recorded_by = (to + hours::SETTLED).min(until);
+            let points = points(&self.connection, &mut self.codec, terminal, Some(from), recorded_by)?;
             recorded.push(RecordedStretch {
                 from,
                 to,
