@@ -196,6 +196,8 @@ impl TurnMachine {
                 note = is_reported_late.then_some("its prompt was sent through fleetwatch");
                 match &mut state {
                     AtRest(_) if is_reported_late => self.last.source = TurnSource::ExplicitInput,
+                    // It is told a second time.
+                    InFlight(flight) if flight.is_anchored() && flight.armed_at == at => {}
                     InFlight(flight) if is_reported_late => {
                         (flight.source, flight.before) = (TurnSource::ExplicitInput, Rest::Idle);
                         if let Some(Retraction::Done(Retractable { other, .. })) = flight.retraction.take() {

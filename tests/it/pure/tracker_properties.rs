@@ -514,3 +514,23 @@ proptest! {
         prop_assert!(differing.is_empty(), "{differing:?}");
     }
 }
+
+/// As several processes do that hand the same prompt on.
+#[test]
+fn a_prompt_that_is_told_twice_begins_one_turn() {
+    let dialog = || {
+        let picture = Picture { prompts: 1, answer: 1, end: 0, edge: 0, bottom: 6, title: false, cursor: true };
+        Happening::Screen { picture, resized: false }
+    };
+    let mut watch = Watch::new(0);
+    let happenings = [
+        (100, dialog()),
+        (100, Happening::Submitted { ago: 0 }),
+        (500, dialog()),
+        (400, Happening::Submitted { ago: 900 }),
+    ];
+    for (gap, happening) in &happenings {
+        watch.happens(*gap, happening).unwrap();
+    }
+    assert_eq!(watch.before.turn.waited, Some(Span::from_millis(900)));
+}
