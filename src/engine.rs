@@ -41,6 +41,8 @@ const LAST_RECORDS: Duration = Duration::from_millis(500);
 const LAST_RELEASE: Duration = Duration::from_secs(1);
 /// How long the timers of a client wait for what its owner saw by then, which may come late on a busy machine.
 const LATEST_REPORT: Span = Span::from_millis(500);
+/// How long those of who polls wait for a poll that had ended by then and is still on its way to the fleet.
+const LATEST_POLL: Span = Span::from_millis(20);
 /// Timers that run later than this were not late: the process was stopped.
 const STOPPED: Span = Span::from_secs(2);
 
@@ -469,10 +471,13 @@ impl Engine {
         }
     }
 
-    /// When this process lets a timer run by its own clock. A client waits for what its owner saw by then, which may still have
-    /// to be read when it was stopped.
+    /// When this process lets a timer run by its own clock: at its own time, but not before what was seen by then. What a client's
+    /// owner saw may still have to be read when the client was stopped.
     fn run_at(&self, due: Timestamp) -> Timestamp {
-        if self.followed.is_empty() { due } else { due.max(self.resumed) + LATEST_REPORT }
+        match self.followed.is_empty() {
+            true => due + LATEST_POLL,
+            false => due.max(self.resumed) + LATEST_REPORT,
+        }
     }
 
     /// Lets the timers run whose time to run has come, each at its own time, unless this process was stopped meanwhile. So
