@@ -51,7 +51,6 @@ pub(super) struct Entry {
     /// When the text of its screen was last seen to change.
     printed_at: Option<Timestamp>,
     /// A hash of the last captured screen's normalized text.
-    #[serde(skip)]
     text_hash: u64,
     #[serde(skip)]
     assessed: Option<Assessed>,
@@ -137,16 +136,6 @@ impl Entry {
     pub(super) fn restored(self, settings: tracker::Settings, profiles: &ProfileSet, now: Timestamp) -> Self {
         let mut entry = Self { settings, due: None, assessed: None, ..self };
         entry.set_profiles(profiles);
-        if let Some(screen) = entry.terminal.screen() {
-            entry.show(screen);
-            let selected = entry.agent.as_ref().and_then(|agent| agent.selected.as_ref());
-            let is_read = |tool: &str| entry.tracker.is_reading() && entry.terminal.state.terminal.tool == tool;
-            let selected = selected.filter(|selected| is_read(selected.profile.tool()));
-            let dialog = selected.zip(entry.terminal.screen());
-            let dialog =
-                dialog.and_then(|(selected, screen)| selected.profile.read(&screen, &entry.terminal.facts).dialog);
-            entry.terminal.dialog = dialog.map(Arc::new);
-        }
         entry.refresh(now);
         entry
     }

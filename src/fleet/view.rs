@@ -50,21 +50,19 @@ pub struct Terminal {
     #[serde(skip)]
     pub input: RefusedInputs,
     /// The dialog or menu on that screen which takes the keys.
-    #[serde(skip)]
     pub dialog: Option<Arc<Dialog>>,
     /// Newest last, bounded.
     pub transitions: VecDeque<KeptTransition>,
 }
 
 /// A transition of a terminal. All but its time and summary is packed: hundreds are kept of each terminal, and few of them
-/// are ever shown.
+/// are ever shown. Nor is it unpacked to be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Transition", into = "Transition")]
 pub struct KeptTransition {
     at: Timestamp,
     summary: Summary,
     /// [`PackedTransition`] as JSON.
-    packed: Box<[u8]>,
+    packed: Box<str>,
 }
 
 /// What changed, the note and the evidence.
@@ -73,13 +71,13 @@ type PackedTransition = (Vec<Change>, Option<String>, Arc<[Evidence]>);
 impl From<Transition> for KeptTransition {
     fn from(Transition { at, changed, summary, note, evidence }: Transition) -> Self {
         let packed: PackedTransition = (changed, note, evidence);
-        Self { at, summary, packed: serde_json::to_vec(&packed).unwrap_or_default().into() }
+        Self { at, summary, packed: serde_json::to_string(&packed).unwrap_or_default().into() }
     }
 }
 
 impl From<KeptTransition> for Transition {
     fn from(kept: KeptTransition) -> Self {
-        let (changed, note, evidence): PackedTransition = serde_json::from_slice(&kept.packed).unwrap_or_default();
+        let (changed, note, evidence): PackedTransition = serde_json::from_str(&kept.packed).unwrap_or_default();
         Self { at: kept.at, changed, summary: kept.summary, note, evidence }
     }
 }
@@ -500,11 +498,13 @@ impl Fleet {
             let mut entry = entry.restored(self.settings.tracker.clone(), &self.profiles, self.now);
             // What the other fleet has not heard yet may be known here.
             entry.take_note(&self.notes);
-            let Terminal { key, transitions, .. } = entry.terminal().clone();
-            let (id, mut screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
+            let Terminal { key, transitions, state, screen, .. } = entry.terminal();
+            let (key, id, mut screen) = (key.clone(), state.terminal.id.clone(), screen.clone());
+            let old = before.remove(&key);
+            let transitions = if old.is_some() { transitions.clone() } else { VecDeque::new() };
             self.entries.insert(key.clone(), entry.into());
             self.wait_for(&key);
-            let Some(old) = before.remove(&key) else {
+            let Some(old) = old else {
                 self.effects.push_back(Effect::Introduced { key });
                 continue;
             };
