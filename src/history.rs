@@ -50,7 +50,7 @@ pub use file::VERSION;
 pub use identity::{Owner, stored_server};
 pub use intake::Stopped;
 pub use intents::{Decided, Intent, IntentId, IntentState, Intents};
-pub use notes::{Notes, notes_in};
+pub use notes::{keep_note, notes_in};
 pub use questions::{
     Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, SessionFile, StoredScreen,
 };

@@ -47,11 +47,6 @@ impl Pattern {
     pub fn text(&self) -> &str {
         &self.text
     }
-
-    /// The pattern for a set of them.
-    pub fn glob(&self) -> &Glob {
-        self.matcher.glob()
-    }
 }
 
 impl TryFrom<String> for Pattern {

@@ -10,8 +10,8 @@ use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
 use crate::git::difference_at;
 use crate::history::{
-    Decided, Intent, IntentId, IntentNews, IntentState, Intents, Notes, OperatorAction, Owner, Reader, Record, Stored,
-    Trouble,
+    Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Reader, Record, Stored,
+    Trouble, keep_note,
 };
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
@@ -195,8 +195,7 @@ impl App {
         let path = self.history.path().map(ToOwned::to_owned);
         let work = tokio::task::spawn_blocking(move || {
             let path = path.ok_or_else(|| "no history is kept, so there is no place for notes".to_owned())?;
-            let (now, message) = (poll::now(), |trouble: Trouble| trouble.to_string());
-            Notes::open(&path, now).map_err(message)?.keep(&kept, &name, now).map_err(message)
+            keep_note(&path, &kept, &name, poll::now()).map_err(|trouble| trouble.to_string())
         });
         self.actors.work(work, |app, kept| {
             if let Err(why) = kept.unwrap_or_else(|error| Err(error.to_string())) {

@@ -1,13 +1,15 @@
 //! `fleetwatch note`: the operator's note on a terminal, its name and its label.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::failure::nothing;
 use super::survey::Watched;
 use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
-use crate::history::{self, Notes, Trouble};
-use crate::state::{KeptNote, Note, NotePart, unfit_name};
+use crate::history::{self, Trouble};
+use crate::state::{Note, NotePart, unfit_name};
 use crate::ui::Item;
 
 /// Write a note on a terminal or task, or name or label it.
@@ -21,7 +23,7 @@ use crate::ui::Item;
 pub struct NoteArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: Option<String>,
-    /// The note: one line. Without a note or an option, print the note.
+    /// The note: one line, so line breaks become blanks. Without a note or an option, print the note.
     #[arg(requires = "target", conflicts_with = "clear")]
     pub text: Vec<String>,
     /// Give the terminal this name, in every list and command; an empty one restores its own.
@@ -33,7 +35,8 @@ pub struct NoteArgs {
     /// Remove note, name and label, and print them; `--name ""` and `--label ""` remove only one.
     #[arg(long, requires = "target")]
     pub clear: bool,
-    /// Print JSON: `{"terminal", "own_name", "note", "name", "label"}`; without a target, one array of these.
+    /// Print JSON: `{"terminal", "own_name", "note", "name", "label"}`, with `removed` if it removes some of these; without
+    /// a target, one array.
     #[arg(long)]
     pub json: bool,
 }
@@ -54,7 +57,7 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
     let fault = |(part, typed): &(NotePart, &Option<String>)| part.fault(typed.as_deref()?);
     if let Some(why) = parts.iter().find_map(fault) {
-        return Err(Failure::usage(why).into());
+        return Err(Failure::usage(why).hint("shorten it").into());
     }
     let mut kept = item.kept_note();
     for (part, typed) in parts {
@@ -83,13 +86,16 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
             }
         };
     }
-    keep(&path, &kept, item.id()).map_err(unusable)?;
+    history::keep_note(&path, &kept, item.id(), history::now()).map_err(unusable)?;
     if args.json {
-        return output::print_json(&Noted::new(item, kept.note));
+        return output::print_json(&Noted { removed: removed(item.note(), &kept.note), ..Noted::new(item, kept.note) });
     }
     let told = told(item.note(), &kept.note);
     output::print(if told.is_empty() { "nothing is changed\n" } else { &told })
 }
+
+/// The parts of a note by their words.
+const PARTS: [(NotePart, &str); 3] = [(NotePart::Text, "note"), (NotePart::Name, "name"), (NotePart::Label, "label")];
 
 /// What was changed, a part of the note in a line.
 fn told(before: &Note, after: &Note) -> String {
@@ -98,12 +104,13 @@ fn told(before: &Note, after: &Note) -> String {
         (Some(before), None) => format!("removed {word}: {before}\n"),
         _ => String::new(),
     };
-    [(NotePart::Text, "note"), (NotePart::Name, "name"), (NotePart::Label, "label")].map(line).concat()
+    PARTS.map(line).concat()
 }
 
-fn keep(path: &std::path::Path, kept: &KeptNote, name: &str) -> Result<(), Trouble> {
-    let now = history::now();
-    Notes::open(path, now)?.keep(kept, name, now)
+/// The parts of a note that it no longer has.
+fn removed<'a>(before: &'a Note, after: &Note) -> BTreeMap<&'static str, &'a str> {
+    let lost = |(part, word)| Some((word, before.part(part).filter(|_| after.part(part).is_none())?));
+    PARTS.into_iter().filter_map(lost).collect()
 }
 
 /// What is noted of a terminal or a task.
@@ -115,13 +122,16 @@ struct Noted<'a> {
     note: Option<String>,
     name: Option<String>,
     label: Option<String>,
+    /// What was just removed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    removed: BTreeMap<&'static str, &'a str>,
 }
 
 impl<'a> Noted<'a> {
     fn new(item: Item<'a>, Note { text: note, name, label }: Note) -> Self {
         // A name that it has just got is not yet the item's.
         let terminal = item.id();
-        Self { terminal, own_name: item.own_name(), note, name, label }
+        Self { terminal, own_name: item.own_name(), note, name, label, removed: BTreeMap::new() }
     }
 }
 
@@ -136,7 +146,7 @@ fn list(items: &[Item<'_>], json: bool) -> Done {
         return nothing("no terminal has a note, name or label of yours", "`fleetwatch note NAME TEXT` writes a note");
     }
     let (head, width) = (["NAME", "OWN NAME", "LABEL", "NOTE"], output::terminal_width());
-    let row = |Noted { terminal, own_name, note, name, label }: Noted<'_>| {
+    let row = |Noted { terminal, own_name, note, name, label, .. }: Noted<'_>| {
         let own_name = name.map(|_| own_name);
         let empty = || if width.is_none() { "-".to_owned() } else { String::new() };
         [Some(terminal.to_owned()), own_name, label, note].map(|cell| cell.unwrap_or_else(empty)).to_vec()

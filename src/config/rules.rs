@@ -1,7 +1,5 @@
 //! Which panes are watched, and what the configuration says about them.
 
-use globset::GlobSet;
-
 use super::validate::{ValueFault, suggestion};
 use crate::fleet::{Declared, PaneId, PaneLocation, ServerId};
 use crate::pattern::Pattern;
@@ -12,7 +10,7 @@ use crate::state::words;
 pub struct Rules {
     /// Whether panes that no rule names are watched when a known agent runs in them.
     pub discover: bool,
-    pub(super) ignore: Patterns,
+    pub(super) ignore: Vec<Pattern>,
     pub(super) terminals: Vec<TerminalRule>,
     pub(super) tasks: Vec<TerminalRule>,
 }
@@ -51,7 +49,7 @@ pub enum Match {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { discover: true, ignore: Patterns::default(), terminals: Vec::new(), tasks: Vec::new() }
+        Self { discover: true, ignore: Vec::new(), terminals: Vec::new(), tasks: Vec::new() }
     }
 }
 
@@ -80,7 +78,11 @@ impl Rules {
     /// Whether a pattern says that the pane is never watched.
     pub fn is_ignored(&self, address: PaneAddress<'_>) -> bool {
         // Spelling an address costs more than all else that is done for an idle pane.
-        !self.ignore.texts.is_empty() && address.spellings().iter().any(|spelling| self.ignore.set.is_match(spelling))
+        if self.ignore.is_empty() {
+            return false;
+        }
+        let spellings = address.spellings();
+        self.ignore.iter().any(|pattern| spellings.iter().any(|spelling| pattern.matches(spelling)))
     }
 
     /// Whether the configuration declares the pane's window as one of a task.
@@ -126,33 +128,6 @@ impl PaneAddress<'_> {
             format!("{session}:{window_name}.{pane_index}"),
             self.pane.to_string(),
         ]
-    }
-}
-
-/// Several glob patterns, any of which may match.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Patterns {
-    texts: Vec<String>,
-    set: GlobSet,
-}
-
-impl PartialEq for Patterns {
-    fn eq(&self, other: &Self) -> bool {
-        self.texts == other.texts
-    }
-}
-
-impl Eq for Patterns {}
-
-impl Patterns {
-    /// # Errors
-    /// The set as a whole is too large to be compiled.
-    pub(super) fn new(patterns: Vec<Pattern>) -> Result<Self, globset::Error> {
-        let mut set = globset::GlobSetBuilder::new();
-        for pattern in &patterns {
-            set.add(pattern.glob().clone());
-        }
-        Ok(Self { set: set.build()?, texts: patterns.iter().map(|pattern| pattern.text().to_owned()).collect() })
     }
 }
 

@@ -19,7 +19,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::file::{ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
 use super::file::{TemplateTable, TrackerTable, WatchTable};
-use super::rules::Patterns;
 use super::{Config, ConfigError, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::WebAddress;
 use crate::fleet::Declared;
@@ -298,7 +297,7 @@ impl ConfigText<'_> {
             transports: self.transports(file.transport)?,
             rules: Rules {
                 discover: file.watch.discover.unwrap_or(Rules::default().discover),
-                ignore: self.ignored(file.watch.ignore)?,
+                ignore: file.watch.ignore,
                 terminals: self.terminals(file.terminal)?,
                 tasks: self.tasks(file.task)?,
             },
@@ -338,13 +337,6 @@ impl ConfigText<'_> {
             background: table.background.unwrap_or(default.background),
             background_idle: milliseconds(table.background_minutes.map(|it| it * 60_000), default.background_idle),
             git: table.git.unwrap_or(default.git),
-        })
-    }
-
-    fn ignored(&self, patterns: Vec<Pattern>) -> Result<Patterns, ConfigError> {
-        Patterns::new(patterns).map_err(|error| {
-            let hint = "use fewer or shorter patterns";
-            self.fault(("watch", None, Some("ignore")), format!("cannot be compiled: {error}"), hint)
         })
     }
 

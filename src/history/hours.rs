@@ -129,8 +129,7 @@ pub(super) fn kept(
     let mut kept = Vec::new();
     while let Some(row) = rows.next()? {
         let begin = row.get::<_, i64>(0)? * DAY;
-        let hours = row.get_ref(1)?.as_bytes().map_err(|_| Trouble::Damaged)?;
-        for line in hours.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in row.get_ref(1)?.as_str().map_err(|_| Trouble::Damaged)?.lines() {
             let (hour, done) = read_hour(line).ok_or(Trouble::Damaged)?;
             if (from..to).contains(&(begin + hour)) {
                 kept.push((begin_of(begin + hour), done));
@@ -154,27 +153,21 @@ fn write_hour(hour: i64, done: &Totals) -> String {
 }
 
 /// What [`write_hour`] wrote; turns whose end no version that is known here wrote are left out.
-fn read_hour(line: &[u8]) -> Option<(i64, Totals)> {
-    let mut words = line.split(|byte| *byte == b' ');
-    let hour = i64::from(number(words.next()?)?);
+fn read_hour(line: &str) -> Option<(i64, Totals)> {
+    let mut words = line.split(' ');
+    let hour = words.next()?.parse().ok()?;
     let (mut done, mut left) = (Totals::default(), HOUR.unsigned_abs());
     for holder in WATCHED {
-        let millis = u64::from(number(words.next()?)?);
+        let millis = words.next()?.parse().ok()?;
         done.add_time(holder, Span::from_millis(millis));
         left = left.saturating_sub(millis);
     }
     done.add_time(Holder::Unwatched, Span::from_millis(left));
     while let (Some(result), Some(count)) = (words.next(), words.next()) {
-        let count = number(count)?;
-        let known = TurnResult::ALL.iter().find(|known| known.word().as_bytes() == result);
-        known.into_iter().for_each(|known| done.turns[*known as usize] = count);
+        let count = count.parse().ok()?;
+        TurnResult::of_word(result).into_iter().for_each(|result| done.turns[result as usize] = count);
     }
     Some((hour, done))
-}
-
-fn number(digits: &[u8]) -> Option<u32> {
-    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u32::from(byte - b'0'));
-    digits.iter().try_fold(0, |number: u32, byte| number.checked_mul(10)?.checked_add(digit(byte)?))
 }
 
 #[cfg(test)]
@@ -347,14 +340,14 @@ mod tests {
         let mut done = Totals::default();
         done.add_time(Holder::Waiting, Span::from_secs(60));
         done.add_time(Holder::Unwatched, Span::from_secs(3540));
-        assert_eq!(read_hour(write_hour(7, &done).as_bytes()), Some((7, done.clone())));
+        assert_eq!(read_hour(&write_hour(7, &done)), Some((7, done.clone())));
         done.turns[TurnResult::Success as usize] = 3;
         done.turns[TurnResult::KnownFailure as usize] = 1;
         let line = write_hour(23, &done);
         assert_eq!(line, "23 0 60000 0 0 0 success 3 known_failure 1");
         for line in [&line, &format!("{line} marvel 4")] {
-            assert_eq!(read_hour(line.as_bytes()), Some((23, done.clone())));
+            assert_eq!(read_hour(line), Some((23, done.clone())));
         }
-        assert_eq!(read_hour(b"23 0 60000 0"), None);
+        assert_eq!(read_hour("23 0 60000 0"), None);
     }
 }

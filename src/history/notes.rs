@@ -11,28 +11,17 @@ use super::{Reader, Trouble};
 use crate::state::{KeptNote, Note};
 use crate::time::Timestamp;
 
-/// The notes of a history, to write.
-pub struct Notes {
-    connection: Connection,
-}
-
-impl Notes {
-    /// Opens the notes in a history file.
-    pub fn open(path: &Path, now: Timestamp) -> Result<Self, Trouble> {
-        Ok(Self { connection: file::open(path, &HistoryOptions::default(), now)?.connection })
-    }
-
-    /// Keeps a note of a terminal, which is called `name` now, in place of the one before.
-    pub fn keep(&mut self, kept: &KeptNote, name: &str, now: Timestamp) -> Result<(), Trouble> {
-        let transaction = self.connection.transaction()?;
-        let row = terminal_row_for(&transaction, &kept.key, Some(name))?;
-        let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at, process, text, name, label)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let (instance, Note { text, name, label }) = (kept.key.instance.word(), &kept.note);
-        transaction.execute(sql, params![row, instance, now, kept.process, text, name, label])?;
-        transaction.commit()?;
-        Ok(())
-    }
+/// Keeps a note of a terminal, which is called `name` now, in a history file, in place of the one before.
+pub fn keep_note(path: &Path, kept: &KeptNote, name: &str, now: Timestamp) -> Result<(), Trouble> {
+    let mut connection = file::open(path, &HistoryOptions::default(), now)?.connection;
+    let transaction = connection.transaction()?;
+    let row = terminal_row_for(&transaction, &kept.key, Some(name))?;
+    let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at, process, text, name, label)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let (instance, Note { text, name, label }) = (kept.key.instance.word(), &kept.note);
+    transaction.execute(sql, params![row, instance, now, kept.process, text, name, label])?;
+    transaction.commit()?;
+    Ok(())
 }
 
 /// Takes the note of a terminal away, whose pane is gone.
@@ -91,12 +80,11 @@ mod tests {
     #[test]
     fn notes_are_kept_by_terminal_until_its_pane_is_gone() {
         let (_directory, path) = place();
-        let mut notes = Notes::open(&path, at(0)).unwrap();
         for (pane, text) in [(1, "first"), (2, "second"), (1, "changed"), (2, "")] {
-            notes.keep(&kept(pane, NotePart::Text, text), "api", at(0)).unwrap();
+            keep_note(&path, &kept(pane, NotePart::Text, text), "api", at(0)).unwrap();
         }
         let named = kept(3, NotePart::Name, "third");
-        notes.keep(&named, "api", at(0)).unwrap();
+        keep_note(&path, &named, "api", at(0)).unwrap();
         assert_eq!(Reader::open(&path).unwrap().notes().unwrap().last(), Some(&named));
         assert_eq!(texts(&path), [(terminal(1), "changed".to_owned()), (terminal(3), "third".to_owned())]);
         let last = Reader::open(&path).unwrap().newest("notes").unwrap();
@@ -128,7 +116,7 @@ mod tests {
     #[test]
     fn a_note_on_what_nobody_watches_is_kept_as_long_as_records() {
         let (_directory, path) = place();
-        Notes::open(&path, at(0)).unwrap().keep(&kept(1, NotePart::Text, "later"), "api", at(0)).unwrap();
+        keep_note(&path, &kept(1, NotePart::Text, "later"), "api", at(0)).unwrap();
         let limits = crate::history::Settings { keep: crate::time::Span::from_secs(10_000), ..Default::default() };
         let mut store = store(&path, "a", at(0));
         file::clean(store.connection(), &limits, at(5000)).unwrap();

@@ -141,16 +141,11 @@ fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Vec<Inpu
         if begin.since(until) <= HANDOVER { until.max(*end) } else { until }
     };
     let unbroken_until = watched.iter().fold(last.at, joins);
-    let kinds = vec![Kind::Action, Kind::Input];
-    let done = RecordFilter {
-        terminals: Some(vec![key.clone()]),
-        since: state.last_turn.at,
-        kinds,
-        ..RecordFilter::default()
-    };
+    let (terminals, kinds) = (Some(vec![key.clone()]), vec![Kind::Action, Kind::Input]);
+    let since = state.last_turn.at.or(Some(last.at));
+    let done = reader.records(&RecordFilter { terminals, since, kinds, ..RecordFilter::default() })?;
     // Whoever sends something has seen what stands there.
     let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
-    let done = reader.records(&RecordFilter { since: done.since.or(Some(last.at)), ..done })?;
     let seen = state.last_turn.at.is_some() && done.iter().any(sees);
     // A prompt that the agent took just now, and whose turn nobody has seen begin.
     let just_taken = |record: &Stored| match &record.body {
