@@ -36,6 +36,8 @@ pub struct Recording {
     pub header: Header,
     /// In the order of their times.
     pub events: Vec<RecordedEvent>,
+    /// The place of a last line that is cut, as a crash leaves one: what comes before it was read.
+    pub cut: Option<RecordingError>,
 }
 
 /// What the first line of a recording says.

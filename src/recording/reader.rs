@@ -37,20 +37,22 @@ impl Recording {
     /// Reads the bytes of a file; `source` is its name in errors.
     pub fn parse(source: &str, bytes: &[u8]) -> Result<Self, RecordingError> {
         let mut reader = LineReader { source, line: 0, format: TimeFormat::V3, at: 0.0 };
-        let mut lines = bytes.split(|&b| b == b'\n');
+        let mut lines = bytes.split(|&b| b == b'\n').peekable();
         let first = lines.next().unwrap_or_default();
         reader.line = 1;
         let header = reader.header(first)?;
-        let mut events = Vec::new();
-        for line in lines {
+        let (mut events, mut cut) = (Vec::new(), None);
+        while let Some(line) = lines.next() {
             reader.line += 1;
-            if let Some(event) = reader.event(line)? {
+            if lines.peek().is_none() && is_cut(line) {
+                cut = Some(reader.wrong("the last line is cut; what comes before it is read"));
+            } else if let Some(event) = reader.event(line)? {
                 events.push(event);
             }
         }
         let name =
             Path::new(source).file_stem().map_or_else(|| source.to_owned(), |s| s.to_string_lossy().into_owned());
-        Ok(Self { name, header, events })
+        Ok(Self { name, header, events, cut })
     }
 }
 
@@ -193,6 +195,11 @@ impl LineReader<'_> {
     fn wrong(&self, message: impl Into<String>) -> RecordingError {
         RecordingError::at(self.source, self.line, message)
     }
+}
+
+/// Whether a line ends before its JSON or its last character does.
+fn is_cut(line: &[u8]) -> bool {
+    !line.trim_ascii().is_empty() && serde_json::from_slice::<Value>(line).is_err_and(|error| error.is_eof())
 }
 
 /// The message of a JSON error with its column; its line is always 1, because lines are read one by one.

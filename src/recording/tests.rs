@@ -76,6 +76,19 @@ fn a_wrong_line_is_refused_with_its_number() {
 }
 
 #[test]
+fn a_last_line_that_is_cut_takes_nothing_from_those_before_it() {
+    let whole = format!("{V3}\n[0.1, \"o\", \"a\"]\n[0.25, \"o\", \"\u{1f600}\"]").into_bytes();
+    let last = whole.iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    for end in last..=whole.len() {
+        let read = Recording::parse("a", &whole[..end]).unwrap();
+        let is_cut = end > last && end < whole.len();
+        assert_eq!((read.events.len(), read.cut.is_some()), (1 + usize::from(end == whole.len()), is_cut), "{end}");
+    }
+    let said = Recording::parse("a", &whole[..last + 4]).unwrap().cut.unwrap().to_string();
+    assert_eq!(said, "a:3: the last line is cut; what comes before it is read");
+}
+
+#[test]
 fn a_line_that_is_not_utf_8_is_refused() {
     let mut bytes = V3.as_bytes().to_vec();
     bytes.extend_from_slice(b"\n[0, \"o\", \"\xff\"]\n");
@@ -192,7 +205,7 @@ mod hostile {
                 Header { tool: None, version: None, situation: None, size: Size { columns, rows }, began: None };
             let events = kinds.into_iter().enumerate();
             let events = events.map(|(n, kind)| RecordedEvent { at: Span::from_millis(n as u64), line: n, kind }).collect();
-            let recording = Recording { name: "hostile".to_owned(), header, events };
+            let recording = Recording { name: "hostile".to_owned(), header, events, cut: None };
             for frame in Player::new(&recording) {
                 prop_assert!(!frame.facts.title.chars().any(char::is_control));
                 for row in frame.screen.rows() {
