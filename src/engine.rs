@@ -601,7 +601,7 @@ mod tests {
         let (poll, fleet) = (poll::Settings::default(), fleet::Settings::default());
         let (server, gone) = (ServerId::default(), Timestamp::from_millis(1_000_000));
         let (due, rank) = (gone + fleet.keep_gone, Rank::Reader);
-        let settings = Settings { poll, profiles, fleet, rank, remote: None };
+        let settings = Settings { poll, profiles, fleet, follow_ups: Vec::new(), rank, remote: None };
         let mut engine = Engine::start(settings, std::slice::from_ref(&server)).unwrap();
         let key = TerminalKey { server: server.clone(), pane: PaneId(1), pid: 7, instance: Default::default() };
         let pane = PaneReport {

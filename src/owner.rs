@@ -38,6 +38,7 @@ use wire::Hello;
 
 use crate::config::Config;
 use crate::fleet::{self, Checkpoint, Input, ServerId, TerminalKey};
+use crate::follow_up::FollowUpRule;
 use crate::history::History;
 use crate::notify::NoticeId;
 use crate::poll;
@@ -149,6 +150,8 @@ pub struct Settings {
     pub poll: poll::Settings,
     pub profiles: Arc<ProfileSet>,
     pub fleet: fleet::Settings,
+    /// What agents are told, which only the owner does.
+    pub follow_ups: Vec<FollowUpRule>,
     pub rank: Rank,
     /// The machine of the owners that this process follows; `None` for this machine.
     pub remote: Option<Remote>,
@@ -158,17 +161,18 @@ impl Settings {
     /// Settings from a configuration, for a process that never owns.
     pub fn new(config: &Config, profiles: Arc<ProfileSet>) -> Self {
         let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
-        Self { poll: poll::Settings::new(config), profiles, fleet, rank: Rank::Reader, remote: None }
+        let (poll, follow_ups) = (poll::Settings::new(config), config.follow_up.clone());
+        Self { poll, profiles, fleet, follow_ups, rank: Rank::Reader, remote: None }
     }
 
-    /// Equal in two processes if both read every screen in the same way.
+    /// Equal in two processes if both read every screen in the same way, and tell agents the same.
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (env!("CARGO_PKG_VERSION"), self.profiles.fingerprint()).hash(&mut hasher);
         let poll = &self.poll;
         format!(
-            "{:?}{:?}{:?}{:?}{:?}{:?}",
-            poll.rules, poll.records, poll.git, poll.adopted, poll.tmux.transports, self.fleet
+            "{:?}{:?}{:?}{:?}{:?}{:?}{:?}",
+            poll.rules, poll.records, poll.git, poll.adopted, poll.tmux.transports, self.fleet, self.follow_ups
         )
         .hash(&mut hasher);
         hasher.finish()

@@ -440,7 +440,8 @@ impl Watched {
             ..poll::Settings::default()
         };
         let (fleet, rank) = (welcome.fleet, Rank::Reader);
-        let settings = owner::Settings { poll, profiles: Arc::new(profiles), fleet, rank, remote: Some(remote) };
+        let (profiles, follow_ups) = (Arc::new(profiles), Vec::new());
+        let settings = owner::Settings { poll, profiles, fleet, follow_ups, rank, remote: Some(remote) };
         let servers: Vec<ServerId> = welcome.servers;
         allow_files(servers.len());
         Ok(Self { loaded, servers, settings })
