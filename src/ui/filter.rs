@@ -6,13 +6,13 @@
 //! front negates a word. All words must match.
 
 mod bar;
-
-use std::collections::BTreeSet;
+mod unclear;
 
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 pub use bar::FilterBar;
+pub use unclear::Unclear;
 
 use super::arrangement::Arrangement;
 use super::flags::Flags;
@@ -163,8 +163,8 @@ const MEASURES: [(&str, Measure, &str); 4] = [
 
 /// The ages that can be asked for, and how.
 const AGES: [(&str, &str); 2] = [
-    ("age", "how long it has been as it is: age:<1h, age:>30m, age:>2d"),
-    ("waited", "how long it has waited for you: waited:>5m"),
+    ("age", "how long it has been as it is, such as age:<1h, age:>30m or age:>2d"),
+    ("waited", "how long it has waited for you, such as waited:>5m"),
 ];
 /// What Tab offers of them.
 const USUAL_AGES: [&str; 4] = [">1m", ">5m", ">1h", "<1h"];
@@ -273,6 +273,11 @@ impl Filter {
         self.kept = key.filter(|_| !self.is_empty());
     }
 
+    /// Its first word that asks for nothing yet: `is:`, `age:>`.
+    pub fn begun(&self) -> Option<&str> {
+        self.text.split_whitespace().find(|word| Term::new(word).is_none())
+    }
+
     /// Whether there is a field of this name.
     pub fn has_field(name: &str) -> bool {
         FIELDS.contains(&name)
@@ -292,87 +297,6 @@ impl Filter {
             let mut fits = |what: &What| what.fits(item, flags, now, matcher.as_mut());
             let mut holds = |term: &Term| term.any.iter().any(&mut fits) == term.wanted;
             self.kept.as_ref() == Some(item.key()) || self.terms.iter().all(&mut holds)
-        }
-    }
-}
-
-/// What is wrong with a filter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unclear {
-    /// There is no such state.
-    State(String),
-    /// There is no such field; the word itself is searched for.
-    Field(String),
-    /// Nothing is called so; it is a state.
-    Name(String),
-    /// This is no number, and the field asks for one.
-    Number(&'static str, String),
-    /// Nobody has that in the field; these are what somebody has.
-    Value { field: &'static str, word: String, known: Vec<String> },
-}
-
-/// How alike a word and what was meant by it are at least, from 0 to 1.
-const ALIKE: f64 = 0.8;
-/// How many words are offered that may have been meant.
-const NEAREST: usize = 3;
-
-impl Unclear {
-    /// In a few words.
-    pub fn in_short(&self) -> String {
-        match self {
-            Unclear::State(word) => format!("no state {word}"),
-            Unclear::Field(word) => format!("no field {word}:"),
-            Unclear::Name(word) => format!("nothing is called {word}"),
-            Unclear::Number(_, value) => format!("no number {value}"),
-            Unclear::Value { field, word, .. } => format!("no {field} {word}"),
-        }
-    }
-
-    /// Whether nothing can ever fit.
-    pub fn is_wrong(&self) -> bool {
-        matches!(self, Unclear::State(_) | Unclear::Number(..))
-    }
-
-    /// What was meant, or all that there is.
-    pub fn hint(&self) -> String {
-        let (word, known): (&str, Vec<String>) = match self {
-            Unclear::State(word) => {
-                (word, STATES.into_iter().chain(SYNONYMS.map(|(said, _)| said)).map(|it| format!("is:{it}")).collect())
-            }
-            Unclear::Field(word) => {
-                let said = word.trim_start_matches('-');
-                let own = OTHER_FIELDS.iter().find(|(other, _)| *other == said).map_or(said, |(_, field)| field);
-                if own != word && Filter::has_field(own) {
-                    let not = if said == word { "" } else { "!" };
-                    return format!("did you mean {not}{own}:?");
-                }
-                (word, FIELDS.map(|field| format!("{field}:")).to_vec())
-            }
-            Unclear::Value { field, word, known } => (word, known.iter().map(|it| format!("{field}:{it}")).collect()),
-            Unclear::Name(word) => return format!("did you mean is:{word}?"),
-            Unclear::Number(field, _) => {
-                let measures = MEASURES.iter().map(|(name, _, wanted)| (name, wanted));
-                let mut asked = measures.chain(AGES.iter().map(|(name, wanted)| (name, wanted)));
-                let wanted = asked.find(|(name, _)| *name == field).map_or("a number", |(_, wanted)| wanted);
-                return format!("{field}: takes {wanted}");
-            }
-        };
-        let likeness = |known: &String| {
-            let (field, value) = known.split_once(':').unwrap_or_default();
-            strsim::jaro_winkler(word, if value.is_empty() { field } else { value })
-        };
-        let mut alike: Vec<&String> = known.iter().filter(|known| likeness(known) >= ALIKE).collect();
-        alike.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)).then_with(|| a.cmp(b)));
-        alike.dedup();
-        let meant: Vec<&str> = alike.iter().take(NEAREST).map(|it| it.as_str()).collect();
-        match (meant.is_empty(), self) {
-            (false, _) => format!("did you mean {}?", meant.join(" or ")),
-            (true, Unclear::State(_)) => format!("is: {}", STATES.join(" ")),
-            (true, Unclear::Field(_)) => format!("fields: {}", known.join(" ")),
-            (true, _) => {
-                let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
-                format!("there is {}", known.into_iter().collect::<Vec<_>>().join(" "))
-            }
         }
     }
 }
