@@ -37,6 +37,7 @@ use crate::task::Task;
 use crate::time::{Span, Timestamp};
 use crate::ui::{Action, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
+pub use appearance::Environment;
 use drafts::DraftStore;
 use keeper::ChoiceStore;
 use lending::{Lent, given_back};

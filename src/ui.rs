@@ -45,6 +45,7 @@ pub use flags::Flags;
 pub use interrupt::Interrupt;
 pub use item::{Item, what_of_agent};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
+pub use kit::frame::in_ascii;
 pub use kit::text;
 pub use lists::{Decision, decided};
 pub use overlay::Waiting;

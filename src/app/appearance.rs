@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::tz::TimeZone;
 
 use crate::config::{self, ConfigError};
+use crate::tmux;
 use crate::ui::{Depth, Keymap, Theme, Topic, UiOptions};
 
 /// The dashboard's options. The operator's own `keymap.toml` and `themes/NAME.toml` are read from `directories`.
@@ -84,23 +85,19 @@ fn first(directories: &[PathBuf], name: &Path) -> Result<Option<(PathBuf, String
 
 /// What the environment says of the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Environment {
+pub struct Environment {
     no_color: Option<String>,
     color_term: Option<String>,
-    term: Option<String>,
+    pub term: Option<String>,
     /// The first one that is set of `LC_ALL`, `LC_CTYPE` and `LANG`.
-    locale: Option<String>,
+    pub locale: Option<String>,
 }
 
 impl Environment {
-    fn of_process() -> Self {
+    /// That of this process.
+    pub fn of_process() -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        Self {
-            no_color: set("NO_COLOR"),
-            color_term: set("COLORTERM"),
-            term: set("TERM"),
-            locale: ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set),
-        }
+        Self { no_color: set("NO_COLOR"), color_term: set("COLORTERM"), term: set("TERM"), locale: tmux::locale() }
     }
 
     fn options(&self, wanted: &config::UiConfig, keymap: Keymap, theme: Theme) -> UiOptions {
@@ -123,7 +120,8 @@ impl Environment {
         if self.depth() == Depth::None { "no-colour" } else { &wanted.theme }
     }
 
-    fn depth(&self) -> Depth {
+    /// How many colours the terminal has.
+    pub fn depth(&self) -> Depth {
         let term = self.term.as_deref().unwrap_or_default();
         match self.color_term.as_deref() {
             _ if self.no_color.is_some() || term == "dumb" => Depth::None,
@@ -134,10 +132,9 @@ impl Environment {
         }
     }
 
-    /// A locale that says nothing leaves it open; most terminals without one show UTF-8 all the same.
-    fn is_utf8(&self) -> bool {
-        let locale = self.locale.as_deref().map(str::to_ascii_lowercase);
-        locale.is_none_or(|locale| locale.contains("utf-8") || locale.contains("utf8"))
+    /// Whether it allows other signs than those of ASCII.
+    pub fn is_utf8(&self) -> bool {
+        tmux::is_utf8(self.locale.as_deref())
     }
 }
 

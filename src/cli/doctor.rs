@@ -15,6 +15,7 @@ use super::options::user_profiles;
 use super::survey::{Watched, join_all};
 use super::watch::unused_rules;
 use super::{Done, Failure, GlobalOptions, output};
+use crate::app::Environment;
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::engine::Freshness;
 use crate::fleet::{ServerId, Terminal, no_record};
@@ -24,6 +25,8 @@ use crate::repository::GitTrouble;
 use crate::screen::harmless;
 use crate::state::FactSource;
 use crate::tmux::{self, Trace};
+use crate::ui::Depth;
+use crate::ui::text::counted;
 use crate::{owner, poll, private};
 
 /// Check the setup, and say what to fix.
@@ -285,7 +288,7 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
         Ok(profiles) => {
             let (all, agents) = (profiles.profiles().count(), profiles.agents().count());
             let own = user_profiles(&options.search_path()).map_or(0, |profiles| profiles.len());
-            let own = count(own, "file");
+            let own = counted(own, "file");
             findings.push(Finding::good("profiles", format!("{all} for {agents} agents, with {own} of your own")));
         }
         // A fault of one file stands above.
@@ -329,7 +332,7 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     let text: Vec<String> = [(terminals, "terminal"), (tasks, "task")]
         .iter()
         .filter(|(names, _)| !names.is_empty())
-        .map(|(names, noun)| format!("{}: {}", count(names.len(), noun), names.join(", ")))
+        .map(|(names, noun)| format!("{}: {}", counted(names.len(), noun), names.join(", ")))
         .collect();
     let found = if text.is_empty() {
         let remedy = "start an agent in a pane, or name panes with [[terminal]] in the configuration";
@@ -433,7 +436,7 @@ impl ServerAnswer {
     /// The findings on the server. A clock that differs is only mentioned: no state depends on it.
     fn text(&self) -> String {
         let ServerAnswer { panes, version, first, next, ahead, connection } = self;
-        let mut text = format!("within {}, with {} in tmux {version}", millis(*next), count(*panes, "pane"));
+        let mut text = format!("within {}, with {} in tmux {version}", millis(*next), counted(*panes, "pane"));
         let Some(connection) = connection else { return text };
         let _ = write!(text, "; the first call took {}; {connection}", millis(*first));
         if *ahead != 0 {
@@ -448,18 +451,9 @@ fn millis(time: Duration) -> String {
     format!("{} ms", time.as_millis())
 }
 
-/// A number with a noun, in words for one, several and none.
-pub(super) fn count(number: usize, noun: &str) -> String {
-    match number {
-        0 => format!("no {noun}s"),
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
-    }
-}
-
 fn terminal() -> Vec<Finding> {
-    let term = std::env::var("TERM").unwrap_or_default();
-    let truecolor = std::env::var("COLORTERM").is_ok_and(|value| value == "truecolor" || value == "24bit");
+    let environment = Environment::of_process();
+    let term = environment.term.as_deref().unwrap_or_default();
     let mut findings = Vec::new();
     if !std::io::stdout().is_terminal() {
         let remedy = "the dashboard needs a terminal; `list`, `watch` and the others do not";
@@ -469,20 +463,16 @@ fn terminal() -> Vec<Finding> {
         findings.push(Finding::notice("terminal", format!("TERM is `{term}`"), Some(remedy)));
     } else {
         let size = crossterm::terminal::size().map(|(columns, rows)| format!(", {columns}×{rows}")).unwrap_or_default();
-        let colours = match (truecolor, term.contains("256color")) {
-            _ if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => "no colours (NO_COLOR)",
-            (true, _) => "true colour",
-            (false, true) => "256 colours",
-            (false, false) => "16 colours",
+        let colours = match environment.depth() {
+            Depth::None => "no colours (NO_COLOR)",
+            Depth::True => "true colour",
+            Depth::Indexed => "256 colours",
+            Depth::Sixteen => "16 colours",
         };
         findings.push(Finding::good("terminal", format!("{term}{size}, {colours}")));
     }
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-        .unwrap_or_default();
-    // Without any of the variables, the dashboard draws in UTF-8, too.
-    if !locale.is_empty() && !locale.to_lowercase().replace('-', "").contains("utf8") {
+    if !environment.is_utf8() {
+        let locale = environment.locale.as_deref().unwrap_or_default();
         let remedy = "set LANG to a UTF-8 locale such as C.UTF-8, or `unicode = false` under [ui] in the configuration";
         findings.push(Finding::notice("locale", format!("the locale `{locale}` is not UTF-8"), Some(remedy)));
     }

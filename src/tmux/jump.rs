@@ -261,12 +261,13 @@ fn show<'a>(text: &str) -> TmuxCommand<'a> {
 /// What every machine knows, and most terminals are compatible with.
 const COMMON_TERMINAL: &str = "xterm-256color";
 
-fn locale() -> Option<String> {
+/// The first one that is set of `LC_ALL`, `LC_CTYPE` and `LANG`.
+pub fn locale() -> Option<String> {
     ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
 
 /// Whether a terminal of that locale shows UTF-8; without one, most do.
-fn is_utf8(locale: Option<&str>) -> bool {
+pub fn is_utf8(locale: Option<&str>) -> bool {
     locale.is_none_or(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"))
 }
 

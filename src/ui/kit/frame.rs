@@ -258,8 +258,8 @@ pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
     for cell in &mut buffer.content {
         let symbol = cell.symbol();
         if symbol.len() > 1 && (ascii || !symbol.chars().all(is_harmless)) {
-            let plain = if ascii { plain(symbol) } else { " " };
-            cell.set_symbol(plain);
+            let sign = symbol.chars().next().filter(|_| ascii);
+            cell.set_symbol(sign.map_or(" ", |sign| in_ascii(sign).unwrap_or("?")));
         } else if symbol.len() == 1 && symbol.chars().any(char::is_control) {
             cell.set_symbol(" ");
         }
@@ -271,9 +271,9 @@ pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
     }
 }
 
-/// What stands for a symbol on a terminal that shows ASCII only.
-fn plain(symbol: &str) -> &'static str {
-    match symbol.chars().next().unwrap_or(' ') {
+/// What stands for a sign on a terminal that shows ASCII only, if there is something.
+pub fn in_ascii(sign: char) -> Option<&'static str> {
+    Some(match sign {
         '─' | '━' | '═' | '–' | '—' | '╌' | '┄' | '▔' | '▁' | '⎯' => "-",
         '│' | '┃' | '║' | '▌' | '▐' | '█' | '■' | '⎿' | '▏' | '▎' => "|",
         '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '╭' | '╮' | '╰' | '╯' => "+",
@@ -292,6 +292,6 @@ fn plain(symbol: &str) -> &'static str {
         '‘' | '’' => "'",
         '“' | '”' => "\"",
         '\u{A0}' => " ",
-        _ => "?",
-    }
+        _ => return None,
+    })
 }
