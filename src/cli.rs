@@ -5,7 +5,7 @@
 
 mod config;
 mod dashboard;
-pub mod demo;
+mod demo;
 mod dialog_shown;
 mod doctor;
 mod explain;
@@ -19,9 +19,9 @@ mod options;
 mod output;
 mod profiles;
 pub mod record;
-pub mod replay;
+mod replay;
 mod run;
-pub mod score;
+mod score;
 mod send;
 #[cfg_attr(not(feature = "serve"), path = "cli/serve/absent.rs")]
 mod serve;

@@ -364,6 +364,7 @@ impl Refusal {
                 "start the agent there first; other programs take only keys".to_owned()
             }
             Refusal::Obstacle(Obstacle::InMode) => Hindrance::InMode.hint().to_owned(),
+            Refusal::Obstacle(Obstacle::Dead) => "`fleetwatch tasks rerun NAME` runs an ended task again".to_owned(),
             Refusal::Obstacle(Obstacle::Synchronized) => "turn off `synchronize-panes` there first".to_owned(),
             Refusal::Obstacle(Obstacle::Gone | Obstacle::Replaced) => {
                 "`fleetwatch list` shows what is there now".to_owned()

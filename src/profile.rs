@@ -24,6 +24,7 @@ pub use projection::{DialogProjection, ProjectedRow, Projector, RowReason, TailR
 pub use rules::{Region, Signal, StopKey};
 pub use set::{ProfileSet, Selected, Selection};
 pub use transcript::{GAP, Transcript};
+pub use version::is_version;
 
 /// What runs in a pane, judged by its processes (SPEC §3).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

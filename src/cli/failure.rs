@@ -312,9 +312,9 @@ pub(super) fn nothing(what: impl fmt::Display, hint: &str) -> Done {
 
 /// Prints what happened and what to do about it. The texts may come from a file or a pane, so control sequences are removed.
 fn print(head: &str, what: &str, hint: Option<&str>) {
-    eprintln!("{head}{}", one_line(what));
+    eprintln!("{head}{}", output::in_locale(&one_line(what)));
     if let Some(hint) = hint {
-        eprintln!("hint: {}", one_line(&completed(hint)));
+        eprintln!("hint: {}", output::in_locale(&one_line(&completed(hint))));
     }
 }
 

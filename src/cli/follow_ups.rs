@@ -14,26 +14,18 @@ use crate::time::Timestamp;
 /// List messages to agents that wait; resend or dismiss them.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch follow-ups resend 7")]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct FollowUpsArgs {
-    #[command(flatten)]
-    pub list: ListedFollowUps,
     #[command(subcommand)]
     pub command: Option<FollowUpsCommand>,
-}
-
-/// How messages are listed.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ListedFollowUps {
-    /// Print one JSON array.
-    #[arg(long)]
-    json: bool,
+    /// Print one JSON array: of messages, or of decisions: `{"intent", "outcome", "resent_as"}`.
+    #[arg(long, global = true)]
+    pub json: bool,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum FollowUpsCommand {
     /// Print messages that wait, are being sent, may or may not have arrived, or expired (the default).
-    List(ListedFollowUps),
+    List,
     /// Resend messages that may or may not have arrived, or that expired.
     Resend {
         /// The numbers of the messages.
@@ -61,10 +53,10 @@ fn number(text: &str) -> Result<i64, BadValue> {
 pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
     let path = super::history::kept_at(&options.load()?.config.history, "are no follow-ups")?;
     let now = history::now();
-    let command = args.command.clone().unwrap_or(FollowUpsCommand::List(args.list.clone()));
+    let command = args.command.as_ref().unwrap_or(&FollowUpsCommand::List);
     if !path.exists() {
-        return match &command {
-            FollowUpsCommand::List(listed) => list(&[], listed.json, now),
+        return match command {
+            FollowUpsCommand::List => list(&[], args.json, now),
             FollowUpsCommand::Resend { numbers } | FollowUpsCommand::Dismiss { numbers } => {
                 Err(missing(numbers.first().copied().unwrap_or_default()).into())
             }
@@ -72,28 +64,36 @@ pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
     }
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(unusable)?;
-    match &command {
-        FollowUpsCommand::List(listed) => list(&intents.open_matters().map_err(unusable)?, listed.json, now),
-        FollowUpsCommand::Resend { numbers } => each(numbers, |id| intents.resend(id, now).map_err(unusable)),
-        FollowUpsCommand::Dismiss { numbers } => each(numbers, |id| intents.dismiss(id, now).map_err(unusable)),
+    match command {
+        FollowUpsCommand::List => list(&intents.open_matters().map_err(unusable)?, args.json, now),
+        FollowUpsCommand::Resend { numbers } => each(args, numbers, |id| intents.resend(id, now).map_err(unusable)),
+        FollowUpsCommand::Dismiss { numbers } => each(args, numbers, |id| intents.dismiss(id, now).map_err(unusable)),
     }
 }
 
 /// Decides on each message, and prints the result. A failure does not stop the others.
-fn each(numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Failure>) -> Done {
-    let (mut text, mut failures) = (String::new(), Vec::new());
+fn each(args: &FollowUpsArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Failure>) -> Done {
+    let (mut text, mut decided, mut failures) = (String::new(), Vec::new(), Vec::new());
     for &number in numbers {
-        match decide(IntentId(number))? {
-            Decided::Dismissed => drop(writeln!(text, "follow-up {number} is dismissed")),
-            Decided::Resent(next) => drop(writeln!(text, "follow-up {number} is sent again, as number {}", next.0)),
-            Decided::NotOpen(state) => failures.push(
-                Failure::refused(format!("follow-up {number} is {}; there is nothing to decide", word(state)))
-                    .hint("`fleetwatch follow-ups` lists those that are open"),
-            ),
-            Decided::Missing => failures.push(missing(number)),
-        }
+        let (what, outcome, resent_as) = match decide(IntentId(number))? {
+            Decided::Dismissed => ("is dismissed".to_owned(), IntentState::Dismissed, None),
+            Decided::Resent(IntentId(next)) => {
+                (format!("is sent again, as number {next}"), IntentState::Resent, Some(next))
+            }
+            Decided::NotOpen(state) => {
+                let what = format!("follow-up {number} is {}; there is nothing to decide", word(state));
+                failures.push(Failure::refused(what).hint("`fleetwatch follow-ups` lists those that are open"));
+                continue;
+            }
+            Decided::Missing => {
+                failures.push(missing(number));
+                continue;
+            }
+        };
+        let _ = writeln!(text, "follow-up {number} {what}");
+        decided.push(json!({ "intent": number, "outcome": outcome.outcome(), "resent_as": resent_as }));
     }
-    let printed = output::print(&text)?;
+    let printed = if args.json { output::print_json(&decided)? } else { output::print(&text)? };
     let Some(last) = failures.pop() else { return Ok(printed) };
     failures.iter().for_each(Failure::warn);
     Err(last.into())

@@ -398,11 +398,8 @@ fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerm
     let grain = if args.json { Grain::Hour } else { Grain::Day };
     let days = reader.days(terminals, args.by, &period, grain)?;
     if args.json {
-        let mut text = String::new();
-        for day in &days {
-            text.push_str(&output::json_line(&to_json(day, args.by))?);
-        }
-        return output::print(&text);
+        let lines: io::Result<String> = days.iter().map(|day| output::json_line(&to_json(day, args.by))).collect();
+        return output::conclude(lines.and_then(|lines| output::write_whole(&lines)));
     }
     if args.by == TotalsOf::Label && days.iter().all(DayTotals::is_nameless) {
         return nothing("nothing there has a label", "`fleetwatch note NAME --label LABEL` gives one");

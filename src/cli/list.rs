@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use super::failure::nothing;
+use super::options::Trimmed;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::{Fleet, View};
@@ -37,7 +38,7 @@ pub struct ShownAs {
     pub json: bool,
     /// Columns to print, in this order.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "json", ignore_case = true)]
-    #[arg(value_parser = PossibleValuesParser::new(COLUMNS.iter().map(|column| column.title.to_lowercase())))]
+    #[arg(value_parser = Trimmed(PossibleValuesParser::new(COLUMNS.iter().map(|column| column.title.to_lowercase()))))]
     pub columns: Option<Vec<String>>,
     /// Leave out the names of the columns.
     #[arg(long, conflicts_with = "json")]
@@ -54,11 +55,9 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
     let filter = Filter::new(&args.filter.join(" "));
     // In the dashboard one is about to be typed.
-    let is_cut =
-        |word: &&str| word.strip_suffix(':').is_some_and(|field| Filter::has_field(field.trim_start_matches('!')));
-    if let Some(word) = filter.text().split_whitespace().find(is_cut) {
+    if let Some(word) = filter.begun() {
         return Err(Failure::usage(format!("`{word}` has no value"))
-            .hint("a value follows the colon: `is:working`")
+            .hint("a value follows it: `is:working`, `age:>5m`")
             .into());
     }
     let doubt = keep_what_fits(&filter, &mut view)?;

@@ -1,11 +1,11 @@
 //! The options that every command takes, combined with the configuration.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command, ValueEnum};
 
 use super::{Failure, shell};
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
@@ -30,12 +30,31 @@ macro_rules! values {
 }
 values!(history::Kind, history::TotalsOf, Field);
 
+/// Reads a value of a list, which may have a blank behind the comma before it.
+#[derive(Clone)]
+pub(super) struct Trimmed<P>(pub P);
+
+impl<P: TypedValueParser> TypedValueParser for Trimmed<P> {
+    type Value = P::Value;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<P::Value, clap::Error> {
+        self.0.parse_ref(command, arg, value.to_str().map_or(value, |text| OsStr::new(text.trim())))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
 /// The commands that `--connect` can run.
 const AFAR: [&str; 6] = ["list", "watch", "wait", "send", "answer", "keys"];
 
+/// What stands above the options of every command in the help.
+pub(super) const GLOBAL: &str = "Global options";
+
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Global options")]
+#[command(next_help_heading = GLOBAL)]
 pub struct GlobalOptions {
     /// Watch the tmux server with this name, as `tmux -L`.
     #[arg(short = 'L', value_name = "NAME", global = true, conflicts_with = "socket_path")]

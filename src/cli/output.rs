@@ -1,5 +1,6 @@
 //! Standard output and the end of a command: whole lines, no panic on a closed pipe, signals.
 
+use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::future::poll_fn;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
@@ -19,13 +20,41 @@ use tokio::sync::mpsc;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::{Done, Failure};
+use crate::app::Environment;
+use crate::ui::in_ascii;
 
-/// Prints a text.
+/// Prints a text for people.
 pub(super) fn print(text: &str) -> Done {
-    conclude(write_whole(text))
+    conclude(write(text))
 }
 
-/// Writes a text to standard output at once.
+/// Writes a text for people to standard output at once.
+pub(super) fn write(text: &str) -> io::Result<()> {
+    write_whole(&in_locale(text))
+}
+
+/// Writes a text for people, or JSON.
+pub(super) fn write_as(is_json: bool, text: &str) -> io::Result<()> {
+    if is_json { write_whole(text) } else { write(text) }
+}
+
+/// A text with the signs that the locale allows. Without UTF-8, those of the dashboard are written in ASCII; names and what
+/// agents say stay as they are.
+pub(super) fn in_locale(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || Environment::of_process().is_utf8() {
+        return text.into();
+    }
+    let mut plain = String::with_capacity(text.len());
+    for sign in text.chars() {
+        match in_ascii(sign) {
+            Some(ascii) => plain.push_str(ascii),
+            None => plain.push(sign),
+        }
+    }
+    plain.into()
+}
+
+/// Writes what programs read to standard output at once.
 pub(super) fn write_whole(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -83,6 +112,11 @@ pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
     let mut text = serde_json::to_string(value)?;
     text.push('\n');
     Ok(text)
+}
+
+/// Prints a value as one line of JSON.
+pub(super) fn print_line(value: &impl Serialize) -> Done {
+    conclude(json_line(value).and_then(|line| write_whole(&line)))
 }
 
 /// Prints a value as JSON for people and programs.

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use super::list::aligned;
-use super::target::nearest_or;
 use super::{Done, Failure, GlobalOptions, output, score};
 use crate::config::ConfigError;
 use crate::profile::{ProfileSet, Versions};
@@ -38,6 +38,7 @@ enum ProfilesCommand {
     /// Print an agent's built-in profiles, to start your own from.
     Show {
         /// The agent, by its name in `profiles list`.
+        #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(ProfileSet::shipped_tools()))]
         tool: String,
     },
     /// Check a file of profiles and report errors with line and column.
@@ -56,10 +57,7 @@ enum ProfilesCommand {
 pub fn run(args: &ProfilesArgs, options: &GlobalOptions) -> Done {
     match args.command.as_ref().unwrap_or(&ProfilesCommand::List(args.list.clone())) {
         ProfilesCommand::List(listed) => list(&options.profiles()?, listed.json),
-        ProfilesCommand::Show { tool } => match ProfileSet::shipped(tool) {
-            Some(text) => output::print(text),
-            None => Err(unknown_agent(&format!("there is no built-in profile for `{tool}`"), tool).into()),
-        },
+        ProfilesCommand::Show { tool } => output::print(ProfileSet::shipped(tool).unwrap_or_default()),
         ProfilesCommand::Check { file, recordings } => check(file, recordings, options),
     }
 }
@@ -98,13 +96,6 @@ fn list(set: &ProfileSet, json: bool) -> Done {
     };
     let head = ["AGENT", "NAME", "PROFILE", "VERSIONS", "RECORDED"];
     output::print(&aligned(&head, &listed.map(row).collect::<Vec<_>>(), output::terminal_width()))
-}
-
-/// The failure for the name of an agent that no profile has.
-pub(super) fn unknown_agent(what: &str, tool: &str) -> Failure {
-    let built_in = ProfileSet::builtin();
-    let otherwise = "`fleetwatch profiles list` lists the known agents";
-    Failure::refused(what).hint(nearest_or(tool, built_in.tools(), otherwise))
 }
 
 fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {

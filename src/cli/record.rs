@@ -81,7 +81,9 @@ pub async fn run(
             .into());
     }
     let Some(first) = capture(server, key).await? else {
-        return Err(Failure::refused(format!("the terminal {} is gone", args.target)).into());
+        return Err(Failure::refused(format!("the terminal {} is gone", args.target))
+            .hint("`fleetwatch list` shows what is there now")
+            .into());
     };
     // The header has whole seconds, and the times in records must fit.
     let began = Timestamp::from_millis(poll::now().as_millis().div_euclid(1000) * 1000);

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::failure::{BadValue, number};
-use super::output;
-use super::profiles::unknown_agent;
-use crate::profile::ProfileSet;
+use super::target::nearest_or;
+use super::{Failure, output};
+use crate::profile::{ProfileSet, is_version};
 use crate::recording::{Recording, ReplayOptions, Sampling, VersionSource, replay};
 use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
 use crate::time::{Span, Timestamp};
@@ -37,7 +37,7 @@ pub struct SharedReplayArgs {
     #[arg(long, value_name = "TOOL")]
     pub tool: Option<String>,
     /// The agent's version, instead of the one that the recording names.
-    #[arg(long, value_name = "VERSION", conflicts_with = "no_version")]
+    #[arg(long, value_name = "VERSION", conflicts_with = "no_version", value_parser = tool_version)]
     pub tool_version: Option<String>,
     /// Replay as if the agent's version were unknown.
     #[arg(long)]
@@ -52,6 +52,11 @@ pub struct SharedReplayArgs {
 
 fn tick(text: &str) -> Result<u64, BadValue> {
     number(text, 1..=60_000, "not a number of milliseconds", "write milliseconds from 1 to 60000, such as 100")
+}
+
+fn tool_version(text: &str) -> Result<String, BadValue> {
+    let hint = "write the numbers that the agent prints, such as 2.1.34";
+    if is_version(text) { Ok(text.to_owned()) } else { Err(BadValue { what: "not a version", hint }) }
 }
 
 impl SharedReplayArgs {
@@ -71,8 +76,12 @@ impl SharedReplayArgs {
 /// Runs the command.
 pub fn run(args: &ReplayArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
+    if let Some(cut) = &recording.cut {
+        Failure::refused(cut).warn();
+    }
     if let Some(tool) = args.options.tool.as_deref().filter(|tool| profiles.tools().all(|known| known != *tool)) {
-        return Err(unknown_agent(&format!("no profile reads an agent `{tool}`"), tool).into());
+        let hint = nearest_or(tool, profiles.tools(), "`fleetwatch profiles list` lists the known agents");
+        return Err(Failure::refused(format!("no profile reads an agent `{tool}`")).hint(hint).into());
     }
     let out = BufWriter::new(io::stdout().lock());
     output::conclude(write_changes(&recording, profiles, &args.options.options(), args.json, out))

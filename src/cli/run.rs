@@ -28,6 +28,9 @@ const ATTEMPTS: u32 = 8;
 ///
 /// The session is created if needed. If a task of that name has ended, it is run again in its window; if it is still
 /// running, nothing is started. The command is started as given, without a shell.
+///
+/// Exit code 0 says that it was started, whatever becomes of it: `fleetwatch wait NAME --for exited` waits for its end. 1 says
+/// that nothing was started, or that the command cannot be run, and 2 that a name or an option is wrong.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch run build -- make -j8 all")]
 pub struct RunArgs {
@@ -83,7 +86,7 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
     })?;
     let watched = Watched::new(options)?;
     let Some(id) = watched.servers.first() else {
-        return Err(Failure::usage("there is no server to run it on").into());
+        return Err(Failure::usage("there is no server to run it on").hint("name one with `-L`").into());
     };
     let server = watched.server(id).map_err(unfit)?;
     let cwd = directory(args.cwd.as_deref(), id)?;
@@ -154,7 +157,7 @@ impl JustStarted<'_> {
         let (Begun { session: session_id, window, key }, ended) = (self.begun, seen.filter(|task| task.is_dead()));
         let (id, session) = (seen.map_or(self.name, |task| &task.id), self.session);
         if json {
-            output::print(&output::json_line(&StartedTask {
+            output::print_line(&StartedTask {
                 name: self.name,
                 id,
                 status: seen.map_or(TaskStatus::Running, |task| task.status),
@@ -165,7 +168,7 @@ impl JustStarted<'_> {
                 pane: key.pane.to_string(),
                 pid: key.pid,
                 again: self.again,
-            })?)?;
+            })?;
             return self.end(seen);
         }
         let how = match (ended, self.again) {
@@ -213,10 +216,14 @@ fn find(listing: &Listing, server: &ServerId, session: &str, name: &str) -> Resu
     Ok(There::Nothing(TaskPlace::Session(SessionId(first.session_id))))
 }
 
+/// The hint where the directory to start in is none.
+const EXISTING: &str = "name an existing directory";
+
 /// The directory to start in, on the server's machine.
 fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, Failure> {
     let text = |path: &Path| {
-        path.to_str().map(str::to_owned).ok_or_else(|| Failure::usage(format!("{} is not UTF-8", path.display())))
+        let unfit = || Failure::usage(format!("{} is not UTF-8", path.display())).hint("tmux takes only such names");
+        path.to_str().map(str::to_owned).ok_or_else(unfit)
     };
     if server.host.is_some() {
         return given.map(text).transpose();
@@ -224,8 +231,8 @@ fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, 
     let path = given.unwrap_or(Path::new("."));
     match std::fs::canonicalize(path) {
         Ok(path) if path.is_dir() => text(&path).map(Some),
-        Ok(path) => Err(Failure::refused(format!("{} is not a directory", path.display()))),
-        Err(error) => Err(Failure::refused(format!("{}: {error}", path.display())).hint("name an existing directory")),
+        Ok(path) => Err(Failure::refused(format!("{} is not a directory", path.display())).hint(EXISTING)),
+        Err(error) => Err(Failure::refused(format!("{}: {error}", path.display())).hint(EXISTING)),
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::failure::{percentage, whole};
@@ -71,13 +72,15 @@ pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCo
     let scored = score_all(&sources, &profiles, &args.options.options(), &doubts)?;
     let report = Report::new(scored, &args.fields);
     if !report.is_labelled() {
-        let nothing = format!("nothing is labelled in {}", super::doctor::count(sources.len(), "recording"));
+        let nothing = format!("nothing is labelled in {}", text::counted(sources.len(), "recording"));
         let hint =
             "a label is a `truth` line in the recording; `fleetwatch replay` shows what fleetwatch says at each moment";
         return Err(Failure::refused(nothing).hint(hint).into());
     }
-    let printed = if args.json { report.json(args.worst) } else { for_people(&report, args.worst, args.recordings) };
-    output::print(&printed)?;
+    match args.json {
+        true => output::print_line(&report.json(args.worst))?,
+        false => output::print(&for_people(&report, args.worst, args.recordings))?,
+    };
     let Some(limit) = args.fail_under else { return Ok(ExitCode::SUCCESS) };
     let low = report.below(limit);
     low.iter().for_each(|what| eprintln!("error: {what}, less than {limit} %"));
@@ -173,6 +176,9 @@ fn score_one(
     doubts: &Doubts,
 ) -> Result<Scored, RecordingError> {
     let (recording, path) = (source.read()?, source.name());
+    if let Some(cut) = &recording.cut {
+        Failure::refused(cut).warn();
+    }
     let scored = |options: &ReplayOptions| score(&recording, &path, Arc::clone(profiles), options, doubts);
     let score = scored(options)?;
     let has_records = options.with_records && recording.has_records();
@@ -319,57 +325,40 @@ impl Report {
 
     fn tasks_json(&self) -> Value {
         let (count, tallies) = self.tasks();
-        let fields =
-            TaskField::ALL.iter().zip(tallies).map(|(field, tally)| (field.word().to_owned(), tally_json(tally)));
-        let wrong: Vec<Value> = self
-            .wrong_tasks()
-            .map(|(one, spell)| {
-                json!({
-                    "path": one.path,
-                    "field": spell.field.word(),
-                    "from": spell.from.as_secs(),
-                    "to": spell.to.as_secs(),
-                    "truth": spell.truth,
-                    "answer": spell.answer,
-                })
-            })
-            .collect();
-        json!({ "recordings": count, "fields": Value::Object(fields.collect()), "wrong": wrong })
+        let wrong: Vec<Value> = self.wrong_tasks().map(|(one, spell)| spell_json(one, spell)).collect();
+        json!({ "recordings": count, "fields": fields_json(TaskField::ALL, &tallies), "wrong": wrong })
     }
 
     /// The scores below a limit, in words.
     pub fn below(&self, limit: f64) -> Vec<String> {
-        let mut low = Vec::new();
-        for (field, tally) in TaskField::ALL.iter().zip(self.tasks().1) {
-            if let Some(percent) = tally.percent().filter(|percent| *percent < limit) {
-                low.push(format!("tasks {field} scores {percent:.3} %"));
-            }
-        }
-        for (version, (_, _, tallies)) in self.versions() {
-            for (field, tally) in Field::ALL.iter().copied().zip(tallies) {
-                if let Some(percent) = tally.percent().filter(|percent| *percent < limit) {
-                    low.push(format!("{version} {} scores {percent:.3} %", field.word()));
-                }
-            }
-        }
-        low
+        let tasks = self.tasks().1;
+        let of_tasks = TaskField::ALL.iter().zip(tasks).map(|(field, tally)| (format!("tasks {field}"), tally));
+        let of_agents = self.versions().into_iter().flat_map(|(version, (.., tallies))| {
+            Field::ALL.iter().zip(tallies).map(move |(field, tally)| (format!("{version} {field}"), tally))
+        });
+        let low = |(what, tally): (String, Tally)| {
+            let percent = tally.percent().filter(|percent| *percent < limit)?;
+            Some(format!("{what} scores {percent:.3} %"))
+        };
+        of_tasks.chain(of_agents).filter_map(low).collect()
     }
 
     /// The report as one JSON object.
-    pub fn json(&self, worst: usize) -> String {
-        let group = |(count, time, tallies): Sums| json!({ "recordings": count, "seconds": time.as_secs(), "fields": fields_json(&tallies) });
+    pub fn json(&self, worst: usize) -> Value {
+        let group = |(count, time, tallies): Sums| json!({ "recordings": count, "seconds": time.as_secs(), "fields": fields_json(Field::ALL, &tallies) });
         let versions: Map<String, Value> =
             self.versions().into_iter().map(|(name, sums)| (name.to_owned(), group(sums))).collect();
         let records: Map<String, Value> = self
             .with_records()
             .map(|(name, sums, alone)| {
                 let mut version = group(sums);
-                version["screen_alone"] = fields_json(&alone);
+                version["screen_alone"] = fields_json(Field::ALL, &alone);
                 (name.to_owned(), version)
             })
             .collect();
         let recordings: Vec<Value> = self.scored.iter().map(recording_json).collect();
-        let wrong: Vec<Value> = self.wrong().iter().take(worst).map(wrong_json).collect();
+        let wrong: Vec<Value> =
+            self.wrong().iter().take(worst).map(|wrong| spell_json(wrong.scored, &wrong.spell)).collect();
         let phases: Vec<Value> = self
             .phases()
             .into_iter()
@@ -380,7 +369,7 @@ impl Report {
             .copied()
             .map(|field| (field.word().to_owned(), delay_json(&self.delays(field))))
             .collect();
-        let mut text = json!({
+        json!({
             "total": group(self.total()),
             "doubted_seconds": seconds(self.doubted_ms()),
             "versions": versions,
@@ -391,9 +380,6 @@ impl Report {
             "delays": delays,
             "tasks": self.tasks_json(),
         })
-        .to_string();
-        text.push('\n');
-        text
     }
 }
 
@@ -410,13 +396,13 @@ fn sums<'a>(tallies: impl Iterator<Item = (&'a Scored, &'a Tallies)>) -> BTreeMa
 }
 
 fn recording_json(one: &Scored) -> Value {
-    let (seconds, fields) = (one.score.duration.as_secs(), fields_json(&one.score.tallies));
+    let (seconds, fields) = (one.score.duration.as_secs(), fields_json(Field::ALL, &one.score.tallies));
     json!({ "path": one.path, "version": one.version, "seconds": seconds, "fields": fields })
 }
 
-fn fields_json(tallies: &Tallies) -> Value {
-    let fields = Field::ALL.iter().copied().zip(tallies);
-    Value::Object(fields.map(|(field, tally)| (field.word().to_owned(), tally_json(*tally))).collect())
+fn fields_json(fields: &[impl ToString], tallies: &[Tally]) -> Value {
+    let fields = fields.iter().zip(tallies);
+    Value::Object(fields.map(|(field, tally)| (field.to_string(), tally_json(*tally))).collect())
 }
 
 fn tally_json(tally: Tally) -> Value {
@@ -424,15 +410,14 @@ fn tally_json(tally: Tally) -> Value {
     json!({ "judged_seconds": judged, "right_seconds": right, "percent": tally.percent() })
 }
 
-fn wrong_json(wrong: &Wrong) -> Value {
+fn spell_json<F: Serialize, T: Serialize>(
+    of: &Scored,
+    Spell { field, from, to, truth, answer }: &Spell<F, T>,
+) -> Value {
+    let (from, to) = (from.as_secs(), to.as_secs());
+    let Scored { path, version, .. } = of;
     json!({
-        "path": wrong.scored.path,
-        "version": wrong.scored.version,
-        "field": wrong.spell.field.word(),
-        "from": wrong.spell.from.as_secs(),
-        "to": wrong.spell.to.as_secs(),
-        "truth": wrong.spell.truth,
-        "answer": wrong.spell.answer,
+        "path": path, "version": version, "field": field, "from": from, "to": to, "truth": truth, "answer": answer,
     })
 }
 

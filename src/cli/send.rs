@@ -1,7 +1,7 @@
 //! `fleetwatch send`, `keys` and `answer`: send something into a terminal and report the outcome (SPEC §11).
 
 use std::fmt;
-use std::io::{IsTerminal, Read};
+use std::io::{ErrorKind, IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -413,7 +413,9 @@ fn prompt(argument: Option<&str>) -> anyhow::Result<String> {
         _ => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| {
-                Failure::refused(format!("standard input cannot be read: {error}")).hint("a prompt is text in UTF-8")
+                let what = format!("standard input cannot be read: {error}");
+                let is_text = error.kind() != ErrorKind::InvalidData;
+                if is_text { Failure::refused(what) } else { Failure::usage(what) }.hint("a prompt is text in UTF-8")
             })?;
             // The line feed at the end of a file or an `echo` is not meant for the agent.
             Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
@@ -478,7 +480,7 @@ impl ActReport {
             return Ok(ExitCode::SUCCESS);
         }
         let (terminal, dialog) = (self.terminal.clone(), self.dialog.take());
-        output::print(&output::json_line(&OutcomeShown { terminal, outcome, detail, dialog })?)
+        output::print_line(&OutcomeShown { terminal, outcome, detail, dialog })
     }
 
     /// Ends the command: what fails before there is an outcome was refused.

@@ -70,7 +70,7 @@ pub fn run(args: &SetupArgs, options: &GlobalOptions) -> Done {
     if args.print {
         return output::print(&shown);
     }
-    output::write_whole(&format!("\n{shown}\n"))?;
+    output::write(&format!("\n{shown}\n"))?;
     if !asking.yes("Write this? Old files are kept as NAME.before-fleetwatch.", false)? {
         output::print("nothing was written\n")?;
         return Ok(ExitCode::FAILURE);
@@ -288,7 +288,7 @@ struct Confirmation {
 
 impl Confirmation {
     fn tell(&self, what: &str) -> io::Result<()> {
-        if self.is_silent { Ok(()) } else { output::write_whole(&format!("{what}\n")) }
+        if self.is_silent { Ok(()) } else { output::write(&format!("{what}\n")) }
     }
 
     /// Whether the operator says yes.
@@ -334,6 +334,6 @@ impl Confirmation {
             }
             self.tell(&format!("answer with {choices}"))?;
         }
-        Err(Failure::refused("nothing was written: that was no answer").into())
+        Err(Failure::refused("nothing was written: that was no answer").hint("`fleetwatch setup` asks again").into())
     }
 }

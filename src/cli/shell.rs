@@ -8,6 +8,7 @@ use clap::{Arg, Command, FromArgMatches};
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate};
 
+use super::options::GLOBAL;
 use super::survey::{Survey, Watched};
 use super::target::nearest_or;
 use super::{Done, Failure, GlobalOptions, output, wait_for};
@@ -85,7 +86,8 @@ pub fn with_help(mut command: Command) -> Command {
 
 /// A command with its example in the help, and the same for the commands below it.
 fn with_example(command: Command) -> Command {
-    let command = command.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg });
+    let is_of_all = |arg: &Arg| arg.get_help_heading() == Some(GLOBAL);
+    let command = command.mut_args(|arg| if is_of_all(&arg) { arg.hide(true) } else { arg });
     let command = command.after_help("Options of every command (-L, -S, --host, …): `fleetwatch --help`");
     command
         .help_template("{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")

@@ -125,7 +125,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
         }
         Format::Json => output::json_line(&summary.json(now, is_watched))?,
     };
-    let code = output::print(&line)?;
+    let code = output::conclude(output::write_as(format == Format::Json, &line))?;
     Ok(if is_known || format == Format::Tmux { code } else { ExitCode::FAILURE })
 }
 

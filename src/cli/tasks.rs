@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde::Serialize;
+use serde_json::json;
 
 use super::failure::nothing;
 use super::history::keep;
@@ -61,6 +62,9 @@ pub enum TasksCommand {
         /// Only those of this session.
         #[arg(long, value_name = "SESSION")]
         session: Option<String>,
+        /// Print one JSON array, as `kill` does.
+        #[arg(long)]
+        json: bool,
     },
     /// Treat every window of a session as a task, as [[task]] in the configuration does, until you undo it.
     Adopt {
@@ -70,6 +74,9 @@ pub enum TasksCommand {
         /// Undo it.
         #[arg(long)]
         undo: bool,
+        /// Print one JSON object: `{"session", "host", "adopted"}`.
+        #[arg(long)]
+        json: bool,
     },
     /// Kill all tasks, and close the windows of those that have ended.
     KillAll {
@@ -79,6 +86,9 @@ pub enum TasksCommand {
         /// Do it; without this option, only say what would be done.
         #[arg(long)]
         yes: bool,
+        /// Print one JSON array, as `kill` does.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -88,8 +98,8 @@ pub enum TasksCommand {
 /// No such task, its state does not allow it, or tmux refuses.
 pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
-    if let Some(TasksCommand::Adopt { session, undo }) = &args.command {
-        return adopt(&watched, session, !undo).await;
+    if let Some(TasksCommand::Adopt { session, undo, json }) = &args.command {
+        return adopt(&watched, session, !undo, *json).await;
     }
     let command = args.command.clone().unwrap_or(TasksCommand::List(args.shown.clone()));
     let survey = match &command {
@@ -116,23 +126,23 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
             acting.kill(&tasks, *json).await
         }
         TasksCommand::Rerun { target, json } => acting.rerun(acting.task(target)?, *json).await,
-        TasksCommand::Prune { session } => {
+        TasksCommand::Prune { session, json } => {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
-            if ended.is_empty() {
+            if ended.is_empty() && !json {
                 let place = session.as_ref().map(|session| format!(" of session {session}")).unwrap_or_default();
                 let what = format!("no task{place} has ended, so there is nothing to remove");
                 return nothing(what, "`fleetwatch tasks` lists the tasks");
             }
-            acting.kill(&ended, false).await
+            acting.kill(&ended, *json).await
         }
         // It needs no poll of the tasks.
         TasksCommand::Adopt { .. } => Ok(ExitCode::SUCCESS),
-        TasksCommand::KillAll { session, yes } => {
+        TasksCommand::KillAll { session, yes, json } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
-            if tasks.is_empty() {
+            if tasks.is_empty() && !json {
                 return no_tasks();
             }
-            if !yes {
+            if !yes && !tasks.is_empty() {
                 let of = |is_dead: bool, verb: &str| {
                     let names: Vec<String> = (tasks.iter().filter(|task| task.is_dead() == is_dead))
                         .map(|task| format!("{} ({})", task.id, task.as_status().word()))
@@ -144,14 +154,15 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                     .hint("add `--yes` to do it")
                     .into());
             }
-            acting.kill(&tasks, false).await
+            acting.kill(&tasks, *json).await
         }
     }
 }
 
 /// Treats a session as tasks from now on, or no longer.
-async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
-    let path = Adopted::location().ok_or_else(|| Failure::refused(AdoptedError::Homeless))?;
+async fn adopt(watched: &Watched, session: &str, adopt: bool, json: bool) -> Done {
+    let path = Adopted::location()
+        .ok_or_else(|| Failure::refused(AdoptedError::Homeless).hint("set HOME or XDG_STATE_HOME"))?;
     let change = |id: &ServerId| {
         let hint = "`fleetwatch doctor` says what is wrong with it";
         Adopted::change(&path, id, session, adopt).map_err(|error| Failure::refused(&error).hint(hint))
@@ -185,6 +196,9 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         }
         if declared_by.is_some() || changed {
             watched.show_changes([id]).await;
+            if json {
+                return output::print_line(&json!({ "session": session, "host": id.host, "adopted": adopt }));
+            }
             return output::print(&format!("the windows of {session} {done}\n"));
         }
     }
@@ -292,9 +306,9 @@ impl<'a> FoundTasks<'a> {
         }
         let begun = self.server(task)?.begin_again(&task.key, task.window, None, poll::now().as_millis()).await;
         let Start::Begun(begun) = begun? else {
-            return Err(
-                Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window)).into()
-            );
+            return Err(Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window))
+                .hint("`fleetwatch tasks` lists the tasks")
+                .into());
         };
         let history = History::start(&self.watched.loaded.config.history);
         history.record(done(task, begun.key.clone(), OperatorAction::rerun(task)));

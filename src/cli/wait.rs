@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::EnumValueParser;
 use jiff::SignedDuration;
 use serde_json::json;
 
 use super::failure::BadValue;
 use super::history::on_servers;
+use super::options::Trimmed;
 use super::output::end_asked_for;
 use super::survey::{Watched, first_polls, turn};
 use super::target::Purpose;
@@ -27,7 +29,7 @@ use crate::ui::Item;
 
 /// Wait until a terminal or task is in a given state, or several are.
 ///
-/// Each of them is printed when it is. One that is gone meanwhile ends the command.
+/// Each of them is printed when it is. One that is gone meanwhile, or can no longer be so, ends the command with exit code 1.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch wait docs --for ready,needs-you --timeout 600")]
 pub struct WaitArgs {
@@ -38,6 +40,7 @@ pub struct WaitArgs {
     pub any: bool,
     /// What to wait for; with several, the first to come.
     #[arg(long = "for", value_name = "STATE", required = true, value_delimiter = ',', ignore_case = true)]
+    #[arg(value_parser = Trimmed(EnumValueParser::<WaitCondition>::new()))]
     pub condition: Vec<WaitCondition>,
     /// Give up after this many seconds (or 10m), with exit code 1.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
@@ -141,15 +144,22 @@ impl WaitCondition {
             WaitCondition::Failed => task.status == TaskStatus::Exited && task.exit_code() != Some(0),
             WaitCondition::Error => task.as_status() == Status::Error,
             WaitCondition::Unknown => task.as_status() == Status::Unknown,
-            // A task that is gone has no state.
-            WaitCondition::Approval
-            | WaitCondition::Question
-            | WaitCondition::Trust
-            | WaitCondition::Setup
-            | WaitCondition::Interrupted
-            | WaitCondition::Stalled
-            | WaitCondition::Gone => false,
+            // A task that is gone has no state, and the others are words for agents.
+            _ => false,
         }
+    }
+
+    /// Whether only agents are ever so.
+    const fn is_of_agents(self) -> bool {
+        matches!(
+            self,
+            WaitCondition::Approval
+                | WaitCondition::Question
+                | WaitCondition::Trust
+                | WaitCondition::Setup
+                | WaitCondition::Interrupted
+                | WaitCondition::Stalled
+        )
     }
 }
 
@@ -179,10 +189,10 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
             Err(_) if args.condition.contains(&WaitCondition::Gone) && was_known(&watched, target, options) => {
                 // Nothing more of it is known now.
                 let gone = Status::Gone.word();
-                output::print(&match args.json {
-                    true => output::json_line(&json!({ "reached": gone, "id": target }))?,
-                    false => format!("{target}: {gone}\n"),
-                })?;
+                match args.json {
+                    true => output::print_line(&json!({ "reached": gone, "id": target }))?,
+                    false => output::print(&format!("{target}: {gone}\n"))?,
+                };
                 has_met = true;
             }
             found => left.push(Awaited::new(target, found?, &watched)),
@@ -196,7 +206,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
             }
             match one.look(fleet, args)? {
                 ControlFlow::Break(line) => {
-                    output::print(&line).map_err(|report| Failure::of(&report))?;
+                    output::conclude(output::write_as(args.json, &line)).map_err(|report| Failure::of(&report))?;
                     has_met = true;
                 }
                 ControlFlow::Continue(is) => {
@@ -237,10 +247,14 @@ impl<'a> Awaited<'a> {
     /// The line that says that it is in the state that is waited for, or how it is now.
     ///
     /// # Errors
-    /// It is gone, and that is not waited for.
+    /// It is gone, or has ended otherwise, and that is not waited for; or it is never in such a state.
     fn look(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, String>, Failure> {
         let asked = &args.condition;
         let (id, word, fields) = match &self.target {
+            WaitTarget::Terminal(_) if asked.iter().all(|it| *it == WaitCondition::Notify) => {
+                return Err(Failure::refused(format!("{} is an agent, whose bell is not waited for", self.name))
+                    .hint("wait for `needs-you`, `finished` or `failed`"));
+            }
             WaitTarget::Terminal(key) => {
                 let wanted = |terminal: &Terminal| {
                     let reacts = self.reacts;
@@ -259,6 +273,16 @@ impl<'a> Awaited<'a> {
                 (Some(task), _) if asked.iter().any(|it| it.holds_for_task(task)) => {
                     let word = met(asked, |it| it.holds_for_task(task), &task.as_status());
                     (task.id.clone(), word, serde_json::to_value(task.fields()))
+                }
+                (Some(task), _) if asked.iter().all(|it| it.is_of_agents()) => {
+                    return Err(Failure::refused(format!("{} is a task, which is never that", task.id))
+                        .hint("a task may be working, idle, success, failed, exited or gone, and asks or notify"));
+                }
+                // Whoever runs it again waits again.
+                (Some(task), _) if task.is_dead() && !asked.contains(&WaitCondition::Gone) => {
+                    let (id, word) = (&task.id, task.as_status().word());
+                    return Err(Failure::refused(format!("{id} is {word}, and will not be what is waited for"))
+                        .hint(format!("`fleetwatch tasks rerun {id}` runs it again")));
                 }
                 (Some(task), _) => {
                     self.last = Some(task.clone());
@@ -340,7 +364,9 @@ async fn watch_for<T>(
         };
         tokio::select! {
             () = turn(engine) => {}
-            signal = &mut end => return Err(Failure::interrupted(signal, "interrupted while it waited")),
+            signal = &mut end => {
+                return Err(Failure::interrupted(signal, "interrupted while it waited").hint("nothing was sent"));
+            }
             () = past(limit.deadline) => return Err(timed_out(&now, limit)),
         }
     }

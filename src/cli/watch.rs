@@ -135,7 +135,7 @@ async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history
         lines.insert_str(0, &printer.lines(&updates, engine.fleet())?);
         lines.push_str(&printer.facts_lines(engine.fleet(), poll::now())?);
         if !args.background
-            && let Err(error) = output::write_whole(&lines)
+            && let Err(error) = output::write_as(args.json, &lines)
         {
             return output::conclude(Err(error));
         }

@@ -101,6 +101,11 @@ impl ProfileSet {
         library
     }
 
+    /// The built-in tools, by the names of their files.
+    pub fn shipped_tools() -> impl Iterator<Item = &'static str> {
+        BUILTIN.iter().filter_map(|(file, _)| file.strip_suffix(".toml"))
+    }
+
     /// The text of a built-in tool's file.
     pub fn shipped(tool: &str) -> Option<&'static str> {
         BUILTIN.iter().find(|(file, _)| file.strip_suffix(".toml") == Some(tool)).map(|(_, text)| *text)

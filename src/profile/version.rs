@@ -15,6 +15,11 @@ impl Version {
     }
 }
 
+/// Whether a text is a version by whose numbers a profile can be chosen.
+pub fn is_version(text: &str) -> bool {
+    Version::parse(text).is_some_and(|version| !version.0.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

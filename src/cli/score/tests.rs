@@ -57,7 +57,7 @@ fn scores_add_up_by_version_and_name_what_is_low() {
     assert_eq!(report.below(99.0)[0], "claude 9.9 availability scores 0.000 %");
     let text = for_people(&report, 5, true);
     assert!(text.contains("claude 9.9/two"), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&report.json(1)).unwrap();
+    let json = report.json(1);
     assert_eq!(json["versions"]["claude 9.9"]["fields"]["availability"]["judged_seconds"], 20.0);
     assert_eq!(json["worst"].as_array().unwrap().len(), 1);
 }

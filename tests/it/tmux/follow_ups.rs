@@ -532,8 +532,10 @@ fn the_operator_has_an_unclear_message_sent_again_or_dismisses_it() {
     assert!(text.starts_with(&format!("follow-up {} is sent again, as number", again.0)), "{text}");
     wait_until("lead to be told", || aviary.reported().len() == 1);
     assert!(aviary.reported()[0].contains("birds has finished: one"), "{:?}", aviary.reported());
-    assert!(aviary.fleetwatch(&["follow-ups", "dismiss", &enough.0.to_string()]).status.success());
-    wait_until("nothing to be open", || aviary.fleetwatch(&["follow-ups", "list", "--json"]).stdout == b"[]\n");
+    let dismissed = aviary.fleetwatch(&["follow-ups", "dismiss", &enough.0.to_string(), "--json"]);
+    let dismissed: Value = serde_json::from_slice(&dismissed.stdout).unwrap();
+    assert_eq!((&dismissed[0]["intent"], &dismissed[0]["outcome"]), (&enough.0.into(), &"dismissed".into()));
+    wait_until("nothing to be open", || aviary.fleetwatch(&["follow-ups", "--json", "list"]).stdout == b"[]\n");
     let late = aviary.fleetwatch(&["follow-ups", "resend", &enough.0.to_string(), "4711"]);
     let errors = String::from_utf8(late.stderr).unwrap();
     assert_eq!(late.status.code(), Some(1), "{errors}");

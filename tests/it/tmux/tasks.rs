@@ -393,8 +393,10 @@ fn a_session_is_adopted_and_let_go() {
     assert_eq!(world.run(&["tasks"]), "");
     assert_eq!(world.run(&["tasks", "adopt", "mine"]), "the windows of mine are tasks now\n");
     assert!(world.run(&["tasks"]).contains("  task   running  "), "{}", world.run(&["tasks"]));
-    world.run(&["tasks", "adopt", "mine", "--undo"]);
+    let undone = world.run(&["tasks", "adopt", "mine", "--undo", "--json"]);
+    assert_eq!(undone, "{\"session\":\"mine\",\"host\":null,\"adopted\":false}\n");
     assert_eq!(world.run(&["tasks"]), "");
+    assert_eq!(world.run(&["tasks", "prune", "--json"]), "[]\n");
     assert!(world.refused(1, &["tasks", "adopt", "yours"]).contains("there is no session yours"));
 }
 
@@ -468,7 +470,8 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     assert!(named.contains("no task is called `tasks`"), "the only task of a session is not the session: {named}");
     let asked = world.refused(1, &["tasks", "kill-all"]);
     assert!(asked.contains("this would kill first (running)") && asked.contains("--yes"), "{asked}");
-    assert_eq!(world.run(&["tasks", "kill-all", "--yes"]), "first (@0) killed\n");
+    let killed: Value = serde_json::from_str(&world.run(&["tasks", "kill-all", "--yes", "--json"])).unwrap();
+    assert_eq!((&killed[0]["name"], &killed[0]["outcome"]), (&"first".into(), &"killed".into()));
     watch.tells("first", &["disappeared killed from the command line"]);
     assert!(world.refused(1, &["tasks", "kill", "nothing"]).contains("error: "), "no server is left");
 }
