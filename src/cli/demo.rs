@@ -14,7 +14,7 @@ use crate::fleet::ServerId;
 /// They play in a tmux server of their own, and what you do there is kept in a history of its own. Both are removed at
 /// the end; your tmux, your history and your configuration are not touched. `fleetwatch -L SERVER list` sees the demo from
 /// another terminal; its name is in the dashboard's first line, if that is wide enough, and `--no-dashboard` prints it. Such
-/// commands keep what they do in your own history.
+/// commands follow the dashboard and share its history.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch demo")]
 pub struct DemoArgs {

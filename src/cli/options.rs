@@ -96,7 +96,14 @@ impl GlobalOptions {
     /// # Errors
     /// It is wrong, or the one that was asked for is missing.
     pub fn load(&self) -> Result<Loaded, Failure> {
-        Loaded::find(&self.search_path()).map_err(|error| super::config::first_fault(error, &self.search_path()))
+        let found = Loaded::find(&self.search_path());
+        let mut loaded = found.map_err(|error| super::config::first_fault(error, &self.search_path()))?;
+        if let [server] = &self.servers(&loaded.config)[..]
+            && let Some(history) = crate::demo::history_of(server)
+        {
+            loaded.config.history.path = Some(history);
+        }
+        Ok(loaded)
     }
 
     /// The built-in profiles, and the user's own from the directory `profiles` beside the configuration.

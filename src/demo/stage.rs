@@ -12,9 +12,21 @@ use anyhow::{Context as _, bail, ensure};
 use super::{SCENES, Scene};
 use crate::config::Config;
 use crate::fleet::{ServerId, Socket};
+use crate::private;
 
 /// The name of a player while its pane shows a shell.
 pub(super) const SHELL: &str = "bash";
+
+/// The file of a demo's history in its directory.
+const HISTORY: &str = "history.db";
+
+/// Where the demo that is a server's keeps its history: who shares it follows the demo's dashboard. `None` for any other server.
+pub fn history_of(server: &ServerId) -> Option<PathBuf> {
+    let Socket::Name(name) = &server.socket else { return None };
+    let is_demo = server.host.is_none() && name.starts_with(PREFIX) && !name.contains('/');
+    let directory = Some(std::env::temp_dir().join(name)).filter(|_| is_demo)?;
+    private::check_directory(&directory).is_ok().then(|| directory.join(HISTORY))
+}
 
 /// A running demo. Dropping it removes the server and the directory; when this process is killed, the players do.
 #[derive(Debug)]
@@ -70,21 +82,12 @@ impl Demo {
         ServerId { host: None, socket: Socket::Name(self.server.clone()) }
     }
 
-    /// A configuration that gives the panes their names and versions, as a user's would, and a history of its own.
+    /// The default configuration with a history of its own. Commands without a configuration read screens in the same way, so
+    /// they follow the dashboard and say what it says.
     pub fn config(&self) -> anyhow::Result<Config> {
-        let rules: String = SCENES
-            .iter()
-            .map(|scene| {
-                let Scene { session, .. } = scene;
-                format!(
-                    "[[terminal]]\nsession = \"{session}\"\nname = \"{session}\"\nversion = \"{}\"\n",
-                    scene.version()
-                )
-            })
-            .collect();
-        let mut config = Config::parse(&rules, Path::new("demo.toml"))?;
+        let mut config = Config::parse("", Path::new("demo.toml"))?;
         // What happens in a demo is no part of the user's history, and goes with its directory.
-        config.history.path = Some(self.directory.join("history.db"));
+        config.history.path = Some(self.directory.join(HISTORY));
         Ok(config)
     }
 

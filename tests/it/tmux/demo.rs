@@ -182,6 +182,11 @@ fn the_dashboard_tells_the_demo_true() {
     let demo =
         format!("fleetwatch-demo-{}-0", tmux.run(&["display-message", "-p", "-t", "main", "#{pane_pid}"]).trim());
     assert!(std::env::temp_dir().join(&demo).exists());
+    // A command of one who has configured nothing follows the dashboard, and knows what that has seen.
+    let words = ["--config", "/dev/null", "-L", &demo, "list", "--columns", "name,state"];
+    let listed = Command::new(env!("CARGO_BIN_EXE_fleetwatch")).args(words).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    assert!(listed.lines().any(|line| line.split_whitespace().eq(["docs", "finished"])), "{listed}");
     tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
     tmux.run(&["send-keys", "-t", "main", "q"]);
     wait_until("the end of the dashboard", || {
