@@ -228,6 +228,7 @@ impl Tracker {
         self.unseen = !known.seen
             && (state.unseen
                 || matches!(state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished));
+        self.shown = if state.has_ended() { state.agent.clone() } else { AgentFacts::default() };
         self.sent = state.agent.get(FactName::LastPrompt).filter(|fact| fact.source == FactSource::Sent).cloned();
         self.turn.remember(state, reading, known.watched_until);
         // The records were read already: what is news of them follows from what was known.
@@ -518,12 +519,12 @@ impl Tracker {
     /// The terminal cannot show an agent any more.
     fn lost(&mut self, loss: Loss, now: Timestamp, next: &mut Published) {
         self.observed(now);
-        self.doubt_since = None;
-        self.held_back = None;
+        (self.doubt_since, self.held_back) = (None, None);
+        // What was known of the agent is told for as long as the row of a closed pane stays.
+        self.shown = if loss.reason == LossReason::TmuxMissing { self.facts() } else { AgentFacts::default() };
         self.turn.surface_lost(loss.reason, now);
         self.turn.record_is_lost();
         self.record = AgentRecordReading::default();
-        self.shown = AgentFacts::default();
         next.become_unreadable(loss, &self.turn);
     }
 

@@ -121,9 +121,8 @@ impl Entry {
         now: Timestamp,
     ) -> Self {
         let (was, since, screen) = (known.state.terminal.clone(), known.state.since, known.screen.clone());
-        let agent = known.state.agent.clone();
         let mut entry = Self::new(key, settings, Some(known), false, now);
-        (entry.is_unread, entry.gone) = (false, Some(Departure { at: since, unseen: true, agent }));
+        (entry.is_unread, entry.gone) = (false, Some(Departure { at: since, unseen: true }));
         // Its place is not known any more, and its name is not to change.
         entry.terminal.declared.name = Some(was.id.clone());
         (entry.terminal.state.terminal, entry.terminal.screen) = (was, screen);
@@ -166,9 +165,6 @@ impl Entry {
         state.assessment.anomalies.extend(self.agent.iter().flat_map(|agent| agent.anomalies(has_version)));
         if self.is_unread {
             self.say_unread(&mut state, now);
-        }
-        if let Some(gone) = &self.gone {
-            state.agent.clone_from(&gone.agent);
         }
         state
     }
@@ -441,7 +437,7 @@ impl Entry {
         let goes = matches!(observation, Observation::Gone(_));
         self.is_unread &= !goes;
         if goes && self.gone.is_none() {
-            self.gone = Some(Departure { at: now, unseen: false, agent: self.terminal.state.agent.clone() });
+            self.gone = Some(Departure { at: now, unseen: false });
         }
         let transition = self.tracker.handle(observation, now);
         if let Some(transition) = &transition {

@@ -300,7 +300,8 @@ fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do()
 #[test]
 fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
-    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let new = || Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let (mut fleet, mut gone) = (new(), new());
     let shows = |text: &str| PaneReport {
         program: Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()) },
         capture: Capture::Fresh(Arc::new(Screen::from_text(text, 80))),
@@ -311,6 +312,7 @@ fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
     let composer = format!("{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts");
     for second in 0..3 {
         names(&mut fleet, second, vec![shows(&composer)]);
+        names(&mut gone, second, vec![shows(&composer)]);
     }
     let key = pane(0, 10).key;
     let works_on = |fleet: &Fleet, second| fleet.state(&key, at(second)).unwrap().works_on().map(str::to_owned);
@@ -319,6 +321,13 @@ fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
     assert_eq!(works_on(&fleet, 3).as_deref(), Some("tidy up"));
     let fact = fleet.state(&key, at(3)).unwrap().agent.get(crate::state::FactName::LastPrompt).cloned();
     assert_eq!(fact.map(|fact| fact.source), Some(crate::state::FactSource::Sent));
+    // What was known of one stays with its row when its pane closes.
+    gone.handle(Input::Submitted { key: key.clone(), at: at(3), text: "tidy up".to_owned() }, at(3));
+    names(&mut gone, 4, Vec::new());
+    let kept = |fleet: &Fleet, second| {
+        fleet.state(&key, at(second)).unwrap().agent.get(crate::state::FactName::LastPrompt).cloned()
+    };
+    assert!(kept(&gone, 20).is_some_and(|fact| fact.value.to_string() == "tidy up"));
     // Nothing came of it: the agent may never have got it.
     for second in 4..30 {
         names(&mut fleet, second, vec![shows(&composer)]);

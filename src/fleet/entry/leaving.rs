@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::{AgentFacts, State, TurnResult};
+use crate::state::{State, TurnResult};
 use crate::time::{Span, Timestamp};
 
 /// How long one is shown after its pane is gone of which the operator may not know yet how its work ended.
@@ -16,9 +16,6 @@ pub(super) struct Departure {
     pub at: Timestamp,
     /// Whether the operator had not seen then how its last turn ended.
     pub unseen: bool,
-    /// What was known of the agent then.
-    #[serde(default)]
-    pub agent: AgentFacts,
 }
 
 impl Departure {
