@@ -50,6 +50,8 @@ const LINGER: [Span; 2] = [Span::from_secs(1), Span::from_millis(500)];
 #[derive(Debug)]
 pub struct DialogBox {
     key: TerminalKey,
+    /// What the terminal is called.
+    name: String,
     shown: Option<Shown>,
     /// The option that would be sent, and what was read.
     question: Question,
@@ -133,6 +135,7 @@ impl DialogBox {
     pub fn new(key: TerminalKey) -> Self {
         Self {
             key,
+            name: String::new(),
             shown: None,
             question: Question::default(),
             ticks: Vec::new(),
@@ -149,6 +152,7 @@ impl DialogBox {
 
     /// Takes over what the terminal shows now, and says when it is another dialog.
     fn follow(&mut self, terminal: &Terminal, now: Timestamp) {
+        self.name.clone_from(&terminal.state.terminal.id);
         let Some(mut shown) = Shown::of(terminal) else { return };
         let before = self.shown.take();
         // What is sent is typed there, row by row.
@@ -253,42 +257,6 @@ impl DialogBox {
     fn wants_text(&self) -> bool {
         let chosen = self.shown.as_ref().zip(self.question.chosen());
         self.typing.is_none() && chosen.is_some_and(|(shown, chosen)| shown.dialog.takes_text(chosen))
-    }
-
-    /// The ways to go on, for buttons and footer.
-    fn ways(&self, held: Option<Held>) -> Vec<Hint> {
-        let can_tick = self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick());
-        match held {
-            None if self.typing.is_some() => vec![(Action::Answer, "send")],
-            None if can_tick => vec![(Action::Answer, "hand in"), (Action::Tick, "tick"), (Action::Down, "choose")],
-            None if self.wants_text() => vec![(Action::Answer, "type it"), (Action::Down, "choose")],
-            None => vec![(Action::Answer, "answer"), (Action::Down, "choose")],
-            Some(Held::Not(Hold::Unread(above, below))) => {
-                let [up, down] = self.read_on();
-                vec![(if below == 0 && above > 0 { up } else { down }, "read on")]
-            }
-            Some(Held::NothingTicked) => vec![(Action::Tick, "tick"), (Action::Down, "choose")],
-            Some(Held::NothingTyped) => Vec::new(),
-            Some(Held::Lost) => vec![(Action::Answer, "keep as a draft")],
-            Some(Held::NothingChosen) => vec![(Action::Down, "choose")],
-            Some(Held::NotWhole) => {
-                vec![
-                    (Action::Jump, "see all of it there"),
-                    (Action::AnswerAnyway, "answer anyway"),
-                    (Action::Down, "choose"),
-                ]
-            }
-            Some(Held::Not(Hold::TooSmall)) => vec![(Action::Jump, "answer there")],
-            Some(Held::Not(Hold::Changed) | Held::NoChoice) => Vec::new(),
-        }
-    }
-
-    /// The actions that read on, up and down.
-    fn read_on(&self) -> [Action; 2] {
-        match self.typing {
-            Some(_) => [Action::ScrollUp, Action::ScrollDown],
-            None => [Action::Up, Action::Down],
-        }
     }
 
     /// What would be sent.
@@ -447,8 +415,7 @@ impl Overlay for DialogBox {
         {
             self.follow(terminal, view.now);
         }
-        let title =
-            terminal.map_or_else(|| "the terminal is gone".to_owned(), |terminal| body::title(terminal, canvas));
+        let title = self.title(terminal, canvas);
         self.draw_box(canvas, buffer, area, &title)
     }
 

@@ -154,6 +154,20 @@ fn part(row: &Row, wanted: Range<usize>) -> StyledLine {
 }
 
 impl DialogBox {
+    /// What stands in the frame: how it stands with the dialog that is shown in it, whatever the terminal does by now.
+    pub(super) fn title(&self, terminal: Option<&Terminal>, canvas: &Canvas<'_>) -> String {
+        let name = terminal.map_or(&self.name, |terminal| &terminal.state.terminal.id);
+        match (&self.stage, terminal) {
+            (Stage::Choosing, Some(Terminal { state, .. })) => {
+                let since = times::lasting(state.since(), canvas.now);
+                format!("{name}: {} for {since}", Status::of(state).word())
+            }
+            (Stage::Sending, _) => format!("{name}: the answer is on its way"),
+            (Stage::Answered(_), _) => format!("{name}: this dialog was answered"),
+            (Stage::Closed(_) | Stage::Choosing, _) => format!("{name}: this dialog is no longer open"),
+        }
+    }
+
     pub(super) fn draw_box(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &str) -> HitMap {
         let parts = &canvas.theme.parts;
         let asked = self.asked(canvas.theme);
@@ -206,6 +220,42 @@ impl DialogBox {
         buttons.push((Action::Close, close));
         let buttons = frame::buttons(canvas, buffer, sheet.buttons, self.context(), &buttons);
         HitMap { place: sheet.place, buttons }
+    }
+
+    /// The ways to go on, for buttons and footer.
+    pub(super) fn ways(&self, held: Option<Held>) -> Vec<Hint> {
+        let can_tick = self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick());
+        match held {
+            None if self.typing.is_some() => vec![(Action::Answer, "send")],
+            None if can_tick => vec![(Action::Answer, "hand in"), (Action::Tick, "tick"), (Action::Down, "choose")],
+            None if self.wants_text() => vec![(Action::Answer, "type it"), (Action::Down, "choose")],
+            None => vec![(Action::Answer, "answer"), (Action::Down, "choose")],
+            Some(Held::Not(Hold::Unread(above, below))) => {
+                let [up, down] = self.read_on();
+                vec![(if below == 0 && above > 0 { up } else { down }, "read on")]
+            }
+            Some(Held::NothingTicked) => vec![(Action::Tick, "tick"), (Action::Down, "choose")],
+            Some(Held::NothingTyped) => Vec::new(),
+            Some(Held::Lost) => vec![(Action::Answer, "keep as a draft")],
+            Some(Held::NothingChosen) => vec![(Action::Down, "choose")],
+            Some(Held::NotWhole) => {
+                vec![
+                    (Action::Jump, "see all of it there"),
+                    (Action::AnswerAnyway, "answer anyway"),
+                    (Action::Down, "choose"),
+                ]
+            }
+            Some(Held::Not(Hold::TooSmall)) => vec![(Action::Jump, "answer there")],
+            Some(Held::Not(Hold::Changed) | Held::NoChoice) => Vec::new(),
+        }
+    }
+
+    /// The actions that read on, up and down.
+    pub(super) fn read_on(&self) -> [Action; 2] {
+        match self.typing {
+            Some(_) => [Action::ScrollUp, Action::ScrollDown],
+            None => [Action::Up, Action::Down],
+        }
     }
 
     /// What is pressed for the chosen option, in words, or why there is none to press.
@@ -281,13 +331,6 @@ impl DialogBox {
         };
         if text::width(&long) <= usize::from(room) { long } else { short }
     }
-}
-
-/// What stands in the frame.
-pub(super) fn title(terminal: &Terminal, canvas: &Canvas<'_>) -> String {
-    let state = &terminal.state;
-    let since = times::lasting(state.since(), canvas.now);
-    format!("{}: {} for {since}", state.terminal.id, Status::of(state).word())
 }
 
 /// The key that is a way out and where it leads, where there is such a key.

@@ -25,6 +25,7 @@ use crate::ui::keymap::{Context, Keymap};
 use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
+use crate::ui::text;
 use crate::ui::theme::Theme;
 
 /// What the keys are called.
@@ -186,23 +187,23 @@ impl SeveralDialogs {
     /// The whole text of each dialog, who gets the chosen option and who does not, and the options.
     fn asked(&self, theme: &Theme) -> QuestionText {
         let parts = &theme.parts;
-        let mut text = Vec::new();
+        let mut lines = Vec::new();
         for (part, it) in (1..).zip(&self.asking) {
             let head = Paragraph::plain(format!("{}: {}", it.name, it.kind), parts.title);
-            let lines = it.shown.asked(None, &[], "", theme).text;
-            text.extend(std::iter::once(head).chain(lines).map(|line| line.in_part(part)));
+            let said = it.shown.asked(None, &[], "", theme).text;
+            lines.extend(std::iter::once(head).chain(said).map(|line| line.in_part(part)));
         }
         let stalled = theme.style(Status::Stalled);
         for (_, name, why) in &self.left_out {
-            text.push(Paragraph::plain(format!("left out: {name}, {why}"), stalled));
+            lines.push(Paragraph::plain(format!("left out: {name}, {why}"), stalled));
         }
         // Before a choice and with each one there are as many rows, so that the options stay where they are.
-        let mut options = self.options();
+        let options = self.options();
         let has_rare = options.iter().any(|option| self.count(option) < self.asking.len());
         let (who, left_out) = match self.chosen() {
             None => ("an option goes to all that have it".to_owned(), "nothing is chosen yet".to_owned()),
             Some(chosen) => {
-                let (label, is_got) = (in_words(&chosen), |it: &&Asking| it.place(&chosen).is_some());
+                let (label, is_got) = (&chosen.1, |it: &&Asking| it.place(&chosen).is_some());
                 let (got, not): (Vec<&Asking>, Vec<&Asking>) = self.asking.iter().partition(is_got);
                 let names =
                     |asking: &[&Asking]| asking.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -215,27 +216,30 @@ impl SeveralDialogs {
             }
         };
         if has_rare {
-            text.push(Paragraph::plain(left_out, if self.chosen().is_some() { stalled } else { parts.text }));
+            lines.push(Paragraph::plain(left_out, if self.chosen().is_some() { stalled } else { parts.text }));
         }
-        text.extend([Paragraph::plain(who, parts.text), Paragraph::default()]);
+        lines.extend([Paragraph::plain(who, parts.text), Paragraph::default()]);
+        let keys: Vec<String> = options.iter().map(|option| own_names(option, &options)).collect();
+        let widest = keys.iter().map(|keys| text::width(keys)).max().unwrap_or(0);
         let option = |(place, option): (usize, Common)| {
             let is_chosen = Some(place) == self.question.chosen();
             let base = if is_chosen { parts.selected } else { Style::default() };
             let count = self.count(&option);
             let lead = vec![
                 (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title)),
-                (format!("{}  ", option.0), base.patch(parts.key)),
+                (format!("{}  ", text::padded(&keys[place], widest)), base.patch(parts.key)),
             ];
             let line = vec![(option.1, parts.text), (format!("  {count} of {}", self.asking.len()), parts.quiet)];
             Paragraph::new(line).led_by(lead).on(base)
         };
-        let options = options.drain(..).enumerate().map(option).collect();
-        QuestionText { text, options, picked: Vec::new() }
+        let options = options.iter().cloned().enumerate().map(option).collect();
+        QuestionText { text: lines, options, picked: Vec::new() }
     }
 
     fn answers(&self) -> Answers {
         match self.question.chosen() {
             _ if self.asking.is_empty() => NONE_LEFT,
+            Some(_) if self.asking.len() == 1 => Answers { yes: (Action::Answer, "answer it"), ..ANSWERS },
             Some(_) => ANSWERS,
             None => UNCHOSEN,
         }
@@ -285,7 +289,7 @@ impl SeveralDialogs {
                     Progress::Sending
                 }
                 (Some(_), None) => left_out("the terminal is gone".to_owned()),
-                (None, _) => left_out(format!("it has no option {}", in_words(&chosen))),
+                (None, _) => left_out(format!("it has no option {}", chosen.1)),
             };
             terminals.push((it.key.clone(), it.name.clone(), progress));
         }
@@ -303,8 +307,12 @@ fn is_one_of(name: &str, names: &str) -> bool {
     names.split(BETWEEN).any(|known| known.eq_ignore_ascii_case(name))
 }
 
-fn in_words((name, label): &Common) -> String {
-    format!("{name} {label}")
+/// The names by which one option alone of all of them is called: a number that means something else in another dialog
+/// chooses nothing.
+fn own_names(option: &Common, options: &[Common]) -> String {
+    let is_shared = |name: &str| options.iter().filter(|other| is_one_of(name, &other.0)).nth(1).is_some();
+    let own: Vec<&str> = option.0.split(BETWEEN).filter(|name| !is_shared(name)).collect();
+    own.join(&BETWEEN.to_string())
 }
 
 impl Overlay for SeveralDialogs {
@@ -345,19 +353,18 @@ impl Overlay for SeveralDialogs {
         Flow::Stay
     }
 
-    /// The names of the options choose, those that are called the same in turn; they send nothing.
+    /// The names of the options choose, each where it means one of them only; they send nothing.
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         if let (KeyCode::Char(c), false) = (key.code, self.question.is_deaf(cx.view.now)) {
             let options = self.options();
-            let from = self.question.chosen().map_or(0, |chosen| chosen + 1);
-            let order = (from..options.len()).chain(0..from.min(options.len()));
-            let named = |place: &usize| is_one_of(&c.to_string(), &options[*place].0);
-            let next = order.into_iter().find(named);
-            if next.is_none() && Keymap::is_letter(key) {
-                cx.ignore_word(c);
+            let is_named = |option: &Common| is_one_of(&c.to_string(), &option.0);
+            let mut named = options.iter().enumerate().filter(|(_, option)| is_named(option)).map(|(place, _)| place);
+            match (named.next(), named.next()) {
+                (Some(_), Some(_)) => cx.say(&format!("{c} is another option in each of them; arrows choose")),
+                (None, _) if Keymap::is_letter(key) => cx.ignore_word(c),
+                (named, _) => self.choose(named),
             }
-            self.choose(next);
         }
         Flow::Stay
     }

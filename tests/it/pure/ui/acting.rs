@@ -307,44 +307,46 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     open_marked(&mut ui, &fleet, 2, (120, 40));
     let shown = text(&mut ui, &fleet, 120, 40);
     for said in
-        ["answer 2 of 2 dialogs", "Run make a?", "Run make b?", "› 1  Yes  2 of 2", "1 Yes goes to shop-api, billing"]
+        ["answer 2 of 2 dialogs", "Run make a?", "Run make b?", "› 1  Yes  2 of 2", "Yes goes to shop-api, billing"]
     {
         assert!(shown.contains(said), "{said}: {shown}");
     }
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 0), (1, 0)]));
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("taken by 0 of 2"), "{shown}");
-    // One that is marked is answered wherever the cursor is.
+    // One that is marked is answered in a box of its own, wherever the cursor is.
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Char(' '), KeyCode::End, KeyCode::Enter]);
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("answer 1 of 1 dialog") && shown.contains("Run make a?"), "{shown}");
+    assert!(shown.contains("shop-api: approval for") && shown.contains("Run make a?"), "{shown}");
     // Who has no such option is left out, which is said; and the box is read again where it says more.
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 2, (120, 40));
     frame(&mut ui, &fleet, 120, 40);
-    // The number of two options chooses them in turn.
-    press(&mut ui, &fleet, &chars("22"));
+    // A number that is two options chooses none of them.
+    press(&mut ui, &fleet, &chars("2"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("2 is another option in each of them; arrows choose"));
+    press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Down]);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("left out: billing, it has no option 2 Yes, and never ask for make again"), "{shown}");
+    assert!(shown.contains("left out: billing, it has no option Yes, and never ask for make again"), "{shown}");
     // Options of all of them come before rare ones, and none moves with the choice.
     let row = |shown: &str, said: &str| shown.lines().position(|line| line.contains(said)).expect("a row");
-    let no = row(&shown, "3/2  No  2 of 2");
-    assert!(no < row(&shown, "2  Yes, and never ask for make again  1 of 2"), "{shown}");
+    let no = row(&shown, "3  No  2 of 2");
+    assert!(no < row(&shown, "   Yes, and never ask for make again  1 of 2"), "{shown}");
     press(&mut ui, &fleet, &[KeyCode::Up]);
     let moved = text(&mut ui, &fleet, 120, 40);
-    assert!(moved.contains("› 3/2  No") && row(&moved, "3/2  No  2 of 2") == no, "{moved}");
+    assert!(moved.contains("› 3  No") && row(&moved, "3  No  2 of 2") == no, "{moved}");
     press(&mut ui, &fleet, &[KeyCode::Down]);
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 1)]));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("it has no option 2 Yes, and never ask"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("it has no option Yes, and never ask"));
     // The same word is the same answer, whatever its number is in each of them.
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 2, (120, 40));
     press(&mut ui, &fleet, &chars("n"));
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("› 3/2  No  2 of 2"), "{shown}");
+    assert!(shown.contains("› 3  No  2 of 2"), "{shown}");
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 2), (1, 1)]));
     // The third one is longer than the box.
     let mut ui = dashboard();
@@ -359,6 +361,28 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
         (!requests.is_empty()).then_some(requests)
     });
     assert_eq!(answers(&sent.expect("an answer")).len(), 3);
+}
+
+#[test]
+fn the_frame_of_a_box_speaks_of_the_dialog_in_it_whatever_the_agent_does_by_now() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Run make a?\n❯ 1. Yes\n  2. No");
+    for is_answered in [true, false] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        frame(&mut ui, &fleet, 120, 40);
+        let sent = if is_answered { press(&mut ui, &fleet, &[KeyCode::Enter]) } else { Vec::new() };
+        assert_eq!(option_of(&sent), is_answered.then_some(0));
+        let mut after = SampleFleet::usual();
+        let id = std::mem::take(&mut after.terminals[0].state.terminal.id);
+        after.terminals[0].state = after.terminals[9].state.clone();
+        after.terminals[0].state.terminal.id = id;
+        ui.update(&after.view());
+        let shown = text(&mut ui, &after, 120, 40);
+        let title = if is_answered { "the answer is on its way" } else { "this dialog is no longer open" };
+        assert!(shown.contains(&format!("┌ shop-api: {title}")) && shown.contains("Run make a?"), "{shown}");
+    }
 }
 
 #[test]
