@@ -76,6 +76,7 @@ actions! {
     Servers = "servers", "list the servers and hosts, slowest first, to filter by one";
     FollowUps = "follow-ups", "list follow-ups, resend or dismiss them" [machine];
     MuteAll = "mute-all", "mute or unmute all notices";
+    Messages = "messages", "show the last messages again, whole";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];
     SwitchPane = "switch-pane", "show the other pane below the table" [table];
     Layout = "layout", "change the layout: all panes, tall screen, grid of screens, screen, log, table only" [table];

@@ -241,8 +241,8 @@ pub struct Arrangement {
     layout: RefCell<Option<(LayoutOf, ColumnLayout)>>,
 }
 
-/// What the columns of the table follow from, beside the order of the rows.
-type LayoutOf = (OrderOf, usize, ChosenColumns, BTreeSet<Group>);
+/// What the columns of the table follow from.
+type LayoutOf = (u64, usize, ChosenColumns);
 
 /// What the order of the rows follows from: the version of the view, and how they are to be shown.
 type OrderOf = (u64, Sort, Grouping, (String, Option<TerminalKey>), Flags);
@@ -318,20 +318,13 @@ impl Arrangement {
         Some((version, self.sort, grouping, filter, self.flags.clone()))
     }
 
-    /// The columns of a table of these rows.
-    pub(super) fn layout(
-        &self,
-        version: Option<u64>,
-        width: usize,
-        rows: &[TableRow<'_>],
-        now: Timestamp,
-    ) -> ColumnLayout {
-        let of = self.of(version, self.grouping).map(|of| (of, width, self.columns.clone(), self.folded.clone()));
+    /// The columns of a table so wide. They follow from all that there is, not from what is shown of it.
+    pub(super) fn layout(&self, width: usize, view: &View<'_>) -> ColumnLayout {
+        let of = view.version.map(|version| (version, width, self.columns.clone()));
         if let Some((_, layout)) = self.layout.borrow().as_ref().filter(|(known, _)| Some(known) == of.as_ref()) {
             return layout.clone();
         }
-        let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
-        let layout = ColumnLayout::new(width, &items, self, now);
+        let layout = ColumnLayout::new(width, &Item::all(view), &self.columns, view.now);
         self.layout.replace(of.map(|of| (of, layout.clone())));
         layout
     }

@@ -11,7 +11,7 @@ use super::item::Item;
 use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use super::scroll::Viewport;
-use super::table::{self, COLUMNS, Column, ShownOn};
+use super::table::{COLUMNS, Column, ShownOn};
 use super::text::{self, Pen};
 use crate::fleet::View;
 
@@ -147,9 +147,7 @@ impl Overlay for ColumnList {
         self.view.fit(page, count);
         self.view.reveal(self.at..self.at + 1);
         let first = self.view.first();
-        let items: Vec<Item<'_>> = arrangement.shown(view).collect();
-        let width = usize::from(canvas.table_width);
-        let titles = table::titles(width, &items, arrangement, canvas.now);
+        let items = Item::all(view);
         for (row, nth) in (0..inner.height).zip(first..count) {
             let is_selected = nth == self.at;
             let base = if is_selected { parts.selected } else { Style::default() };
@@ -165,9 +163,9 @@ impl Overlay for ColumnList {
             };
             let note = match column.stays() {
                 true => "always",
-                false if !is_shown || titles.contains(&column.title) => "",
+                false if !is_shown || canvas.columns.shows(column.title) => "",
                 false if !column.says_something(&items) => "nothing known",
-                false if !column.says_enough(&items, width) => "few rows have it",
+                false if !column.says_enough(&items, canvas.columns.width) => "few rows have it",
                 false => "no room",
             };
             let style = base.patch(if *is_shown { parts.text } else { parts.quiet });

@@ -1,5 +1,6 @@
 //! What keys, the mouse and events do. The topmost overlay comes first; what it does not handle is done here, for all alike.
 
+mod ability;
 mod drafts;
 mod table;
 mod tasks;
@@ -11,14 +12,14 @@ use ratatui::layout::Position;
 use super::action::Action;
 use super::arrangement::RowKey;
 use super::frame::Hint;
-use super::help::{ExplanationView, Help};
+use super::help::{About, ExplanationView, Help};
 use super::item::Item;
 use super::keymap::{Context, Keymap};
 use super::lists::copying;
 use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
 use super::question::TypeAhead;
 use super::toast::{self, Topic};
-use super::{Request, Ui, find};
+use super::{Request, Ui};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
 use crate::operation::{Act, Operation, Outcome, When};
@@ -149,7 +150,7 @@ impl Ui {
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
     pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Timestamp) {
         match text {
-            Some(text) => self.open(ExplanationView::new(Some(key.clone()), &text)),
+            Some(text) => self.open(ExplanationView::new(About::Terminal(key.clone()), &text)),
             None => {
                 let message = "no profile has read a screen of it".to_owned();
                 self.notify_about(Topic::Key, Status::Unknown, message, now);
@@ -263,18 +264,21 @@ impl Ui {
             Action::Redraw => return vec![Request::Redraw],
             Action::Reload => return vec![Request::Reload],
             Action::Explain => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
+            Action::Messages => match self.memory.toasts.told(&self.options.zone) {
+                Some(told) => self.open(ExplanationView::new(About::Messages, &told)),
+                None => self.say("nothing was said yet".to_owned(), view),
+            },
             Action::Copy => {
                 if let Some(key) = self.target() {
                     self.open(copying(key));
                 }
             }
             Action::Jump => {
-                let key = self.target();
-                let terminal = key.as_ref().and_then(|key| find(view, key));
-                if let Some(Terminal { state, .. }) = terminal.filter(|it| it.state.is_unavailable()) {
-                    self.say(format!("there is nowhere to go: the pane of {} is gone", state.terminal.id), view);
+                if let Some(why) = self.why_not(action, view) {
+                    self.say(why, view);
                     return Vec::new();
                 }
+                let key = self.target();
                 key.iter().for_each(|key| self.memory.bells.mark_seen(key));
                 return key.map(|key| Request::Jump { key }).into_iter().collect();
             }

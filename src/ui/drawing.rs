@@ -78,13 +78,13 @@ impl Ui {
         let rows = self.rows(view);
         // A filter and folded groups leave room; the panes would only jump about in it.
         let regions = Regions::new(area, rows.len().max(view.terminals.len() + view.tasks.len()), writing, &self.panes);
+        let columns = self.memory.arrangement.layout(usize::from(regions.table.width), view);
         let mut canvas = Canvas {
             theme: &self.options.theme,
             keymap: &self.options.keymap,
             hint: self.hint,
             zone: &self.options.zone,
             now: view.now,
-            version: view.version,
             ascii: self.options.ascii,
             motion: self.options.motion,
             muted: self.muted,
@@ -93,7 +93,7 @@ impl Ui {
             queued: &self.memory.queued,
             bells: &self.memory.bells,
             covered: false,
-            table_width: regions.table.width,
+            columns: &columns,
             arrangement: &self.memory.arrangement,
         };
         let has_bar = !covered && !covers(OverlayPlace::Bar) && header::draw_bar(&canvas, buffer, regions.bar, view);
@@ -128,14 +128,14 @@ impl Ui {
         if self.memory.toasts.next_expiry().is_some() {
             // A title says what the rows below it are.
             let titles = [regions.left, regions.right].map(|pane| Rect { height: pane.height.min(1), ..pane });
-            let needing: Vec<Rect> = self.rows_that_need(&rows).into_iter().chain(titles).collect();
+            let heading = Rect { height: regions.table.height.min(1), ..regions.table };
+            let headings = titles.into_iter().chain([heading]).filter(|_| !covered);
+            let needing: Vec<Rect> = self.rows_that_need(&rows).into_iter().chain(headings).collect();
             let waits = self.selected(view).is_some_and(|item| item.status().needs_operator());
             let is_seen = self.overlays.iter().all(|overlay| overlay.place() == OverlayPlace::Bar);
             let screen = if is_seen { filled(buffer, self.screen_pane()) } else { Rect::ZERO };
             let asks = if waits { screen } else { Rect::ZERO };
-            let heading = Rect { height: regions.table.height.min(1), ..regions.table };
-            let places = self.drawn.rows.iter().map(|(place, _)| *place);
-            let table: Vec<Rect> = self.drawn.rows.first().map(|_| heading).into_iter().chain(places).collect();
+            let table: Vec<Rect> = self.drawn.rows.iter().map(|(place, _)| *place).collect();
             // A box without a frame has its title in the place of the header.
             let is_covered = self.drawn.top.intersects(regions.header);
             let spare = if is_covered { regions.footer } else { regions.header };

@@ -36,8 +36,8 @@ pub struct Help {
 }
 
 impl Help {
-    /// The help of a part of the dashboard, with what it offers now before it, and behind it that of the parts that cannot
-    /// show their own.
+    /// The help of a part of the dashboard, with what it offers now before it, and behind it that of the parts that it leads
+    /// to and that cannot show their own.
     pub fn new(of: Context, hints: &[Hint]) -> Self {
         let offered = hints.iter().map(|(action, _)| *action).filter(|action| *action != Action::Help).collect();
         Self { of, offered, parts: Vec::new(), reader: SearchableText::covered() }
@@ -196,7 +196,8 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     let is_everywhere =
         |binding: &&Binding| matches!(binding.action, Some(Action::Help | Action::Suspend | Action::Redraw));
     let shows_none = |context: &Context| *context != of && keymap.key_for(*context, Action::Help).is_none();
-    for context in Context::ALL.iter().copied().filter(shows_none) {
+    let is_near = |context: &Context| keymap.bindings(of).filter_map(|it| it.action).any(|it| opens(it, *context));
+    for context in Context::ALL.iter().copied().filter(|context| shows_none(context) && is_near(context)) {
         let bindings: Vec<&Binding> = keymap.bindings(context).filter(|binding| !is_everywhere(binding)).collect();
         sections.push(keys_of(canvas, context.title(), &bindings, room));
     }
@@ -212,6 +213,17 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     let [title, others] = [("elsewhere".to_owned(), canvas.theme.parts.title), (others, canvas.theme.parts.text)];
     sections.push(vec![plain(vec![title]), plain(vec![others])]);
     sections
+}
+
+/// Whether an action leads to a part of the dashboard that cannot show its own keys.
+fn opens(action: Action, context: Context) -> bool {
+    match context {
+        Context::Search => action == Action::Search,
+        Context::Menu => matches!(action, Action::Palette | Action::Copy | Action::Template | Action::Recall),
+        Context::Confirm => matches!(action, Action::Interrupt | Action::Broadcast),
+        Context::Raw => action == Action::Raw,
+        _ => action == Action::Help,
+    }
 }
 
 /// What the marks of a row mean.
@@ -289,8 +301,7 @@ fn explanation(status: Status) -> &'static str {
 /// An explanation. In brief it goes on with the row; the whole is as of when it was asked for, so that it can be read.
 #[derive(Debug)]
 pub struct ExplanationView {
-    /// Without one it is about a server.
-    key: Option<TerminalKey>,
+    about: About,
     lines: Vec<String>,
     /// The same without rules and what else only who writes profiles reads; empty where there is nothing of that.
     brief: Vec<String>,
@@ -300,11 +311,20 @@ pub struct ExplanationView {
     asked_at: Option<Timestamp>,
 }
 
+/// What an explanation is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    Terminal(TerminalKey),
+    Server,
+    /// The last messages.
+    Messages,
+}
+
 impl ExplanationView {
-    /// Shows a text of several lines about a terminal, or about a server.
-    pub fn new(key: Option<TerminalKey>, text: &str) -> Self {
+    /// Shows a text of several lines.
+    pub fn new(about: About, text: &str) -> Self {
         let mut view = Self {
-            key,
+            about,
             brief: Vec::new(),
             lines: Vec::new(),
             is_whole: false,
@@ -355,12 +375,15 @@ impl Overlay for ExplanationView {
     }
 
     fn terminal(&self) -> Option<&TerminalKey> {
-        self.key.as_ref()
+        match &self.about {
+            About::Terminal(key) => Some(key),
+            About::Server | About::Messages => None,
+        }
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let now = cx.view.now;
-        let terminal = self.key.as_ref().and_then(|key| find(cx.view, key)).filter(|_| !self.is_whole);
+        let terminal = self.terminal().and_then(|key| find(cx.view, key)).filter(|_| !self.is_whole);
         if let Some(terminal) = terminal {
             let age = |at: Timestamp| at.since(terminal.state.since).as_millis() / 1000;
             let asked_at = *self.asked_at.get_or_insert(now);
@@ -374,7 +397,7 @@ impl Overlay for ExplanationView {
 
     fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
         if let OverlayEvent::Reasons { key, text: Some(text) } = event
-            && self.key.as_ref() == Some(key)
+            && self.terminal() == Some(key)
             && !self.is_whole
         {
             self.take(text);
@@ -382,7 +405,7 @@ impl Overlay for ExplanationView {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        let jump = self.key.as_ref().map(|_| (Action::Jump, "jump"));
+        let jump = self.terminal().map(|_| (Action::Jump, "jump"));
         let turn = if self.is_whole { "in brief" } else { "rules and everything that was read" };
         let turn = (!self.brief.is_empty()).then_some((Action::Explain, turn));
         [turn, Some((Action::ScrollDown, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
@@ -392,11 +415,12 @@ impl Overlay for ExplanationView {
         let style = canvas.theme.parts.text;
         let cells = usize::from(area.width).saturating_sub(4);
         // What is said of a server is fleetwatch's own.
-        let said = |line: &String| if self.key.is_none() { (canvas.hint)(line) } else { line.clone() };
+        let said = |line: &String| if self.about == About::Server { (canvas.hint)(line) } else { line.clone() };
         let rows = self.shown().iter().flat_map(|line| text::hanging(&said(line), cells));
         let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
         let title = match self.asked_at.filter(|_| self.is_whole) {
             Some(asked_at) => format!("why, as of {}", times::to_the_second(asked_at, canvas.zone)),
+            None if self.about == About::Messages => "the last messages".to_owned(),
             None => "why".to_owned(),
         };
         let inner = frame::popup(canvas, buffer, area, &title, &lines, &mut self.view);

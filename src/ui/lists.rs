@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::action::Action;
 use super::filter::Filter;
-use super::help::ExplanationView;
+use super::help::{About, ExplanationView};
 use super::keymap::{Binding, Context, Keymap, show};
 use super::overlay::{Flow, OverlayContext};
 use super::picker::{MenuEntry, Picker};
@@ -31,6 +31,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::History, "log detail details transcript drill events screen diff changes git facts"),
     (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),
     (Action::Explain, "reason debug"),
+    (Action::Messages, "errors warnings toasts notices again"),
     (Action::NextWaiting, "attention blocked approval"),
     (Action::Filter, "find search grep"),
     (Action::Note, "comment remark annotate"),
@@ -61,9 +62,9 @@ pub fn words_for(action: Action) -> String {
     format!("{} {also}", action.name())
 }
 
-/// The actions of the table with the keys of a keymap, those first that `here` names: what the selected row offers. An
-/// action whose key was taken away is here all the same.
-pub fn palette(keymap: &Keymap, here: &[Action]) -> Picker {
+/// The actions of the table with the keys of a keymap, those first that `here` names: what the selected row offers. What
+/// would do nothing now stands last, with why. An action whose key was taken away is here all the same.
+pub fn palette(keymap: &Keymap, here: &[Action], why_not: impl Fn(Action) -> Option<String>) -> Picker {
     let of = |keymap: &Keymap| -> Vec<Binding> { keymap.bindings(Context::Fleet).cloned().collect() };
     let (shipped, live) = (of(&Keymap::shipped()), of(keymap));
     let mut actions: Vec<Action> = Vec::new();
@@ -73,18 +74,21 @@ pub fn palette(keymap: &Keymap, here: &[Action]) -> Picker {
             actions.push(action);
         }
     }
-    actions.sort_by_key(|action| here.iter().position(|offered| offered == action).unwrap_or(usize::MAX));
-    let entry = |action: &Action| {
+    let place = |action: &Action| here.iter().position(|offered| offered == action).unwrap_or(usize::MAX);
+    let mut actions: Vec<(Option<String>, Action)> =
+        actions.into_iter().map(|action| (why_not(action), action)).collect();
+    actions.sort_by_key(|(why, action)| (why.is_some(), place(action)));
+    let entry = |(why, action): &(Option<String>, Action)| {
         let binding = live.iter().find(|binding| binding.action == Some(*action));
         let keys = binding.map(|binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  "));
         let text = binding.map_or(action.description(), |binding| binding.description.as_str());
-        MenuEntry::new(text, keys.unwrap_or_default())
+        MenuEntry { why_not: why.clone(), ..MenuEntry::new(text, keys.unwrap_or_default()) }
     };
     let entries = actions.iter().map(entry).collect();
     // The footer and the keymap call them by their names.
-    let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
-    let synonyms = actions.iter().map(|action| words_for(*action)).collect();
-    let palette = Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index]));
+    let names: Vec<&str> = actions.iter().map(|(_, action)| action.name()).collect();
+    let synonyms = actions.iter().map(|(_, action)| words_for(*action)).collect();
+    let palette = Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index].1));
     palette.found_by(names).also_called(synonyms).typed_behind(":")
 }
 
@@ -162,7 +166,7 @@ pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
     Picker::new("servers", "show its terminals, or why it does not answer", entries, move |index, cx| {
         let (host, silent) = &hosts[index];
         if let Some(why) = silent {
-            return Flow::Become(Box::new(ExplanationView::new(None, why)));
+            return Flow::Become(Box::new(ExplanationView::new(About::Server, why)));
         }
         cx.memory.arrangement.filter = Filter::new(&format!("host:{host}"));
         Flow::Close

@@ -130,14 +130,19 @@ impl<'a> LogLine<'a> {
 
     /// Who it is about.
     fn subject(&self) -> String {
-        let subject = self.sentence.subject(self.name);
-        if self.others.is_empty() { subject.to_owned() } else { format!("{subject} +{}", self.others.len()) }
+        match self.others.len() {
+            0 => self.sentence.subject(self.name).to_owned(),
+            others => text::counted(others + 1, "terminal"),
+        }
     }
 
-    /// What happened, and to whom besides.
+    /// What happened, and to whom where it happened to several.
     fn text(&self) -> String {
         let text = &self.sentence.text;
-        if self.others.is_empty() { text.clone() } else { format!("{text} · also {}", self.others.join(", ")) }
+        match self.others[..] {
+            [] => text.clone(),
+            ref others => format!("{text} · {}, {}", self.name, others.join(", ")),
+        }
     }
 }
 

@@ -64,11 +64,15 @@ pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &
     }
 }
 
-/// How old what is shown is, where that is worth saying.
+/// How old what is shown is, where that is worth saying. A pane that is gone shows nothing newer, and what a shell shows in
+/// the pane of an agent that has ended is of now.
 pub fn staleness(canvas: &Canvas<'_>, item: Item<'_>) -> Option<String> {
-    let stale = item.terminal()?.state.stale.as_ref()?;
-    let age = canvas.now.since(stale.at);
-    (age >= CURRENT).then(|| format!("as of {} ago", times::age(age)))
+    let state = &item.terminal()?.state;
+    let age = canvas.now.since(state.stale.as_ref()?.at);
+    match state.has_ended() {
+        true => state.is_unavailable().then(|| "its last screen".to_owned()),
+        false => (age >= CURRENT).then(|| format!("as of {} ago", times::age(age))),
+    }
 }
 
 /// The same without the title.

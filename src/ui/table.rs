@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::arrangement::{Arrangement, RowKey, TableRow};
+use super::arrangement::{RowKey, TableRow};
 use super::columns::ChosenColumns;
 use super::flags::Flags;
 use super::frame::Canvas;
@@ -46,9 +46,13 @@ impl Column {
         self.spare == 0
     }
 
-    /// Whether a table of [`BOTH_FROM`] cells always has it, because it is shown by default.
-    fn is_shown(&self) -> bool {
-        self.title == LAST || self.title == STABLE
+    /// From which width on a table always has it; below that, the state says it in a sign.
+    fn from(&self) -> Option<usize> {
+        match self.title {
+            LAST => Some(LAST_FROM),
+            STABLE => Some(STABLE_FROM),
+            _ => None,
+        }
     }
 
     /// Whether a line of the command line has room for it: what a terminal does says more than where it is.
@@ -102,6 +106,8 @@ enum Width {
     Fixed(usize),
     /// The widest words of the column, within bounds.
     Words(usize, usize),
+    /// What is drawn of all items.
+    Drawn(fn(&[Item<'_>]) -> usize),
     /// What the others leave.
     Rest,
 }
@@ -111,7 +117,7 @@ impl Width {
     fn least(self) -> usize {
         match self {
             Self::Fixed(least) | Self::Words(least, _) => least,
-            Self::Rest => 0,
+            Self::Drawn(_) | Self::Rest => 0,
         }
     }
 }
@@ -124,8 +130,7 @@ pub const COLUMNS: [Column; 22] = [
     // The longest word and `59m59`, or a word, the last result and `~59m59`.
     column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), standing::state_for),
     column("SINCE", ShownOn::CommandLine, Width::Words(5, 7), 26, |it, now| times::lasting(it.since(), now), quiet),
-    // `interrupted`, an age, what it rests on and whether it was seen.
-    column(LAST, ShownOn::Both, Width::Fixed(20), 18, |it, _| it.last(), standing::last),
+    column(LAST, ShownOn::Both, Width::Drawn(standing::last_cells), 18, |it, _| it.last(), standing::last),
     column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it, _| it.stable().to_owned(), standing::stable),
     column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it, _| it.phase(), quiet),
     column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it, _| it.availability(), quiet),
@@ -176,14 +181,18 @@ const NAME_STEP: usize = 4;
 const LAST: &str = "LAST";
 /// See [`LAST`].
 const STABLE: &str = "STABLE";
-/// From this width on there is room for both.
-const BOTH_FROM: usize = 120;
+/// From these widths on there is room for each.
+const LAST_FROM: usize = 120;
+/// See [`LAST_FROM`].
+const STABLE_FROM: usize = 140;
 const WIDE: usize = 100;
 /// In these widths a state has room for its word and, but for the longest, a rounded age, so that what it asks has some.
 const SLIM: std::ops::Range<usize> = 36..50;
-const WORD: usize = 12;
+const WORD: usize = 13;
 /// From this width on the command line has room for all that is known.
 const WIDEST: usize = 200;
+/// The most cells that facts leave to what a row asks or does: a question with its options.
+const SHARE: usize = 80;
 /// What the server spares, which matters only if there are several.
 const SERVER: usize = 28;
 /// What every column spares in a narrow table: what a terminal does comes first there.
@@ -252,12 +261,12 @@ pub fn draw(
     first: usize,
 ) -> TableHits {
     let heading = u16::from(area.height > 2);
-    let layout = canvas.arrangement.layout(canvas.version, usize::from(area.width), rows, canvas.now);
+    let layout = canvas.columns;
     let page = page(area);
     let first = Viewport::first_for(first, selected, page, rows.len());
     if heading == 1 {
         let room = draw_extent(canvas, buffer, area, rows, first, page);
-        draw_heading(canvas, buffer, Rect { width: room, ..area }, &layout);
+        draw_heading(canvas, buffer, Rect { width: room, ..area }, layout);
     }
     let heads = HeadLayout::new(canvas, usize::from(area.width), rows);
     let mut drawn = TableHits { rows: Vec::new(), first, page, columns: 1 };
@@ -266,7 +275,7 @@ pub fn draw(
         let line = Rect { y: area.y + y, height: 1, ..area };
         match row {
             TableRow::Head(head) => heads::draw(canvas, buffer, line, &heads, head, offset == selected),
-            TableRow::Item(item) => draw_row(canvas, buffer, line, &layout, *item, offset == selected),
+            TableRow::Item(item) => draw_row(canvas, buffer, line, layout, *item, offset == selected),
         }
         drawn.rows.push((line, row.key()));
     }
@@ -275,15 +284,18 @@ pub fn draw(
 
 /// The cells of each column, and of the marks of a row.
 #[derive(Clone, Debug)]
-pub(super) struct ColumnLayout {
+pub struct ColumnLayout {
+    /// The cells of the table.
+    pub(super) width: usize,
     /// The columns of the operator's choice, left to right; `None` for one that has no room.
     columns: Vec<(&'static Column, Option<usize>)>,
 }
 
 impl ColumnLayout {
-    /// What fits into a width. What has no `spare` always stays, the name the longest; the others come by what they
-    /// spare, each only when what the terminal does keeps enough room to say something.
-    pub(super) fn new(width: usize, items: &[Item<'_>], arrangement: &Arrangement, now: Timestamp) -> Self {
+    /// What fits into a width, for all items, whichever of them are shown: neither a filter nor a folded group moves a
+    /// column. What has no `spare` always stays, the name the longest; the others come by what they spare, each only when
+    /// what the terminal does keeps enough room to say something.
+    pub(super) fn new(width: usize, items: &[Item<'_>], chosen: &ChosenColumns, now: Timestamp) -> Self {
         let mut left = width.saturating_sub(MARK);
         let wanted = |column: &Column| match column.width {
             Width::Fixed(cells) => {
@@ -294,13 +306,14 @@ impl ColumnLayout {
                 }
             }
             Width::Rest => 0,
+            Width::Drawn(cells) => cells(items),
             Width::Words(least, most) => {
                 let widest = items.iter().map(|item| text::width(&(column.words)(*item, now))).max().unwrap_or(0);
                 widest.clamp(least, most)
             }
         };
         let mut columns: Vec<(&Column, Option<usize>)> =
-            arrangement.columns.shown().into_iter().map(|column| (column, None)).collect();
+            chosen.shown().into_iter().map(|column| (column, None)).collect();
         let reserved = NAME_LEAST.min(width / 2);
         for (column, room) in columns.iter_mut().filter(|(it, _)| it.stays() && matches!(it.width, Width::Fixed(_))) {
             let cells = wanted(column).min(left.saturating_sub(reserved + GAP));
@@ -315,22 +328,29 @@ impl ColumnLayout {
             left = left.saturating_sub(cells);
         }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
-        let is_usual = arrangement.columns == ChosenColumns::default();
-        let is_folded = width < BOTH_FROM && is_usual;
+        let is_usual = *chosen == ChosenColumns::default();
+        let is_folded = |it: &Column| it.from().is_some_and(|from| width < from);
         // What all rows say is asked only of columns that may have room.
         let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
         let is_wanted = |it: &Column| {
-            !(it.stays() || is_folded && it.is_shown())
+            !(it.stays() || is_usual && is_folded(it))
                 && may_fit(it)
                 && it.says_something(items)
                 && (!is_usual || it.says_enough(items, width))
         };
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
             columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
-        optional.sort_by_key(|(it, _)| (width < BOTH_FROM || !it.is_shown(), it.spare));
+        optional.sort_by_key(|(it, _)| (it.from().is_none() || is_folded(it), it.spare));
+        // What is known beside the state is worth less than what a row asks or does, until that has its share of the width.
+        let share = if is_usual { (width * 2 / 5).min(SHARE) } else { 0 };
         for (column, room) in optional {
             let cells = wanted(column) + GAP;
-            if left >= cells + column.spare.max(if width < WIDE { NARROW } else { 0 }) {
+            let least = match column.spare {
+                _ if width < WIDE => NARROW,
+                FACTS.. => share,
+                _ => 0,
+            };
+            if left >= cells + column.spare.max(least) {
                 *room = Some(cells - GAP);
                 left -= cells;
             }
@@ -340,7 +360,12 @@ impl ColumnLayout {
         {
             *room = Some(cells);
         }
-        Self { columns }
+        Self { width, columns }
+    }
+
+    /// Whether a column has room.
+    pub(super) fn shows(&self, title: &str) -> bool {
+        self.shown().any(|(column, _)| column.title == title)
     }
 
     /// The columns that have room, with their cells.
@@ -352,11 +377,6 @@ impl ColumnLayout {
     fn folds(&self, title: &str) -> bool {
         self.columns.iter().any(|(column, cells)| column.title == title && cells.is_none())
     }
-}
-
-/// The titles of the columns that have room in a table of a width.
-pub fn titles(width: usize, items: &[Item<'_>], arrangement: &Arrangement, now: Timestamp) -> Vec<&'static str> {
-    ColumnLayout::new(width, items, arrangement, now).shown().map(|(column, _)| column.title).collect()
 }
 
 fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &ColumnLayout) {

@@ -1,12 +1,18 @@
 //! Messages that come and go by themselves and never take the keyboard, and the words for the outcome of an operation.
 
+use std::collections::VecDeque;
+
+use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};
 
+use super::action::Action;
 use super::frame::{self, Canvas};
+use super::keymap::Context;
 use super::overlay::{Overlay, OverlayPlace};
 use super::raw::spoken_all;
 use super::text::{self, Pen};
+use super::times;
 use crate::fleet::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, When};
 use crate::status::Status;
@@ -14,10 +20,14 @@ use crate::time::{Span, Timestamp};
 
 /// Messages shown at a time.
 const SHOWN: usize = 4;
+/// Messages that can be read again.
+const SAID: usize = 100;
 /// The widest message, in cells, and the lines that it may take: what is wrong and where has to fit.
 const WIDEST: u16 = 100;
 /// See [`WIDEST`].
 const LINES: usize = 4;
+/// The cells of a cut message beside which it says where the rest is.
+const LEAST_SAID: usize = 12;
 /// How long good news stays.
 const SHORT: Span = Span::from_secs(6);
 /// How long it takes to read why a key did nothing.
@@ -83,17 +93,32 @@ pub struct Toast {
 #[derive(Clone, Debug, Default)]
 pub struct Toasts {
     shown: Vec<Toast>,
+    /// All that was said lately, with its time, oldest first: what is cut or gone can be read there.
+    said: VecDeque<(Timestamp, String)>,
 }
 
 impl Toasts {
     /// Shows a message from now on, in place of what was shown on the same topic.
     pub fn push(&mut self, topic: Option<Topic>, status: Status, text: String, now: Timestamp) {
         let until = now + stay(status);
+        if self.said.back().is_none_or(|(_, last)| *last != text) {
+            self.said.push_back((now, text.clone()));
+        }
+        if self.said.len() > SAID {
+            self.said.pop_front();
+        }
         // The same message again is no news; it only stays longer.
         self.shown.retain(|toast| toast.text != text && (topic.is_none() || toast.topic != topic));
         self.shown.push(Toast { status, text, topic, until });
         let surplus = self.shown.len().saturating_sub(SHOWN);
         self.shown.drain(..surplus);
+    }
+
+    /// What was said lately, a line each, newest first; `None` where nothing was.
+    pub fn told(&self, zone: &TimeZone) -> Option<String> {
+        let line = |(at, text): &(Timestamp, String)| format!("{}  {text}", times::to_the_second(*at, zone));
+        let lines: Vec<String> = self.said.iter().rev().map(line).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     /// Lets all messages stay as if they had come just now.
@@ -141,7 +166,8 @@ impl Toasts {
     /// Draws the messages into an area, newest lowest: at the bottom right unless that would hide what is to stay free,
     /// else as near to it as they fit; fewer where there is no such place for all.
     pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, free: &Free<'_>) {
-        let Some((stack, place)) = self.placed(buffer, area, free) else { return };
+        let Some((mut stack, place)) = self.placed(buffer, area, free) else { return };
+        stack.say_where_the_rest_is(canvas, place.width);
         let mut top = place.y;
         for Message { toast, lines } in &stack.messages {
             let (width, height) = (stack_cells(lines), u16::try_from(lines.len()).unwrap_or(u16::MAX));
@@ -159,7 +185,7 @@ impl Toasts {
     }
 
     /// The messages that are drawn, and their place: as many as can be drawn without hiding anything that must be seen,
-    /// or else the newest one where it hides least.
+    /// or else the newest one in place of the keys, cut where it is too long.
     fn placed(&self, buffer: &Buffer, area: Rect, free: &Free<'_>) -> Option<(Stack<'_>, Rect)> {
         let all = (1..=self.shown.len()).rev().map(|count| (count, LINES));
         let mut best: Option<(Stack<'_>, Rect, Cost)> = None;
@@ -175,17 +201,19 @@ impl Toasts {
                 break;
             }
         }
-        // Where it would hide anything but old lines of the log, one alone stands in place of the keys, if it has room there.
-        let hides_any = best.as_ref().is_some_and(|(.., cost)| *cost != Cost(0, 0, 0, 0));
-        let only = Some(&self.shown[..]).filter(|shown| hides_any && shown.len() == 1);
-        let below = only.and_then(|only| Stack::of(only, free.footer, 1, true)).filter(Stack::is_whole);
+        let newest = std::slice::from_ref(self.shown.last()?);
+        let cost = best.as_ref().map_or(Cost(0, 1, 0, 0), |(.., cost)| *cost);
+        // Where it would hide anything but old lines of the log, one alone stands in place of the keys, if it has room
+        // there; and in any case before it hides what must be seen.
+        let below = Stack::of(newest, free.footer, 1, true).filter(|stack| {
+            let is_alone = self.shown.len() == 1 && cost != Cost(0, 0, 0, 0) && stack.is_whole();
+            !free.footer.is_empty() && (is_alone || (cost.0 == 0 && cost.hides_too_much()))
+        });
         if let Some(stack) = below {
             return Some((stack, free.footer));
         }
         // Where it would hide a part of what is answered, the newest stands elsewhere.
-        let hides = best.as_ref().is_some_and(|(.., cost)| cost.0 > 0 && !free.spare.is_empty());
-        let newest = self.shown.last().filter(|_| hides).map(std::slice::from_ref);
-        match newest.and_then(|newest| Stack::of(newest, free.spare, 1, true)) {
+        match Stack::of(newest, free.spare, 1, true).filter(|_| cost.0 > 0 && !free.spare.is_empty()) {
             Some(stack) => Some((stack, free.spare)),
             None => best.map(|(stack, place, _)| (stack, place)),
         }
@@ -199,8 +227,8 @@ pub struct Free<'a> {
     pub rows: &'a [Rect],
     /// The screen of a terminal that waits: what it asks should stay in view.
     pub asks: Rect,
-    /// Every row of the table and its heading, and the screen of the selected one, in whose lower half its prompt
-    /// stands: they are hidden only where there is no other place.
+    /// Every row of the table, and the screen of the selected one, in whose lower half its prompt stands: they are hidden
+    /// only where there is no other place.
     pub table: &'a [Rect],
     pub screen: Rect,
     /// The line of keys, which is worth less than what a message would hide elsewhere.
@@ -238,8 +266,8 @@ impl Keyboard {
     }
 }
 
-/// What a place for messages hides: cells of what has the keyboard, of what should stay in view, of the lower half of the
-/// screen, and of all that says more than old lines of the log.
+/// What a place for messages hides: cells of what has the keyboard, of what should stay in view, of rows of the table and
+/// the lower half of the screen, and of the rest of the screen, which says more than old lines of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost(usize, usize, usize, usize);
 
@@ -261,8 +289,8 @@ impl Free<'_> {
         let half = self.screen.height / 2;
         let lower = Rect { y: self.screen.bottom() - half, height: half, ..self.screen };
         let table: usize = self.table.iter().map(|row| cells(place.intersection(*row))).sum();
-        let others = table + cells(place.intersection(self.screen));
-        Cost(keyboard, rows + asked, cells(place.intersection(lower)), others)
+        let lower = table + cells(place.intersection(lower));
+        Cost(keyboard, rows + asked, lower, cells(place.intersection(self.screen)))
     }
 }
 
@@ -296,6 +324,20 @@ impl<'a> Stack<'a> {
     fn is_whole(&self) -> bool {
         let cells = |message: &Message<'_>| message.lines.iter().map(|line| text::width(line)).sum::<usize>();
         self.messages.iter().all(|message| cells(message) >= text::width(&message.toast.text))
+    }
+
+    /// Says behind a single message that is cut which key shows all of it.
+    fn say_where_the_rest_is(&mut self, canvas: &Canvas<'_>, width: u16) {
+        let key = canvas.keymap.key_for(Context::Fleet, Action::Messages);
+        if let (false, [Message { lines, .. }], Some(key)) = (self.is_whole(), &mut self.messages[..], key)
+            && let Some(last) = lines.last_mut()
+        {
+            let rest = format!("  {key}: all of it");
+            let room = usize::from(width.saturating_sub(AROUND)).saturating_sub(text::width(&rest));
+            if room >= LEAST_SAID {
+                *last = format!("{}{rest}", text::cut(last, room));
+            }
+        }
     }
 
     /// The lowest place of those in which it hides least.

@@ -17,7 +17,7 @@ use crate::ui::grid;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
-use crate::ui::layout::{Below, Divider, Layout};
+use crate::ui::layout::{Below, Divider};
 use crate::ui::lists::{follow_ups, needs_decision, palette, servers, task_sessions};
 use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
@@ -25,9 +25,9 @@ use crate::ui::today::Today;
 use crate::ui::{Drawn, Request, Topic, Ui, find};
 
 /// How long after an answer the key that opens a row begins no prompt: it was meant for a dialog.
-const ANSWERED: Span = Span::from_secs(3);
+pub(super) const ANSWERED: Span = Span::from_secs(3);
 /// What is said where an action is for one terminal, and the cursor is on none.
-const NOTHING_SELECTED: &str = "no terminal is selected";
+pub(super) const NOTHING_SELECTED: &str = "no terminal is selected";
 /// Columns that one key moves the divider between the panes.
 const COLUMNS: i32 = 4;
 
@@ -83,8 +83,7 @@ impl Ui {
         if !self.memory.arrangement.filter.is_empty() {
             hints.push((Action::Dismiss, "show all"));
         }
-        let takes_turns = self.panes.layout == Layout::All && self.panes.single(&self.drawn.regions).is_some();
-        if takes_turns && !view.terminals.is_empty() {
+        if self.takes_turns() && !view.terminals.is_empty() {
             let other = if self.panes.other() == Below::Log { "log" } else { "screen" };
             hints.push((Action::SwitchPane, other));
         }
@@ -100,6 +99,11 @@ impl Ui {
 
     /// Does what an action says of the table.
     pub(super) fn perform_in_fleet(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+        if let Some(why) = self.why_not(action, view) {
+            // Whoever opens a row that takes no prompt may go on to type one.
+            self.say_of(if action == Action::Open { Action::Prompt } else { action }, why, view);
+            return Vec::new();
+        }
         let page = isize::try_from(self.drawn.page.max(1)).unwrap_or(isize::MAX);
         match action {
             Action::Up => self.step_beside(0, -1, view),
@@ -118,6 +122,7 @@ impl Ui {
             Action::PreviousWaiting => self.step_to_waiting(false, view),
             Action::Open => match &self.marked_that_wait(view)[..] {
                 [] => self.open_selected(view),
+                [one] => self.open(self.guarded(DialogBox::new(one.key.clone()), view.now)),
                 marked => self.open(SeveralDialogs::new(marked)),
             },
             Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.open_dialog(action, view),
@@ -130,21 +135,14 @@ impl Ui {
             Action::Broadcast => self.broadcast(view),
             Action::Interrupt => return self.interrupt(view),
             Action::Raw => match self.acted_on(view) {
-                Some(Item::Terminal(Terminal { state, .. })) if state.is_unavailable() => {
-                    let why = format!("{} takes no keys: its pane is gone", state.terminal.id);
-                    self.say_of(action, why, view);
-                }
                 Some(Item::Terminal(terminal)) => self.open(Raw::new(terminal.key.clone())),
-                Some(Item::Task(task)) if task.is_dead() => {
-                    self.say_of(action, format!("{} has ended", task.id), view);
-                }
                 Some(Item::Task(task)) => self.open(Raw::for_task(task)),
-                None => self.say_of(action, NOTHING_SELECTED.to_owned(), view),
+                None => {}
             },
             Action::Unqueue => return self.unqueue(view),
             Action::Palette => {
                 let here: Vec<Action> = self.fleet_hints(view).into_iter().map(|(action, _)| action).collect();
-                self.open(palette(&self.options.keymap, &here));
+                self.open(palette(&self.options.keymap, &here, |action| self.why_not(action, view)));
             }
             Action::Columns => self.open(ColumnList::default()),
             Action::Today => self.open(Today::default()),
@@ -156,9 +154,8 @@ impl Ui {
                     Action::Rename => (NotePart::Name, self.acted_on(view).into_iter().collect()),
                     _ => (NotePart::Text, self.acted_on(view).into_iter().collect()),
                 };
-                match NoteBar::new(part, &items) {
-                    Some(bar) => self.open(bar),
-                    None => self.say_of(action, NOTHING_SELECTED.to_owned(), view),
+                if let Some(bar) = NoteBar::new(part, &items) {
+                    self.open(bar);
                 }
             }
             Action::Seen => return self.mark_seen(view),
@@ -166,13 +163,7 @@ impl Ui {
             Action::KillTask | Action::RerunTask | Action::PruneTasks | Action::KillAllTasks => {
                 self.act_on_tasks(action, view);
             }
-            Action::FollowUps if self.memory.follow_ups.is_empty() => {
-                self.say("no follow-up waits or needs a decision".to_owned(), view);
-            }
             Action::FollowUps => self.open(follow_ups(&self.memory.follow_ups, view)),
-            Action::TaskSessions if view.sessions.is_empty() => {
-                self.say("there are no sessions".to_owned(), view);
-            }
             Action::TaskSessions => self.open(task_sessions(view)),
             Action::Servers => self.open(servers(view, &self.options.zone)),
             _ => self.rearrange(action, view),
@@ -240,7 +231,7 @@ impl Ui {
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if terminal.state.waits() {
             self.open(self.guarded(DialogBox::new(terminal.key.clone()), view.now));
-        } else if self.answered.is_some_and(|at| (at..at + ANSWERED).contains(&view.now)) {
+        } else if self.has_just_answered(view.now) {
             self.follow_answer(view);
         } else {
             self.compose(view);
@@ -248,7 +239,7 @@ impl Ui {
     }
 
     /// The marked agents that wait and are shown, by rows; none while an overlay is open, or if it is only the selected one.
-    fn marked_that_wait<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
+    pub(super) fn marked_that_wait<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
         let arrangement = &self.memory.arrangement;
         let waits = |item: Item<'a>| match item {
             Item::Terminal(terminal) if terminal.state.waits() && arrangement.flags.is_marked(item) => Some(terminal),
@@ -261,18 +252,12 @@ impl Ui {
 
     /// Opens the dialog of a terminal with what the operator means to answer; it is sent from there.
     fn open_dialog(&mut self, meant: Action, view: &View<'_>) {
-        match self.acted_on(view) {
-            Some(Item::Terminal(terminal)) if terminal.state.waits() => {
-                let dialog = DialogBox::meaning(terminal, meant, view.now);
-                if meant.opens_line() && !dialog.is_typing() {
-                    self.memory.refuse_line(NO_LINE, view.now);
-                }
-                self.open(self.guarded(dialog, view.now));
-            }
-            Some(item) if item.status().needs_operator() => self.say_no_agent(meant, view),
-            Some(item) => self.say_of(meant, format!("{} is not asking anything", item.id()), view),
-            None => self.say_of(meant, NOTHING_SELECTED.to_owned(), view),
+        let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return };
+        let dialog = DialogBox::meaning(terminal, meant, view.now);
+        if meant.opens_line() && !dialog.is_typing() {
+            self.memory.refuse_line(NO_LINE, view.now);
         }
+        self.open(self.guarded(dialog, view.now));
     }
 
     fn open_history(&mut self, key: &TerminalKey, view: &View<'_>) {
@@ -282,25 +267,9 @@ impl Ui {
     }
 
     fn compose(&mut self, view: &View<'_>) {
-        let Some(Item::Terminal(terminal)) = self.acted_on(view) else {
-            return self.say_no_agent(Action::Prompt, view);
-        };
-        if let Some(why) = Composer::refused(terminal) {
-            return self.say_of(Action::Prompt, why, view);
+        if let Some(Item::Terminal(terminal)) = self.acted_on(view) {
+            self.open(Composer::new(terminal.key.clone(), &self.memory));
         }
-        self.open(Composer::new(terminal.key.clone(), &self.memory));
-    }
-
-    /// Says why a key that is for agents does nothing, before what is typed next is taken for keys of the dashboard.
-    fn say_no_agent(&mut self, action: Action, view: &View<'_>) {
-        let why = match self.acted_on(view) {
-            Some(Item::Task(task)) => {
-                let raw = self.options.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
-                format!("{} is a task, not an agent; {raw} sends every key there", task.id)
-            }
-            _ => NOTHING_SELECTED.to_owned(),
-        };
-        self.say_of(action, why, view);
     }
 
     /// Opens the composer for all marked terminals.
@@ -314,10 +283,6 @@ impl Ui {
         let hidden = self.memory.arrangement.hidden(&marked, view);
         if hidden > 0 {
             self.notify(Status::Stalled, format!("the filter hides {hidden} of the marked"), view.now);
-        }
-        if keys.is_empty() {
-            let mark = self.options.keymap.key_for(Context::Fleet, Action::Mark).unwrap_or_default();
-            return self.say_of(Action::Broadcast, format!("mark the terminals first ({mark})"), view);
         }
         self.open(Composer::for_several(keys, &self.memory));
     }
@@ -345,20 +310,10 @@ impl Ui {
                     Item::Task(task) => left_out.push(format!("{} is a task", task.id)),
                 }
             }
-            match agents.is_empty() {
-                true => self.say("nothing to interrupt in the marked ones".to_owned(), view),
-                false => self.open(Interrupt::new(&agents, left_out)),
-            }
+            self.open(Interrupt::new(&agents, left_out));
             return Vec::new();
         }
-        let Some(Item::Terminal(terminal)) = self.acted_on(view) else {
-            self.say_no_agent(Action::Interrupt, view);
-            return Vec::new();
-        };
-        if let Some(needless) = Interrupt::needless(terminal) {
-            self.say(format!("nothing to interrupt: {needless}"), view);
-            return Vec::new();
-        }
+        let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return Vec::new() };
         if !self.options.confirm {
             return vec![Interrupt::at_once(terminal, view.now)];
         }
@@ -367,23 +322,29 @@ impl Ui {
     }
 
     /// Asks for the prompts back that wait for the selected terminal or for all that are marked.
-    fn unqueue(&mut self, view: &View<'_>) -> Vec<Request> {
-        let together = self.acted_on_together(view).into_iter().map(|item| item.key().clone());
-        let keys: Vec<TerminalKey> = together.filter(|key| self.memory.queued.contains_key(key)).collect();
-        if !keys.is_empty() {
-            return vec![Request::Unqueue { keys }];
-        }
-        let Some(key) = self.target() else { return Vec::new() };
-        self.say(self.why_nothing_comes_back(&key, view), view);
-        Vec::new()
+    fn unqueue(&self, view: &View<'_>) -> Vec<Request> {
+        vec![Request::Unqueue { keys: self.queued_here(view) }]
     }
 
-    /// Why no prompt is taken back for a terminal, where the last one is, and what is queued elsewhere.
-    fn why_nothing_comes_back(&self, key: &TerminalKey, view: &View<'_>) -> String {
+    /// The terminals of those that prompts wait for.
+    fn queued_here(&self, view: &View<'_>) -> Vec<TerminalKey> {
+        let together = self.acted_on_together(view).into_iter().map(|item| item.key().clone());
+        together.filter(|key| self.memory.queued.contains_key(key)).collect()
+    }
+
+    /// Why no prompt is taken back, where the last one is, and what is queued elsewhere; `None` where one is.
+    pub(super) fn why_nothing_comes_back(&self, view: &View<'_>) -> Option<String> {
+        if !self.queued_here(view).is_empty() {
+            return None;
+        }
+        let key = self.target().and_then(|key| find(view, &key));
+        Some(key.map_or_else(|| NOTHING_SELECTED.to_owned(), |terminal| self.why_none_is_queued(terminal, view)))
+    }
+
+    fn why_none_is_queued(&self, terminal: &Terminal, view: &View<'_>) -> String {
         let key_of = |action| self.options.keymap.key_for(Context::Fleet, action).unwrap_or_default();
         let named = |key: &TerminalKey| Some(find(view, key)?.state.terminal.id.clone());
-        let Some(terminal) = find(view, key) else { return NOTHING_SELECTED.to_owned() };
-        let name = &terminal.state.terminal.id;
+        let (key, name) = (&terminal.key, &terminal.state.terminal.id);
         if self.memory.sending.contains_key(key) {
             return format!("too late: the prompt is on its way to {name}");
         }
@@ -405,10 +366,6 @@ impl Ui {
     pub(super) fn rearrange(&mut self, action: Action, view: &View<'_>) {
         // Rows that stand in another order now are no longer where they were shown.
         self.drawn.rows.clear();
-        if self.tiles.is_some() && matches!(action, Action::Group | Action::Fold | Action::FoldAll) {
-            let key = self.options.keymap.key_for(Context::Fleet, Action::Layout).unwrap_or_default();
-            return self.say(format!("a grid has no groups ({key} goes back to the table)"), view);
-        }
         let arrangement = &mut self.memory.arrangement;
         match action {
             Action::Filter => {
@@ -499,7 +456,8 @@ impl Ui {
         match group {
             Some(group) if wanted == Some(self.memory.arrangement.is_folded(&group)) => {}
             Some(group) => self.toggle_fold(&group, view),
-            None => self.say("there are no groups".to_owned(), view),
+            // The cursor is on no row.
+            None => {}
         }
     }
 
@@ -573,11 +531,7 @@ impl Ui {
             }
             _ => None,
         };
-        let seen: Vec<Request> = items.iter().filter_map(finished).collect();
-        if seen.is_empty() {
-            self.say("no result there is unseen".to_owned(), view);
-        }
-        seen
+        items.iter().filter_map(finished).collect()
     }
 
     /// Does what an action says of the layout.

@@ -21,22 +21,12 @@ impl Ui {
                 let request = Request::RerunTask { key: task.key.clone(), window: task.window };
                 self.open(Confirm::new(format!("run {} again?", task.id), lines(&[task]), "run again", vec![request]));
             }
-            (Action::RerunTask, Some(task)) => {
-                self.say(format!("{} still runs", task.id), view);
-            }
             (Action::PruneTasks, _) => {
-                self.ask_or_say(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove", view);
+                self.ask_to_kill(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove");
             }
-            (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "kill", view),
-            _ => self.say("this is not a task".to_owned(), view),
+            (Action::KillAllTasks, _) => self.ask_to_kill(view.tasks.clone(), "kill"),
+            _ => {}
         }
-    }
-
-    fn ask_or_say(&mut self, tasks: Vec<&Task>, what: &'static str, view: &View<'_>) {
-        if tasks.is_empty() {
-            return self.say(format!("there is no task to {what}"), view);
-        }
-        self.ask_to_kill(tasks, what);
     }
 
     fn ask_to_kill(&mut self, tasks: Vec<&Task>, what: &'static str) {

@@ -55,7 +55,7 @@ impl Ui {
     }
 
     /// Why there is no next terminal to go to.
-    fn why_none_waits(&self, view: &View<'_>) -> String {
+    pub(super) fn why_none_waits(&self, view: &View<'_>) -> String {
         let arrangement = &self.memory.arrangement;
         if !arrangement.queue(view).is_empty() {
             return "nothing else needs you".to_owned();

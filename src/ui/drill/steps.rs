@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::fleet::KeptTransition;
-use crate::history::{Body, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
+use crate::history::{Actor, Body, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};
 use crate::status::Status;
@@ -158,6 +158,11 @@ impl TimelineEntries {
     fn list(&mut self) {
         let is_listed = |step: &&Arc<TimelineEntry>| self.lists_all || step.body.sentence("it").is_some();
         self.listed = self.merged.iter().filter(is_listed).cloned().collect();
+        if !self.lists_all {
+            // What the operator does several times in a row, such as typing keys, is one step, as it is one line of the log.
+            let own = |step: &TimelineEntry| step.body.sentence("it").filter(|it| it.actor == Actor::You);
+            self.listed.dedup_by(|older, newer| own(older).is_some_and(|it| Some(it) == own(newer)));
+        }
     }
 
     /// The place in the list, whose first one is now, of what went wrong before another place or after it.

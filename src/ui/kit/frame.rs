@@ -18,6 +18,7 @@ use crate::ui::action::Action;
 use crate::ui::arrangement::{Arrangement, Bells};
 use crate::ui::keymap::{Context, Keymap};
 use crate::ui::overlay::Waiting;
+use crate::ui::table::ColumnLayout;
 use crate::ui::theme::{Depth, Theme, at_depth};
 
 /// The theme and the time of one frame.
@@ -28,8 +29,6 @@ pub struct Canvas<'a> {
     pub hint: fn(&str) -> String,
     pub zone: &'a TimeZone,
     pub now: Timestamp,
-    /// The version of the view.
-    pub version: Option<u64>,
     pub ascii: bool,
     /// Whether the spinner turns.
     pub motion: bool,
@@ -43,8 +42,8 @@ pub struct Canvas<'a> {
     pub queued: &'a HashMap<TerminalKey, Vec<Waiting>>,
     /// Which bells of tasks were seen.
     pub bells: &'a Bells,
-    /// The cells that the table has.
-    pub table_width: u16,
+    /// The columns of the table.
+    pub columns: &'a ColumnLayout,
     /// Whether something lies over what is drawn now.
     pub covered: bool,
     /// How the terminals are shown, and which of them are marked or muted.

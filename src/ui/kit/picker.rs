@@ -59,8 +59,8 @@ impl Picker {
         self
     }
 
-    /// The menu with words, apart by blanks, that mean its entries as well, in their order, those first that mean it most:
-    /// who types the beginning of one is shown what it means first.
+    /// The menu with words, apart by blanks, that mean its entries: the name of each, then others, those first that mean it
+    /// most. Who types the beginning of one is shown what it means first.
     pub fn also_called(mut self, synonyms: Vec<String>) -> Self {
         self.menu.synonyms = synonyms;
         self
@@ -157,12 +157,14 @@ pub struct MenuEntry {
     pub text: String,
     /// What stands at the right: a key, a count, a time.
     pub note: String,
+    /// Why it would do nothing, which stands there instead.
+    pub why_not: Option<String>,
 }
 
 impl MenuEntry {
     /// An entry with what stands at its right.
     pub fn new(text: impl Into<String>, note: impl Into<String>) -> Self {
-        Self { text: text.into(), note: note.into() }
+        Self { text: text.into(), note: note.into(), why_not: None }
     }
 }
 
@@ -277,10 +279,16 @@ impl Menu {
             let line = Rect { y: self.place.y + row, height: 1, ..self.place };
             buffer.set_style(line, base);
             let entry = &self.entries[index];
-            let note = text::width(&entry.note);
-            let room = usize::from(line.width).saturating_sub(note + 3);
             let mut pen = Pen::new(buffer, line, 0);
             pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
+            if let Some(why) = &entry.why_not {
+                pen.text(&entry.text, base.patch(parts.quiet)).text("  ", base);
+                let room = usize::from(pen.room());
+                pen.right(&text::cut(why, room), room, base.patch(parts.quiet));
+                continue;
+            }
+            let note = text::width(&entry.note);
+            let room = usize::from(line.width).saturating_sub(note + 3);
             pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
             pen.right(&entry.note, note, base.patch(parts.key));
         }
@@ -293,27 +301,45 @@ impl Menu {
     }
 
     fn narrow(&mut self) {
-        /// What is shorter begins too many words.
-        const WORD: usize = 3;
         let typed = self.typed.text().to_lowercase();
-        // A whole word before the beginning of one, and what it means first before what it means as well.
-        let meant = |words: &str| {
-            let found = words.split(' ').enumerate().filter(|(_, word)| word.starts_with(&typed));
-            found.map(|(at, word)| (word != typed, at)).min()
+        let words: Vec<&str> = typed.split_whitespace().collect();
+        // Each typed word counts, and the one that fits least says how well all of them fit.
+        let rank = |index: usize| words.iter().map(|word| self.fit(index, word)).reduce(|a, b| Some(a?.max(b?)))?;
+        let ranked = (0..self.synonyms.len()).filter_map(|index| Some((rank(index)?, index)));
+        let mut ranked: Vec<(Fit, usize)> = ranked.collect();
+        ranked.sort_unstable();
+        self.shown = match ranked.is_empty() {
+            true => best(self.typed.text(), &self.texts),
+            false => ranked.into_iter().map(|(_, index)| index).collect(),
         };
-        self.shown = best(self.typed.text(), &self.texts);
-        if typed.len() >= WORD {
-            let ranked = (0..self.synonyms.len()).filter_map(|index| Some((meant(&self.synonyms[index])?, index)));
-            let mut ranked: Vec<((bool, usize), usize)> = ranked.collect();
-            ranked.sort_unstable();
-            let (mut shown, fitting) =
-                (ranked.into_iter().map(|(_, index)| index).collect::<Vec<_>>(), std::mem::take(&mut self.shown));
-            shown.extend(fitting.into_iter().filter(|index| !shown.contains(index)).collect::<Vec<_>>());
-            self.shown = shown;
-        }
         (self.at, self.view) = (0, Viewport::default());
     }
+
+    /// How well a word fits an entry that has words of its own; `None` where it has it nowhere.
+    fn fit(&self, index: usize, typed: &str) -> Option<Fit> {
+        /// What is shorter begins too many words.
+        const WORD: usize = 3;
+        let (name, others) = self.synonyms[index].split_once(' ').unwrap_or((&self.synonyms[index], ""));
+        // What comes behind the first clause says under which conditions.
+        let text = self.entries[index].text.to_lowercase();
+        let clause = text.split([',', ';', ':']).next().unwrap_or_default();
+        let begins = |words: &mut dyn Iterator<Item = &str>| -> Option<(bool, usize)> {
+            let found = words.enumerate().filter(|(_, word)| word.starts_with(typed));
+            found.map(|(at, word)| (word != typed, at)).min()
+        };
+        let named = begins(&mut name.split('-')).map(|at| (0, at));
+        let meant = begins(&mut others.split(' ')).filter(|_| typed.len() >= WORD);
+        let meant = meant.map(|at| (if at.0 { 2 } else { 1 }, at));
+        let said = begins(&mut clause.split(|c: char| !c.is_alphanumeric())).map(|at| (1, at));
+        let within = self.texts[index].to_lowercase().find(typed).map(|at| (3, (true, at)));
+        [named, meant, said, within].into_iter().flatten().min()
+    }
 }
+
+/// How well a typed word fits an entry, the best first: it begins the name; it begins a word of the text, or is one of those
+/// that mean it; it begins one of those; or it stands within the text. Of each, a whole word comes first, then what stands
+/// further to the front.
+type Fit = (usize, (bool, usize));
 
 /// The texts that have what an operator types, best first; of equals the earlier one. Where none has it, those that have
 /// its letters in order. All have an empty one.

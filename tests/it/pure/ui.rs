@@ -634,8 +634,13 @@ fn what_hides_several_terminals_at_once_is_one_line_of_the_log() {
     let log: Vec<&String> = shown.iter().skip_while(|line| !line.starts_with("─ log")).collect();
     let errors: Vec<&&String> = log.iter().filter(|line| line.contains("error")).collect();
     assert_eq!(errors.len(), 2, "{log:?}");
-    assert!(errors[0].contains(&fleet.terminals[5].state.terminal.id) && !errors[0].contains('+'), "{errors:?}");
-    assert!(errors[1].contains(" +2 "), "{errors:?}");
+    assert!(
+        errors[0].contains(&fleet.terminals[5].state.terminal.id) && !errors[0].contains("terminals"),
+        "{errors:?}"
+    );
+    assert!(errors[1].contains("3 terminals  "), "{errors:?}");
+    let all = [2, 1, 0].map(|index| fleet.terminals[index].state.terminal.id.as_str()).join(", ");
+    assert!(errors[1].contains(&format!(" · {all}")), "{errors:?}");
     // What was renamed since has one name in all of them.
     fleet.terminals[5].state.terminal.id = "manual".to_owned();
     let shown = text(&mut ui, &fleet, 160, 45);
@@ -969,6 +974,9 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("exit", "quit fleetwatch"),
         ("refresh", "redraw the screen"),
         ("queue", "write a prompt"),
+        // What begins a word of it comes before what means it.
+        ("que", "take back the terminal's queued prompts"),
+        ("note", "write a note"),
     ] {
         press(&mut ui, &fleet, &chars(":"));
         press(&mut ui, &fleet, &chars(word));
@@ -990,6 +998,25 @@ fn the_palette_begins_with_what_the_selected_row_offers() {
     press(&mut ui, &fleet, &chars(":"));
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("› answer the waiting dialog") && shown.contains("│ : "), "{shown}");
+    // What would do nothing stands last, with why, and the key says the same.
+    press(&mut ui, &fleet, &chars("queued"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("› take back the terminal's queued prompts  no prompt is queued"), "{shown}");
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("no prompt is queued for shop-api"));
+    press(&mut ui, &fleet, &chars(":"));
+    let dead = ["run the selected task again", "remove all marks", "go to the longest wait"];
+    let mut seen = Vec::new();
+    for _ in 0..60 {
+        let shown = text(&mut ui, &fleet, 120, 40);
+        let line = shown.lines().find(|line| line.contains("│ › ")).expect("an entry").to_owned();
+        if let Some(of) = dead.iter().find(|of| line.contains(**of)).filter(|of| !seen.contains(*of)) {
+            seen.push(*of);
+        }
+        press(&mut ui, &fleet, &[KeyCode::Down]);
+    }
+    assert_eq!(seen.first(), Some(&"go to the longest wait"), "{seen:?}");
+    assert_eq!(seen.len(), 3, "{seen:?}");
 }
 
 #[test]
@@ -1208,6 +1235,71 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
     assert_eq!(next.choices(), dashboard().choices());
 }
 
+/// The heading of the table as it is drawn.
+fn heading_line(ui: &mut Ui, fleet: &SampleFleet, width: u16) -> String {
+    let shown = text(ui, fleet, width, 40);
+    shown.lines().find(|line| line.contains("NAME")).unwrap_or_default().trim_end().to_owned()
+}
+
+#[test]
+fn columns_stay_where_they_are_whatever_a_filter_or_a_folded_group_hides() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals[0].state.terminal.id = "a-name-that-is-long".to_owned();
+    for width in [80, 120, 160, 220] {
+        let mut ui = dashboard();
+        let all = heading_line(&mut ui, &fleet, width);
+        for filter in ["agent:pi", "host:box", "is:finished", "docs"] {
+            press(&mut ui, &fleet, &chars(&format!("/{filter}")));
+            assert_eq!(heading_line(&mut ui, &fleet, width), all, "{filter} at {width}");
+            press(&mut ui, &fleet, &[KeyCode::Esc]);
+        }
+        press(&mut ui, &fleet, &chars("bbZ"));
+        assert_eq!(heading_line(&mut ui, &fleet, width), all, "folded at {width}");
+    }
+}
+
+#[test]
+fn what_is_known_of_agents_leaves_what_a_row_asks_its_share_of_the_width() {
+    let mut fleet = SampleFleet::usual();
+    let room = |fleet: &SampleFleet, width: u16| {
+        let line = heading_line(&mut dashboard(), fleet, width);
+        usize::from(width) - line.find("WHAT").expect("the column")
+    };
+    for terminal in &mut fleet.terminals {
+        let mut put = |name, value| terminal.state.agent.put(name, Fact { value, source: FactSource::Record, at: NOW });
+        for name in [FactName::Model, FactName::Branch, FactName::LastPrompt, FactName::PermissionMode] {
+            put(name, FactValue::Text("as long as a fact can be in its column".to_owned()));
+        }
+        put(FactName::CostUsd, FactValue::Amount(1.25));
+        put(FactName::TokensIn, FactValue::Count(99_000));
+    }
+    for width in [160, 180, 220, 300] {
+        assert!(room(&fleet, width) + 2 >= (usize::from(width) * 2 / 5).min(80), "{width}: {}", room(&fleet, width));
+    }
+    // Where no row has a result that its state does not say, there is no room for any.
+    let mut fleet = SampleFleet::usual();
+    let before = room(&fleet, 160);
+    for terminal in &mut fleet.terminals {
+        terminal.state.last_turn = fleetwatch::state::LastTurn::NONE;
+    }
+    assert!(room(&fleet, 160) >= before + 10, "{before}, {}", room(&fleet, 160));
+}
+
+#[test]
+fn whoever_waits_has_an_age_in_the_narrowest_table() {
+    let mut fleet = SampleFleet::usual();
+    for (exact, age) in [(true, "2m04"), (false, ">2m")] {
+        fleet.terminals[0].state.since_exact = exact;
+        let shown = text(&mut dashboard(), &fleet, 40, 10);
+        assert!(shown.contains(&format!("approval {age:>4}")), "{shown}");
+    }
+    fleet.terminals[0].state.since = NOW - Span::from_secs(59 * 60);
+    for (width, age) in [(40, "approval >59m"), (20, ">59m")] {
+        let shown = text(&mut dashboard(), &fleet, width, 10);
+        assert!(shown.lines().any(|line| line.contains("shop-api") && line.contains(age)), "{width}: {shown}");
+    }
+}
+
 #[test]
 fn columns_that_say_nothing_of_tasks_alone_take_no_room() {
     let mut fleet = SampleFleet::usual();
@@ -1252,12 +1344,13 @@ fn how_a_turn_ended_and_whether_the_screen_moves_is_shown_at_every_width() {
         let has = |title: &str| heading.iter().any(|shown| shown == title);
         assert!(row.contains(if has("LAST") { "finished" } else { "working ✓" }), "{width}: {row}");
         assert!(has("STABLE") != row.contains("~4m12"), "{width}: {row}");
-        assert!(width < 120 || (has("LAST") && has("STABLE")), "{width}: {heading:?}");
+        assert!(width < 120 || has("LAST"), "{width}: {heading:?}");
+        assert!(width < 140 || has("STABLE"), "{width}: {heading:?}");
     }
     // A long name takes no room from them.
     fleet.terminals[place].state.terminal.id = wide.to_owned();
     fleet.terminals[place].state.terminal.observed_tool_version = Some("12.345.678-beta.1".to_owned());
-    let shown = heading(&mut dashboard(), &fleet, 120);
+    let shown = heading(&mut dashboard(), &fleet, 140);
     assert!(["LAST", "STABLE"].iter().all(|title| shown.iter().any(|word| word == title)), "{shown:?}");
 }
 
@@ -1265,7 +1358,7 @@ fn how_a_turn_ended_and_whether_the_screen_moves_is_shown_at_every_width() {
 fn what_agents_tell_of_themselves_has_columns_and_filters() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    assert!(!text(&mut ui, &fleet, 220, 40).contains("MODEL"), "no column without anything in it");
+    assert!(!text(&mut ui, &fleet, 240, 40).contains("MODEL"), "no column without anything in it");
     for (index, model, used) in [(0, "claude-opus-4", 990), (1, "gpt-5.5", 100)] {
         let facts = &mut fleet.terminals[index].state.agent;
         let mut put = |name, value| facts.put(name, Fact { value, source: FactSource::Record, at: NOW });
@@ -1277,7 +1370,7 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
     }
     let unsure = |value| Fact { value, source: FactSource::Directory, at: NOW };
     fleet.terminals[1].state.agent.put(FactName::CostUsd, unsure(FactValue::Amount(1.5)));
-    let shown = text(&mut ui, &fleet, 220, 40);
+    let shown = text(&mut ui, &fleet, 240, 40);
     assert!(!shown.contains("COST") && shown.contains("PLAN"), "one row of many is no column: {shown}");
     fleet.terminals[0].state.agent.put(FactName::CostUsd, unsure(FactValue::Amount(0.25)));
     fleet.terminals[1].state.agent.put(FactName::Branch, unsure(FactValue::Text("main".to_owned())));
@@ -1286,7 +1379,7 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
     let mut git = GitFacts { branch: Some("trunk".to_owned()), ahead: Some(2), ..GitFacts::default() };
     git.count_changes(b"12\t3\tfile\0");
     fleet.terminals[0].state.terminal.git = Some(Arc::new(git));
-    let shown = text(&mut ui, &fleet, 220, 40);
+    let shown = text(&mut ui, &fleet, 240, 40);
     for word in [
         "MODEL",
         "claude-opus-4",

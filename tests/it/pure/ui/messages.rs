@@ -213,3 +213,34 @@ fn a_message_leaves_what_would_be_sent_in_view_in_the_smallest_box() {
     let shown = text(&mut ui, &fleet, 40, 10);
     assert!(shown.contains("pasted text is not") && shown.contains("sends: "), "{shown}");
 }
+
+#[test]
+fn a_message_that_has_no_room_is_cut_over_the_keys_and_read_whole_again() {
+    let mut fleet = SampleFleet::usual();
+    let waits = fleet.terminals[0].state.clone();
+    for terminal in &mut fleet.terminals {
+        let id = std::mem::take(&mut terminal.state.terminal.id);
+        terminal.state = waits.clone();
+        terminal.state.terminal.id = id;
+    }
+    let asked: String = (1..=20).map(|row| format!("row {row} of what it asks\n")).collect();
+    for index in 0..fleet.terminals.len() {
+        super::acting::ask(&mut fleet, index, &format!("{asked}Do it?\n❯ 1. Yes\n  2. No"));
+    }
+    for (width, height) in [(80, 24), (40, 10)] {
+        let mut ui = dashboard();
+        let (before, after) = before_and_after(&mut ui, &fleet, width, height);
+        let shown = lines(&after).join("\n");
+        for at in Rect::new(0, 0, width, height - 1).positions().filter(|at| before[*at].symbol() != " ") {
+            assert_eq!(before[at].symbol(), after[at].symbol(), "{at:?}\n{shown}");
+        }
+        assert!(shown.contains("E: all of it"), "{shown}");
+        press(&mut ui, &fleet, &chars("E"));
+        let again = text(&mut ui, &fleet, 160, 45);
+        assert!(
+            again.contains("22:13:20  keymap.toml:12:3: the key") && again.contains("22:13:20  docs took"),
+            "{again}"
+        );
+        assert!(again.contains("take one of them out"), "{again}");
+    }
+}
