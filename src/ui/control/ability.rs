@@ -47,7 +47,7 @@ impl Ui {
                 "no result there is unseen".to_owned()
             }
             (Action::Interrupt, _) => self.why_nothing_stops(view)?,
-            (Action::Open | Action::Mark, None) if is_head => return None,
+            (Action::Open | Action::Mark | Action::Fold, None) if is_head => return None,
             (Action::Open, _) if !self.marked_that_wait(view).is_empty() || self.has_just_answered(view.now) => {
                 return None;
             }

@@ -219,7 +219,7 @@ impl SeveralDialogs {
             lines.push(Paragraph::plain(left_out, if self.chosen().is_some() { stalled } else { parts.text }));
         }
         lines.extend([Paragraph::plain(who, parts.text), Paragraph::default()]);
-        let keys: Vec<String> = options.iter().map(|option| own_names(option, &options)).collect();
+        let keys: Vec<String> = (0..options.len()).map(|place| own_names(place, &options)).collect();
         let widest = keys.iter().map(|keys| text::width(keys)).max().unwrap_or(0);
         let option = |(place, option): (usize, Common)| {
             let is_chosen = Some(place) == self.question.chosen();
@@ -307,11 +307,10 @@ fn is_one_of(name: &str, names: &str) -> bool {
     names.split(BETWEEN).any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The names by which one option alone of all of them is called: a number that means something else in another dialog
-/// chooses nothing.
-fn own_names(option: &Common, options: &[Common]) -> String {
-    let is_shared = |name: &str| options.iter().filter(|other| is_one_of(name, &other.0)).nth(1).is_some();
-    let own: Vec<&str> = option.0.split(BETWEEN).filter(|name| !is_shared(name)).collect();
+/// The names of the option at a place that none before it has: a number stands once, at the option of most dialogs.
+fn own_names(place: usize, options: &[Common]) -> String {
+    let is_new = |name: &&str| !options[..place].iter().any(|before| is_one_of(name, &before.0));
+    let own: Vec<&str> = options[place].0.split(BETWEEN).filter(is_new).collect();
     own.join(&BETWEEN.to_string())
 }
 
@@ -353,18 +352,15 @@ impl Overlay for SeveralDialogs {
         Flow::Stay
     }
 
-    /// The names of the options choose, each where it means one of them only; they send nothing.
+    /// A name chooses the option that it stands at; it sends nothing.
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         if let (KeyCode::Char(c), false) = (key.code, self.question.is_deaf(cx.view.now)) {
-            let options = self.options();
-            let is_named = |option: &Common| is_one_of(&c.to_string(), &option.0);
-            let mut named = options.iter().enumerate().filter(|(_, option)| is_named(option)).map(|(place, _)| place);
-            match (named.next(), named.next()) {
-                (Some(_), Some(_)) => cx.say(&format!("{c} is another option in each of them; arrows choose")),
-                (None, _) if Keymap::is_letter(key) => cx.ignore_word(c),
-                (named, _) => self.choose(named),
+            let named = self.options().iter().position(|option| is_one_of(&c.to_string(), &option.0));
+            if named.is_none() && Keymap::is_letter(key) {
+                cx.ignore_word(c);
             }
+            self.choose(named);
         }
         Flow::Stay
     }

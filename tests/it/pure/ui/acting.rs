@@ -307,7 +307,7 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     open_marked(&mut ui, &fleet, 2, (120, 40));
     let shown = text(&mut ui, &fleet, 120, 40);
     for said in
-        ["answer 2 of 2 dialogs", "Run make a?", "Run make b?", "› 1  Yes  2 of 2", "Yes goes to shop-api, billing"]
+        ["answer 2 of 2 dialogs", "Run make a?", "Run make b?", "› 1    Yes  2 of 2", "Yes goes to shop-api, billing"]
     {
         assert!(shown.contains(said), "{said}: {shown}");
     }
@@ -324,20 +324,20 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 2, (120, 40));
     frame(&mut ui, &fleet, 120, 40);
-    // A number that is two options chooses none of them.
-    press(&mut ui, &fleet, &chars("2"));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("2 is another option in each of them; arrows choose"));
-    press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Down]);
+    // A number stands once, at the option of most of them, and chooses that.
+    press(&mut ui, &fleet, &chars("22"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("› 3/2  No  2 of 2"));
+    press(&mut ui, &fleet, &[KeyCode::Down]);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("left out: billing, it has no option Yes, and never ask for make again"), "{shown}");
     // Options of all of them come before rare ones, and none moves with the choice.
     let row = |shown: &str, said: &str| shown.lines().position(|line| line.contains(said)).expect("a row");
-    let no = row(&shown, "3  No  2 of 2");
-    assert!(no < row(&shown, "   Yes, and never ask for make again  1 of 2"), "{shown}");
+    let no = row(&shown, "3/2  No  2 of 2");
+    assert!(no < row(&shown, "     Yes, and never ask for make again  1 of 2"), "{shown}");
     press(&mut ui, &fleet, &[KeyCode::Up]);
     let moved = text(&mut ui, &fleet, 120, 40);
-    assert!(moved.contains("› 3  No") && row(&moved, "3  No  2 of 2") == no, "{moved}");
+    assert!(moved.contains("› 3/2  No") && row(&moved, "3/2  No  2 of 2") == no, "{moved}");
     press(&mut ui, &fleet, &[KeyCode::Down]);
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 1)]));
     assert!(text(&mut ui, &fleet, 120, 40).contains("it has no option Yes, and never ask"));
@@ -346,7 +346,7 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     open_marked(&mut ui, &fleet, 2, (120, 40));
     press(&mut ui, &fleet, &chars("n"));
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("› 3  No  2 of 2"), "{shown}");
+    assert!(shown.contains("› 3/2  No  2 of 2"), "{shown}");
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 2), (1, 1)]));
     // The third one is longer than the box.
     let mut ui = dashboard();
