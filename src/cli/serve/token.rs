@@ -14,6 +14,7 @@ use crate::hash::hexadecimal;
 use crate::history;
 use crate::time::Timestamp;
 use crate::token::{Scope, Token, TokenFile};
+use crate::ui::text::counted;
 
 /// The beginning of every token, by which a leaked one is recognised.
 const PREFIX: &str = "fwt_";
@@ -175,8 +176,7 @@ fn list(file: &TokenFile, json: bool) -> Done {
         let ends = if token.is_good(now) { "until" } else { "expired" };
         let subscribed = match token.subscriptions.len() {
             0 => String::new(),
-            1 => "notices to 1 browser".to_owned(),
-            more => format!("notices to {more} browsers"),
+            browsers => format!("  notices to {}", counted(browsers, "browser")),
         };
         format!("{}  {}  {ends} {}{subscribed}\n", token.name, token.scope, token.expires)
     };
