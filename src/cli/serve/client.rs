@@ -1,6 +1,8 @@
 //! Dashboards and commands on other machines (`--connect`): they follow the owners like clients on this machine, through an
 //! upgraded HTTP connection.
 
+use std::sync::{Mutex, PoisonError};
+
 use axum::Extension;
 use axum::Json;
 use axum::extract::{Request, State};
@@ -29,7 +31,7 @@ pub(super) struct RemoteClients {
     servers: Vec<ServerId>,
     profiles: Vec<(String, String)>,
     /// The operator's notes on terminals.
-    notes: std::sync::Mutex<Vec<KeptNote>>,
+    notes: Mutex<Vec<KeptNote>>,
     news: broadcast::Sender<RelayedInput>,
     relay: Relay,
 }
@@ -47,7 +49,7 @@ impl RemoteClients {
     ) -> Self {
         let (news, _) = broadcast::channel(WAITING);
         let relay = Relay::new(settings.clone(), servers.clone(), news.clone());
-        let notes = std::sync::Mutex::new(notes);
+        let notes = Mutex::new(notes);
         Self { settings, servers, profiles, notes, news, relay }
     }
 
@@ -56,7 +58,7 @@ impl RemoteClients {
         let input = match event {
             EngineEvent::Submission(submission) => submission.input_for(fleet, poll::now()),
             EngineEvent::Noted(kept) => {
-                let mut notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
                 notes.retain(|other| (&other.key, other.process) != (&kept.key, kept.process));
                 notes.push(kept.clone());
                 Some(Input::Noted(kept.clone()))
@@ -70,7 +72,7 @@ impl RemoteClients {
     }
 
     fn welcome(&self) -> Welcome {
-        let notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Welcome::new(&self.settings, self.servers.clone(), self.profiles.clone(), notes)
     }
 }

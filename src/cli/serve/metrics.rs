@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use super::Served;
 use super::check::HttpReply;
@@ -93,53 +93,40 @@ impl LastSeen {
 
 impl Metrics {
     pub(super) fn new() -> Self {
-        let classes: fn() -> Histogram = || Histogram::new(CLASSES);
-        let (waits, turns) = (Family::new_with_constructor(classes), Family::new_with_constructor(classes));
-        let all = Self {
-            registry: Registry::default(),
-            terminals: Family::default(),
-            tasks: Family::default(),
-            longest_wait: Family::default(),
-            waits,
-            turns,
-            turns_ended: Family::default(),
-            inputs: Family::default(),
-            up: Family::default(),
-            answer_age: Family::default(),
-            poll: Family::default(),
-            broken: Family::default(),
-            known: BTreeMap::new(),
-        };
+        let durations = || Durations::new_with_constructor(|| Histogram::new(CLASSES));
         let mut registry = Registry::with_prefix("fleetwatch");
-        let seconds = || Unit::Seconds;
-        registry.register("terminals", "Agent terminals by their current state", all.terminals.clone());
-        registry.register("tasks", "Tasks by their current state", all.tasks.clone());
-        let help = "How long the terminal that has waited longest for the operator has waited";
-        registry.register_with_unit("longest_wait", help, seconds(), all.longest_wait.clone());
-        let help = "How long terminals waited for the operator, for waits that ended and whose beginning was seen";
-        registry.register_with_unit("wait", help, seconds(), all.waits.clone());
-        let help =
+        let all = &mut registry;
+        let longest_wait = "How long the terminal that has waited longest for the operator has waited";
+        let waits = "How long terminals waited for the operator, for waits that ended and whose beginning was seen";
+        let turns =
             "How long agents worked on turns, without waits for the operator, for turns whose beginning was seen";
-        registry.register_with_unit("turn", help, seconds(), all.turns.clone());
-        registry.register("turns", "Turns that ended", all.turns_ended.clone());
-        registry.register("inputs", "What any fleetwatch process sent into terminals", all.inputs.clone());
-        registry.register("server_up", "Whether a tmux server answers", all.up.clone());
-        let help = "How long ago a tmux server last answered";
-        registry.register_with_unit("server_answer_age", help, seconds(), all.answer_age.clone());
-        registry.register_with_unit(
-            "server_poll",
-            "How long the last poll of a server took",
-            seconds(),
-            all.poll.clone(),
-        );
-        let help = "A server's answers that were late, torn or cut off since its host was first asked";
-        registry.register("server_broken_answers", help, all.broken.clone());
+        let broken = "A server's answers that were late, torn or cut off since its host was first asked";
+        let metrics = Self {
+            terminals: number(all, "terminals", "Agent terminals by their current state"),
+            tasks: number(all, "tasks", "Tasks by their current state"),
+            longest_wait: seconds(all, "longest_wait", longest_wait, Family::default()),
+            waits: seconds(all, "wait", waits, durations()),
+            turns: seconds(all, "turn", turns, durations()),
+            turns_ended: number(all, "turns", "Turns that ended"),
+            inputs: number(all, "inputs", "What any fleetwatch process sent into terminals"),
+            up: number(all, "server_up", "Whether a tmux server answers"),
+            answer_age: seconds(
+                all,
+                "server_answer_age",
+                "How long ago a tmux server last answered",
+                Family::default(),
+            ),
+            poll: seconds(all, "server_poll", "How long the last poll of a server took", Family::default()),
+            broken: number(all, "server_broken_answers", broken),
+            known: BTreeMap::new(),
+            registry,
+        };
         for input in [What::Prompt, What::Answer, What::Keys] {
             for sender in ["dashboard", "command line", "queue", "follow-up", "token"] {
-                drop(all.inputs.get_or_create(&sent(input, "accepted", sender)));
+                drop(metrics.inputs.get_or_create(&sent(input, "accepted", sender)));
             }
         }
-        Self { registry, ..all }
+        metrics
     }
 
     /// Counts what has happened.
@@ -247,6 +234,19 @@ impl Metrics {
         encode(&mut text, &self.registry)?;
         Ok(text)
     }
+}
+
+/// A number that is known by a name.
+fn number<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+/// The same of one in seconds.
+fn seconds<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
+    metric
 }
 
 fn sent(input: What, outcome: &str, sender: &str) -> Labels {

@@ -267,10 +267,8 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
         read.map_err(|value| bad(value.what.to_owned(), value.hint))
     };
     let kinds = asked.kind.as_deref().map(|kinds| {
-        let known = |word: &str| Kind::ALL.iter().find(|kind| kind.word() == word).copied();
-        let kinds = kinds
-            .split(',')
-            .map(|word| known(word).ok_or_else(|| bad(format!("there is no kind `{word}`"), &all_kinds())));
+        let unknown = |word: &str| bad(format!("there is no kind `{word}`"), &all_kinds());
+        let kinds = kinds.split(',').map(|word| Kind::of_word(word).ok_or_else(|| unknown(word)));
         kinds.collect::<Result<Vec<_>, _>>()
     });
     let mut filter = RecordFilter {
