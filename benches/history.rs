@@ -142,7 +142,7 @@ fn read_a_page(bencher: Bencher) {
     let (directory, _) = write(transitions());
     let mut reader = Reader::open(&path(&directory)).expect("the history opens");
     let key = &transitions()[transitions().len() / 2].key;
-    bencher.bench_local(|| reader.transitions(key, None, 50).expect("a page"));
+    bencher.bench_local(|| reader.transitions(key, 50).expect("a page"));
 }
 
 /// One stored screen.

@@ -22,26 +22,16 @@ pub async fn run(options: &GlobalOptions) -> Done {
     if watched.settings.remote.is_some() {
         return show(afar(watched, options)).await;
     }
-    let done = show(Settings {
-        config: watched.loaded.config.clone(),
-        watching: watched.watching(Rank::Dashboard),
-        servers: watched.servers.clone(),
-        greeting: None,
-        hint: completed,
-        source: LoadSource::new(
-            candidates(options),
-            {
-                let options = options.clone();
-                move || {
-                    let config = Loaded::find(&options.search_path())?.config;
-                    let servers = options.servers(&config);
-                    Ok((config, servers))
-                }
-            },
-            read_profiles(options),
-        ),
-    })
-    .await;
+    let again = options.clone();
+    let read = move || {
+        let config = Loaded::find(&again.search_path())?.config;
+        let servers = again.servers(&config);
+        Ok((config, servers))
+    };
+    let source = LoadSource::new(candidates(options), read, read_profiles(options));
+    let (config, servers) = (watched.loaded.config.clone(), watched.servers.clone());
+    let watching = watched.watching(Rank::Dashboard);
+    let done = show(Settings { config, watching, servers, source, greeting: None, hint: completed }).await;
     // The background process may have been killed meanwhile.
     watched.leave_to_background(options).await;
     done
@@ -75,19 +65,18 @@ const DEMO: &str = "demo: the agents are recordings, and go on as recorded whate
 /// # Errors
 /// The user's configuration or a profile is wrong, or there is no terminal to draw on.
 pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -> Done {
-    let read = {
-        let (options, config, server) = (options.clone(), config.clone(), server.clone());
-        move || {
-            let own = Loaded::find(&options.search_path())?.config;
-            Ok((Config { ui: own.ui, templates: own.templates, ..config.clone() }, vec![server.clone()]))
-        }
+    let (again, demo, servers) = (options.clone(), config.clone(), vec![server]);
+    let there = servers.clone();
+    let read = move || {
+        let own = Loaded::find(&again.search_path())?.config;
+        Ok((Config { ui: own.ui, templates: own.templates, ..demo.clone() }, there.clone()))
     };
     let source = LoadSource::new(candidates(options), read, read_profiles(options));
     let own = options.load()?.config;
     let config = Config { ui: own.ui, templates: own.templates, ..config };
     let profiles = Arc::new(options.profiles()?);
     let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, profiles) };
-    show(Settings { config, watching, servers: vec![server], source, greeting: Some(DEMO), hint: str::to_owned }).await
+    show(Settings { config, watching, servers, source, greeting: Some(DEMO), hint: str::to_owned }).await
 }
 
 /// A function that reads the profiles again.

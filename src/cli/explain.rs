@@ -161,8 +161,7 @@ fn remembered(
     let known = on_servers(reader.terminals().ok()?, options);
     let mut found = find(target, &known, |target| reader.named(target)).ok()?;
     found.retain(|key| is_its(key) && !of_silent(key));
-    let mut last: Vec<Stored> =
-        found.iter().filter_map(|key| reader.transitions(key, None, LAST).ok()).flatten().collect();
+    let mut last: Vec<Stored> = found.iter().filter_map(|key| reader.transitions(key, LAST).ok()).flatten().collect();
     last.sort_by_key(|record| record.at);
     // A last change while it was there says nothing of when it went.
     let left_at = last.last().filter(|record| record.body.status() == Some(Status::Gone)).map(|record| record.at);

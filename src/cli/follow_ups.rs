@@ -108,8 +108,7 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     }
     let mut text = String::new();
     for intent in intents {
-        let age = now.since(intent.created).as_millis() / 1000;
-        let age = if age < 60 { format!("{age}s") } else { format!("{}m", age / 60) };
+        let age = now.since(intent.created).rounded();
         let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let line = format!("{} to {}, {}{why}: {}", age, intent.target, word(intent.state), intent.message_text());
         let _ = writeln!(text, "{:>4}  {}", intent.id.0, harmless(&line));

@@ -309,11 +309,6 @@ mod tests {
         let hint = "`fleetwatch wait x`; `fleetwatch doctor` on that machine says more";
         assert_eq!(afar.completed(hint), hint.replace("fleetwatch wait", "fleetwatch --connect http://box wait"));
     }
-}
-
-#[cfg(test)]
-mod sockets_tests {
-    use super::*;
 
     #[test]
     fn a_path_is_a_name_only_where_this_users_tmux_looks_for_names() {

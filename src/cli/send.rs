@@ -101,9 +101,7 @@ pub struct AnswerArgs {
 /// # Errors
 /// Nothing was sent, or nothing shows that the agent took it.
 pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
-    let mut report = ActReport::new(args.json, &args.target);
-    let sent = send_once(args, options, &mut report).await;
-    report.end(sent)
+    ActReport::of(args.json, &args.target, async |report| send_once(args, options, report).await).await
 }
 
 async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
@@ -132,9 +130,7 @@ async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActRep
 /// # Errors
 /// Nothing was pressed, or it is not known whether it was.
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
-    let mut report = ActReport::new(args.json, &args.target);
-    let pressed = keys_once(args, options, &mut report).await;
-    report.end(pressed)
+    ActReport::of(args.json, &args.target, async |report| keys_once(args, options, report).await).await
 }
 
 async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
@@ -159,9 +155,7 @@ async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActRep
 /// # Errors
 /// There is no dialog, the choice is none of its options, or it did not take the answer.
 pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
-    let mut report = ActReport::new(args.json, &args.target);
-    let answered = answer_once(args, options, &mut report).await;
-    report.end(answered)
+    ActReport::of(args.json, &args.target, async |report| answer_once(args, options, report).await).await
 }
 
 async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
@@ -464,9 +458,14 @@ struct ActReport {
 }
 
 impl ActReport {
-    /// Of what a target means before it is known.
-    fn new(json: bool, target: &str) -> Self {
-        Self { json, terminal: target.to_owned(), dialog: None, is_printed: false }
+    /// Does what a command is for, about a target that is not known yet. What fails before there is an outcome was refused.
+    async fn of(json: bool, target: &str, act: impl AsyncFnOnce(&mut Self) -> Done) -> Done {
+        let mut report = Self { json, terminal: target.to_owned(), dialog: None, is_printed: false };
+        let done = act(&mut report).await;
+        if let Err(why) = &done {
+            report.print(Some("refused"), Some(why.to_string()))?;
+        }
+        done
     }
 
     /// The target is known from now on.
@@ -481,14 +480,6 @@ impl ActReport {
         }
         let (terminal, dialog) = (self.terminal.clone(), self.dialog.take());
         output::print_line(&OutcomeShown { terminal, outcome, detail, dialog })
-    }
-
-    /// Ends the command: what fails before there is an outcome was refused.
-    fn end(mut self, done: Done) -> Done {
-        if let Err(why) = &done {
-            self.print(Some("refused"), Some(why.to_string()))?;
-        }
-        done
     }
 
     /// Performs an act and reports the outcome.

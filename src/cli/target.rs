@@ -1,7 +1,6 @@
 //! Which terminal a TARGET means.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use super::Failure;
 use super::survey::Watched;
@@ -107,22 +106,22 @@ impl<'a> TargetCandidate<'a> {
     fn was_called(&self, target: &str) -> bool {
         self.renamed_from.as_ref().is_some_and(|own| own == target || self.on_host(own) == Some(target))
     }
+}
 
-    /// Whether a tmux target names the pane; a session or a window names all of its panes.
-    fn is_at(&self, target: &str) -> bool {
-        let PaneLocation { session, window_index, window_name, pane_index, .. } = &*self.place;
-        let Some(rest) = target.strip_prefix(session.as_str()) else { return false };
-        if rest.is_empty() {
-            return true;
-        }
-        let Some(window) = rest.strip_prefix(':') else { return false };
-        let (index, pane) = (window_index.to_string(), format!(".{pane_index}"));
-        // A window's name may contain dots, so the pane is what follows the name.
-        [index.as_str(), window_name.as_str()]
-            .iter()
-            .filter_map(|name| window.strip_prefix(name))
-            .any(|rest| rest.is_empty() || rest == pane)
+/// Whether a tmux target names the pane at a place; a session or a window names all of its panes.
+fn is_at(place: &PaneLocation, target: &str) -> bool {
+    let PaneLocation { session, window_index, window_name, pane_index, .. } = place;
+    let Some(rest) = target.strip_prefix(session.as_str()) else { return false };
+    if rest.is_empty() {
+        return true;
     }
+    let Some(window) = rest.strip_prefix(':') else { return false };
+    let (index, pane) = (window_index.to_string(), format!(".{pane_index}"));
+    // A window's name may contain dots, so the pane is what follows the name.
+    [index.as_str(), window_name.as_str()]
+        .iter()
+        .filter_map(|name| window.strip_prefix(name))
+        .any(|rest| rest.is_empty() || rest == pane)
 }
 
 fn place(task: &Task) -> PaneLocation {
@@ -132,13 +131,6 @@ fn place(task: &Task) -> PaneLocation {
         window_name: task.name.clone(),
         ..PaneLocation::default()
     }
-}
-
-/// Whether a target names a pane by its id or its place, watched or not.
-fn names_pane(target: &str, pane: PaneId, place: &PaneLocation) -> bool {
-    let place = Cow::Borrowed(place);
-    target == pane.to_string()
-        || TargetCandidate { id: "", renamed_from: None, host: None, pane, window: None, place }.is_at(target)
 }
 
 /// The one of the items that a target means.
@@ -170,7 +162,7 @@ fn find(target: &str, candidates: &[TargetCandidate<'_>], purpose: Purpose) -> V
         &|candidate| candidate.pane.to_string() == target,
         &|candidate| candidate.window.is_some_and(|window| window.to_string() == target),
         // A session alone is a place to read in: which of its panes is meant depends on what runs in the others.
-        &|candidate| (purpose == Purpose::Reading || target.contains(':')) && candidate.is_at(target),
+        &|candidate| (purpose == Purpose::Reading || target.contains(':')) && is_at(&candidate.place, target),
         &|candidate| purpose == Purpose::Reading && begins(candidate, target),
     ];
     readings
@@ -226,12 +218,8 @@ pub(super) fn nearest_or<'a>(meant: &str, names: impl Iterator<Item = &'a str>, 
 }
 
 fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a TargetCandidate<'a>>, sought: Sought) -> Failure {
-    let mut list = String::new();
-    for candidate in found {
-        let separator = if list.is_empty() { "" } else { ", " };
-        let _ = write!(list, "{separator}{} ({} {})", candidate.id, candidate.pane, candidate.place.target());
-    }
-    Failure::refused(format!("`{target}` could mean more than one {}: {list}", sought.noun))
+    let found: Vec<String> = found.map(|one| format!("{} ({} {})", one.id, one.pane, one.place.target())).collect();
+    Failure::refused(format!("`{target}` could mean more than one {}: {}", sought.noun, found.join(", ")))
         .hint("name one of them, or its pane id")
 }
 
@@ -252,7 +240,7 @@ pub(super) async fn unwatched(target: &str, watched: &Watched, fleet: &Fleet) ->
         let Ok(server) = watched.server(id) else { continue };
         let Ok(listing) = server.poll(&[]).await else { continue };
         let is_known = |pane: PaneId| known.iter().any(|key| key.server == *id && key.pane == pane);
-        let mut found = listing.panes.iter().filter(|pane| names_pane(target, pane.id, &pane.place));
+        let mut found = listing.panes.iter().filter(|pane| target == pane.id.to_string() || is_at(&pane.place, target));
         let Some(pane) = found.next().filter(|pane| !is_known(pane.id)) else { continue };
         let (place, number) = (pane.place.target(), pane.id);
         let address = PaneAddress { server: id, place: &pane.place, pane: pane.id };

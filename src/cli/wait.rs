@@ -367,7 +367,7 @@ async fn watch_for<T>(
             signal = &mut end => {
                 return Err(Failure::interrupted(signal, "interrupted while it waited").hint("nothing was sent"));
             }
-            () = past(limit.deadline) => return Err(timed_out(&now, limit)),
+            () = tokio::time::sleep_until(limit.deadline) => return Err(timed_out(&now, limit)),
         }
     }
 }
@@ -381,20 +381,24 @@ fn gone(name: &str) -> Failure {
 /// How long to wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
-    timeout: Option<Duration>,
-    /// When that ends; `None` without a limit.
-    deadline: Option<tokio::time::Instant>,
+    timeout: Duration,
+    /// When that ends.
+    deadline: tokio::time::Instant,
 }
+
+/// What stands for no limit: thirty years.
+const EVER: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 impl Limit {
     /// Begins now.
     pub(super) fn new(timeout: Option<Duration>) -> Self {
-        Self { timeout, deadline: timeout.and_then(|timeout| tokio::time::Instant::now().checked_add(timeout)) }
+        let timeout = timeout.unwrap_or(EVER);
+        Self { timeout, deadline: tokio::time::Instant::now() + timeout }
     }
 
     /// Whether there is no time left.
     pub(super) fn is_over(self) -> bool {
-        self.deadline.is_some_and(|deadline| tokio::time::Instant::now() >= deadline)
+        tokio::time::Instant::now() >= self.deadline
     }
 }
 
@@ -500,15 +504,8 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
 }
 
 fn timed_out(now: &str, limit: Limit) -> Failure {
-    let waited = in_seconds(limit.timeout.unwrap_or_default());
+    let waited = in_seconds(limit.timeout);
     Failure::refused(format!("timed out after {waited}: {now}")).hint("wait longer with `--timeout`, or look at it")
-}
-
-async fn past(deadline: Option<tokio::time::Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }
 
 #[cfg(test)]

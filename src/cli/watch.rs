@@ -1,7 +1,6 @@
 //! `fleetwatch watch`: what changes, as it happens.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::future::ready;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt as _;
@@ -30,7 +29,7 @@ use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, changed};
 use crate::task::{Happening, Task, TaskEvent};
 use crate::time::{Span, Timestamp};
-use crate::ui::what_of_agent;
+use crate::ui::{Item, what_of_agent};
 
 /// Print a line for each terminal, then for each event.
 ///
@@ -338,12 +337,8 @@ impl Printer {
         if self.json {
             return json_line(at, "state", id, state, Some(ShownActivity { what }));
         }
-        let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), Status::of(state).word());
-        if !what.is_empty() {
-            let _ = write!(line, ": {}", harmless(&what));
-        }
-        line.push('\n');
-        Ok(line)
+        let word = Status::of(state).word();
+        Ok(self.line(at, id, &if what.is_empty() { word.into_owned() } else { format!("{word}: {what}") }))
     }
 
     fn transition_line(&self, printed: &TerminalTransition) -> io::Result<String> {
@@ -356,8 +351,7 @@ impl Printer {
             return json_line(at, "transition", id, state, Some(happened));
         }
         let changes = changed(transition).into_iter().map(|changed| changed.text);
-        let parts: Vec<String> = changes.chain(transition.note.clone()).collect();
-        Ok(format!("{}  {}  {}\n", self.clock(at), harmless(id), harmless(&parts.join(", "))))
+        Ok(self.line(at, id, &changes.chain(transition.note.clone()).collect::<Vec<_>>().join(", ")))
     }
 
     pub(super) fn task_line(&self, task: &Task) -> io::Result<String> {
@@ -365,21 +359,14 @@ impl Printer {
             return json_line(task.since, "state", &task.id, task.fields(), None::<&Happening>);
         }
         let what = task.prompt().unwrap_or(task.command());
-        Ok(format!(
-            "{}  {}  {}: {}\n",
-            self.clock(task.since),
-            harmless(&task.id),
-            task.as_status().word(),
-            harmless(what)
-        ))
+        Ok(self.line(task.since, &task.id, &format!("{}: {what}", task.as_status().word())))
     }
 
     fn task_event_line(&self, event: &TaskEvent) -> io::Result<String> {
         if self.json {
             return json_line(event.at, "task_event", &event.id, &event.state, Some(&event.happening));
         }
-        let what = event.happening.text();
-        Ok(format!("{}  {}  {}\n", self.clock(event.at), harmless(&event.id), harmless(&what)))
+        Ok(self.line(event.at, &event.id, &event.happening.text()))
     }
 
     /// The line for a follow-up that is queued, takes in another event, or has ended.
@@ -398,18 +385,15 @@ impl Printer {
             return output::json_line(&line);
         }
         let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let what = format!("{}{why}: {}", follow_ups::word(intent.state), intent.message_text());
-        let (clock, target, what) = (self.clock(at), harmless(&intent.target), harmless(&what));
-        Ok(format!("{clock}  {target}  follow-up {} {what}\n", intent.id.0))
+        let (number, word, text) = (intent.id.0, follow_ups::word(intent.state), intent.message_text());
+        Ok(self.line(at, &intent.target, &format!("follow-up {number} {word}{why}: {text}")))
     }
 
     /// The line for what was sent into a terminal of this fleet, and its outcome; the same as in `history`.
     pub(super) fn input_line(&self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
         let view = fleet.view(input.at);
         let is_here = |key: &TerminalKey| input.key.as_ref().is_some_and(|sent_to| key.may_be(sent_to));
-        let is_watched = view.terminals.iter().any(|terminal| is_here(&terminal.key))
-            || view.tasks.iter().any(|task| is_here(&task.key));
-        if !is_watched {
+        if !Item::all(&view).iter().any(|item| is_here(item.key())) {
             return Ok(String::new());
         }
         if self.json {
@@ -417,17 +401,19 @@ impl Printer {
             line["state"] = json!(state_of(fleet, &input.name, input.at));
             return output::json_line(&line);
         }
-        let what = harmless(&input.body.what().replace(['\n', '\t'], " "));
+        let what = input.body.what().replace(['\n', '\t'], " ");
         // Its outcome came later than it was asked for.
         let at = match &input.body {
             Body::Input(StoredInput { ended_at: Some(ended_at), .. }) => *ended_at,
             _ => input.at,
         };
-        Ok(format!("{}  {}  input {what}\n", self.clock(at), harmless(&input.name)))
+        Ok(self.line(at, &input.name, &format!("input {what}")))
     }
 
-    fn clock(&self, at: Timestamp) -> String {
-        at.in_zone(&self.zone).map_or_else(|| at.to_string(), |local| local.strftime("%H:%M:%S.%3f").to_string())
+    /// What happened to a terminal or task, for people.
+    fn line(&self, at: Timestamp, name: &str, what: &str) -> String {
+        let clock = at.in_zone(&self.zone).map(|local| local.strftime("%H:%M:%S.%3f").to_string());
+        format!("{}  {}  {}\n", clock.unwrap_or_else(|| at.to_string()), harmless(name), harmless(what))
     }
 }
 

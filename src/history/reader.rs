@@ -190,16 +190,10 @@ impl Reader {
         Ok(records.into_iter().filter_map(kill).collect())
     }
 
-    /// A page of one terminal's transitions, oldest first: the last `count` of them, or the last before another one.
-    pub fn transitions(
-        &mut self,
-        key: &TerminalKey,
-        before: Option<RecordId>,
-        count: u32,
-    ) -> Result<Vec<Stored>, Trouble> {
-        let kinds = vec![Kind::Transition];
-        let terminals = Some(vec![key.clone()]);
-        self.records(&RecordFilter { terminals, before, kinds, limit: Some(count), ..RecordFilter::default() })
+    /// The last `count` transitions of a terminal, oldest first.
+    pub fn transitions(&mut self, key: &TerminalKey, count: u32) -> Result<Vec<Stored>, Trouble> {
+        let (terminals, kinds) = (Some(vec![key.clone()]), vec![Kind::Transition]);
+        self.records(&RecordFilter { terminals, kinds, limit: Some(count), ..RecordFilter::default() })
     }
 
     /// A stored screen; `None` if it is no longer kept.

@@ -121,7 +121,7 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
     }
     known.extend(server.map(|server| Input::KnownTasks { server: server.clone(), tasks }));
     for key in there.values().filter(|key| !found.contains(key)) {
-        let last = reader.transitions(key, None, 1).ok().and_then(|mut last| last.pop());
+        let last = reader.transitions(key, 1).ok().and_then(|mut last| last.pop());
         known.extend(last.and_then(|last| agent(&mut reader, key.clone(), last).ok()).unwrap_or_default());
     }
     known

@@ -196,7 +196,8 @@ fn one_pages_backwards_through_a_terminal() {
     let mut reader = Reader::open(&path).unwrap();
     let (mut before, mut seen) = (None, Vec::new());
     loop {
-        let page = reader.transitions(&terminal(1), before, 3).unwrap();
+        let of_one = RecordFilter { terminals: Some(vec![terminal(1)]), limit: Some(3), ..RecordFilter::default() };
+        let page = reader.records(&RecordFilter { before, ..of_one }).unwrap();
         let Some(first) = page.first() else { break };
         before = Some(first.id);
         seen.splice(0..0, page.iter().map(|record| record.at));

@@ -287,7 +287,7 @@ fn a_file_that_is_removed_under_its_writer_is_begun_anew() {
     let history = running(&path);
     fill(&history, 0..3);
     // All three: one that is still on its way would come into the new file.
-    let written = |mut reader: Reader| reader.transitions(&terminal(1), None, 9).unwrap().len();
+    let written = |mut reader: Reader| reader.transitions(&terminal(1), 9).unwrap().len();
     wait_until("it is written", || Reader::open(&path).ok().map(written) == Some(3));
     for name in ["history.db", "history.db-wal", "history.db-shm"] {
         let _ = fs::remove_file(path.with_file_name(name));
@@ -436,7 +436,7 @@ fn a_history_that_is_switched_off_takes_everything_and_keeps_nothing() {
 /// How many transitions of the first terminal somebody else reads.
 fn kept(path: &Path) -> usize {
     let Ok(mut reader) = Reader::open(path) else { return 0 };
-    reader.transitions(&terminal(1), None, 9).map_or(0, |found| found.len())
+    reader.transitions(&terminal(1), 9).map_or(0, |found| found.len())
 }
 
 #[test]
