@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::action::Action;
 use super::arrangement::{RowKey, TableRow};
 use super::frame::{self, Canvas};
 use super::grid::{self, Following};
@@ -140,7 +141,8 @@ impl Ui {
             let is_covered = self.drawn.top.intersects(regions.header);
             let spare = if is_covered { regions.footer } else { regions.header };
             let footer = regions.footer;
-            let free = Free { keyboard, rows: &needing, asks, table: &table, screen, footer, spare };
+            let again = self.key_for(Action::Messages).filter(|_| self.overlays.is_empty());
+            let free = Free { keyboard, rows: &needing, asks, table: &table, screen, footer, spare, again };
             self.memory.toasts.draw(&canvas, buffer, regions.body, &free);
         }
     }

@@ -6,9 +6,7 @@ use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};
 
-use super::action::Action;
 use super::frame::{self, Canvas};
-use super::keymap::Context;
 use super::overlay::{Overlay, OverlayPlace};
 use super::raw::spoken_all;
 use super::text::{self, Pen};
@@ -167,9 +165,9 @@ impl Toasts {
     /// else as near to it as they fit; fewer where there is no such place for all.
     pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, free: &Free<'_>) {
         let Some((mut stack, place)) = self.placed(buffer, area, free) else { return };
-        stack.say_where_the_rest_is(canvas, place.width);
+        stack.say_where_the_rest_is(free.again.as_deref(), place.width);
         let mut top = place.y;
-        for Message { toast, lines } in &stack.messages {
+        for Message { toast, lines, .. } in &stack.messages {
             let (width, height) = (stack_cells(lines), u16::try_from(lines.len()).unwrap_or(u16::MAX));
             let x = if stack.is_left { place.x } else { place.right() - width };
             let place = Rect { x, y: top, width, height };
@@ -235,6 +233,8 @@ pub struct Free<'a> {
     pub footer: Rect,
     /// A line for the newest message where no other place is free.
     pub spare: Rect,
+    /// The key that shows the last messages again, where it is heard.
+    pub again: Option<String>,
 }
 
 /// A pane down to the last of its rows with anything in it: what is below is free.
@@ -298,6 +298,7 @@ impl Free<'_> {
 struct Message<'a> {
     toast: &'a Toast,
     lines: Vec<String>,
+    is_cut: bool,
 }
 
 /// Messages one below the other.
@@ -312,7 +313,10 @@ impl<'a> Stack<'a> {
     /// Messages as an area has room for them, each with no more than that many lines; `None` where it has none at all.
     fn of(toasts: &'a [Toast], area: Rect, most: usize, is_left: bool) -> Option<Self> {
         let room = area.width.min(WIDEST).checked_sub(AROUND).filter(|room| *room > 0)?;
-        let message = |toast: &'a Toast| Message { toast, lines: text::wrapped(&toast.text, usize::from(room), most) };
+        let message = |toast: &'a Toast| {
+            let wrapped = |most| text::wrapped(&toast.text, usize::from(room), most);
+            Message { toast, lines: wrapped(most), is_cut: wrapped(usize::MAX).len() > most }
+        };
         let messages: Vec<Message<'a>> = toasts.iter().map(message).collect();
         let width = messages.iter().map(|message| stack_cells(&message.lines)).max().unwrap_or(0);
         let height =
@@ -322,14 +326,12 @@ impl<'a> Stack<'a> {
 
     /// Whether all of what it says has room.
     fn is_whole(&self) -> bool {
-        let cells = |message: &Message<'_>| message.lines.iter().map(|line| text::width(line)).sum::<usize>();
-        self.messages.iter().all(|message| cells(message) >= text::width(&message.toast.text))
+        !self.messages.iter().any(|message| message.is_cut)
     }
 
     /// Says behind a single message that is cut which key shows all of it.
-    fn say_where_the_rest_is(&mut self, canvas: &Canvas<'_>, width: u16) {
-        let key = canvas.keymap.key_for(Context::Fleet, Action::Messages);
-        if let (false, [Message { lines, .. }], Some(key)) = (self.is_whole(), &mut self.messages[..], key)
+    fn say_where_the_rest_is(&mut self, key: Option<&str>, width: u16) {
+        if let ([Message { lines, is_cut: true, .. }], Some(key)) = (&mut self.messages[..], key)
             && let Some(last) = lines.last_mut()
         {
             let rest = format!("  {key}: all of it");

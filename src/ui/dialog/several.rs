@@ -237,9 +237,9 @@ impl SeveralDialogs {
     }
 
     fn answers(&self) -> Answers {
-        match self.question.chosen() {
+        match self.chosen() {
             _ if self.asking.is_empty() => NONE_LEFT,
-            Some(_) if self.asking.len() == 1 => Answers { yes: (Action::Answer, "answer it"), ..ANSWERS },
+            Some(chosen) if self.count(&chosen) == 1 => Answers { yes: (Action::Answer, "answer it"), ..ANSWERS },
             Some(_) => ANSWERS,
             None => UNCHOSEN,
         }

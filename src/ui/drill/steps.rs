@@ -274,6 +274,7 @@ impl TimelineEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::{Sent, StoredInput};
     use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext};
 
     fn at(seconds: i64) -> Timestamp {
@@ -330,6 +331,25 @@ mod tests {
         // Another change at the time of one that is known, and the same change at another time.
         steps.keep(vec![kept(5, 120, Phase::Active), kept(6, 121, Phase::Ready)]);
         assert_eq!(seconds(&steps), [121, 120, 120, 110, 100, 10]);
+    }
+
+    #[test]
+    fn what_the_operator_does_several_times_in_a_row_is_one_step() {
+        let typed = |id: i64, seconds: i64, key: &str| {
+            let body = Body::Input(StoredInput {
+                sender: "dashboard".to_owned(),
+                sent: Sent::Keys { keys: vec![key.to_owned()] },
+                outcome: Some("accepted".to_owned()),
+                detail: None,
+                ended_at: None,
+            });
+            Stored { id: RecordId(id), at: at(seconds), key: None, name: "api".to_owned(), body }
+        };
+        let mut steps = TimelineEntries::default();
+        steps.keep(vec![typed(1, 10, "a"), typed(2, 12, "b"), typed(3, 14, "Escape"), typed(4, 16, "c")]);
+        assert_eq!(seconds(&steps), [16, 14, 12]);
+        steps.list_all(true);
+        assert_eq!(seconds(&steps), [16, 14, 12, 10]);
     }
 
     #[test]

@@ -307,7 +307,9 @@ impl Menu {
         let rank = |index: usize| words.iter().map(|word| self.fit(index, word)).reduce(|a, b| Some(a?.max(b?)))?;
         let ranked = (0..self.synonyms.len()).filter_map(|index| Some((rank(index)?, index)));
         let mut ranked: Vec<(Fit, usize)> = ranked.collect();
-        ranked.sort_unstable();
+        // Of those that fit less, what would do nothing comes last here as well.
+        let is_dead = |index: usize| self.entries[index].why_not.is_some();
+        ranked.sort_unstable_by_key(|((tier, at), index)| (*tier, *tier > 1 && is_dead(*index), *at, *index));
         self.shown = match ranked.is_empty() {
             true => best(self.typed.text(), &self.texts),
             false => ranked.into_iter().map(|(_, index)| index).collect(),

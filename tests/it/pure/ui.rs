@@ -874,6 +874,51 @@ fn a_hostile_terminal_changes_nothing_outside_of_its_cells() {
 }
 
 #[test]
+fn the_help_of_a_view_lists_its_keys_and_those_of_what_it_leads_to() {
+    let fleet = SampleFleet::usual();
+    let help = |keys: &[KeyCode]| {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 80);
+        press(&mut ui, &fleet, keys);
+        text(&mut ui, &fleet, 120, 80)
+    };
+    let day = help(&chars("D?"));
+    assert!(day.contains("the day, hour by hour") && day.contains("this list"), "{day}");
+    let others = ["composer", "choosing from a list", "every key goes to a terminal"];
+    assert!(others.iter().all(|other| !day.contains(other)), "{day}");
+    let composer = help(&[KeyCode::Char('i'), KeyCode::F(1)]);
+    assert!(composer.contains("writing a prompt in the composer") && composer.contains("alt-enter"), "{composer}");
+}
+
+#[test]
+fn a_title_says_once_how_old_a_screen_is_and_a_turn_without_words_is_not_blank() {
+    let mut fleet = SampleFleet::usual();
+    let place = |fleet: &SampleFleet, name: &str| {
+        fleet.terminals.iter().position(|it| it.state.terminal.id == name).expect("a terminal")
+    };
+    let ingest = place(&fleet, "ingest");
+    fleet.terminals[ingest].state.activity = None;
+    let shown = text(&mut dashboard(), &fleet, 160, 45);
+    assert!(shown.lines().any(|line| line.contains("ingest") && line.trim_end().ends_with('…')), "{shown}");
+    let legacy = place(&fleet, "legacy");
+    let state = &mut fleet.terminals[legacy].state;
+    let asked = state.assessment.clone();
+    state.stale = Some(fleetwatch::state::Stale::new(NOW - Span::from_secs(90), state.surface, Phase::Ready, &asked));
+    for (availability, said) in [
+        (Availability::TuiDown, "legacy:1.0  ~"),
+        (Availability::Unavailable, "legacy:1.0  its last screen  ~"),
+        (Availability::Error, "legacy:1.0  as of 1m ago  ~"),
+    ] {
+        fleet.terminals[legacy].state.diagnostics.availability = availability;
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 160, 45);
+        press(&mut ui, &fleet, &chars("/legacy"));
+        let shown = text(&mut ui, &fleet, 160, 45);
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+}
+
+#[test]
 fn own_keys_show_in_footer_and_help() {
     let fleet = SampleFleet::usual();
     let own = Keymap::parse("fleet = [ { on = \"ctrl-x\", run = \"jump\" }, { on = \"g\", run = \"none\" } ]")

@@ -235,6 +235,12 @@ fn a_message_that_has_no_room_is_cut_over_the_keys_and_read_whole_again() {
             assert_eq!(before[at].symbol(), after[at].symbol(), "{at:?}\n{shown}");
         }
         assert!(shown.contains("E: all of it"), "{shown}");
+        // One that is whole says so by nothing.
+        let mut other = dashboard();
+        frame(&mut other, &fleet, 160, 45);
+        other.notify(Status::Failed, LONG.to_owned(), fleet.now);
+        let whole = text(&mut other, &fleet, 160, 45);
+        assert!(whole.contains("take one of them out)") && !whole.contains("all of it"), "{whole}");
         press(&mut ui, &fleet, &chars("E"));
         let again = text(&mut ui, &fleet, 160, 45);
         assert!(
