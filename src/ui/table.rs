@@ -46,13 +46,9 @@ impl Column {
         self.spare == 0
     }
 
-    /// From which width on a table always has it; below that, the state says it in a sign.
-    fn from(&self) -> Option<usize> {
-        match self.title {
-            LAST => Some(LAST_FROM),
-            STABLE => Some(STABLE_FROM),
-            _ => None,
-        }
+    /// Whether a table of [`BOTH_FROM`] cells always has it; below that, the state says it in a sign.
+    fn is_standing(&self) -> bool {
+        self.title == LAST || self.title == STABLE
     }
 
     /// Whether a line of the command line has room for it: what a terminal does says more than where it is.
@@ -181,10 +177,8 @@ const NAME_STEP: usize = 4;
 const LAST: &str = "LAST";
 /// See [`LAST`].
 const STABLE: &str = "STABLE";
-/// From these widths on there is room for each.
-const LAST_FROM: usize = 120;
-/// See [`LAST_FROM`].
-const STABLE_FROM: usize = 140;
+/// From this width on there is room for both.
+const BOTH_FROM: usize = 120;
 const WIDE: usize = 100;
 /// In these widths a state has room for its word and, but for the longest, a rounded age, so that what it asks has some.
 const SLIM: std::ops::Range<usize> = 36..50;
@@ -329,7 +323,7 @@ impl ColumnLayout {
         }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
         let is_usual = *chosen == ChosenColumns::default();
-        let is_folded = |it: &Column| it.from().is_some_and(|from| width < from);
+        let is_folded = |it: &Column| width < BOTH_FROM && it.is_standing();
         // What all rows say is asked only of columns that may have room.
         let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
         let is_wanted = |it: &Column| {
@@ -340,7 +334,7 @@ impl ColumnLayout {
         };
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
             columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
-        optional.sort_by_key(|(it, _)| (it.from().is_none() || is_folded(it), it.spare));
+        optional.sort_by_key(|(it, _)| (width < BOTH_FROM || !it.is_standing(), it.spare));
         // What is known beside the state is worth less than what a row asks or does, until that has its share of the width.
         let share = if is_usual { (width * 2 / 5).min(SHARE) } else { 0 };
         for (column, room) in optional {
