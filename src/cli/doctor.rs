@@ -82,7 +82,8 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
         }
         Ok(watched) => {
             findings.extend(ssh(&watched));
-            let asked = ask_all(&watched).await;
+            let asked = watched.servers.iter().map(|id| async { (id.clone(), ask(&watched, id).await) });
+            let asked = join_all(asked).await;
             // A server that did not answer is not asked again.
             let up: Vec<ServerId> =
                 asked.iter().filter(|(_, answer)| answer.is_ok()).map(|(id, _)| id.clone()).collect();
@@ -222,7 +223,9 @@ fn history(loaded: &Loaded) -> Finding {
     };
     match found {
         Ok((count, bytes)) => {
-            if let Err(error) = may_be_written(&path) {
+            // SQLite needs files beside it.
+            let opened = std::fs::OpenOptions::new().append(true).open(&path);
+            if let Err(error) = opened.and_then(|_| writable(&path)) {
                 return unwritable(error);
             }
             let mib = bytes as f64 / f64::from(1 << 20);
@@ -253,12 +256,6 @@ fn turns(watched: &Watched) -> Option<Finding> {
     let what = format!("two fleetwatch processes may send to a terminal at the same time: {why}");
     let remedy = "make sure that the state directory allows files and locks, or set `XDG_STATE_HOME` to one that does";
     Some(Finding::notice("sending", what, Some(remedy)))
-}
-
-/// Whether a file that is there can be written, and SQLite's files beside it.
-fn may_be_written(path: &Path) -> io::Result<()> {
-    std::fs::OpenOptions::new().append(true).open(path)?;
-    writable(path)
 }
 
 /// Whether a file can be made at a path: its directory, or the nearest one above it, belongs to this user alone and takes
@@ -312,12 +309,6 @@ struct ServerAnswer {
     ahead: i64,
     /// The connection to its host.
     connection: Option<String>,
-}
-
-/// Asks every server, many at the same time.
-async fn ask_all(watched: &Watched) -> Vec<(ServerId, Result<ServerAnswer, tmux::Error>)> {
-    let asked = watched.servers.iter().map(|id| async move { (id.clone(), ask(watched, id).await) });
-    join_all(asked).await
 }
 
 /// Findings on what is watched on the servers that answer.

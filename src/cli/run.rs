@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::history::keep;
 use super::survey::{Watched, unfit};
@@ -48,23 +48,6 @@ pub struct RunArgs {
     /// The command with its arguments, after `--`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-}
-
-/// What is printed of a started task.
-#[derive(Serialize)]
-struct StartedTask<'a> {
-    name: &'a str,
-    /// The task's name in lists and commands: another one if something else has the given name.
-    id: &'a str,
-    status: TaskStatus,
-    exit_code: Option<i32>,
-    session: &'a str,
-    session_id: String,
-    window_id: String,
-    pane: String,
-    pid: u32,
-    /// Whether it runs in the window of a task that had ended.
-    again: bool,
 }
 
 /// What exists of a task before it is started.
@@ -157,18 +140,19 @@ impl JustStarted<'_> {
         let (Begun { session: session_id, window, key }, ended) = (self.begun, seen.filter(|task| task.is_dead()));
         let (id, session) = (seen.map_or(self.name, |task| &task.id), self.session);
         if json {
-            output::print_line(&StartedTask {
-                name: self.name,
-                id,
-                status: seen.map_or(TaskStatus::Running, |task| task.status),
-                exit_code: ended.and_then(Task::exit_code),
-                session,
-                session_id: session_id.to_string(),
-                window_id: window.to_string(),
-                pane: key.pane.to_string(),
-                pid: key.pid,
-                again: self.again,
-            })?;
+            output::print_line(&json!({
+                "name": self.name,
+                // Another one if something else has the given name.
+                "id": id,
+                "status": seen.map_or(TaskStatus::Running, |task| task.status),
+                "exit_code": ended.and_then(Task::exit_code),
+                "session": session,
+                "session_id": session_id.to_string(),
+                "window_id": window.to_string(),
+                "pane": key.pane.to_string(),
+                "pid": key.pid,
+                "again": self.again,
+            }))?;
             return self.end(seen);
         }
         let how = match (ended, self.again) {

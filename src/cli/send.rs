@@ -5,7 +5,7 @@ use std::io::{ErrorKind, IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::dialog_shown::DialogShown;
 use super::failure::nothing;
@@ -438,21 +438,11 @@ fn refused_text(unfit: UnfitText) -> Failure {
     Failure::usage(unfit).hint(hint)
 }
 
-/// An outcome for programs.
-#[derive(Serialize)]
-struct OutcomeShown {
-    terminal: String,
-    /// `None` where nothing was to be sent.
-    outcome: Option<&'static str>,
-    detail: Option<String>,
-    /// The dialog that was answered, or that the terminal showed.
-    dialog: Option<DialogShown>,
-}
-
 /// What a command that acts says of it: in words, or as one JSON object.
 struct ActReport {
     json: bool,
     terminal: String,
+    /// The dialog that was answered, or that the terminal showed.
     dialog: Option<DialogShown>,
     is_printed: bool,
 }
@@ -473,13 +463,13 @@ impl ActReport {
         (self.terminal, self.dialog) = (item.id().to_owned(), item.terminal().and_then(DialogShown::of));
     }
 
-    /// Prints the object, if it is wanted and was not printed yet.
+    /// Prints the object, if it is wanted and was not printed yet; without an outcome where nothing was to be sent.
     fn print(&mut self, outcome: Option<&'static str>, detail: Option<String>) -> Done {
         if !self.json || std::mem::replace(&mut self.is_printed, true) {
             return Ok(ExitCode::SUCCESS);
         }
-        let (terminal, dialog) = (self.terminal.clone(), self.dialog.take());
-        output::print_line(&OutcomeShown { terminal, outcome, detail, dialog })
+        let Self { terminal, dialog, .. } = self;
+        output::print_line(&json!({ "terminal": terminal, "outcome": outcome, "detail": detail, "dialog": dialog }))
     }
 
     /// Performs an act and reports the outcome.

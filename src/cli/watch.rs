@@ -192,12 +192,6 @@ const FACTS: Span = Span::from_secs(5);
 /// How often all agents are gone through for new facts.
 const FACTS_EVERY: Span = Span::from_millis(500);
 
-/// What an agent waits for or does, in the line for people.
-#[derive(Serialize)]
-struct ShownActivity {
-    what: String,
-}
-
 #[derive(Serialize)]
 struct Transitioned<'a> {
     what: Option<String>,
@@ -335,7 +329,7 @@ impl Printer {
         let (at, id) = (state.observed_at, &state.terminal.id);
         let what = what_of_agent(state, None);
         if self.json {
-            return json_line(at, "state", id, state, Some(ShownActivity { what }));
+            return json_line(at, "state", id, state, Some(json!({ "what": what })));
         }
         let word = Status::of(state).word();
         Ok(self.line(at, id, &if what.is_empty() { word.into_owned() } else { format!("{word}: {what}") }))

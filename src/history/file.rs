@@ -411,6 +411,8 @@ pub(super) const CLEANING_INTERVAL: Duration = Duration::from_secs(60);
 const AGE_CHECK: Span = Span::from_secs(3600);
 /// Records that are removed in one transaction: few enough that other processes are not kept waiting.
 const CHUNK: i64 = 500;
+/// Later than any record.
+const EVER: Timestamp = Timestamp::from_millis(i64::MAX);
 /// Pages that are given back to the file system at once.
 const PAGES: i64 = 1000;
 
@@ -421,7 +423,7 @@ const PAGES: i64 = 1000;
 pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timestamp) -> Result<(), Trouble> {
     if is_due(connection, "age", now)? {
         let oldest = now - limits.keep;
-        while remove_before(connection, oldest)? {}
+        while remove_oldest(connection, oldest)? {}
         forget_watches(connection, oldest)?;
         remove_loose(connection)?;
         connection.execute("INSERT OR REPLACE INTO chores VALUES ('age', ?1)", [now])?;
@@ -429,7 +431,7 @@ pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timesta
     if used(connection)? > limits.max_bytes {
         // Some room is made beyond the limit, so that this is not done for each record again.
         let enough = limits.max_bytes / 10 * 9;
-        while used(connection)? > enough && remove_oldest(connection)? {
+        while used(connection)? > enough && remove_oldest(connection, EVER)? {
             remove_loose(connection)?;
         }
     }
@@ -450,16 +452,10 @@ fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, 
     Ok(done.is_none_or(|done| done > now || now.since(done) >= AGE_CHECK))
 }
 
-/// Removes some of the records before a time; whether there were any.
-fn remove_before(connection: &mut Connection, oldest: Timestamp) -> Result<bool, Trouble> {
+/// Removes some of the oldest records before a time; whether there were any.
+fn remove_oldest(connection: &Connection, before: Timestamp) -> Result<bool, Trouble> {
     let sql = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE at < ?1 ORDER BY at LIMIT ?2)";
-    Ok(connection.execute(sql, params![oldest, CHUNK])? > 0)
-}
-
-/// Removes some of the oldest records; whether there were any.
-fn remove_oldest(connection: &mut Connection) -> Result<bool, Trouble> {
-    let sql = "DELETE FROM records WHERE id IN (SELECT id FROM records ORDER BY at LIMIT ?1)";
-    Ok(connection.execute(sql, [CHUNK])? > 0)
+    Ok(connection.execute(sql, params![before, CHUNK])? > 0)
 }
 
 /// Removes screens that no transition shows any more. In one transaction, because a writer may be about to use one.

@@ -137,15 +137,13 @@ const fn quiet(status: Status) -> Status {
 mod tests {
     use super::*;
     use crate::history::file::{HistoryOptions, open};
+    use crate::history::tests::place;
     use crate::ids::Socket;
 
     #[test]
     fn what_a_process_said_that_was_killed_does_not_hold() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("history.db");
-        let now = Timestamp::from_millis(1_800_000_000_000);
-        drop(open(&path, &HistoryOptions::default(), now).unwrap());
-        let connection = Connection::open(&path).unwrap();
+        let (now, (_directory, path)) = (Timestamp::from_millis(1_800_000_000_000), place());
+        let connection = open(&path, &HistoryOptions::default(), now).unwrap().connection;
         let server = ServerId { host: None, socket: Socket::Default }.word();
         let summary = ServerSummary { server, at: now, is_left: false, counts: BTreeMap::new(), needs: Vec::new() };
         let words = |now| Reader::open(&path).unwrap().summaries(now).unwrap().len();
@@ -164,11 +162,8 @@ mod tests {
 
     #[test]
     fn each_server_has_a_summary_of_its_own_whatever_it_is_called() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("history.db");
-        let now = Timestamp::from_millis(1_800_000_000_000);
-        drop(open(&path, &HistoryOptions::default(), now).unwrap());
-        let connection = Connection::open(&path).unwrap();
+        let (now, (_directory, path)) = (Timestamp::from_millis(1_800_000_000_000), place());
+        let connection = open(&path, &HistoryOptions::default(), now).unwrap().connection;
         let socket = |socket| ServerId { host: None, socket };
         let servers = [
             socket(Socket::Default),

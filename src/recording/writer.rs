@@ -118,7 +118,7 @@ impl<W: Write> RecordingWriter<W> {
     }
 }
 
-/// A line that is cut off by the end of the process would make the recording unreadable.
+/// Nothing is read of a line that the end of the process has cut off.
 fn writeln_at_once(out: &mut impl Write, line: &str) -> io::Result<()> {
     out.write_all(format!("{line}\n").as_bytes())?;
     out.flush()
