@@ -241,8 +241,8 @@ pub struct Arrangement {
     layout: RefCell<Option<(LayoutOf, ColumnLayout)>>,
 }
 
-/// What the columns of the table follow from.
-type LayoutOf = (u64, usize, ChosenColumns);
+/// What the columns of the table follow from: the version of the view, the width, and the operator's choice.
+type LayoutOf = (Option<u64>, usize, ChosenColumns);
 
 /// What the order of the rows follows from: the version of the view, and how they are to be shown.
 type OrderOf = (u64, Sort, Grouping, (String, Option<TerminalKey>), Flags);
@@ -318,14 +318,18 @@ impl Arrangement {
         Some((version, self.sort, grouping, filter, self.flags.clone()))
     }
 
-    /// The columns of a table so wide. They follow from all that there is, not from what is shown of it.
+    /// The columns of a table so wide. They follow from all that there is, not from what is shown of it, and hold still as
+    /// long as neither the width nor the operator's choice changes.
     pub(super) fn layout(&self, width: usize, view: &View<'_>) -> ColumnLayout {
-        let of = view.version.map(|version| (version, width, self.columns.clone()));
-        if let Some((_, layout)) = self.layout.borrow().as_ref().filter(|(known, _)| Some(known) == of.as_ref()) {
-            return layout.clone();
-        }
-        let layout = ColumnLayout::new(width, &Item::all(view), &self.columns, view.now);
-        self.layout.replace(of.map(|of| (of, layout.clone())));
+        let known = self.layout.take().filter(|((_, of, chosen), _)| *of == width && *chosen == self.columns);
+        let layout = match known {
+            Some(((version, ..), layout)) if version.is_some() && version == view.version => layout,
+            known => {
+                let before = known.as_ref().map(|(_, layout)| layout);
+                ColumnLayout::new(width, &Item::all(view), &self.columns, before, view.now)
+            }
+        };
+        self.layout.replace(Some(((view.version, width, self.columns.clone()), layout.clone())));
         layout
     }
 

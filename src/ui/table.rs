@@ -187,6 +187,8 @@ const WORD: usize = 13;
 const WIDEST: usize = 200;
 /// The most cells that facts leave to what a row asks or does: a question with its options.
 const SHARE: usize = 80;
+/// The most cells that a column which stands there already leaves to what a row asks or does.
+const HELD: usize = 24;
 /// What the server spares, which matters only if there are several.
 const SERVER: usize = 28;
 /// What every column spares in a narrow table: what a terminal does comes first there.
@@ -288,23 +290,29 @@ pub struct ColumnLayout {
 impl ColumnLayout {
     /// What fits into a width, for all items, whichever of them are shown: neither a filter nor a folded group moves a
     /// column. What has no `spare` always stays, the name the longest; the others come by what they spare, each only when
-    /// what the terminal does keeps enough room to say something.
-    pub(super) fn new(width: usize, items: &[Item<'_>], chosen: &ChosenColumns, now: Timestamp) -> Self {
+    /// what the terminal does keeps enough room to say something. What stood there before keeps its place and its cells, so
+    /// that a value which comes and goes moves nothing.
+    pub(super) fn new(
+        width: usize,
+        items: &[Item<'_>],
+        chosen: &ChosenColumns,
+        before: Option<&Self>,
+        now: Timestamp,
+    ) -> Self {
         let mut left = width.saturating_sub(MARK);
-        let wanted = |column: &Column| match column.width {
-            Width::Fixed(cells) => {
-                if SLIM.contains(&width) {
-                    cells.min(WORD)
-                } else {
-                    cells
+        let had = |column: &Column| before.and_then(|before| before.cells(column.title));
+        let wanted = |column: &Column| {
+            let cells = match column.width {
+                Width::Fixed(cells) if SLIM.contains(&width) => cells.min(WORD),
+                Width::Fixed(cells) => cells,
+                Width::Rest => 0,
+                Width::Drawn(cells) => cells(items),
+                Width::Words(least, most) => {
+                    let widest = items.iter().map(|item| text::width(&(column.words)(*item, now))).max().unwrap_or(0);
+                    widest.clamp(least, most)
                 }
-            }
-            Width::Rest => 0,
-            Width::Drawn(cells) => cells(items),
-            Width::Words(least, most) => {
-                let widest = items.iter().map(|item| text::width(&(column.words)(*item, now))).max().unwrap_or(0);
-                widest.clamp(least, most)
-            }
+            };
+            cells.max(had(column).unwrap_or(0))
         };
         let mut columns: Vec<(&Column, Option<usize>)> =
             chosen.shown().into_iter().map(|column| (column, None)).collect();
@@ -321,23 +329,33 @@ impl ColumnLayout {
             *room = Some(cells);
             left = left.saturating_sub(cells);
         }
+        // Only what always stays takes the place of a column.
+        for (column, room) in columns.iter_mut().filter(|(it, _)| !it.stays()) {
+            *room = had(column).filter(|cells| left >= cells + GAP + column.spare.min(HELD));
+            left -= room.map_or(0, |cells| cells + GAP);
+        }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
         let is_usual = *chosen == ChosenColumns::default();
         let is_folded = |it: &Column| width < BOTH_FROM && it.is_standing();
         // What all rows say is asked only of columns that may have room.
         let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
         let is_wanted = |it: &Column| {
-            !(it.stays() || is_usual && is_folded(it))
+            !(is_usual && is_folded(it))
                 && may_fit(it)
                 && it.says_something(items)
                 && (!is_usual || it.says_enough(items, width))
         };
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
-            columns.iter_mut().filter(|(it, _)| is_wanted(it)).collect();
+            columns.iter_mut().filter(|(it, room)| !it.stays() && (room.is_some() || is_wanted(it))).collect();
         optional.sort_by_key(|(it, _)| (width < BOTH_FROM || !it.is_standing(), it.spare));
         // What is known beside the state is worth less than what a row asks or does, until that has its share of the width.
         let share = if is_usual { (width * 2 / 5).min(SHARE) } else { 0 };
         for (column, room) in optional {
+            if let Some(cells) = room {
+                let more = (wanted(column) - *cells).min(left.saturating_sub(column.spare));
+                (*cells, left) = (*cells + more, left - more);
+                continue;
+            }
             let cells = wanted(column) + GAP;
             let least = match column.spare {
                 _ if width < WIDE => NARROW,
@@ -359,7 +377,12 @@ impl ColumnLayout {
 
     /// Whether a column has room.
     pub(super) fn shows(&self, title: &str) -> bool {
-        self.shown().any(|(column, _)| column.title == title)
+        self.cells(title).is_some()
+    }
+
+    /// The cells of a column, if it has room.
+    fn cells(&self, title: &str) -> Option<usize> {
+        self.shown().find_map(|(column, cells)| (column.title == title).then_some(cells))
     }
 
     /// The columns that have room, with their cells.

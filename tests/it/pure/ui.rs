@@ -17,7 +17,7 @@ use fleetwatch::history::Draft;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
-    Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, KeptNote, Note, NotePart,
+    AgentFacts, Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, KeptNote, Note, NotePart,
     OperatorStatus, Phase, PlanProgress, Problem, Summary, Transition, TurnResult, TurnSource, UiContext,
 };
 use fleetwatch::status::{Hindrance, Status};
@@ -1301,6 +1301,47 @@ fn columns_stay_where_they_are_whatever_a_filter_or_a_folded_group_hides() {
         press(&mut ui, &fleet, &chars("bbZ"));
         assert_eq!(heading_line(&mut ui, &fleet, width), all, "folded at {width}");
     }
+}
+
+#[test]
+fn a_column_that_is_shown_keeps_its_place_until_the_width_or_the_choice_changes() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    let put = |fleet: &mut SampleFleet, mode: &str| {
+        for terminal in &mut fleet.terminals {
+            let facts = &mut terminal.state.agent;
+            for (name, text) in [(FactName::Model, "gpt-5.5"), (FactName::PermissionMode, mode)] {
+                facts.put(name, Fact { value: FactValue::Text(text.to_owned()), source: FactSource::Record, at: NOW });
+            }
+        }
+    };
+    put(&mut fleet, "plan");
+    let place = |line: &str, title: &str| line.find(title).unwrap_or_else(|| panic!("{title} in {line}"));
+    let before = heading_line(&mut ui, &fleet, 220);
+    let widths = (place(&before, "STATE") - place(&before, "AGENT"), place(&before, "MODE "));
+    // The version of an agent becomes known, and no agent tells its model and its mode any more.
+    for terminal in &mut fleet.terminals {
+        terminal.state.terminal.observed_tool_version = Some("1.18.33".to_owned());
+        terminal.state.agent = AgentFacts::default();
+        terminal.state.last_turn = fleetwatch::state::LastTurn::NONE;
+    }
+    let after = heading_line(&mut ui, &fleet, 220);
+    assert_eq!(heading(&mut ui, &fleet, 220), before.split_whitespace().collect::<Vec<_>>());
+    assert!(place(&after, "STATE") - place(&after, "AGENT") >= widths.0, "{before}\n{after}");
+    assert!(place(&after, "MODE ") >= widths.1, "none is narrower: {before}\n{after}");
+    put(&mut fleet, "acceptEdits");
+    let grown = heading_line(&mut ui, &fleet, 220);
+    assert!(place(&grown, "WHAT") - place(&grown, "MODE ") > place(&after, "WHAT") - place(&after, "MODE "), "{grown}");
+    fleet.terminals.iter_mut().for_each(|terminal| terminal.state.agent = AgentFacts::default());
+    heading_line(&mut ui, &fleet, 219);
+    assert!(!heading_line(&mut ui, &fleet, 220).contains("MODE"), "another width begins anew");
+    put(&mut fleet, "plan");
+    assert!(heading_line(&mut ui, &fleet, 220).contains("MODE"));
+    fleet.terminals.iter_mut().for_each(|terminal| terminal.state.agent = AgentFacts::default());
+    press(&mut ui, &fleet, &chars("cj "));
+    heading_line(&mut ui, &fleet, 220);
+    press(&mut ui, &fleet, &[KeyCode::Char(' '), KeyCode::Esc]);
+    assert!(!heading_line(&mut ui, &fleet, 220).contains("MODE"), "another choice begins anew");
 }
 
 #[test]
