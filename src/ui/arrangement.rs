@@ -1,5 +1,7 @@
 //! Which terminals are shown, in which order and in which groups, and which bells of tasks were seen.
 
+mod sort;
+
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -9,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::ChosenColumns;
 use super::filter::Filter;
 use super::flags::Flags;
-use super::item::{Item, Measure};
+use super::item::Item;
 use super::table::ColumnLayout;
 use crate::fleet::{TerminalKey, View};
 use crate::state::FactName;
@@ -17,83 +19,7 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
 
-/// What the rows are sorted by. Equals stand in the order of their names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Sort {
-    /// The most urgent first, and of those the one that has waited longest.
-    #[default]
-    Attention,
-    Name,
-    /// What they do: working, ready, waiting, gone.
-    Phase,
-    /// How long they have been doing that, longest first.
-    Age,
-    Agent,
-    Host,
-    Model,
-    /// The one with the least context left first.
-    Context,
-    /// The one with the most of its plan to do first.
-    Plan,
-    /// The one that used the most first.
-    Tokens,
-    Cost,
-}
-
-impl Sort {
-    const ALL: [Self; 11] = [
-        Self::Attention,
-        Self::Name,
-        Self::Phase,
-        Self::Age,
-        Self::Agent,
-        Self::Host,
-        Self::Model,
-        Self::Context,
-        Self::Plan,
-        Self::Tokens,
-        Self::Cost,
-    ];
-
-    /// The next one, around, of those that say something of these items.
-    pub fn next(self, items: &[Item<'_>]) -> Self {
-        let others = Self::ALL.into_iter().cycle().skip(self as usize + 1).take(Self::ALL.len());
-        let mut useful = others.filter(|sort| match (sort, sort.measure()) {
-            (Self::Model, _) => items.iter().any(|item| !item.fact(FactName::Model).is_empty()),
-            (_, Some(measure)) => items.iter().any(|item| measure.of(*item).is_some()),
-            _ => true,
-        });
-        useful.next().unwrap_or_default()
-    }
-
-    fn measure(self) -> Option<Measure> {
-        match self {
-            Self::Context => Some(Measure::ContextLeft),
-            Self::Plan => Some(Measure::PlanDone),
-            Self::Tokens => Some(Measure::Tokens),
-            Self::Cost => Some(Measure::Cost),
-            _ => None,
-        }
-    }
-
-    /// What the dashboard calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Attention => "attention",
-            Self::Name => "name",
-            Self::Phase => "state",
-            Self::Age => "age",
-            Self::Agent => "agent",
-            Self::Host => "server",
-            Self::Model => "model",
-            Self::Context => "context",
-            Self::Plan => "plan",
-            Self::Tokens => "tokens",
-            Self::Cost => "cost",
-        }
-    }
-}
+pub use sort::Sort;
 
 /// What terminals are put together by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use crate::state::{Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
 use crate::time::Span;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{Group, RowKey};
+use crate::ui::arrangement::{Group, RowKey, Sort};
 use crate::ui::columns::ColumnList;
 use crate::ui::composer::Composer;
 use crate::ui::dialog::{DialogBox, NO_LINE, SeveralDialogs};
@@ -21,6 +21,7 @@ use crate::ui::layout::{Below, Divider};
 use crate::ui::lists::{follow_ups, needs_decision, palette, servers, task_sessions};
 use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
+use crate::ui::table::Column;
 use crate::ui::today::Today;
 use crate::ui::{Drawn, Request, Topic, Ui, find};
 
@@ -39,13 +40,15 @@ impl Ui {
             let folded = self.memory.arrangement.is_folded(group);
             hints.extend([(Action::Open, if folded { "unfold" } else { "fold" }), (Action::Mark, "mark them all")]);
         }
+        let answers_marked = !self.marked_that_wait(view).is_empty();
+        if answers_marked {
+            hints.push((Action::Open, "answer the marked"));
+        }
         if let Some(terminal) = self.cursor.terminal(view) {
-            if !self.marked_that_wait(view).is_empty() {
-                hints.push((Action::Open, "answer the marked"));
-            } else if terminal.state.waits() {
+            if terminal.state.waits() && !answers_marked {
                 hints.push((Action::Open, "answer"));
                 hints.extend(verdict_hints(terminal));
-            } else if !terminal.state.has_ended() {
+            } else if !terminal.state.has_ended() && !answers_marked {
                 hints.push((Action::Prompt, "prompt"));
             }
             if terminal.state.turn.phase == Phase::Active {
@@ -63,10 +66,15 @@ impl Ui {
             hints.push((Action::History, "history"));
         }
         if let Some(Item::Task(task)) = self.selected(view) {
-            match task.status {
-                TaskStatus::WaitingInput => hints.extend([(Action::Open, "answer"), (Action::History, "history")]),
-                TaskStatus::Exited => hints.push((Action::Open, "history")),
-                _ => hints.extend([(Action::Open, "history"), (Action::Raw, "type")]),
+            let opens = if task.status == TaskStatus::WaitingInput { "answer" } else { "history" };
+            if !answers_marked {
+                hints.push((Action::Open, opens));
+            }
+            if answers_marked || opens == "answer" {
+                hints.push((Action::History, "history"));
+            }
+            if !matches!(task.status, TaskStatus::WaitingInput | TaskStatus::Exited) {
+                hints.push((Action::Raw, "type"));
             }
             hints.push((Action::Jump, "jump"));
             hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "kill") });
@@ -238,7 +246,8 @@ impl Ui {
         }
     }
 
-    /// The marked agents that wait and are shown, by rows; none while an overlay is open, or if it is only the selected one.
+    /// The marked agents that wait and are shown, by rows; none while an overlay is open, or if it is only one and the
+    /// selected row asks something itself.
     pub(super) fn marked_that_wait<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
         let arrangement = &self.memory.arrangement;
         let waits = |item: Item<'a>| match item {
@@ -247,7 +256,8 @@ impl Ui {
         };
         let is_here = self.overlays.is_empty() && matches!(self.cursor.row(), Some(RowKey::Terminal(_)));
         let marked: Vec<&Terminal> = arrangement.shown(view).filter(|_| is_here).filter_map(waits).collect();
-        if matches!(marked[..], [one] if self.cursor.key() == Some(&one.key)) { Vec::new() } else { marked }
+        let asks_itself = || self.selected(view).is_some_and(|item| item.status().needs_operator());
+        if marked.len() == 1 && asks_itself() { Vec::new() } else { marked }
     }
 
     /// Opens the dialog of a terminal with what the operator means to answer; it is sent from there.
@@ -379,7 +389,9 @@ impl Ui {
             }
             Action::Sort => {
                 let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
-                arrangement.sort = arrangement.sort.next(&shown);
+                let orders = Sort::of_use(&shown);
+                arrangement.sort = arrangement.sort.next(&orders);
+                self.say_order(&orders, view);
             }
             Action::Group => arrangement.grouping = arrangement.grouping.next(),
             Action::Fold => return self.fold_here(None, view),
@@ -398,6 +410,20 @@ impl Ui {
         self.release_rows();
         self.follow(view);
         self.cursor.hold(view.now);
+    }
+
+    /// Says which orders there are and which one it is now, and where no column shows what the rows are sorted by.
+    fn say_order(&mut self, orders: &[Sort], view: &View<'_>) {
+        let arrangement = &self.memory.arrangement;
+        let now = arrangement.sort;
+        let name = |order: &Sort| if *order == now { format!("[{}]", order.name()) } else { order.name().to_owned() };
+        let names: Vec<String> = orders.iter().map(name).collect();
+        let columns = arrangement.layout(usize::from(self.drawn.regions.table.width), view);
+        let is_unseen = |column: &&Column| self.tiles.is_none() && !columns.shows(column.title);
+        let unseen = Column::named(now.name()).filter(is_unseen);
+        let unseen = unseen.map(|column| format!("; {} is not on the screen", column.title));
+        let message = format!("sort: {}{}", names.join(" "), unseen.unwrap_or_default());
+        self.notify_about(Topic::Layout, Status::Ready, message, view.now);
     }
 
     /// Lets every row go to where it belongs.

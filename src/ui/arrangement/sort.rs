@@ -1,0 +1,88 @@
+//! What the rows of the table can be sorted by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::state::FactName;
+use crate::ui::item::{Item, Measure};
+
+/// What the rows are sorted by. Equals stand in the order of their names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// The most urgent first, and of those the one that has waited longest.
+    #[default]
+    Attention,
+    Name,
+    /// What they do: working, ready, waiting, gone.
+    Phase,
+    /// How long they have been doing that, longest first.
+    Age,
+    Agent,
+    Host,
+    Model,
+    /// The one with the least context left first.
+    Context,
+    /// The one with the most of its plan to do first.
+    Plan,
+    /// The one that used the most first.
+    Tokens,
+    Cost,
+}
+
+impl Sort {
+    const ALL: [Self; 11] = [
+        Self::Attention,
+        Self::Name,
+        Self::Phase,
+        Self::Age,
+        Self::Agent,
+        Self::Host,
+        Self::Model,
+        Self::Context,
+        Self::Plan,
+        Self::Tokens,
+        Self::Cost,
+    ];
+
+    /// Those that say something of these items, in their order.
+    pub fn of_use(items: &[Item<'_>]) -> Vec<Self> {
+        let says = |sort: &Self| match (sort, sort.measure()) {
+            (Self::Model, _) => items.iter().any(|item| !item.fact(FactName::Model).is_empty()),
+            (_, Some(measure)) => items.iter().any(|item| measure.of(*item).is_some()),
+            _ => true,
+        };
+        Self::ALL.into_iter().filter(says).collect()
+    }
+
+    /// The next one of some, around.
+    pub fn next(self, orders: &[Self]) -> Self {
+        orders.iter().copied().find(|order| *order as usize > self as usize).unwrap_or_default()
+    }
+
+    pub(super) fn measure(self) -> Option<Measure> {
+        match self {
+            Self::Context => Some(Measure::ContextLeft),
+            Self::Plan => Some(Measure::PlanDone),
+            Self::Tokens => Some(Measure::Tokens),
+            Self::Cost => Some(Measure::Cost),
+            _ => None,
+        }
+    }
+
+    /// What the dashboard calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Attention => "attention",
+            Self::Name => "name",
+            Self::Phase => "state",
+            Self::Age => "age",
+            Self::Agent => "agent",
+            Self::Host => "server",
+            Self::Model => "model",
+            Self::Context => "context",
+            Self::Plan => "plan",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost",
+        }
+    }
+}
