@@ -92,6 +92,7 @@ impl Ui {
             history_trouble: self.history_trouble,
             selected: self.cursor.key(),
             queued: &self.memory.queued,
+            drafts: &self.memory.drafts,
             bells: &self.memory.bells,
             covered: false,
             columns: &columns,
@@ -156,7 +157,8 @@ impl Ui {
         }
     }
 
-    /// Where the rows are that messages should not hide: the selected one, and those that need the operator.
+    /// Where the rows are that messages should not hide: the selected one, and those that need the operator. Of a tile that
+    /// needs the operator the screen says what it asks.
     fn rows_that_need(&self, rows: &[TableRow<'_>]) -> Vec<Rect> {
         let needs = |row: &TableRow<'_>| match row {
             TableRow::Head(head) => head.wants_a_look(),
@@ -164,7 +166,8 @@ impl Ui {
         };
         let shown = rows.iter().enumerate().skip(self.drawn.first).zip(&self.drawn.rows);
         let kept = shown.filter(|((index, row), _)| *index == self.cursor.index() || needs(row));
-        kept.map(|(_, (place, _))| Rect { height: 1, ..*place }).collect()
+        let whole = |row| self.tiles.is_some() && needs(row);
+        kept.map(|((_, row), (place, _))| if whole(row) { *place } else { Rect { height: 1, ..*place } }).collect()
     }
 
     /// Draws the table and the panes below it, as far as the regions have room for them. Returns what is where.

@@ -192,7 +192,7 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     if let Some(stale) = preview::staleness(canvas, item) {
         pen.text(&stale, style(canvas.theme.style(Status::Unknown))).text("  ", base);
     }
-    let what = item.what();
+    let what = canvas.draft(item).unwrap_or_else(|| item.what());
     pen.text(&what, style(if status.needs_operator() { parts.text } else { parts.quiet }));
     if !is_selected {
         pen.text(if what.is_empty() { "" } else { " " }, base).rule("─", parts.rule);

@@ -174,7 +174,9 @@ impl Toasts {
             frame::clear(buffer, place);
             buffer.set_style(place, canvas.theme.parts.selected);
             let style = canvas.theme.parts.selected.patch(canvas.theme.style(toast.status));
-            Pen::new(buffer, place, 0).skip(1).raw(canvas.glyph(toast.status), style);
+            // The glyph of what is unknown would look like the end of something that was cut.
+            let glyph = if toast.status == Status::Unknown { TOLD } else { canvas.glyph(toast.status) };
+            Pen::new(buffer, place, 0).skip(1).raw(glyph, style);
             for (row, line) in (0..).zip(lines) {
                 Pen::new(buffer, place, row).skip(3).text(line, style);
             }
@@ -351,6 +353,8 @@ impl<'a> Stack<'a> {
     }
 }
 
+/// What stands before why a key did nothing, and what is not known.
+const TOLD: &str = "–";
 /// A glyph with a blank on each side, and a blank at the end.
 const AROUND: u16 = 4;
 

@@ -16,6 +16,7 @@ use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Arrangement, Bells};
+use crate::ui::item::Item;
 use crate::ui::keymap::{Context, Keymap};
 use crate::ui::overlay::Waiting;
 use crate::ui::table::ColumnLayout;
@@ -40,6 +41,8 @@ pub struct Canvas<'a> {
     pub selected: Option<&'a TerminalKey>,
     /// The prompts that wait for each terminal.
     pub queued: &'a HashMap<TerminalKey, Vec<Waiting>>,
+    /// The prompts that were begun and not sent, by terminal.
+    pub drafts: &'a HashMap<TerminalKey, String>,
     /// Which bells of tasks were seen.
     pub bells: &'a Bells,
     /// The columns of the table.
@@ -55,7 +58,19 @@ impl Canvas<'_> {
     pub fn glyph(&self, status: Status) -> &str {
         self.theme.glyph(status, self.ascii, self.motion.then_some(self.now))
     }
+
+    /// The beginning of the prompt that was begun for a row which only waits for one: it says more than what the agent said
+    /// last.
+    pub fn draft(&self, item: Item<'_>) -> Option<String> {
+        let waits_for_it = matches!(item.status(), Status::Ready | Status::Interrupted);
+        let is_shown = waits_for_it && self.arrangement.flags.is_drafted(item);
+        let words = self.drafts.get(item.key()).filter(|_| is_shown)?.split_whitespace().take(DRAFT_WORDS);
+        Some(format!("draft: {}", words.collect::<Vec<_>>().join(" ")))
+    }
 }
+
+/// The words of a draft that a row has room for.
+const DRAFT_WORDS: usize = 60;
 
 /// One line of a popup: stretches of text in their styles.
 pub type StyledLine = Vec<(String, Style)>;

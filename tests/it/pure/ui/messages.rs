@@ -2,6 +2,7 @@
 
 use super::*;
 use fleetwatch::screen::Screen;
+use ratatui::layout::Position;
 
 const LONG: &str = "keymap.toml:12:3: the key \"g\" stands twice in the list `fleet`: it runs `jump` and `first`, and only \
                     one of them can be meant (take one of them out)";
@@ -138,6 +139,32 @@ fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() 
     assert_eq!(needing.len(), 4);
     for row in needing {
         assert_eq!(lines(&before)[row], lines(&after)[row], "{}", lines(&after).join("\n"));
+    }
+}
+
+#[test]
+fn in_a_grid_messages_hide_no_tile_that_needs_the_operator() {
+    let mut fleet = SampleFleet::usual();
+    for terminal in fleet.terminals.iter_mut().filter(|it| !it.state.waits()) {
+        (terminal.state.attention, terminal.state.turn.phase) = (Attention::None, Phase::Ready);
+    }
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("s"));
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("vv"));
+    fleet.now = NOW + Span::from_secs(60);
+    ui.update(&fleet.view());
+    let (before, after) = before_and_after(&mut ui, &fleet, 160, 45);
+    let is_title = |at: Position| before[at].symbol() == "▌";
+    let titles: Vec<Position> = before.area.positions().filter(|at| is_title(*at)).collect();
+    assert!(titles.len() > 1, "{}", lines(&before).join("\n"));
+    for title in titles {
+        let below = |y: &u16| {
+            *y == title.y || before[(title.x - 1, *y)].symbol() == "│" || before[(title.x - 1, *y)].symbol() == "┃"
+        };
+        let height = (title.y..44).take_while(below).count() as u16;
+        let tile = Rect::new(title.x, title.y, 30, height);
+        assert_kept(&before, &after, tile);
     }
 }
 
