@@ -74,7 +74,7 @@ actions! {
     KillAllTasks = "kill-all-tasks", "kill all tasks, after a question" [machine];
     TaskSessions = "task-sessions", "choose which sessions are tasks" [machine];
     Servers = "servers", "list the servers and hosts, slowest first, to filter by one";
-    FollowUps = "follow-ups", "list follow-ups, resend or dismiss them" [machine];
+    FollowUps = "follow-ups", "list prompts and follow-ups that wait, resend or dismiss them" [machine];
     MuteAll = "mute-all", "mute or unmute all notices";
     Messages = "messages", "show the last messages again, whole";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];

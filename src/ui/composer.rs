@@ -24,7 +24,7 @@ use crate::history::Draft;
 use crate::operation::{Act, Operation, Recipient, When};
 use crate::status::Status;
 use crate::time::Timestamp;
-use broadcast::{Gets, Recipients, SendQuestion, SendWay, gets, hindrance};
+use broadcast::{Gets, Recipients, SendQuestion, SendWay, gets, hindrance, reaches_nobody};
 use recall::PromptRecall;
 
 pub use broadcast::{BroadcastDraft, Outcomes, Progress};
@@ -165,6 +165,10 @@ impl Composer {
         let way = self.way(when);
         if let Some(gets @ (Gets::Nothing(_) | Gets::CannotWait(..))) = to.map(|key| gets(cx.view, key, way)) {
             cx.say(&format!("nothing was sent: {}", gets.why().unwrap_or_default()));
+            return Flow::Stay;
+        }
+        if let (None, Some(why)) = (self.to.one(), reaches_nobody(self.to.keys(), way, cx.view)) {
+            cx.say(&why);
             return Flow::Stay;
         }
         // Insisting on many at once is more than one key can mean, and one letter was perhaps meant for a dialog.

@@ -31,6 +31,9 @@ const KEYS: [(&[&str], &str); 3] = [
     (&["C-c"], "stops programs; many agents end on a second one"),
 ];
 
+/// What is said of an agent that asks something.
+const DIALOG_ENDS: &str = "its dialog ends with the turn";
+
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
     context: Context::Menu,
@@ -154,9 +157,13 @@ impl Interrupt {
         let parts = &theme.parts;
         let left_out = self.left_out.iter().map(|why| format!("left out: {why}"));
         let message: Vec<String> = match &self.shown[..] {
-            [_] if self.left_out.is_empty() => Vec::new(),
+            [one] if self.left_out.is_empty() => one.dialog.iter().map(|_| DIALOG_ENDS.to_owned()).collect(),
             several => {
-                several.iter().map(|shown| shown.message.clone()).chain(left_out).chain([String::new()]).collect()
+                let told = |shown: &ShownTerminal| match shown.dialog {
+                    Some(_) => format!("{}: {DIALOG_ENDS}", shown.message),
+                    None => shown.message.clone(),
+                };
+                several.iter().map(told).chain(left_out).chain([String::new()]).collect()
             }
         };
         let widest = self.choices.iter().map(|(keys, _)| text::width(&spoken_all(keys))).max().unwrap_or(0);

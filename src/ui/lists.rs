@@ -1,5 +1,5 @@
 //! Lists to pick one entry from: every action of the table with its key, what can be copied, which sessions are
-//! tasks, how servers answer, and the follow-ups that wait or may not have arrived.
+//! tasks, how servers answer, and the prompts and follow-ups that wait or may not have arrived.
 
 use std::cmp::Reverse;
 
@@ -245,7 +245,7 @@ pub fn follow_ups(intents: &[Intent], view: &View<'_>) -> Picker {
         MenuEntry::new(text, format!("{}{why} {age}", state_name(intent.state)))
     };
     let entries = intents.iter().map(entry).collect();
-    Picker::new("follow-ups", "decide", entries, move |index, cx| {
+    Picker::new("prompts and follow-ups", "decide", entries, move |index, cx| {
         if intents[index].state == IntentState::Attempted {
             cx.say("it is being sent; the outcome will be shown");
             return Flow::Stay;

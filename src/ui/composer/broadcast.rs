@@ -146,6 +146,16 @@ pub fn gets(view: &View<'_>, key: &TerminalKey, SendWay { when, cannot_wait }: S
     }
 }
 
+/// Why a prompt that is sent so reaches none of these; `None` where it reaches one.
+pub fn reaches_nobody(keys: &[TerminalKey], way: SendWay, view: &View<'_>) -> Option<String> {
+    let why_not = |key: &TerminalKey| {
+        let gets = gets(view, key, way);
+        (gets.in_words() == NOT).then(|| format!("{}: {}", name(view, key), gets.why().unwrap_or_default()))
+    };
+    let whys: Option<Vec<String>> = keys.iter().map(why_not).collect();
+    whys.map(|whys| format!("nobody would get it: {}", whys.join("; ")))
+}
+
 /// Draws the list beside the prompt.
 pub fn draw_preview(
     canvas: &Canvas<'_>,

@@ -37,7 +37,7 @@ impl Ui {
             }
             (Action::SwitchPane, _) if !self.takes_turns() => "no pane takes turns with another one here".to_owned(),
             (Action::FollowUps, _) if self.memory.follow_ups.is_empty() => {
-                "no follow-up waits or needs a decision".to_owned()
+                "no prompt or follow-up waits or needs a decision".to_owned()
             }
             (Action::TaskSessions, _) if view.sessions.is_empty() => "there are no sessions".to_owned(),
             (Action::PruneTasks, _) if !dead() => "there is no task to remove".to_owned(),

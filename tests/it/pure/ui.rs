@@ -17,8 +17,8 @@ use fleetwatch::history::Draft;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
-    AgentFacts, Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, KeptNote, Note, NotePart,
-    OperatorStatus, Phase, PlanProgress, Problem, Summary, Transition, TurnResult, TurnSource, UiContext,
+    AgentFacts, Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, KeptNote, Note,
+    NotePart, OperatorStatus, Phase, PlanProgress, Problem, Summary, Transition, TurnResult, TurnSource, UiContext,
 };
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
@@ -542,7 +542,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
 
 #[test]
 fn a_closed_draft_is_kept_for_its_terminal() {
-    let fleet = SampleFleet::usual();
+    let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("jjjjjjihello"));
@@ -573,6 +573,18 @@ fn a_closed_draft_is_kept_for_its_terminal() {
         press(&mut ui, &fleet, &chars("jjjjjji"));
         press(&mut ui, &fleet, &[keys, chars("!")].concat());
         assert_eq!(ui.drafts().0[&key], draft);
+    }
+    // A row that only waits for a prompt shows its words, in a grid too; what an agent has just finished says more.
+    let mut ui = dashboard();
+    ui.restore_drafts([kept(&key, "hello\n\nthere")]);
+    ui.update(&fleet.view());
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains('✎') && !shown.contains("draft: hello"), "{shown}");
+    fleet.terminals[5].state.attention = Attention::None;
+    for keys in ["", "vv"] {
+        press(&mut ui, &fleet, &chars(keys));
+        let shown = text(&mut ui, &fleet, 160, 45);
+        assert!(shown.contains("draft: hello there"), "{shown}");
     }
 }
 
@@ -1185,7 +1197,16 @@ fn rows_are_sorted_by_what_the_operator_wants() {
     assert_eq!(sorted("agent")[..4], ["shop-api", "検索", "infra", "legacy"]);
     assert_eq!(sorted("server")[11], "ingest");
     press(&mut ui, &fleet, &chars("s"));
-    assert!(!text(&mut ui, &fleet, 120, 40).contains("by attention"), "what is usual is not named");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("by attention"), "what is usual is not named");
+    assert!(shown.contains("sort: [attention] name state age agent server"), "{shown}");
+    // What the rows are sorted by may have no column.
+    press(&mut ui, &fleet, &chars("cjj "));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("ssss"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("sort: attention name state age [agent] server; AGENT is not on the screen"), "{shown}");
 }
 
 #[test]
@@ -1243,9 +1264,12 @@ fn heading(ui: &mut Ui, fleet: &SampleFleet, width: u16) -> Vec<String> {
 
 #[test]
 fn the_next_dashboard_keeps_the_order_and_the_groups() {
-    let fleet = SampleFleet::usual();
+    let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     press(&mut ui, &fleet, &chars("sb"));
+    // What is said of the key has gone.
+    fleet.now = NOW + Span::from_secs(10);
+    ui.update(&fleet.view());
     let chosen = text(&mut ui, &fleet, 160, 40);
     let mut next = dashboard();
     assert_ne!(text(&mut next, &fleet, 160, 40), chosen);

@@ -320,6 +320,15 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     press(&mut ui, &fleet, &[KeyCode::Char(' '), KeyCode::End, KeyCode::Enter]);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("shop-api: approval for") && shown.contains("Run make a?"), "{shown}");
+    // Unless the row under the cursor asks something itself.
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars(" "));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("enter answer ") && !shown.contains("answer the marked"), "{shown}");
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("billing: "), "{shown}");
     // Who has no such option is left out, which is said; and the box is read again where it says more.
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 2, (120, 40));
@@ -959,6 +968,15 @@ fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     dropped(&mut ui, &fleet, later[1].0, "all");
     assert!(text(&mut ui, &fleet, 160, 45).contains("was not sent: the agent has ended"), "by a message after that");
+    // One that would reach nobody is refused before it is asked about.
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    press(&mut ui, &fleet, &chars(" Ball"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("nobody would get it: legacy: the agent has ended"), "{shown}");
+    assert!(!shown.contains("send to 0 of"), "{shown}");
 }
 
 #[test]
@@ -1075,10 +1093,15 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), std::slice::from_ref(&escape));
     for no in [KeyCode::Esc, KeyCode::Char('n')] {
         press(&mut ui, &fleet, &chars("x"));
-        assert!(text(&mut ui, &fleet, 120, 40).contains("interrupt ingest"), "it is asked");
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("interrupt ingest") && !shown.contains("its dialog ends"), "it is asked: {shown}");
         assert_eq!(press(&mut ui, &fleet, &[no]), []);
         assert!(!text(&mut ui, &fleet, 120, 40).contains("interrupt ingest"), "{no:?} says no");
     }
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("x"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("interrupt shop-api (approval)?") && shown.contains("its dialog ends with"), "{shown}");
     let mut ui = Ui::new(UiOptions { confirm: false, ..UiOptions::default() });
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Down; 7]);
