@@ -103,7 +103,7 @@ pub fn run() -> ExitCode {
         Err(error) => return failure::from_clap(&error, &command),
     };
     failure::complete_hints(&cli.options);
-    match cli.options.check_connect(name.as_deref()).map_err(Into::into).and_then(|()| dispatch(cli)) {
+    match cli.options.check(name.as_deref()).map_err(Into::into).and_then(|()| dispatch(cli)) {
         Ok(code) => code,
         Err(report) => failure::tell(&report),
     }

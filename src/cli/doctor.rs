@@ -1,6 +1,6 @@
 //! `fleetwatch doctor`: what works, what is missing, and what to do about it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -32,6 +32,9 @@ use crate::{owner, poll, private};
 /// Check the setup, and say what to fix.
 ///
 /// It checks tmux, the servers, the configuration, the history and the terminal.
+///
+/// Exit codes: 0 nothing keeps fleetwatch from working; 1 something does, a wrong configuration as well: a FAIL says what; 2
+/// wrong usage.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch doctor")]
 pub struct DoctorArgs {
@@ -333,19 +336,12 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     };
     let agents = view.terminals.iter().filter(|one| !one.state.has_ended());
     let agents: Vec<&Terminal> = agents.copied().collect();
-    // Agents of a kind of which the same is to be said share a line.
-    let mut text: BTreeMap<(&str, String), Vec<&Terminal>> = BTreeMap::new();
+    // Agents of which the same is to be said share a line.
+    let mut text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for agent in &agents {
-        text.entry((&agent.state.terminal.tool, record(agent, watched))).or_default().push(agent);
+        text.entry(record(agent, watched)).or_default().push(&agent.state.terminal.id);
     }
-    let finding = |((tool, what), alike): ((&str, String), Vec<&Terminal>)| {
-        let names: Vec<&str> = alike.iter().map(|agent| agent.state.terminal.id.as_str()).collect();
-        let shown: BTreeSet<&str> = alike.iter().flat_map(|agent| facts_of(agent, FactSource::Screen)).collect();
-        let shown: Vec<&str> = shown.into_iter().collect();
-        let tells = if shown.is_empty() { String::new() } else { format!("; the screen shows {}", shown.join(", ")) };
-        Finding::good("record", format!("{tool} ({}): {what}{tells}", names.join(", ")))
-    };
-    let records = text.into_iter().map(finding);
+    let records = text.iter().map(|(what, names)| Finding::good("record", format!("{}: {what}", names.join(", "))));
     let poll = &watched.settings.poll;
     let refusals = join_all(agents.iter().filter(|_| poll.git).map(|agent| refusal(agent, &poll.tmux))).await;
     std::iter::once(found).chain(records).chain(refusals.into_iter().flatten()).collect()

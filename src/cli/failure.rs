@@ -122,6 +122,11 @@ impl Failure {
         Self::refused(format!("{report:#}"))
     }
 
+    /// Whether a signal asked for the end of the command.
+    pub(super) const fn is_interrupted(&self) -> bool {
+        matches!(self.kind, FailureKind::Interrupted(_))
+    }
+
     /// What the user can do about it.
     pub(super) fn remedy(&self) -> Option<&str> {
         self.hint.as_deref()
@@ -201,7 +206,9 @@ pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCod
         .or_else(|| command_like(error, &typed, command));
     // The usage of these would show both of them.
     let conflict = (error.kind() == ErrorKind::ArgumentConflict).then(|| "leave one of the two out".to_owned());
-    let hint = conflict.unwrap_or_else(|| hint_of(error, suggestion, command));
+    let hint = conflict
+        .or_else(|| misplaced(error, &typed, command))
+        .unwrap_or_else(|| hint_of(error, &typed, suggestion, command));
     // clap lists missing arguments on lines of their own; an error is one line.
     print(ERROR, &what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
     ExitCode::from(2)
@@ -234,8 +241,17 @@ fn command_like(error: &clap::Error, typed: &str, command: &clap::Command) -> Op
     like.min_by_key(|name| strsim::osa_distance(typed, name)).map(str::to_owned)
 }
 
+/// Where an option of a command belongs that stands before it.
+fn misplaced(error: &clap::Error, typed: &str, command: &clap::Command) -> Option<String> {
+    let name = typed.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let is_known = |below: &clap::Command| below.get_arguments().any(|it| it.get_long() == Some(name));
+    let is_of_a_command = called(error, command).get_name() == command.get_name()
+        && command.get_subcommands().any(|below| !below.is_hide_set() && is_known(below));
+    is_of_a_command.then(|| format!("put `{typed}` behind the command that takes it"))
+}
+
 /// What to do about wrong arguments; `suggestion` is like what was typed.
-fn hint_of(error: &clap::Error, suggestion: Option<String>, command: &clap::Command) -> String {
+fn hint_of(error: &clap::Error, typed: &str, suggestion: Option<String>, command: &clap::Command) -> String {
     match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
         (Some(name), Some(ContextValue::Strings(values)), _) if (1..=FEW).contains(&values.len()) => {
             format!("did you mean `{name}`? it takes {}", values.join(", "))
@@ -255,10 +271,15 @@ fn hint_of(error: &clap::Error, suggestion: Option<String>, command: &clap::Comm
             let usage = if suggests { called(error, command).render_usage() } else { usage.clone() };
             let usage = usage.to_string().trim().replacen("Usage", "usage", 1);
             let behind = match error.kind() {
-                ErrorKind::UnknownArgument if usage.contains("<TARGET>") => {
+                ErrorKind::UnknownArgument if usage.contains("[TEXT]") && !typed.starts_with('-') => {
+                    "; a text with blanks goes in quotes"
+                }
+                ErrorKind::UnknownArgument if usage.contains("<TARGET>") && typed.starts_with('-') => {
                     "; put a name or a text that begins with `-` after `--`"
                 }
-                ErrorKind::UnknownArgument if usage.contains("[FILTER]") => "; `!is:ready` matches what is not ready",
+                ErrorKind::UnknownArgument if usage.contains("[FILTER]") && !typed.starts_with("--") => {
+                    "; `!is:ready` matches what is not ready"
+                }
                 _ => "",
             };
             usage + behind

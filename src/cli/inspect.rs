@@ -129,7 +129,7 @@ fn push_facts(text: &mut String, state: &State) {
 /// Every row of the screen down to the last one with text, and why it belongs to the dialog or not.
 fn push_projection(text: &mut String, projection: &DialogProjection) {
     let DialogProjection { rows_total, rows_kept, normalized_text, rows, .. } = projection;
-    let _ = writeln!(text, "\nScreen: {rows_total} rows; the {rows_kept} with `+` are the dialog");
+    let _ = writeln!(text, "\nScreen: {rows_total} rows; the {rows_kept} with `+` are what you and the agent said");
     for (row, line) in rows.iter().zip(normalized_text.lines()) {
         let line = match row.reason {
             RowReason::Blank => String::new(),

@@ -159,8 +159,13 @@ impl GlobalOptions {
         text
     }
 
-    /// Refuses a command that `--connect` cannot run.
-    pub fn check_connect(&self, command: Option<&str>) -> Result<(), Failure> {
+    /// Refuses a command that `--connect` cannot run, and a directory for a socket, of which tmux says only that no server is there.
+    pub fn check(&self, command: Option<&str>) -> Result<(), Failure> {
+        if let Some(path) = self.socket_path.as_ref().filter(|path| self.host.is_none() && path.is_dir()) {
+            return Err(
+                Failure::usage(format!("{}: this is a directory", path.display())).hint("name the socket in it")
+            );
+        }
         if self.connect.is_none() || command.is_none_or(|name| AFAR.contains(&name)) {
             return Ok(());
         }

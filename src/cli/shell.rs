@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::builder::PossibleValue;
 use clap::{Arg, Command, FromArgMatches};
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate};
@@ -142,9 +143,27 @@ fn with_names(command: Command, whole: fn() -> Command) -> Command {
     let completed = |arg: Arg| match arg.get_id().as_str() {
         "target" | "targets" => arg.add(candidates.clone()),
         "filter" => arg.add(words.clone()),
+        _ if arg.get_value_delimiter().is_some() => {
+            let all = arg.get_possible_values();
+            arg.add(ArgValueCandidates::new(move || values_left(&all)))
+        }
         _ => arg,
     };
     command.mut_args(completed).mut_subcommands(|command| with_names(command, whole))
+}
+
+/// The values of a list that it does not have yet.
+fn values_left(all: &[PossibleValue]) -> Vec<CompletionCandidate> {
+    let typed: Vec<String> = typed().map(|word| word.to_string_lossy().into_owned()).collect();
+    let word = typed
+        .get(completed_word())
+        .filter(|word| *word != "fleetwatch")
+        .or(typed.last())
+        .map(String::as_str)
+        .unwrap_or_default();
+    let has: Vec<&str> = word.rsplit('=').next().unwrap_or_default().split(',').rev().skip(1).map(str::trim).collect();
+    let left = all.iter().filter(|value| !value.is_hide_set() && !has.iter().any(|it| value.matches(it, true)));
+    left.map(|value| CompletionCandidate::new(value.get_name()).help(value.get_help().cloned())).collect()
 }
 
 /// How long a shell waits for names.
@@ -153,6 +172,11 @@ const SOON: Duration = Duration::from_secs(1);
 /// The words of the line that is completed.
 fn typed() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip_while(|word| word != "--").skip(1)
+}
+
+/// The place of the word that is completed; 0 where a shell does not tell.
+fn completed_word() -> usize {
+    std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok()).unwrap_or_default()
 }
 
 /// What the options typed so far watch.
@@ -186,8 +210,7 @@ fn filter_words(command: Command, word: &OsStr) -> Vec<CompletionCandidate> {
 
 /// The field that bash has split off the word that is completed, for which a colon ends a word.
 fn field_before(typed: &[String], word: &str) -> String {
-    let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
-    match &typed[..index.unwrap_or(0).min(typed.len())] {
+    match &typed[..completed_word().min(typed.len())] {
         [.., field, colon] if colon == ":" => format!("{field}:"),
         // Right behind the colon, bash passes nothing in its place.
         [_, .., field] if word.is_empty() && Filter::has_field(field.trim_start_matches('!')) => format!("{field}:"),

@@ -212,7 +212,7 @@ fn missing(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought) -> 
 pub(super) fn nearest_or<'a>(meant: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> String {
     names
         .map(|name| (strsim::jaro_winkler(meant, name), name))
-        .filter(|(likeness, _)| *likeness > 0.75)
+        .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|(left, _), (right, _)| left.total_cmp(right))
         .map_or(otherwise.to_owned(), |(_, name)| format!("did you mean `{name}`?"))
 }

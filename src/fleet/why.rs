@@ -204,7 +204,7 @@ pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &
             "no record of it was found on its host, which needs Linux (and `python3` for a database)"
         }
         () if sources.iter().any(|source| source.directory.is_some()) => {
-            "its directory has no record from since it began, or another agent of its kind works there"
+            "no record in its directory has changed since it began, or another agent of its kind works there"
         }
         () => "no record yet that is proven to be its own, or its version writes none or shares it",
     }
