@@ -116,7 +116,7 @@ impl Status {
     }
 
     /// What a kind of attention is; nothing to know is [`Status::Unknown`].
-    pub const fn of_attention(attention: Attention) -> Self {
+    const fn of_attention(attention: Attention) -> Self {
         match attention {
             Attention::Approval => Status::Approval,
             Attention::Question => Status::Question,

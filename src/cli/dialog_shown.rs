@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::dialog::{Choice, Dialog, in_words};
 use crate::fleet::Terminal;
 use crate::time::Timestamp;
 
@@ -31,25 +32,42 @@ struct OptionShown {
     text: Vec<String>,
     ticked: Option<bool>,
     takes_text: bool,
+    /// The keys that choose it; null if it cannot be chosen, or only with a text.
+    sends: Option<String>,
+    /// Whether it is the one that `yes` or `no` means.
+    answers: Option<&'static str>,
+}
+
+/// The keys that choose an option without a text.
+pub(super) fn sends(dialog: &Dialog, option: usize) -> Option<String> {
+    let keys = in_words(&dialog.presses(option));
+    Some(keys).filter(|keys| !keys.is_empty() && !dialog.takes_text(option))
+}
+
+/// The one of `yes` and `no` that means an option.
+pub(super) fn answers(dialog: &Dialog, option: usize) -> Option<&'static str> {
+    ["yes", "no"].into_iter().find(|word| dialog.choose(word) == Ok(option))
 }
 
 impl DialogShown {
     /// `None` if the terminal shows none.
     pub(super) fn of(terminal: &Terminal) -> Option<Self> {
         let dialog = terminal.dialog.as_ref()?;
-        let option = |option: &crate::dialog::Choice| OptionShown {
+        let option = |(nth, option): (usize, &Choice)| OptionShown {
             name: option.name.clone(),
             label: option.label.clone(),
             text: option.text.clone(),
             ticked: option.ticked,
             takes_text: option.takes_text.is_some(),
+            sends: sends(dialog, nth),
+            answers: answers(dialog, nth),
         };
         Some(Self {
             id: dialog.id(),
             whole: dialog.is_whole(),
             above: dialog.above.clone(),
             text: dialog.text.clone(),
-            options: dialog.options.iter().map(option).collect(),
+            options: dialog.options.iter().enumerate().map(option).collect(),
             since: terminal.state.since,
             since_exact: terminal.state.since_exact,
         })

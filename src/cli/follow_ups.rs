@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 pub struct FollowUpsArgs {
     #[command(subcommand)]
     pub command: Option<FollowUpsCommand>,
-    /// Print one JSON array: of messages, or of decisions: `{"intent", "outcome", "resent_as"}`.
+    /// Print one JSON array: of messages, or of decisions: `{"intent", "outcome", "resent_as", "detail"}`.
     #[arg(long, global = true)]
     pub json: bool,
 }
@@ -58,7 +58,7 @@ pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
         return match command {
             FollowUpsCommand::List => list(&[], args.json, now),
             FollowUpsCommand::Resend { numbers } | FollowUpsCommand::Dismiss { numbers } => {
-                Err(missing(numbers.first().copied().unwrap_or_default()).into())
+                each(args, numbers, |_| Ok(Decided::Missing))
             }
         };
     }
@@ -75,27 +75,31 @@ pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
 fn each(args: &FollowUpsArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Failure>) -> Done {
     let (mut text, mut decided, mut failures) = (String::new(), Vec::new(), Vec::new());
     for &number in numbers {
-        let (what, outcome, resent_as) = match decide(IntentId(number))? {
-            Decided::Dismissed => ("is dismissed".to_owned(), IntentState::Dismissed, None),
+        let done = match decide(IntentId(number))? {
+            Decided::Dismissed => Ok(("is dismissed".to_owned(), IntentState::Dismissed, None)),
             Decided::Resent(IntentId(next)) => {
-                (format!("is sent again, as number {next}"), IntentState::Resent, Some(next))
+                Ok((format!("is sent again, as number {next}"), IntentState::Resent, Some(next)))
             }
             Decided::NotOpen(state) => {
-                let what = format!("follow-up {number} is {}; there is nothing to decide", word(state));
-                failures.push(Failure::refused(what).hint("`fleetwatch follow-ups` lists those that are open"));
-                continue;
+                Err(format!("follow-up {number} is {}; there is nothing to decide", word(state)))
             }
-            Decided::Missing => {
-                failures.push(missing(number));
-                continue;
+            Decided::Missing => Err(format!("there is no follow-up {number}")),
+        };
+        let (outcome, resent_as, detail) = match done {
+            Ok((what, state, next)) => {
+                let _ = writeln!(text, "follow-up {number} {what}");
+                (state.outcome(), next, None)
+            }
+            Err(why) => {
+                failures.push(Failure::refused(&why).hint("`fleetwatch follow-ups` lists those that are open"));
+                ("refused", None, Some(why))
             }
         };
-        let _ = writeln!(text, "follow-up {number} {what}");
-        decided.push(json!({ "intent": number, "outcome": outcome.outcome(), "resent_as": resent_as }));
+        decided.push(json!({ "intent": number, "outcome": outcome, "resent_as": resent_as, "detail": detail }));
     }
-    let printed = if args.json { output::print_json(&decided)? } else { output::print(&text)? };
+    let printed = if args.json { output::print_line(&decided)? } else { output::print(&text)? };
     let Some(last) = failures.pop() else { return Ok(printed) };
-    failures.iter().for_each(Failure::warn);
+    failures.iter().for_each(Failure::tell);
     Err(last.into())
 }
 
@@ -140,9 +144,4 @@ pub(super) const fn word(state: IntentState) -> &'static str {
         IntentState::Cancelled | IntentState::Dismissed => "dismissed",
         IntentState::Resent => "sent again",
     }
-}
-
-fn missing(number: i64) -> Failure {
-    Failure::refused(format!("there is no follow-up {number}"))
-        .hint("`fleetwatch follow-ups` lists those that are open")
 }

@@ -13,12 +13,12 @@ use ratatui::crossterm::style::{Color, Stylize};
 use serde_json::{Map, Value, json};
 
 use super::failure::{BadValue, nothing, number};
-use super::list::aligned;
+use super::list::{aligned, make_room};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings, Stored,
-    StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
+    self, Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings,
+    Stored, StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
 };
 use crate::screen::harmless;
 use crate::state::TurnResult;
@@ -81,6 +81,10 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
     {
         let what = format!("--since {} is after --until {}", local(since, "%H:%M:%S"), local(until, "%H:%M:%S"));
         return Err(Failure::usage(what).hint("nothing can be between them; exchange the two").into());
+    }
+    if let Some(since) = args.since.filter(|since| *since > history::now()) {
+        let what = format!("--since {} has not come yet", local(since, "%H:%M:%S"));
+        return Err(Failure::usage(what).hint("nothing has happened since then; `--since 2h` is two hours ago").into());
     }
     let config = options.load()?.config;
     let path = config.history.location().ok_or_else(|| {
@@ -460,7 +464,11 @@ fn table(by: TotalsOf, days: &[DayTotals], width: Option<usize>) -> String {
         return in_words;
     }
     let sign = |status: Status| super::status::glyph(status).to_string();
-    format!("{}{}\n", aligned(&head, &rows(Some(&sign)), width), signs_explained(&sign))
+    let (mut head, mut rows) = (head.to_vec(), rows(Some(&sign)));
+    // Without its day, whose it is and what came of it, a line says nothing.
+    let last = head.len() - 1;
+    make_room(&mut head, &mut rows, |nth| nth < 2 || nth == last, width.unwrap_or(usize::MAX));
+    format!("{}{}\n", aligned(&head, &rows, width), signs_explained(&sign))
 }
 
 #[cfg(test)]
@@ -531,6 +539,11 @@ mod totals_tests {
         insta::assert_snapshot!(table(TotalsOf::Terminal, std::slice::from_ref(&day), Some(80)), @r"
         DAY         TERMINAL         WORKED  WAITED  TOKENS  COST   TURNS
         2026-11-21  a name that is…  -       -       11.5k   $0.25  -
+        ");
+        insta::assert_snapshot!(table(TotalsOf::Terminal, std::slice::from_ref(&day), Some(40)), @r"
+        DAY         TERMINAL         TURNS
+        2026-11-21  a name that is…  -
+        ✓ finished ✗ failed ⊘ interrupted
         ");
         let json = to_json(&day, TotalsOf::Agent);
         assert_eq!((&json["day"], &json["agent"]), (&json!("2026-11-21"), &json!(day.name)));

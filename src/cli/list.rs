@@ -53,23 +53,10 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     let survey = Watched::open(options).await?.survey_with_prompts().await?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
-    let filter = Filter::new(&args.filter.join(" "));
-    // In the dashboard one is about to be typed.
-    if let Some(word) = filter.begun() {
-        return Err(Failure::usage(format!("`{word}` has no value"))
-            .hint("a value follows it: `is:working`, `age:>5m`")
-            .into());
-    }
-    let doubt = keep_what_fits(&filter, &mut view)?;
+    let filter = filter_of(&args.filter)?;
+    keep_what_fits(&filter, &mut view)?;
     let items = Item::all(&view);
-    if items.is_empty() && !is_empty {
-        if let Some(doubt @ Unclear::Field(_)) = &doubt {
-            return Err(Failure::usage(format!("there is {}", doubt.in_short())).hint(doubt.hint()).into());
-        }
-        let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
-        let nothing = format!("nothing fits `{}`", filter.text());
-        Failure::refused(nothing).hint(hint).warn();
-    } else if is_empty && !args.shown.json {
+    if is_empty && !args.shown.json {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
         let what = format!("no pane of {} runs a known agent or is named in the configuration", servers.join(", "));
         return nothing(what, "start an agent in a pane; `fleetwatch demo` shows some");
@@ -97,23 +84,45 @@ impl ShownAs {
     }
 }
 
-/// Keeps in a view what a filter matches; returns the words of the filter that nothing matches.
+/// The filter that words on the command line are.
 ///
 /// # Errors
-/// The filter names an unknown state, or a number that is none.
-fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<Option<Unclear>, Failure> {
-    let doubt = filter.doubt(view);
-    if let Some(doubt) = doubt.as_ref().filter(|doubt| doubt.is_wrong()) {
-        return Err(Failure::usage(format!("there is {}", doubt.in_short())).hint(doubt.hint()));
+/// One has no value: in the dashboard it is about to be typed.
+pub(super) fn filter_of(words: &[String]) -> Result<Filter, Failure> {
+    let filter = Filter::new(&words.join(" "));
+    match filter.begun() {
+        Some(word) => {
+            Err(Failure::usage(format!("`{word}` has no value")).hint("a value follows it: `is:working`, `age:>5m`"))
+        }
+        None => Ok(filter),
     }
+}
+
+/// Keeps in a view what a filter matches, and warns where that is nothing.
+///
+/// # Errors
+/// The filter names an unknown state, a number that is none, or a field that there is none of, and nothing is called so.
+pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(), Failure> {
+    let (doubt, was_empty) = (filter.doubt(view), Item::all(view).is_empty());
     let (flags, now) = (Flags::default(), view.now);
     let mut fits = filter.matcher(&flags, now);
     view.terminals.retain(|terminal| fits(Item::from(*terminal)));
     view.tasks.retain(|task| fits(Item::from(*task)));
-    Ok(doubt)
+    let nothing_fits = !was_empty && Item::all(view).is_empty();
+    match doubt {
+        Some(doubt) if doubt.is_wrong() || nothing_fits && matches!(doubt, Unclear::Field(_)) => {
+            return Err(Failure::usage(format!("there is {}", doubt.in_short())).hint(doubt.hint()));
+        }
+        doubt if nothing_fits => {
+            let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
+            Failure::refused(format!("nothing fits `{}`", filter.text())).hint(hint).warn();
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
-/// The full public state of a terminal or a task (SPEC §2, §9), with the operator's note and the line for people.
+/// The full public state of a terminal or a task (SPEC §2, §9), with the operator's note, and the word and the line for people.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum PublicFields<'a> {
@@ -123,24 +132,26 @@ pub(super) enum PublicFields<'a> {
         #[serde(flatten)]
         state: Box<State>,
         note: Option<&'a str>,
+        word: Cow<'static, str>,
         what: String,
     },
     Task {
         #[serde(flatten)]
         task: Box<TaskFields>,
         note: Option<&'a str>,
+        word: Cow<'static, str>,
     },
 }
 
 impl<'a> PublicFields<'a> {
     pub(super) fn of(fleet: &Fleet, item: Item<'a>, now: Timestamp) -> Self {
-        let note = item.note().text.as_deref();
+        let (note, word) = (item.note().text.as_deref(), item.status().word());
         match item {
             Item::Terminal(terminal) => {
                 let (state, what) = (fleet.state_of(terminal, now).into(), what_of_agent(&terminal.state, None));
-                PublicFields::Terminal { id: item.id(), state, note, what }
+                PublicFields::Terminal { id: item.id(), state, note, word, what }
             }
-            Item::Task(task) => PublicFields::Task { task: task.fields().into(), note },
+            Item::Task(task) => PublicFields::Task { task: task.fields().into(), note, word },
         }
     }
 }
@@ -160,7 +171,7 @@ fn table(items: &[Item<'_>], chosen: Option<Vec<&'static Column>>, no_headers: b
     let is_usual = |column: &&Column| matches!(column.on, ShownOn::Both | ShownOn::CommandLine);
     let fits = |column: &&Column| width.is_none_or(|width| column.is_worth(width) && column.says_something(items));
     let has_choice = chosen.is_some();
-    let mut columns = chosen.unwrap_or_else(|| COLUMNS.iter().filter(is_usual).filter(fits).collect());
+    let columns = chosen.unwrap_or_else(|| COLUMNS.iter().filter(is_usual).filter(fits).collect());
     let words = |item: Item<'_>, column: &&Column| match width {
         None if column.title == "WHAT" => item.whole_what(),
         _ => (column.words)(item, now),
@@ -171,19 +182,26 @@ fn table(items: &[Item<'_>], chosen: Option<Vec<&'static Column>>, no_headers: b
     };
     let line = |item: &Item<'_>| columns.iter().map(|column| cell(*item, column)).collect();
     let mut rows: Vec<Vec<String>> = items.iter().map(line).collect();
+    let mut head: Vec<&str> = columns.iter().map(|column| column.title).collect();
     if let (false, Some(width)) = (has_choice, width) {
-        let cells = |(nth, column): (usize, &&Column)| {
-            let widest = rows.iter().map(|row| text::width(&row[nth])).max().unwrap_or_default();
-            (widest.max(column.title.len()), column.stays())
-        };
-        let without = left_out(columns.iter().enumerate().map(cells).collect(), width);
-        for nth in without {
-            columns.remove(nth);
-            rows.iter_mut().for_each(|row| drop(row.remove(nth)));
-        }
+        make_room(&mut head, &mut rows, |nth| columns[nth].stays(), width);
     }
-    let head: Vec<&str> = columns.iter().map(|column| column.title).filter(|_| !no_headers).collect();
+    if no_headers {
+        head.clear();
+    }
     aligned(&head, &rows, width)
+}
+
+/// Takes out columns that a line has no room for, but none that stays.
+pub(super) fn make_room(head: &mut Vec<&str>, rows: &mut [Vec<String>], stays: impl Fn(usize) -> bool, width: usize) {
+    let cells = |(nth, title): (usize, &&str)| {
+        let widest = rows.iter().map(|row| text::width(&row[nth])).max().unwrap_or_default();
+        (widest.max(title.len()), stays(nth))
+    };
+    for nth in left_out(head.iter().enumerate().map(cells).collect(), width) {
+        head.remove(nth);
+        rows.iter_mut().for_each(|row| drop(row.remove(nth)));
+    }
 }
 
 /// The columns, by their cells and whether they stay, that a line has no room for beside a third of it for the last one.

@@ -88,7 +88,7 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     }
     history::keep_note(&path, &kept, item.id(), history::now()).map_err(unusable)?;
     if args.json {
-        return output::print_json(&Noted { removed: removed(item.note(), &kept.note), ..Noted::new(item, kept.note) });
+        return output::print_line(&Noted { removed: removed(item.note(), &kept.note), ..Noted::new(item, kept.note) });
     }
     let told = told(item.note(), &kept.note);
     output::print(if told.is_empty() { "nothing is changed\n" } else { &told })
@@ -100,7 +100,8 @@ const PARTS: [(NotePart, &str); 3] = [(NotePart::Text, "note"), (NotePart::Name,
 /// What was changed, a part of the note in a line.
 fn told(before: &Note, after: &Note) -> String {
     let line = |(part, word): (NotePart, &str)| match (before.part(part), after.part(part)) {
-        (before, Some(after)) if before != Some(after) => format!("kept {word}: {after}\n"),
+        (None, Some(after)) => format!("new {word}: {after}\n"),
+        (Some(before), Some(after)) if before != after => format!("changed {word}: {after}\n"),
         (Some(before), None) => format!("removed {word}: {before}\n"),
         _ => String::new(),
     };
@@ -162,7 +163,9 @@ mod tests {
     #[test]
     fn what_is_changed_is_printed() {
         let note = Note::default().with(NotePart::Text, "review before Friday").with(NotePart::Label, "shop");
-        assert_eq!(told(&Note::default(), &note), "kept note: review before Friday\nkept label: shop\n");
+        assert_eq!(told(&Note::default(), &note), "new note: review before Friday\nnew label: shop\n");
+        let other = note.clone().with(NotePart::Text, "review on Friday");
+        assert_eq!(told(&note, &other), "changed note: review on Friday\n");
         assert_eq!(told(&note, &Note::default()), "removed note: review before Friday\nremoved label: shop\n");
         assert_eq!(told(&note, &note), "");
     }

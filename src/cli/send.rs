@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::dialog_shown::DialogShown;
+use super::dialog_shown::{DialogShown, answers, sends};
 use super::failure::nothing;
 use super::history::keep;
 use super::survey::{Watched, turn};
 use super::target::Purpose;
 use super::wait::{self, Limit, seconds};
 use super::{Done, Failure, GlobalOptions, list, output, target};
-use crate::dialog::{self, Cut, Dialog, TextEntry};
+use crate::dialog::{Cut, Dialog, TextEntry};
 use crate::engine::Engine;
 use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
@@ -303,14 +303,12 @@ fn whole(name: &str, dialog: &Dialog) -> String {
 /// The rows of an option in the table of choices: its name and other words for it, its keys, and its text.
 fn rows_of(dialog: &Dialog, option: usize) -> Vec<Vec<String>> {
     let Some(it) = dialog.options.get(option) else { return Vec::new() };
-    let words = ["yes", "no"].into_iter().filter(|word| it.name != *word && dialog.choose(word) == Ok(option));
-    let names = std::iter::once(it.name.as_str()).chain(words).collect::<Vec<_>>().join(", ");
-    let keys = dialog::in_words(&dialog.presses(option));
-    let sends = match it.takes_text {
-        Some(TextEntry::Inline) if dialog.takes_text(option) => "--text TEXT".to_owned(),
-        Some(TextEntry::Prompt) if !keys.is_empty() => format!("{keys}, then --text"),
-        _ if keys.is_empty() => "-".to_owned(),
-        _ => keys,
+    let word = answers(dialog, option).filter(|word| it.name != *word);
+    let names = std::iter::once(it.name.as_str()).chain(word).collect::<Vec<_>>().join(", ");
+    let sends = match (sends(dialog, option), it.takes_text) {
+        (_, Some(TextEntry::Inline)) if dialog.takes_text(option) => "--text TEXT".to_owned(),
+        (Some(keys), Some(TextEntry::Prompt)) => format!("{keys}, then --text"),
+        (keys, _) => keys.unwrap_or_else(|| "-".to_owned()),
     };
     let text = if it.text.is_empty() { std::slice::from_ref(&it.label) } else { &it.text };
     let row = |(nth, line): (usize, &String)| {
@@ -453,7 +451,9 @@ impl ActReport {
         let mut report = Self { json, terminal: target.to_owned(), dialog: None, is_printed: false };
         let done = act(&mut report).await;
         if let Err(why) = &done {
-            report.print(Some("refused"), Some(why.to_string()))?;
+            // The outcome says that word already.
+            let why = why.to_string();
+            report.print(Some("refused"), Some(why.strip_prefix("refused: ").unwrap_or(&why).to_owned()))?;
         }
         done
     }
@@ -488,6 +488,7 @@ impl ActReport {
             }
         }
         self.print(Some(outcome.word()), outcome.detail())?;
+        let look = format!("look at it before you send anything again: `fleetwatch explain {}`", self.terminal);
         match outcome {
             Outcome::Accepted(_) if self.json => Ok(ExitCode::SUCCESS),
             Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
@@ -497,11 +498,9 @@ impl ActReport {
                 Err(Failure::refused(format!("refused: {refusal}")).hint_if(hint).into())
             }
             Outcome::Unverified { why } => Err(Failure::unverified(format!("unverified: {why}"))
-                .hint("it may have been taken: look at the terminal before you send anything again")
+                .hint(format!("it may have been taken; {look}"))
                 .into()),
-            Outcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
-                .hint("look at the terminal before you send anything again")
-                .into()),
+            Outcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}")).hint(look).into()),
         }
     }
 }

@@ -41,6 +41,7 @@ use crate::push::PushServices;
 use crate::sender::Sender;
 use crate::time::Timestamp;
 use crate::token::Scope;
+use crate::ui::Filter;
 use check::{Access, HttpReply};
 use client::RemoteClients;
 use events::EventLog;
@@ -211,7 +212,7 @@ async fn answer(
     end: impl Future<Output = SignalKind>,
 ) -> Done {
     let mut inputs = history.inputs();
-    let (mut printer, mut health) = (Printer::new(true), BTreeMap::new());
+    let (mut printer, mut health) = (Printer::new(true, Filter::default()), BTreeMap::new());
     tokio::pin!(end);
     loop {
         let mut sent = String::new();
@@ -263,7 +264,7 @@ fn ends() -> HttpReply {
 
 /// The first lines of an event stream: one for each terminal and task.
 fn states(fleet: &Fleet) -> std::io::Result<String> {
-    let (view, printer) = (fleet.view(Timestamp::default()), Printer::new(true));
+    let (view, printer) = (fleet.view(Timestamp::default()), Printer::new(true, Filter::default()));
     let terminals = view.terminals.iter().map(|terminal| printer.state_line(&terminal.state));
     terminals.chain(view.tasks.iter().map(|task| printer.task_line(task))).collect()
 }

@@ -170,6 +170,9 @@ fn names(summaries: &[ServerSummary]) -> String {
     summaries.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
+/// What waits for the operator.
+const WAIT: [Status; 4] = [Status::Approval, Status::Question, Status::Trust, Status::Setup];
+
 /// All servers together.
 struct TotalSummary {
     /// Their names, unless they are the ones of a command without options.
@@ -185,18 +188,17 @@ impl TotalSummary {
             *counts.entry(word.clone()).or_default() += count;
         }
         let mut needs: Vec<Need> = summaries.iter().flat_map(|summary| summary.needs.iter().cloned()).collect();
-        needs.sort_by_key(|need| need.attention);
+        needs.sort_by_key(Need::place);
         Self { servers: String::new(), counts, needs }
     }
 
     /// The groups that occur, with their counts, and the name if only one needs the operator.
     fn groups(&self) -> impl Iterator<Item = (Status, usize, Option<String>)> {
         Status::GROUPS.into_iter().filter(|group| mark(*group).is_some()).filter_map(|group| {
-            let words = [Status::Approval, Status::Question, Status::Trust, Status::Setup];
-            let words = words.into_iter().filter(|_| group.needs_operator()).chain([group]);
+            let words = WAIT.into_iter().filter(|_| group.needs_operator()).chain([group]);
             let words: BTreeSet<&str> = words.map(Status::name).collect();
             let count: usize = words.iter().filter_map(|word| self.counts.get(*word)).sum();
-            let needs = |need: &&Need| words.contains(need.attention.word());
+            let needs = |need: &&Need| words.contains(need.counted.as_str());
             let mut only = self.needs.iter().filter(needs).map(|need| harmless(&need.terminal));
             (count > 0).then(|| (group, count, only.next().filter(|_| count == 1)))
         })
@@ -222,9 +224,9 @@ impl TotalSummary {
     }
 
     fn json(&self, now: Timestamp, is_watched: bool) -> serde_json::Value {
-        let need = |Need { terminal, attention }: &Need| {
-            let needs_you = Status::of_attention(*attention).needs_operator();
-            json!({ "terminal": terminal, "attention": attention, "needs_you": needs_you })
+        let need = |Need { terminal, attention, counted, word }: &Need| {
+            let needs_you = WAIT.iter().any(|status| status.name() == counted);
+            json!({ "terminal": terminal, "attention": attention, "word": word, "needs_you": needs_you })
         };
         let needs: Vec<_> = self.needs.iter().map(need).collect();
         json!({ "at": now, "watched": is_watched, "counts": self.counts, "needs": needs })
@@ -247,7 +249,12 @@ mod tests {
             counts: counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect(),
             needs: needs
                 .iter()
-                .map(|(name, attention)| Need { terminal: (*name).to_owned(), attention: *attention })
+                .map(|(name, attention)| Need {
+                    terminal: (*name).to_owned(),
+                    attention: *attention,
+                    counted: attention.word().to_owned(),
+                    word: attention.word().to_owned(),
+                })
                 .collect(),
         }
     }

@@ -21,7 +21,7 @@ use crate::ids::{ServerId, TerminalKey};
 use crate::poll;
 use crate::state::Problem;
 use crate::task::Task;
-use crate::tmux::{Server, Start};
+use crate::tmux::{Begun, Server, Start};
 use crate::ui::Item;
 
 /// List tasks; kill them, run them again, remove them.
@@ -44,7 +44,7 @@ pub enum TasksCommand {
         /// Tasks, by their names, window ids such as @12, or tmux targets.
         #[arg(required = true, value_name = "TASK")]
         targets: Vec<String>,
-        /// Print one JSON array: `{"name", "window_id", "outcome": "killed", "removed", "gone" or "failed", "detail"}`.
+        /// Print one JSON array: `{"name", "window_id", "outcome": "killed", "removed", "gone", "failed" or "refused", "detail"}`.
         #[arg(long)]
         json: bool,
     },
@@ -53,7 +53,7 @@ pub enum TasksCommand {
         /// The task, by its name, a window id such as @12, or a tmux target.
         #[arg(value_name = "TASK")]
         target: String,
-        /// Print the ids as JSON, as `run` does.
+        /// Print the ids as JSON, as `run` does; if it is refused, `{"name", "outcome": "refused", "detail"}`.
         #[arg(long)]
         json: bool,
     },
@@ -110,22 +110,48 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     match &command {
         TasksCommand::List(shown) => acting.list(shown),
         TasksCommand::Kill { targets, json } => {
-            let (mut tasks, mut missing): (Vec<&Task>, Vec<Failure>) = (Vec::new(), Vec::new());
+            let (mut tasks, mut missing): (Vec<&Task>, Vec<(&String, Failure)>) = (Vec::new(), Vec::new());
             for target in targets {
                 match acting.task(target) {
                     // One that is named twice is killed once.
                     Ok(task) if tasks.iter().any(|other| other.key == task.key) => {}
                     Ok(task) => tasks.push(task),
-                    Err(unknown) => missing.push(unknown),
+                    Err(unknown) => missing.push((target, unknown)),
                 }
             }
-            if let Some(last) = missing.pop() {
-                missing.iter().for_each(Failure::tell);
-                return Err(last.into());
+            if let Some((_, last)) = missing.last() {
+                if *json {
+                    let unknown = missing.iter().map(|(name, why)| EndedTask {
+                        name,
+                        window_id: None,
+                        outcome: "refused",
+                        detail: Some(why.to_string()),
+                    });
+                    let found = tasks
+                        .iter()
+                        .map(|task| EndedTask::refused(task, "nothing is killed, as another target is no task"));
+                    output::print_line(&found.chain(unknown).collect::<Vec<_>>())?;
+                }
+                missing.iter().rev().skip(1).rev().for_each(|(_, why)| why.tell());
+                return Err(last.clone().into());
             }
             acting.kill(&tasks, *json).await
         }
-        TasksCommand::Rerun { target, json } => acting.rerun(acting.task(target)?, *json).await,
+        TasksCommand::Rerun { target, json } => {
+            let done = match acting.task(target) {
+                Ok(task) => acting.rerun(task).await,
+                Err(unknown) => Err(unknown.into()),
+            };
+            match done {
+                Ok((task, begun)) => acting.tell_rerun(task, &begun, *json).await,
+                Err(why) if *json => {
+                    let (name, detail) = (target, why.to_string());
+                    output::print_line(&json!({ "name": name, "outcome": "refused", "detail": detail }))?;
+                    Err(why)
+                }
+                Err(why) => Err(why),
+            }
+        }
         TasksCommand::Prune { session, json } => {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
             if ended.is_empty() && !json {
@@ -143,6 +169,10 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                 return no_tasks();
             }
             if !yes && !tasks.is_empty() {
+                if *json {
+                    let refused = tasks.iter().map(|task| EndedTask::refused(task, "`--yes` is missing"));
+                    output::print_line(&refused.collect::<Vec<_>>())?;
+                }
                 let of = |is_dead: bool, verb: &str| {
                     let names: Vec<String> = (tasks.iter().filter(|task| task.is_dead() == is_dead))
                         .map(|task| format!("{} ({})", task.id, task.as_status().word()))
@@ -283,22 +313,23 @@ impl<'a> FoundTasks<'a> {
                     ("failed", Some(error.to_string()))
                 }
             };
-            ended.push(EndedTask { name, window_id: window_id.to_string(), outcome, detail });
+            ended.push(EndedTask { name, window_id: Some(window_id.to_string()), outcome, detail });
         }
         if tasks.iter().any(|task| task.is_dead()) {
             keep(&history).await;
         }
         self.watched.show_changes(tasks.iter().map(|task| &task.key.server)).await;
         let code = if json {
-            output::print_json_array(&ended)?
+            output::print_line(&ended)?
         } else {
-            let line = |it: &EndedTask<'_>| format!("{} ({}) {}\n", it.name, it.window_id, it.outcome);
-            output::print(&ended.iter().filter(|task| task.is_done()).map(line).collect::<String>())?
+            let line = |(it, task): (&EndedTask<'_>, &&Task)| format!("{} ({}) {}\n", it.name, task.window, it.outcome);
+            output::print(&ended.iter().zip(tasks).filter(|(task, _)| task.is_done()).map(line).collect::<String>())?
         };
         Ok(if ended.iter().all(EndedTask::is_done) { code } else { ExitCode::FAILURE })
     }
 
-    async fn rerun(&self, task: &Task, json: bool) -> Done {
+    /// Runs an ended task again.
+    async fn rerun<'t>(&self, task: &'t Task) -> anyhow::Result<(&'t Task, Begun)> {
         if !task.is_dead() {
             return Err(Failure::refused(format!("task {} ({}) is still running", task.id, task.window))
                 .hint(format!("`fleetwatch tasks kill {}` ends it", task.id))
@@ -313,11 +344,16 @@ impl<'a> FoundTasks<'a> {
         let history = History::start(&self.watched.loaded.config.history);
         history.record(done(task, begun.key.clone(), OperatorAction::rerun(task)));
         keep(&history).await;
-        let seen = seen_now(self.watched, &begun).await;
+        Ok((task, begun))
+    }
+
+    /// Says that a task runs again, or that it ended at once.
+    async fn tell_rerun(&self, task: &Task, begun: &Begun, json: bool) -> Done {
+        let seen = seen_now(self.watched, begun).await;
         let words = shlex::split(task.command()).unwrap_or_default();
         let program = words.first().map_or(task.command(), String::as_str);
         let (name, session) = (&task.name, &task.session);
-        JustStarted { name, session, program, begun: &begun, again: true }.tell(seen.as_ref(), json)
+        JustStarted { name, session, program, begun, again: true }.tell(seen.as_ref(), json)
     }
 
     fn server(&self, task: &Task) -> Result<Server, Failure> {
@@ -329,12 +365,18 @@ impl<'a> FoundTasks<'a> {
 #[derive(Serialize)]
 struct EndedTask<'a> {
     name: &'a str,
-    window_id: String,
+    /// Nothing of what is no task.
+    window_id: Option<String>,
     outcome: &'static str,
     detail: Option<String>,
 }
 
-impl EndedTask<'_> {
+impl<'a> EndedTask<'a> {
+    fn refused(task: &'a Task, why: &str) -> Self {
+        let (name, window_id) = (&task.id, Some(task.window.to_string()));
+        Self { name, window_id, outcome: "refused", detail: Some(why.to_owned()) }
+    }
+
     fn is_done(&self) -> bool {
         matches!(self.outcome, "killed" | "removed")
     }

@@ -1,5 +1,6 @@
 //! `fleetwatch wait`: waits until terminals are in a given state.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::EnumValueParser;
 use jiff::SignedDuration;
+use serde::Serialize;
 use serde_json::json;
 
 use super::failure::BadValue;
@@ -21,7 +23,7 @@ use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::history::{Body, Kind, Reader, RecordFilter, Sent, Stored, StoredInput};
 use crate::operation::Outcome;
 use crate::poll;
-use crate::state::{Availability, BusinessState, Phase, State, TaskStatus, Turn, TurnResult};
+use crate::state::{Availability, BusinessState, Phase, Problem, State, TaskStatus, Turn, TurnResult};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
@@ -45,7 +47,8 @@ pub struct WaitArgs {
     /// Give up after this many seconds (or 10m), with exit code 1.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
-    /// Print the terminal's public state as JSON once it is reached, with the one of `--for` as `reached`.
+    /// Print the terminal's public state as JSON once it is reached, with the one of `--for` as `reached`; where it is not,
+    /// `{"id", "reached": null, "reason": "timeout", "not_found", "gone", "impossible", "interrupted" or "given_up", "word"}`.
     #[arg(long)]
     pub json: bool,
 }
@@ -149,6 +152,11 @@ impl WaitCondition {
         }
     }
 
+    /// How it is written.
+    fn word(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
     /// Whether only agents are ever so.
     const fn is_of_agents(self) -> bool {
         matches!(
@@ -184,42 +192,87 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     first_polls(&mut engine).await;
     let limit = Limit::new(args.timeout);
     let (mut left, mut has_met): (Vec<Awaited>, bool) = (Vec::new(), false);
+    let (mut unreached, mut failures): (Vec<Unreached>, Vec<Failure>) = (Vec::new(), Vec::new());
     for target in &args.targets {
         match find_soon(&mut engine, &watched, target).await {
+            // One that is named twice is waited for once.
+            Ok(found) if left.iter().any(|one| one.target == found) => {}
+            Ok(found) => left.push(Awaited::new(target, found, &watched)),
             Err(_) if args.condition.contains(&WaitCondition::Gone) && was_known(&watched, target, options) => {
                 // Nothing more of it is known now.
                 let gone = Status::Gone.word();
                 match args.json {
-                    true => output::print_line(&json!({ "reached": gone, "id": target }))?,
+                    true => output::print_line(&json!({ "reached": gone, "id": target, "word": gone }))?,
                     false => output::print(&format!("{target}: {gone}\n"))?,
                 };
                 has_met = true;
             }
-            found => left.push(Awaited::new(target, found?, &watched)),
+            Err(unknown) => {
+                let is_gone = troubled(engine.fleet()).is_none() && was_known(&watched, target, options);
+                let (reason, why) = if is_gone { (Reason::Gone, gone(target)) } else { (Reason::NotFound, unknown) };
+                let word = is_gone.then(|| Status::Gone.word());
+                unreached.push(Unreached { id: target.clone(), reached: None, reason, word });
+                failures.push(why);
+            }
         }
     }
-    let found = watch_for(&mut engine, limit, |fleet| {
-        let mut now = Vec::new();
-        for mut one in std::mem::take(&mut left) {
-            if args.any && has_met {
-                break;
-            }
-            match one.look(fleet, args)? {
-                ControlFlow::Break(line) => {
-                    output::conclude(output::write_as(args.json, &line)).map_err(|report| Failure::of(&report))?;
-                    has_met = true;
+    if failures.is_empty() {
+        let found = watch_for(&mut engine, limit, |fleet| {
+            let (mut now, mut nth) = (Vec::new(), 0);
+            while nth < left.len() && !(args.any && has_met) {
+                match left[nth].look(fleet, args)? {
+                    ControlFlow::Break(line) => {
+                        output::conclude(output::write_as(args.json, &line)).map_err(|report| Failure::of(&report))?;
+                        left.remove(nth);
+                        has_met = true;
+                    }
+                    ControlFlow::Continue(is) => {
+                        now.push(is);
+                        nth += 1;
+                    }
                 }
-                ControlFlow::Continue(is) => {
-                    now.push(is);
-                    left.push(one);
-                }
             }
+            let is_over = left.is_empty() || args.any && has_met;
+            Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(now.join("; ")) })
+        });
+        failures.extend(found.await.err());
+    }
+    let Some(last) = failures.pop() else { return Ok(ExitCode::SUCCESS) };
+    if args.json {
+        let is_for_all = unreached.is_empty() && left.iter().all(|one| one.over.is_none());
+        let ended = if last.is_interrupted() { Reason::Interrupted } else { Reason::Timeout };
+        let others = if is_for_all { ended } else { Reason::GivenUp };
+        unreached.extend(left.iter().map(|one| one.unreached(engine.fleet(), others)));
+        for one in &unreached {
+            output::print_line(one)?;
         }
-        let is_over = left.is_empty() || args.any && has_met;
-        Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(now.join("; ")) })
-    });
-    found.await?;
-    Ok(ExitCode::SUCCESS)
+    }
+    failures.iter().for_each(Failure::tell);
+    Err(last.into())
+}
+
+/// Why a terminal or task is not as was waited for.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Reason {
+    Timeout,
+    NotFound,
+    Gone,
+    /// It can never be so, or no longer.
+    Impossible,
+    Interrupted,
+    /// Another one ended the command.
+    GivenUp,
+}
+
+/// What `--json` says of one that is not as was waited for.
+#[derive(Serialize)]
+struct Unreached {
+    id: String,
+    reached: Option<&'static str>,
+    reason: Reason,
+    /// What it is now, if that is known.
+    word: Option<Cow<'static, str>>,
 }
 
 /// A terminal or task that is waited for.
@@ -232,6 +285,8 @@ struct Awaited<'a> {
     reacts: Span,
     /// The task as it was last seen.
     last: Option<Task>,
+    /// Why it ends the command.
+    over: Option<Reason>,
 }
 
 impl<'a> Awaited<'a> {
@@ -241,7 +296,7 @@ impl<'a> Awaited<'a> {
             WaitTarget::Terminal(key) => prompted_at(watched, key, poll::now() - reacts),
             WaitTarget::Task(..) => None,
         };
-        Self { name, target, sent, reacts, last: None }
+        Self { name, target, sent, reacts, last: None, over: None }
     }
 
     /// The line that says that it is in the state that is waited for, or how it is now.
@@ -249,19 +304,43 @@ impl<'a> Awaited<'a> {
     /// # Errors
     /// It is gone, or has ended otherwise, and that is not waited for; or it is never in such a state.
     fn look(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, String>, Failure> {
+        self.see(fleet, args).map_err(|(reason, why)| {
+            self.over = Some(reason);
+            why
+        })
+    }
+
+    /// What is said of it where the command ends first, or because of it.
+    fn unreached(&self, fleet: &Fleet, other: Reason) -> Unreached {
+        let (id, status) = match &self.target {
+            WaitTarget::Terminal(key) => {
+                fleet.terminal(key).map(|it| (it.state.terminal.id.clone(), Status::of(&it.state))).unzip()
+            }
+            WaitTarget::Task(server, window) => {
+                fleet.task(server, *window).map(|it| (it.id.clone(), it.as_status())).unzip()
+            }
+        };
+        let (id, status) = (id.unwrap_or_else(|| self.name.to_owned()), status.unwrap_or(Status::Gone));
+        Unreached { id, reached: None, reason: self.over.unwrap_or(other), word: Some(status.word()) }
+    }
+
+    fn see(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, String>, (Reason, Failure)> {
+        let impossible = |why: Failure| (Reason::Impossible, why);
+        let wanted = || asked_for(&args.condition);
         let asked = &args.condition;
-        let (id, word, fields) = match &self.target {
+        let (id, (reached, word), fields) = match &self.target {
             WaitTarget::Terminal(_) if asked.iter().all(|it| *it == WaitCondition::Notify) => {
-                return Err(Failure::refused(format!("{} is an agent, whose bell is not waited for", self.name))
-                    .hint("wait for `needs-you`, `finished` or `failed`"));
+                let why = Failure::refused(format!("{} is an agent, whose bell is not waited for", self.name));
+                return Err(impossible(why.hint("wait for `needs-you`, `finished` or `failed`")));
             }
             WaitTarget::Terminal(key) => {
-                let wanted = |terminal: &Terminal| {
+                let is_so = |terminal: &Terminal| {
                     let reacts = self.reacts;
                     let begins = |sent| poll::now().since(sent) < reacts && shows_time_before(&terminal.state, sent);
                     !self.sent.is_some_and(begins) && asked.iter().any(|condition| condition.holds(terminal))
                 };
-                let terminal = match seen(fleet, key, self.name, wanted)? {
+                let seen = seen(fleet, key, self.name, is_so).map_err(|why| (Reason::Gone, why))?;
+                let terminal = match seen {
                     ControlFlow::Break(terminal) => terminal,
                     ControlFlow::Continue(now) => return Ok(ControlFlow::Continue(now)),
                 };
@@ -275,14 +354,15 @@ impl<'a> Awaited<'a> {
                     (task.id.clone(), word, serde_json::to_value(task.fields()))
                 }
                 (Some(task), _) if asked.iter().all(|it| it.is_of_agents()) => {
-                    return Err(Failure::refused(format!("{} is a task, which is never that", task.id))
-                        .hint("a task may be working, idle, success, failed, exited or gone, and asks or notify"));
+                    let why = Failure::refused(format!("{} is a task, which is never {}", task.id, wanted()));
+                    let hint = "a task may be working, idle, success, failed, exited or gone, and asks or notify";
+                    return Err(impossible(why.hint(hint)));
                 }
                 // Whoever runs it again waits again.
                 (Some(task), _) if task.is_dead() && !asked.contains(&WaitCondition::Gone) => {
                     let (id, word) = (&task.id, task.as_status().word());
-                    return Err(Failure::refused(format!("{id} is {word}, and will not be what is waited for"))
-                        .hint(format!("`fleetwatch tasks rerun {id}` runs it again")));
+                    let why = Failure::refused(format!("{id} has ended ({word}), so it will not be {}", wanted()));
+                    return Err(impossible(why.hint(format!("`fleetwatch tasks rerun {id}` runs it again"))));
                 }
                 (Some(task), _) => {
                     self.last = Some(task.clone());
@@ -290,19 +370,21 @@ impl<'a> Awaited<'a> {
                 }
                 (None, Some(mut task)) if asked.contains(&WaitCondition::Gone) => {
                     (task.status, task.known) = (TaskStatus::Unknown, false);
-                    (task.id.clone(), Status::Gone.word().into_owned(), serde_json::to_value(task.fields()))
+                    (task.id.clone(), (None, Status::Gone.word()), serde_json::to_value(task.fields()))
                 }
-                (None, _) => return Err(gone(self.name)),
+                (None, _) => return Err((Reason::Gone, gone(self.name))),
             },
         };
         if !args.json {
-            return Ok(ControlFlow::Break(format!("{id}: {word}\n")));
+            let said = reached.map_or_else(|| word.to_string(), |reached| format!("{reached} ({word})"));
+            return Ok(ControlFlow::Break(format!("{id}: {said}\n")));
         }
-        let mut fields = fields.map_err(Failure::refused)?;
-        // The first word is one that was asked for.
-        fields["reached"] = word.split(' ').next().into();
+        let mut fields = fields.map_err(|error| impossible(Failure::refused(error)))?;
+        // What a task ended with tells that it has.
+        fields["reached"] = reached.as_deref().or(word.split(' ').next()).into();
         fields["id"] = id.into();
-        output::json_line(&fields).map(ControlFlow::Break).map_err(Failure::refused)
+        fields["word"] = word.into();
+        output::json_line(&fields).map(ControlFlow::Break).map_err(|error| impossible(Failure::refused(error)))
     }
 }
 
@@ -335,15 +417,19 @@ fn shows_time_before(state: &State, sent: Timestamp) -> bool {
     phase == Phase::Ready && !(since_exact && since > sent)
 }
 
-/// The first condition that holds, and the status word of the table if that differs.
-fn met(asked: &[WaitCondition], holds: impl Fn(WaitCondition) -> bool, status: &Status) -> String {
-    let asked = asked.iter().find(|condition| holds(**condition)).and_then(ValueEnum::to_possible_value);
-    let (word, asked) = (status.word(), asked.map(|value| value.get_name().to_owned()));
-    match asked {
-        // What a task ended with tells that it has.
-        Some(asked) if word.split(' ').next() != Some(&asked) => format!("{asked} ({word})"),
-        _ => word.into_owned(),
-    }
+/// The first condition that holds, if the status word of the table does not say it, and that word.
+fn met(
+    asked: &[WaitCondition],
+    holds: impl Fn(WaitCondition) -> bool,
+    status: &Status,
+) -> (Option<String>, Cow<'static, str>) {
+    let (met, word) = (asked.iter().find(|condition| holds(**condition)).map(|met| met.word()), status.word());
+    (met.filter(|met| word.split(' ').next() != Some(met)), word)
+}
+
+/// The conditions in words.
+fn asked_for(asked: &[WaitCondition]) -> String {
+    asked.iter().map(|condition| condition.word()).collect::<Vec<_>>().join(" or ")
 }
 
 /// Watches until something is found in the fleet, of which `find` else says how it is now.
@@ -365,7 +451,7 @@ async fn watch_for<T>(
         tokio::select! {
             () = turn(engine) => {}
             signal = &mut end => {
-                return Err(Failure::interrupted(signal, "interrupted while it waited").hint("nothing was sent"));
+                return Err(Failure::interrupted(signal, "interrupted while it waited"));
             }
             () = tokio::time::sleep_until(limit.deadline) => return Err(timed_out(&now, limit)),
         }
@@ -423,7 +509,7 @@ pub(super) async fn agent(engine: &mut Engine, watched: &Watched, target: &str) 
     }
 }
 
-/// Watches until a terminal satisfies a condition.
+/// Watches until a terminal satisfies a condition, to send something then.
 ///
 /// # Errors
 /// It is gone and the condition is another one, the timeout is over, or the operator ends the command.
@@ -434,7 +520,8 @@ pub(super) async fn until_terminal(
     limit: Limit,
     wanted: impl Fn(&Terminal) -> bool,
 ) -> Result<Terminal, Failure> {
-    watch_for(engine, limit, |fleet| Ok(seen(fleet, key, target, &wanted)?.map_break(Terminal::clone))).await
+    let found = watch_for(engine, limit, |fleet| Ok(seen(fleet, key, target, &wanted)?.map_break(Terminal::clone)));
+    found.await.map_err(|why| if why.is_interrupted() { why.hint("nothing was sent") } else { why })
 }
 
 /// A terminal that satisfies a condition, or how it is now.
@@ -461,6 +548,7 @@ fn seen<'a>(
 }
 
 /// What is waited for.
+#[derive(PartialEq, Eq)]
 enum WaitTarget {
     Terminal(TerminalKey),
     Task(ServerId, WindowId),
@@ -472,11 +560,7 @@ async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Resu
     let deadline = tokio::time::Instant::now() + SOON;
     loop {
         let found = find(engine.fleet(), watched, target, Purpose::Reading).await;
-        let in_trouble = |fleet: &Fleet| {
-            let view = fleet.view(Timestamp::default());
-            view.servers.iter().any(|server| server.health.problem().is_some())
-        };
-        if found.is_ok() || in_trouble(engine.fleet()) || tokio::time::Instant::now() >= deadline {
+        if found.is_ok() || troubled(engine.fleet()).is_some() || tokio::time::Instant::now() >= deadline {
             return watched.explained(found, engine.fleet(), target).await;
         }
         tokio::select! {
@@ -494,8 +578,7 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
         Ok(Item::Task(task)) => Ok(WaitTarget::Task(task.key.server.clone(), task.window)),
         Err(missing) => {
             // A server that does not answer explains better why a terminal is not found.
-            let trouble = view.servers.iter().find_map(|server| Some((&server.id, server.health.problem()?)));
-            match trouble {
+            match troubled(fleet) {
                 Some((server, problem)) => Err(watched.explain(server, problem).await),
                 None => Err(missing),
             }
@@ -503,9 +586,15 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
     }
 }
 
+/// A server that does not answer, and its problem.
+fn troubled(fleet: &Fleet) -> Option<(&ServerId, &Problem)> {
+    fleet.servers().find_map(|server| Some((&server.id, server.health.problem()?)))
+}
+
 fn timed_out(now: &str, limit: Limit) -> Failure {
     let waited = in_seconds(limit.timeout);
-    Failure::refused(format!("timed out after {waited}: {now}")).hint("wait longer with `--timeout`, or look at it")
+    Failure::refused(format!("timed out after {waited}: {now}"))
+        .hint("wait longer with `--timeout`; `fleetwatch explain NAME` says why it is so")
 }
 
 #[cfg(test)]

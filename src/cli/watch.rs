@@ -1,5 +1,6 @@
 //! `fleetwatch watch`: what changes, as it happens.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 use std::io::{self, IsTerminal, Write};
@@ -13,12 +14,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::history::warn_of;
+use super::list::{filter_of, keep_what_fits};
 use super::output::end_asked_for;
 use super::survey::{self, Watched};
 use super::{Done, Failure, GlobalOptions, follow_ups, output};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
-use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, TerminalKey, TerminalTransition};
+use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, Terminal, TerminalKey, TerminalTransition};
 use crate::history::{Body, History, Intent, IntentState, Stored, StoredInput};
 use crate::notify::Suppression;
 use crate::owner::Rank;
@@ -27,9 +29,9 @@ use crate::repository::GitFacts;
 use crate::screen::harmless;
 use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, changed};
-use crate::task::{Happening, Task, TaskEvent};
+use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
-use crate::ui::{Item, what_of_agent};
+use crate::ui::{Filter, Flags, Item, what_of_agent};
 
 /// Print a line for each terminal, then for each event.
 ///
@@ -37,6 +39,9 @@ use crate::ui::{Item, what_of_agent};
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch watch --json")]
 pub struct WatchArgs {
+    /// Print only lines about what matches this filter, written as for `list`: by what it is then, or was last if it is gone.
+    #[arg(value_name = "FILTER")]
+    pub filter: Vec<String>,
     /// Print JSON lines: `{"at", "kind": "state", "transition", "facts", "task_event", "input" or "follow_up", "terminal", "state", …}`,
     /// with "changed" and "evidence" of a transition, "changed" of facts (at most each 5 s for a terminal), "event" of a task event, "sender", "input" (prompt, keys, answer), what
     /// was sent and "outcome" of an input, and of a follow-up "outcome" (queued, sent, unknown whether it arrived, expired,
@@ -72,6 +77,7 @@ pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
 /// # Errors
 /// The configuration is wrong, tmux is missing, or standard output cannot be written.
 pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
+    let filter = filter_of(&args.filter)?;
     let watched = if args.background { Watched::in_background(options)? } else { Watched::open(options).await? };
     let rank = match (args.background, io::stderr().is_terminal()) {
         (true, _) => Rank::Background,
@@ -83,15 +89,18 @@ pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     let (settings, has_terminal) = (watched.watching(rank), io::stderr().is_terminal());
     let (mut engine, _) =
         Engine::start_acting(settings, &watched.servers, (config, &history), has_terminal).map_err(survey::unfit)?;
-    let done = print(args, &watched, &mut engine, &history).await;
+    let done = print(args, filter, &watched, &mut engine, &history).await;
     // A message that is being sent to an agent arrives, or the next owner settles it.
     engine.leave(ready(())).await.iter().for_each(|left| eprintln!("warning: {left}"));
     done
 }
 
-async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history: &History) -> Done {
+async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut Engine, history: &History) -> Done {
     let mut inputs = history.inputs();
-    let mut printer = Printer::new(args.json);
+    // A state or a number is wrong whatever there is.
+    keep_what_fits(&filter, &mut engine.fleet().view(poll::now()))?;
+    let mut is_unchecked = !filter.is_empty();
+    let mut printer = Printer::new(args.json, filter);
     let mut health = BTreeMap::new();
     let end = end_asked_for();
     tokio::pin!(end);
@@ -113,6 +122,10 @@ async fn print(args: &WatchArgs, watched: &Watched, engine: &mut Engine, history
             }
             Some(()) = closed.recv(), if !args.background => return Ok(ExitCode::SUCCESS),
             _ = &mut end => return Ok(ExitCode::SUCCESS),
+        }
+        if is_unchecked && !engine.is_waiting() {
+            is_unchecked = false;
+            keep_what_fits(&printer.filter, &mut engine.fleet().view(poll::now()))?;
         }
         for (server, problem) in new_problems(engine.fleet(), &mut health) {
             let failure = tokio::select! {
@@ -179,6 +192,9 @@ pub(super) fn new_problems(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerH
 pub(super) struct Printer {
     json: bool,
     zone: TimeZone,
+    filter: Filter,
+    /// What the filter last let through.
+    fitting: BTreeSet<TerminalKey>,
     /// The id under which each terminal was shown.
     shown: BTreeMap<TerminalKey, String>,
     /// The facts of each agent and its repository that were last printed, and when.
@@ -194,6 +210,7 @@ const FACTS_EVERY: Span = Span::from_millis(500);
 
 #[derive(Serialize)]
 struct Transitioned<'a> {
+    word: Option<Cow<'static, str>>,
     what: Option<String>,
     changed: &'a [Change],
     note: Option<&'a str>,
@@ -221,14 +238,31 @@ fn json_line(
 }
 
 impl Printer {
-    pub(super) fn new(json: bool) -> Self {
+    pub(super) fn new(json: bool, filter: Filter) -> Self {
         Self {
             json,
             zone: TimeZone::system(),
+            filter,
+            fitting: BTreeSet::new(),
             shown: BTreeMap::new(),
             printed: BTreeMap::new(),
             facts_at: Timestamp::default(),
         }
+    }
+
+    /// Whether the filter lets something through, by what it is now, or was last if it is gone.
+    fn lets<'a>(&mut self, key: &TerminalKey, item: Option<impl Into<Item<'a>>>) -> bool {
+        if self.filter.is_empty() {
+            return true;
+        }
+        let Some(item) = item else { return self.fitting.remove(key) };
+        let fits = self.filter.matcher(&Flags::default(), poll::now())(item.into());
+        if fits {
+            self.fitting.insert(key.clone());
+        } else {
+            self.fitting.remove(key);
+        }
+        fits
     }
 
     /// The lines for updates in the order of their times, each with its line feed.
@@ -263,24 +297,34 @@ impl Printer {
                     if before.is_none() {
                         new.insert(key.clone());
                     }
-                    if before.as_ref() != Some(id) {
+                    if self.lets(key, Some(terminal)) && before.as_ref() != Some(id) {
                         lines.push((terminal.state.observed_at, self.state_line(&terminal.state)?));
                     }
                 }
                 Effect::Changed(changed) if new.contains(&changed.key) => {}
-                Effect::Changed(changed) => lines.push((changed.transition.at, self.transition_line(changed)?)),
+                Effect::Changed(changed) => {
+                    if self.lets(&changed.key, fleet.terminal(&changed.key)) {
+                        lines.push((changed.transition.at, self.transition_line(changed)?));
+                    }
+                }
                 Effect::Left(left) => {
                     self.shown.remove(&left.key);
-                    lines.push((left.transition.at, self.transition_line(left)?));
+                    if self.lets(&left.key, None::<&Terminal>) {
+                        lines.push((left.transition.at, self.transition_line(left)?));
+                    }
                 }
                 Effect::TaskIntroduced { server, window } => {
-                    if let Some(task) = fleet.task(server, *window) {
+                    if let Some(task) = fleet.task(server, *window)
+                        && self.lets(&task.key, Some(task))
+                    {
                         lines.push((task.since, self.task_line(task)?));
                     }
                 }
                 Effect::Tasks(batch) => {
                     for event in &batch.events {
-                        lines.push((event.at, self.task_event_line(event)?));
+                        if self.lets(&event.key, fleet.task(&event.key.server, event.window)) {
+                            lines.push((event.at, self.task_event_line(event)?));
+                        }
                     }
                 }
                 // Each of them already has a line.
@@ -304,7 +348,10 @@ impl Printer {
         self.facts_at = now;
         let view = fleet.view(now);
         self.printed.retain(|key, _| self.shown.contains_key(key));
-        for terminal in view.terminals.iter().filter(|one| self.shown.contains_key(&one.key)) {
+        for terminal in &view.terminals {
+            if !self.shown.contains_key(&terminal.key) {
+                continue;
+            }
             let (id, facts, git) = (&terminal.state.terminal.id, &terminal.state.agent, &terminal.state.terminal.git);
             let Some((printed, printed_git, at)) = self.printed.get(&terminal.key) else {
                 self.printed.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
@@ -317,9 +364,12 @@ impl Printer {
             if changed.is_empty() || now.since(*at) < FACTS {
                 continue;
             }
-            let what = Some(what_of_agent(&terminal.state, None));
-            let happened = Transitioned { what, changed: &changed, note: None, evidence: &[] };
-            lines.push_str(&json_line(now, "facts", id, &terminal.state, Some(happened))?);
+            if self.lets(&terminal.key, Some(*terminal)) {
+                let (word, what) = said_of(&terminal.state);
+                let happened =
+                    Transitioned { word: Some(word), what: Some(what), changed: &changed, note: None, evidence: &[] };
+                lines.push_str(&json_line(now, "facts", id, &terminal.state, Some(happened))?);
+            }
             self.printed.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
         }
         Ok(lines)
@@ -327,11 +377,10 @@ impl Printer {
 
     pub(super) fn state_line(&self, state: &State) -> io::Result<String> {
         let (at, id) = (state.observed_at, &state.terminal.id);
-        let what = what_of_agent(state, None);
+        let (word, what) = said_of(state);
         if self.json {
-            return json_line(at, "state", id, state, Some(json!({ "what": what })));
+            return json_line(at, "state", id, state, Some(json!({ "word": word, "what": what })));
         }
-        let word = Status::of(state).word();
         Ok(self.line(at, id, &if what.is_empty() { word.into_owned() } else { format!("{word}: {what}") }))
     }
 
@@ -340,8 +389,8 @@ impl Printer {
         let at = transition.at;
         if self.json {
             let Transition { changed, note, evidence, .. } = transition;
-            let what = state.as_ref().map(|state| what_of_agent(state, None));
-            let happened = Transitioned { what, changed, note: note.as_deref(), evidence };
+            let (word, what) = state.as_ref().map(|state| said_of(state)).unzip();
+            let happened = Transitioned { word, what, changed, note: note.as_deref(), evidence };
             return json_line(at, "transition", id, state, Some(happened));
         }
         let changes = changed(transition).into_iter().map(|changed| changed.text);
@@ -349,11 +398,12 @@ impl Printer {
     }
 
     pub(super) fn task_line(&self, task: &Task) -> io::Result<String> {
+        let word = task.as_status().word();
         if self.json {
-            return json_line(task.since, "state", &task.id, task.fields(), None::<&Happening>);
+            return json_line(task.since, "state", &task.id, task.fields(), Some(json!({ "word": word })));
         }
         let what = task.prompt().unwrap_or(task.command());
-        Ok(self.line(task.since, &task.id, &format!("{}: {what}", task.as_status().word())))
+        Ok(self.line(task.since, &task.id, &format!("{word}: {what}")))
     }
 
     fn task_event_line(&self, event: &TaskEvent) -> io::Result<String> {
@@ -364,10 +414,14 @@ impl Printer {
     }
 
     /// The line for a follow-up that is queued, takes in another event, or has ended.
-    fn follow_up_line(&self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
+    fn follow_up_line(&mut self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
         let at = poll::now();
         // An attempt has no result yet, and the outcome of a prompt is reported with its input.
         if intent.state == IntentState::Attempted || intent.recipient.is_some() {
+            return Ok(String::new());
+        }
+        let told = Item::all(&fleet.view(at)).into_iter().find(|item| item.id() == intent.target);
+        if !self.filter.is_empty() && !told.is_some_and(|told| self.lets(told.key(), Some(told))) {
             return Ok(String::new());
         }
         if self.json {
@@ -384,10 +438,11 @@ impl Printer {
     }
 
     /// The line for what was sent into a terminal of this fleet, and its outcome; the same as in `history`.
-    pub(super) fn input_line(&self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
+    pub(super) fn input_line(&mut self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
         let view = fleet.view(input.at);
         let is_here = |key: &TerminalKey| input.key.as_ref().is_some_and(|sent_to| key.may_be(sent_to));
-        if !Item::all(&view).iter().any(|item| is_here(item.key())) {
+        let meant = Item::all(&view).into_iter().find(|item| is_here(item.key()));
+        if !meant.is_some_and(|meant| self.lets(meant.key(), Some(meant))) {
             return Ok(String::new());
         }
         if self.json {
@@ -409,6 +464,11 @@ impl Printer {
         let clock = at.in_zone(&self.zone).map(|local| local.strftime("%H:%M:%S.%3f").to_string());
         format!("{}  {}  {}\n", clock.unwrap_or_else(|| at.to_string()), harmless(name), harmless(what))
     }
+}
+
+/// What an agent is and what it waits for or does, for people.
+fn said_of(state: &State) -> (Cow<'static, str>, String) {
+    (Status::of(state).word(), what_of_agent(state, None))
 }
 
 /// The public state of the terminal with this name.

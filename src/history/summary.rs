@@ -47,7 +47,19 @@ pub struct ServerSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     pub terminal: String,
+    /// That of its public state; of a task, what its status is.
     pub attention: Attention,
+    /// The word under which it is counted.
+    pub counted: String,
+    /// [`Status::word`].
+    pub word: String,
+}
+
+impl Need {
+    /// Its place by urgency; all that waits for the operator stands equal.
+    pub fn place(&self) -> usize {
+        Status::GROUPS.iter().position(|group| group.name() == self.counted).unwrap_or_default()
+    }
 }
 
 impl ServerSummary {
@@ -60,23 +72,23 @@ impl ServerSummary {
     ) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut needs = Vec::new();
-        let mut count = |id: &str, status: Status| {
+        let mut count = |id: &str, status: Status, attention: Attention| {
             *counts.entry(status.name().to_owned()).or_default() += 1;
-            let attention = status.attention();
-            if attention != Attention::None && needs.len() < NAMED {
-                needs.push(Need { terminal: id.to_owned(), attention });
+            if status.attention() != Attention::None && needs.len() < NAMED {
+                let (counted, word) = (status.name().to_owned(), status.word().into_owned());
+                needs.push(Need { terminal: id.to_owned(), attention, counted, word });
             }
         };
         for terminal in view.terminals.iter().filter(|terminal| terminal.key.server == *server) {
             let state = &terminal.state;
             let status = if is_muted(terminal) { quiet(Status::doing(state)) } else { Status::of(state) };
-            count(&state.terminal.id, status);
+            count(&state.terminal.id, status, state.attention);
         }
         for task in view.tasks.iter().filter(|task| task.key.server == *server) {
-            let status = task.as_status();
-            count(&task.id, if is_task_muted(task) { quiet(status) } else { status });
+            let status = if is_task_muted(task) { quiet(task.as_status()) } else { task.as_status() };
+            count(&task.id, status, status.attention());
         }
-        needs.sort_by_key(|need| need.attention);
+        needs.sort_by_key(Need::place);
         Self { server: server.word(), at: view.now, is_left: false, counts, needs }
     }
 

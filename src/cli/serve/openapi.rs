@@ -100,6 +100,10 @@ mod tests {
             { "type": ["string", "null"], "description": "What happened, as a person would tell it; null where that is not worth telling." } } });
         let mut schemas: Map<String, Value> = made.take_definitions(true);
         schemas.extend(taken.take_definitions(true));
+        for described in ["State", "TaskFields"] {
+            let what = "What it is, in the word that people read: `working`, `exited 0`.";
+            schemas[described]["properties"]["word"] = json!({ "type": "string", "description": what });
+        }
         let beside = |what: &str| json!({ "type": ["string", "null"], "description": what });
         let properties = &mut schemas["State"]["properties"];
         properties["what"] = beside("What it waits for or does, in one line for people.");

@@ -126,7 +126,28 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 44] = [
+    let cases: [(&[&str], &str, &str); 49] = [
+        (
+            &["--json", "list"],
+            "error: unexpected argument '--json' found",
+            "hint: put `--json` behind the command that takes it",
+        ),
+        (
+            &["list", "--bogus"],
+            "error: unexpected argument '--bogus' found",
+            "hint: usage: fleetwatch list [OPTIONS] [FILTER]...",
+        ),
+        (
+            &["send", "docs", "a", "b"],
+            "error: unexpected argument 'b' found",
+            "hint: usage: fleetwatch send [OPTIONS] <TARGET> [TEXT]; a text with blanks goes in quotes",
+        ),
+        (
+            &["history", "--since", "2999-01-01"],
+            "error: --since 2999-01-01 00:00:00 has not come yet",
+            "hint: nothing has happened since then; `--since 2h` is two hours ago",
+        ),
+        (&["-S", "/tmp", "list"], "error: /tmp: this is a directory", "hint: name the socket in it"),
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
@@ -514,6 +535,9 @@ fn completions_and_man_pages_know_the_commands() {
     }
     assert_eq!(completed("bash", &["list", "--columns", "name,pro"]), "name,prompt");
     assert_eq!(completed("bash", &["score", "--field", "ph"]), "phase");
+    let others = completed("bash", &["wait", "x", "--for", "ready,"]);
+    assert!(others.contains("ready,working") && !others.contains("ready,ready"), "{others}");
+    assert_eq!(completed("fish", &["watch", "is:wor"]), "is:working");
     assert_eq!(completed("fish", &["list", "is:wor"]), "is:working");
     assert_eq!(completed("fish", &["list", "!is:wor"]), "!is:working");
     assert_eq!(completed("fish", &["list", "is:failed,wor"]), "is:failed,working");
@@ -725,7 +749,7 @@ fn what_a_name_does_not_find_is_a_one_in_every_command() {
         command.env("XDG_STATE_HOME", folder.path()).current_dir(folder.path()).output().unwrap().into()
     };
     let noted = run(&["note", "cat", "it sits", "--label", "pets"]);
-    assert_eq!(noted.out, "kept note: it sits\nkept label: pets\n", "{noted:?}");
+    assert_eq!(noted.out, "new note: it sits\nnew label: pets\n", "{noted:?}");
     let note: Value = serde_json::from_str(&run(&["note", "cat", "--json"]).out).unwrap();
     assert_eq!((&note["terminal"], &note["note"], &note["name"]), (&"cat".into(), &"it sits".into(), &Value::Null));
     let notes: Value = serde_json::from_str(&run(&["note", "--json"]).out).unwrap();
@@ -733,7 +757,9 @@ fn what_a_name_does_not_find_is_a_one_in_every_command() {
     assert_eq!(run(&["list", "--no-headers", "--columns", "label, note"]).out, "pets  it sits\n");
     let long = run(&["note", "cat", "--label", &"x".repeat(61)]);
     assert!(long.code == Some(2) && long.errors.ends_with("this one has 61\nhint: shorten it\n"), "{long:?}");
-    let cleared: Value = serde_json::from_str(&run(&["note", "cat", "--clear", "--json"]).out).unwrap();
+    let cleared = run(&["note", "cat", "--clear", "--json"]).out;
+    assert_eq!(cleared.lines().count(), 1, "a command that acts prints a line: {cleared}");
+    let cleared: Value = serde_json::from_str(&cleared).unwrap();
     let removed = serde_json::json!({ "note": "it sits", "label": "pets" });
     assert_eq!((&cleared["note"], &cleared["removed"]), (&Value::Null, &removed));
     let commands = [
@@ -764,6 +790,14 @@ fn what_a_name_does_not_find_is_a_one_in_every_command() {
         let lines: Vec<&str> = ran.errors.lines().collect();
         let is_like = lines.len() == 2 && lines[0].starts_with("error: ") && lines[1].starts_with("hint: ");
         assert!(is_like && ran.code == Some(1) && ran.out.is_empty(), "{command}: {ran:?}");
+    }
+    for command in ["tasks kill nope", "tasks rerun nope", "follow-ups dismiss 99"] {
+        let words: Vec<&str> = command.split(' ').chain(["--json"]).collect();
+        let ran = run(&words);
+        let told: Value = serde_json::from_str(&ran.out).unwrap();
+        let told = if told.is_array() { &told[0] } else { &told };
+        let detail = told["detail"].as_str().unwrap_or_default();
+        assert!(told["outcome"] == "refused" && ran.errors.starts_with(&format!("error: {detail}\n")), "{ran:?}");
     }
 }
 
@@ -868,7 +902,19 @@ fn the_demo_is_listed_explained_and_answered() {
     assert_eq!(listed(&["is:needs-you", "agent:gemini"]), Vec::<String>::new());
     assert_eq!(listed(&["is:asks,needs-you", "agent:gemini,claude", "shop"]), ["shop-api"]);
     assert!(!listed(&["!is:ready,approval"]).contains(&"shop-api".to_owned()), "none of these is wanted");
-    assert_eq!(listed(&["is:needs_you", "shop"]), ["shop-api"]);
+    assert_eq!(listed(&["IS:needs_you", "shop"]), ["shop-api"]);
+    for words in [&["watch", "is:"][..], &["watch", "is:reddy"], &["watch", "foo:bar"]] {
+        let refused = demo.run(words);
+        assert!(refused.code == Some(2) && refused.out.is_empty(), "{refused:?}");
+    }
+    let words = ["-L", &demo.server, "watch", "--json", "is:needs-you", "shop"];
+    let mut watch = fleetwatch(&words).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(watch.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let first: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&first["terminal"], &first["word"]), (&"shop-api".into(), &"approval".into()));
+    signal("INT", watch.id());
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
     let cut = demo.run(&["list", "agent:claude", "!is:"]);
     assert!(cut.code == Some(2) && cut.errors.starts_with("error: `!is:` has no value\n"), "{cut:?}");
     let unknown = demo.run(&["list", "is:ready,reddy"]);
@@ -962,7 +1008,12 @@ fn the_demo_is_listed_explained_and_answered() {
     assert!(demo.run(&["list"]).out.contains("Yes, and don't ask again"), "nothing is cut where no terminal is");
     let refused: Value = serde_json::from_str(&demo.run(&["answer", "shop-api", "x", "--json"]).out).unwrap();
     assert_eq!((&refused["outcome"], &refused["dialog"]["id"]), (&"refused".into(), &name.as_str().into()));
-    assert_eq!(refused["dialog"]["options"][0]["label"], "Yes");
+    let told = ["label", "sends", "answers"].map(|field| refused["dialog"]["options"][0][field].as_str().unwrap());
+    assert_eq!(told, ["Yes", "Enter", "yes"]);
+    let other = demo.run(&["answer", "shop-api", "yes", "--expect", "git push", "--json"]);
+    let told: Value = serde_json::from_str(&other.out).unwrap();
+    assert_eq!(told["detail"], "the dialog of shop-api does not say `git push`");
+    assert!(other.errors.contains("error: refused: the dialog"), "{other:?}");
     let late = demo.run(&["send", "shop-api", "hello", "--when-ready", "--timeout", "0.2", "--json"]);
     let told: Value = serde_json::from_str(&late.out).unwrap();
     assert_eq!(
@@ -979,9 +1030,10 @@ fn the_demo_is_listed_explained_and_answered() {
     let late = demo.run(&["wait", "shop-api", "--for", "gone", "--timeout", "0.2"]);
     assert_eq!(late.code, Some(1));
     assert!(late.errors.starts_with("error: timed out after 0.2 s: shop-api is "), "{late:?}");
-    for words in
-        [&["wait", "shop-api", "--for", "gone", "--timeout", "1h"][..], &["send", "billing", "hi", "--when-ready"]]
-    {
+    for (words, hint) in [
+        (&["wait", "shop-api", "--for", "gone", "--timeout", "1h"][..], ""),
+        (&["send", "billing", "hi", "--when-ready"], "hint: nothing was sent\n"),
+    ] {
         let waits = fleetwatch(&[&["-L", &demo.server], words].concat()).stderr(Stdio::piped()).spawn().unwrap();
         let status = format!("/proc/{}/status", waits.id());
         wait_until("it would hear Ctrl-C", || {
@@ -993,8 +1045,7 @@ fn the_demo_is_listed_explained_and_answered() {
         let ended = waits.wait_with_output().unwrap();
         assert_eq!(ended.status.signal(), Some(SIGINT), "a loop in a script goes on after any other end: {ended:?}");
         assert!(
-            String::from_utf8_lossy(&ended.stderr)
-                .ends_with("error: interrupted while it waited\nhint: nothing was sent\n"),
+            String::from_utf8_lossy(&ended.stderr).ends_with(&format!("error: interrupted while it waited\n{hint}")),
             "{ended:?}"
         );
     }
@@ -1114,19 +1165,36 @@ fn every_command_calls_the_same_state_the_same() {
         let state = listed.as_array().unwrap().iter().find(|state| state["id"] == name).unwrap();
         assert_eq!((state.pointer(field), waited.pointer(field)), (Some(&value.into()), Some(&value.into())), "{name}");
         // The name is that of a task's, what is noted is the operator's, and what is said of it follows from a state.
-        let is_beside = |key: &&String| matches!(key.as_str(), "id" | "note" | "reached" | "what");
+        let is_beside = |key: &&String| matches!(key.as_str(), "id" | "note" | "reached" | "what" | "word");
+        assert_eq!((&state["word"], &waited["word"]), (&word.into(), &word.into()));
         let keys =
             |state: &Value| state.as_object().unwrap().keys().filter(|it| !is_beside(it)).cloned().collect::<Vec<_>>();
         assert_eq!(keys(state), keys(&waited), "{name}");
     }
     for (name, state, why) in [
-        ("bad", "success", "bad is exited 3, and will not be what is waited for\nhint: `fleetwatch tasks rerun bad`"),
-        ("runs", "approval,stalled", "runs is a task, which is never that\nhint: "),
+        ("bad", "success", "bad has ended (exited 3), so it will not be success\nhint: `fleetwatch tasks rerun bad`"),
+        ("runs", "approval,stalled", "runs is a task, which is never approval or stalled\nhint: "),
         ("two", "notify", "two is an agent, whose bell is not waited for\nhint: "),
     ] {
         let over = run(&["wait", name, "--for", state, "--timeout", "60"]);
         assert!(over.code == Some(1) && over.errors.starts_with(&format!("error: {why}")), "{over:?}");
     }
+    let unmet = |words: &[&str]| -> Vec<[String; 3]> {
+        let ran = run(&[&["wait", "--json"], words].concat());
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let line = |line: &str| {
+            let told: Value = serde_json::from_str(line).unwrap();
+            assert!(told.get("reached") == Some(&Value::Null), "{told}");
+            ["id", "reason", "word"].map(|field| told[field].as_str().unwrap_or("-").to_owned())
+        };
+        ran.out.lines().map(line).collect()
+    };
+    let late = ["two", "runs", "two", "--for", "failed", "--timeout", "0"];
+    assert_eq!(unmet(&late), [["two", "timeout", "ready"], ["runs", "timeout", "running"]], "two is waited for once");
+    let over = ["bad", "runs", "--for", "success", "--timeout", "60"];
+    assert_eq!(unmet(&over), [["bad", "impossible", "exited 3"], ["runs", "given_up", "running"]]);
+    let unknown = ["nobody", "runs", "--for", "success", "--timeout", "60"];
+    assert_eq!(unmet(&unknown), [["nobody", "not_found", "-"], ["runs", "given_up", "running"]]);
     let pressed = run(&["keys", "bad", "Enter"]);
     assert!(pressed.code == Some(1) && pressed.errors.contains("hint: `fleetwatch tasks rerun"), "{pressed:?}");
     let several = |words: &[&str]| run(&[&["wait", "fine", "runs", "bad", "--for", "exited"], words].concat());
@@ -1139,11 +1207,11 @@ fn every_command_calls_the_same_state_the_same() {
         serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
     assert_eq!((&status["watched"], &status["counts"]), (&true.into(), &counts), "{status}");
     let needs: Vec<_> =
-        status["needs"].as_array().unwrap().iter().map(|it| (&it["terminal"], &it["needs_you"])).collect();
-    assert!(
-        needs.contains(&(&"asks".into(), &true.into())) && needs.contains(&(&"bad".into(), &false.into())),
-        "{needs:?}"
-    );
+        status["needs"].as_array().unwrap().iter().map(|it| (&it["terminal"], &it["needs_you"], &it["word"])).collect();
+    let (asks, bad) = (("asks", true, "asks"), ("bad", false, "exited 3"));
+    let has =
+        |(name, needs_you, word): (&str, bool, &str)| needs.contains(&(&name.into(), &needs_you.into(), &word.into()));
+    assert!(has(asks) && has(bad), "{needs:?}");
     for (target, why) in [("asks", "asks is a task; no agent runs in it"), ("two", "two shows no dialog")] {
         let told: Value = serde_json::from_str(&run(&["answer", target, "1", "--json"]).out).unwrap();
         assert_eq!((&told["outcome"], &told["detail"]), (&"refused".into(), &why.into()));
@@ -1184,6 +1252,21 @@ fn every_command_calls_the_same_state_the_same() {
     operator.run(&["send-keys", "-t", "main", "q"]);
     let explained = run(&["explain", "asks"]).out;
     assert!(explained.starts_with("task asks (@") && explained.contains("\n  it asks: Really? [y/N]\n"), "{explained}");
+    // What is gone still has an end that nobody has seen.
+    tmux.run(&["send-keys", "-t", "two:", "nap 1", "Enter"]);
+    assert_eq!(run(&["wait", "two", "--for", "finished", "--timeout", "60"]).code, Some(0));
+    tmux.run(&["kill-session", "-t", "two"]);
+    let two = |told: &Value, name: &str| {
+        let all = told.as_array().unwrap().iter();
+        let two = all.into_iter().find(|it| it[name] == "two")?;
+        Some((two["word"].as_str()?.to_owned(), two["attention"].as_str()?.to_owned()))
+    };
+    let gone = Some(("gone".to_owned(), "finished".to_owned()));
+    wait_until("two to be gone in the list and the summary", || {
+        let listed: Value = serde_json::from_str(&run(&["list", "--json"]).out).unwrap();
+        let status: Value = serde_json::from_str(&run(&["status", "--json"]).out).unwrap();
+        two(&listed, "id") == gone && two(&status["needs"], "terminal") == gone
+    });
     signal("INT", watch.id());
     assert_eq!(watch.wait().unwrap().code(), Some(0));
 }
@@ -1201,6 +1284,7 @@ fn watching_tells_states_first_then_transitions_and_ends_when_asked() {
         let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
         let terminal = line["terminal"].as_str().unwrap().to_owned();
         assert_eq!(line["state"]["terminal"]["id"], terminal.as_str());
+        assert!(line["word"].is_string(), "{line}");
         assert!(line["at"].as_str().is_some_and(|at| at.len() == 24 && at.ends_with('Z')), "{line}");
         if line["kind"] == "state" {
             known.insert(terminal);

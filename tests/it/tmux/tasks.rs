@@ -455,7 +455,7 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     assert_eq!(world.run(&["wait", "build", "--for", "gone"]), "build: gone\n", "the history knows it");
     assert_eq!(world.run(&["wait", pane, "--for", "gone"]), format!("{pane}: gone\n"), "by its pane as well");
     let told = world.run(&["wait", "build", "--for", "gone", "--json"]);
-    assert_eq!(told, "{\"reached\":\"gone\",\"id\":\"build\"}\n");
+    assert_eq!(told, "{\"reached\":\"gone\",\"id\":\"build\",\"word\":\"gone\"}\n");
     let first = world.run(&["wait", "first", "lost", "--any", "--for", "running,gone"]);
     assert_eq!(first, "first: working (running)\n", "one is enough");
     watch.tells("build", &["disappeared killed from the command line"]);
