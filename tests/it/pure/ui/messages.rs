@@ -145,8 +145,12 @@ fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() 
 #[test]
 fn in_a_grid_messages_hide_no_tile_that_needs_the_operator() {
     let mut fleet = SampleFleet::usual();
-    for terminal in fleet.terminals.iter_mut().filter(|it| !it.state.waits()) {
-        (terminal.state.attention, terminal.state.turn.phase) = (Attention::None, Phase::Ready);
+    for terminal in &mut fleet.terminals {
+        match terminal.state.waits() {
+            // Their tiles are the last ones by name, where messages stand otherwise.
+            true => terminal.state.terminal.id.insert(0, '龍'),
+            false => (terminal.state.attention, terminal.state.turn.phase) = (Attention::None, Phase::Ready),
+        }
     }
     let mut ui = dashboard();
     press(&mut ui, &fleet, &chars("s"));
