@@ -32,20 +32,20 @@ macro_rules! actions {
 }
 
 actions! {
-    Up = "up", "select the terminal above" [table];
-    Down = "down", "select the terminal below" [table];
-    PageUp = "page-up", "one page up" [table];
-    PageDown = "page-down", "one page down" [table];
-    First = "first", "select the first terminal" [table];
-    Last = "last", "select the last terminal" [table];
-    NextWaiting = "next-waiting", "go to the longest wait, then to the next; to failed and finished only if nobody waits" [table];
-    PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table];
+    Up = "up", "select the terminal above" [table step];
+    Down = "down", "select the terminal below" [table step];
+    PageUp = "page-up", "one page up" [table step];
+    PageDown = "page-down", "one page down" [table step];
+    First = "first", "select the first terminal" [table step];
+    Last = "last", "select the last terminal" [table step];
+    NextWaiting = "next-waiting", "go to the longest wait, then to the next; to failed and finished only if nobody waits" [table step];
+    PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table step];
     Filter = "filter", "filter the terminals" [table];
-    Sort = "sort", "sort by attention, name, state, age, agent, server in turn" [table];
-    Group = "group", "group by session, agent, server, label, nothing in turn" [table];
-    Fold = "fold", "fold or unfold the group" [row table];
-    FoldAll = "fold-all", "fold or unfold all groups" [table];
-    Mark = "mark", "mark the terminal or group and go down; B, x, m, p, S and U act on all marked" [row table];
+    Sort = "sort", "sort by attention, name, state, age, agent, server in turn" [table step];
+    Group = "group", "group by session, agent, server, label, nothing in turn" [table step];
+    Fold = "fold", "fold or unfold the group" [row table step];
+    FoldAll = "fold-all", "fold or unfold all groups" [table step];
+    Mark = "mark", "mark the terminal or group and go down; B, x, m, p, S and U act on all marked" [row table step];
     MarkAll = "mark-all", "mark all shown terminals" [table];
     UnmarkAll = "unmark-all", "remove all marks" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
@@ -78,12 +78,12 @@ actions! {
     MuteAll = "mute-all", "mute or unmute all notices";
     Messages = "messages", "show the last messages again, whole";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];
-    SwitchPane = "switch-pane", "show the other pane below the table" [table];
-    Layout = "layout", "change the layout: all panes, tall screen, grid of screens, screen, log, table only" [table];
-    Taller = "taller", "make the table taller" [table];
-    Lower = "lower", "make the table shorter" [table];
-    Wider = "wider", "make the left pane wider" [table];
-    Narrower = "narrower", "make the left pane narrower" [table];
+    SwitchPane = "switch-pane", "show the other pane below the table" [table step];
+    Layout = "layout", "change the layout: all panes, tall screen, grid of screens, screen, log, table only" [table step];
+    Taller = "taller", "make the table taller" [table step];
+    Lower = "lower", "make the table shorter" [table step];
+    Wider = "wider", "make the left pane wider" [table step];
+    Narrower = "narrower", "make the left pane narrower" [table step];
     Columns = "columns", "choose the columns of the table";
     Palette = "palette", "list all commands";
     Help = "help", "list all keys";
@@ -106,17 +106,17 @@ actions! {
     ClearLine = "clear-line", "delete to the start of the line";
     Undo = "undo", "undo the last change";
     Close = "close", "close this; a draft is kept";
-    SwitchPaneBack = "switch-pane-back", "show the previous view";
-    FocusLeft = "focus-left", "go to the left" [table];
-    FocusRight = "focus-right", "go to the right" [table];
-    Zoom = "zoom", "change the span of the time line";
+    SwitchPaneBack = "switch-pane-back", "show the previous view" [step];
+    FocusLeft = "focus-left", "go to the left" [table step];
+    FocusRight = "focus-right", "go to the right" [table step];
+    Zoom = "zoom", "change the span of the time line" [step];
     Search = "search", "search in the text";
-    NextMatch = "next-match", "go to the next match";
-    PreviousMatch = "previous-match", "go to the previous match";
-    NextFile = "next-file", "go to the next file of the diff";
-    PreviousFile = "previous-file", "go to the previous file of the diff";
-    ScrollUp = "scroll-up", "scroll up";
-    ScrollDown = "scroll-down", "scroll down";
+    NextMatch = "next-match", "go to the next match" [step];
+    PreviousMatch = "previous-match", "go to the previous match" [step];
+    NextFile = "next-file", "go to the next file of the diff" [step];
+    PreviousFile = "previous-file", "go to the previous file of the diff" [step];
+    ScrollUp = "scroll-up", "scroll up" [step];
+    ScrollDown = "scroll-down", "scroll down" [step];
     MoveUp = "move-up", "move the column to the left";
     MoveDown = "move-down", "move the column to the right";
     Reset = "reset", "restore the default";
@@ -140,6 +140,11 @@ impl Action {
     /// Whether it moves in the table, or changes which rows there are and how they are shown.
     pub fn is_of_table(self) -> bool {
         self.about().contains(&"table")
+    }
+
+    /// Whether it only changes what is seen, as one does several times in a row.
+    pub fn is_step(self) -> bool {
+        self.about().contains(&"step")
     }
 
     /// Whether it opens something to type into: where it does not, what is typed next must not be taken for keys.

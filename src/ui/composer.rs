@@ -171,9 +171,10 @@ impl Composer {
             cx.say(&why);
             return Flow::Stay;
         }
-        // Insisting on many at once is more than one key can mean, and one letter was perhaps meant for a dialog.
-        let is_answer = text.trim().chars().count() == 1;
-        if self.to.one().is_none() || (self.is_kept && !self.was_whole) || is_answer {
+        // Insisting on many at once is more than one key can mean, one letter was perhaps meant for a dialog, and the rest of a
+        // text that was typed into the table for nobody.
+        let is_astray = text.trim().chars().count() == 1 || (when == When::Now && cx.memory.typed.began_outside());
+        if self.to.one().is_none() || (self.is_kept && !self.was_whole) || is_astray {
             self.asking = Some(when);
             return Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, way, cx.view)));
         }

@@ -334,6 +334,15 @@ impl Ui {
             return Vec::new();
         }
         self.memory.toasts.retire_read(view.now);
+        let command = action.filter(|action| is_letter && !action.is_step()).and(key.code.as_char());
+        let command = command.filter(|letter| letter.is_alphabetic());
+        self.memory.typed.take(is_letter, command, view.now);
+        if command.is_some() && self.memory.typed.is_text() {
+            let prompt = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
+            self.memory.type_ahead.begin_word(&format!("this looks like a text; {prompt} writes a prompt"), view.now);
+            self.memory.tell_type_ahead(view.now);
+            return Vec::new();
+        }
         // One that is held, or bounces, opens the box of a dialog and must not answer it.
         if key.kind == KeyEventKind::Repeat && matches!(action, Some(Action::Answer | Action::AnswerAnyway)) {
             let key = Keymap::name_of(key);

@@ -13,7 +13,7 @@ use super::arrangement::{Arrangement, Bells};
 use super::composer::BroadcastDraft;
 use super::frame::{Canvas, Hint};
 use super::keymap::Context;
-use super::question::TypeAhead;
+use super::question::{TypeAhead, TypedRun};
 use super::toast::{Toasts, Topic};
 use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -136,6 +136,8 @@ pub struct OverlayMemory {
     pub cannot_wait: Option<&'static str>,
     /// What is typed for a line that did not open.
     pub type_ahead: TypeAhead,
+    /// The letters that were typed right before.
+    pub typed: TypedRun,
 }
 
 impl OverlayMemory {

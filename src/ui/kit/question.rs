@@ -1,6 +1,8 @@
 //! A box for what must be read before its keys do anything. If there is little room, its blank rows go first,
 //! then its frame; if not even a few rows of the text fit, its keys do nothing.
 
+use std::collections::BTreeSet;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::style::Style;
@@ -144,6 +146,41 @@ impl TypeAhead {
     pub fn words(&self) -> String {
         let nothing = if self.why.contains("nothing was") { "" } else { "nothing was sent, and " };
         format!("{}; {nothing}what you type is ignored until you pause or press Esc", self.why)
+    }
+}
+
+/// Letters that are typed in a row, without a pause. With each letter of a text, who types while no line is open runs a key that
+/// nobody meant, one of which may open a line.
+#[derive(Clone, Debug, Default)]
+pub struct TypedRun {
+    last: Option<Timestamp>,
+    is_over: bool,
+    /// Those that were keys, but for those that only change what is seen.
+    keys: BTreeSet<char>,
+}
+
+impl TypedRun {
+    /// From so many keys on it is a text.
+    const TEXT: usize = 4;
+
+    /// Takes in what was pressed: a letter, which may be a key, or something else, which ends the run.
+    pub fn take(&mut self, is_letter: bool, key: Option<char>, now: Timestamp) {
+        let goes_on = !self.is_over && self.last.is_some_and(|last| (last..last + WORD).contains(&now));
+        if !goes_on {
+            self.keys.clear();
+        }
+        (self.last, self.is_over) = (Some(now), !is_letter);
+        self.keys.extend(key);
+    }
+
+    /// Whether the letter that was taken in last is one of a text, and no key.
+    pub fn is_text(&self) -> bool {
+        self.keys.len() >= Self::TEXT
+    }
+
+    /// Whether what stands in a line is perhaps the rest of a text that was begun before the line opened.
+    pub fn began_outside(&self) -> bool {
+        self.keys.len() > 1
     }
 }
 

@@ -619,6 +619,54 @@ fn what_is_typed_on_behind_an_answer_runs_no_command() {
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
 }
 
+/// The keys of a text, each so many milliseconds after the one before.
+fn typed(ui: &mut Ui, fleet: &mut SampleFleet, text: &str, gap: u64) -> Vec<Request> {
+    let mut requests = Vec::new();
+    for key in chars(text) {
+        fleet.now = fleet.now + Span::from_millis(gap);
+        requests.extend(press(ui, fleet, &[key]));
+    }
+    requests
+}
+
+#[test]
+fn a_text_that_is_typed_into_the_table_is_sent_to_nobody() {
+    let opened = |name: &str| {
+        let (fleet, mut ui) = (SampleFleet::usual(), dashboard());
+        press(&mut ui, &fleet, &chars(&format!("/{name}")));
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        frame(&mut ui, &fleet, 120, 40);
+        (ui, fleet)
+    };
+    let sends = |requests: &[Request]| requests.iter().any(|request| matches!(request, Request::Perform(_)));
+    for text in ["delete it all", "please explain this", "add it instead", "describe it in a line"] {
+        for (name, gap) in ["docs", "shop-api"].into_iter().flat_map(|name| [0, 80, 300].map(|gap| (name, gap))) {
+            let (mut ui, mut fleet) = opened(name);
+            let requests = typed(&mut ui, &mut fleet, text, gap);
+            fleet.now = fleet.now + Span::from_millis(gap);
+            let requests = [requests, press(&mut ui, &fleet, &[KeyCode::Enter])].concat();
+            assert!(!sends(&requests), "{text:?} to {name}, {gap} ms a key: {requests:?}");
+        }
+    }
+    // Several flags are not changed by one text.
+    let (mut ui, mut fleet) = opened("billing");
+    typed(&mut ui, &mut fleet, "pUSm", 60);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("this looks like a text; i writes a prompt; nothing was sent"), "{shown}");
+    assert!(fleet.terminals.iter().all(|terminal| !ui.mutes(terminal)));
+    // Who means the keys is not asked.
+    for keys in ["i", "jki"] {
+        let (mut ui, mut fleet) = opened("docs");
+        typed(&mut ui, &mut fleet, &format!("{keys}go on"), 100);
+        assert!(sends(&press(&mut ui, &fleet, &[KeyCode::Enter])), "{keys}");
+    }
+    let (mut ui, mut fleet) = opened("docs");
+    typed(&mut ui, &mut fleet, "d", 100);
+    fleet.now = fleet.now + Span::from_millis(500);
+    typed(&mut ui, &mut fleet, "igo on", 100);
+    assert!(sends(&press(&mut ui, &fleet, &[KeyCode::Enter])));
+}
+
 #[test]
 fn a_sentence_that_is_typed_into_the_box_of_a_dialog_answers_nothing() {
     let opened = || {

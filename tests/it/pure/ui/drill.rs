@@ -395,6 +395,7 @@ fn a_prompt_from_the_view_goes_to_its_terminal_wherever_the_cursor_is() {
         press(&mut ui, &fleet, &[KeyCode::Enter]);
         let (lost, ready) = (7, 9);
         open_and_lose(&mut ui, &mut fleet, lost, ready);
+        fleet.now = fleet.now + Span::from_millis(500);
         press(&mut ui, &fleet, &[open]);
         assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to 検索"));
         press(&mut ui, &fleet, &chars("go on"));
@@ -564,6 +565,7 @@ fn keys_for_one_row_act_on_the_terminal_that_is_open() {
     assert_eq!(press(&mut ui, &fleet, &chars("p")), [Request::Note { key: Some(first.key.clone()), action: "pinned" }]);
     assert_eq!(press(&mut ui, &fleet, &chars("s")), []);
     assert!(text(&mut ui, &fleet, 160, 45).contains("that is done in the table"));
+    fleet.now = fleet.now + Span::from_millis(500);
     press(&mut ui, &fleet, &chars("x"));
     let asked = text(&mut ui, &fleet, 160, 45);
     assert!(asked.contains("interrupt shop-api"), "{asked}");
