@@ -103,10 +103,10 @@ pub fn run() -> ExitCode {
         Err(error) => return failure::from_clap(&error, &command),
     };
     failure::complete_hints(&cli.options);
-    match cli.options.check(name.as_deref()).map_err(Into::into).and_then(|()| dispatch(cli)) {
-        Ok(code) => code,
-        Err(report) => failure::tell(&report),
-    }
+    let server = crate::tmux::local(cli.options.socket_name.clone(), None);
+    let ended = cli.options.check(name.as_deref()).map_err(Into::into).and_then(|()| dispatch(cli));
+    crate::demo::leave(&server);
+    ended.unwrap_or_else(|report| failure::tell(&report))
 }
 
 fn dispatch(Cli { options, command }: Cli) -> Done {

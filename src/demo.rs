@@ -11,7 +11,7 @@ use crate::recording::{Archive, Recording, RecordingError};
 use crate::time::Span;
 
 pub use player::{Play, play};
-pub use stage::{Demo, Sweep, history_of, sweep};
+pub use stage::{Demo, Sweep, history_of, leave, sweep};
 
 // Who plays what in the demo.
 

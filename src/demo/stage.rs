@@ -28,6 +28,18 @@ pub fn history_of(server: &ServerId) -> Option<PathBuf> {
     private::check_directory(&directory).is_ok().then(|| directory.join(HISTORY))
 }
 
+/// Removes what a command has kept of a demo that ended before it.
+pub fn leave(server: &ServerId) {
+    let (Some(history), Socket::Name(name)) = (history_of(server), &server.socket) else { return };
+    let mut tmux = Command::new("tmux");
+    let asked = tmux.args(["-L", name, "has-session"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if asked.is_ok_and(|status| !status.success())
+        && let Some(directory) = history.parent().and_then(claim)
+    {
+        sweep_away(&directory, name, None);
+    }
+}
+
 /// A running demo. Dropping it removes the server and the directory; when this process is killed, the players do.
 #[derive(Debug)]
 pub struct Demo {

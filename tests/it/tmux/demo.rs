@@ -153,6 +153,25 @@ fn a_demo_leaves_nothing_behind_even_when_it_is_killed() {
 }
 
 #[test]
+fn a_command_that_outlives_the_demo_leaves_nothing_of_it_either() {
+    let mut demo = Demo::start().unwrap();
+    let mut watch = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
+        .args(["--config", "/dev/null", "-L", &demo.server, "watch"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    assert!(lines.next().is_some_and(|line| line.is_ok()), "it says what is there");
+    drop(demo.child.stdin.take());
+    demo.wait_for("the end of the demo", |demo| demo.panes().is_empty());
+    // It notes that they are gone.
+    demo.wait_for("a history anew", |demo| demo.directory().join("history.db").exists());
+    assert!(Command::new("kill").args(["-INT", &watch.id().to_string()]).status().unwrap().success());
+    watch.wait().unwrap();
+    demo.wait_for("an empty directory", |demo| !demo.directory().exists());
+}
+
+#[test]
 fn the_dashboard_tells_the_demo_true() {
     let tmux = PrivateTmux::start(&["sh"]);
     tmux.run(&["resize-window", "-t", "main", "-x", "140", "-y", "40"]);
