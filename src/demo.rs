@@ -127,11 +127,6 @@ impl Scene {
     fn named(&self, recording: &str) -> Result<Recording, RecordingError> {
         Archive::parse("demo", ARCHIVE)?.recording(&format!("{}-{recording}", self.tool))
     }
-
-    /// The agent's version.
-    pub fn version(&self) -> &'static str {
-        self.recording.split('/').next().unwrap_or_default()
-    }
 }
 
 #[cfg(test)]
@@ -144,7 +139,7 @@ mod scenes_tests {
         assert_eq!(SCENES.len(), 13);
         for scene in SCENES {
             let recording = scene.recording().unwrap();
-            let tag = (scene.tool, scene.version());
+            let tag = (scene.tool, scene.recording.split('/').next().unwrap());
             assert_eq!((recording.header.tool.as_deref().unwrap(), recording.header.version.as_deref().unwrap()), tag);
             let (end, at) = (recording.duration(), scene.waits.map_or(scene.enters, |wait| wait.from));
             assert!(scene.repeats <= scene.enters && scene.enters <= at && at < end, "{}", scene.session);

@@ -119,7 +119,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                     Err(unknown) => missing.push((target, unknown)),
                 }
             }
-            if let Some((_, last)) = missing.last() {
+            if let Some(((_, last), earlier)) = missing.split_last() {
                 if *json {
                     let unknown = missing.iter().map(|(name, why)| EndedTask {
                         name,
@@ -132,7 +132,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                         .map(|task| EndedTask::refused(task, "nothing is killed, as another target is no task"));
                     output::print_line(&found.chain(unknown).collect::<Vec<_>>())?;
                 }
-                missing.iter().rev().skip(1).rev().for_each(|(_, why)| why.tell());
+                earlier.iter().for_each(|(_, why)| why.tell());
                 return Err(last.clone().into());
             }
             acting.kill(&tasks, *json).await

@@ -204,6 +204,11 @@ mod tests {
         store.write(&[WriterMessage::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
     }
 
+    /// Watches in those seconds.
+    fn watch(store: &mut Store, seconds: std::ops::Range<i64>) {
+        seconds.step_by(10).for_each(|second| store.beat(at(second), None).unwrap());
+    }
+
     fn days(path: &Path, since: Option<Timestamp>, until: Timestamp, zone: &str) -> Vec<DayTotals> {
         let mut reader = Reader::open(path).unwrap();
         let terminals = reader.terminals().unwrap();
@@ -240,9 +245,7 @@ mod tests {
             let mut store = store(&path, "a", at(0));
             let mut now = 0;
             for (seconds, is_watched, phase, result) in story {
-                for beat in (now..now + seconds).step_by(10).skip(1) {
-                    store.beat(at(beat), None).unwrap();
-                }
+                watch(&mut store, now + 10..now + seconds);
                 now += seconds;
                 write(&mut store, now, phase, result);
                 if often {
@@ -270,9 +273,7 @@ mod tests {
         let (_directory, path) = place();
         let mut store = store(&path, "a", at(0));
         write(&mut store, 0, Phase::Active, TurnResult::None);
-        for beat in (10..20_000).step_by(10) {
-            store.beat(at(beat), None).unwrap();
-        }
+        watch(&mut store, 10..20_000);
         add_up_all(&mut store, at(20_000));
         let before = kept_rows(&path);
         assert!(before.0 > Some(3), "{before:?}");
@@ -292,9 +293,7 @@ mod tests {
         let (_directory, path) = place();
         let mut store = store(&path, "a", at(0));
         write(&mut store, 0, Phase::Active, TurnResult::None);
-        for beat in (10..3600).step_by(10) {
-            store.beat(at(beat), None).unwrap();
-        }
+        watch(&mut store, 10..3600);
         add_up_all(&mut store, at(5_500));
         assert_eq!(kept_rows(&path).0, Some(1));
         let working: u64 =
@@ -307,9 +306,7 @@ mod tests {
         let (_directory, path) = place();
         let mut store = store(&path, "a", at(0));
         write(&mut store, 1435, Phase::Active, TurnResult::None);
-        for beat in (1440..3600).step_by(10) {
-            store.beat(at(beat), None).unwrap();
-        }
+        watch(&mut store, 1440..3600);
         write(&mut store, 3600, Phase::Ready, TurnResult::Success);
         add_up_all(&mut store, at(9000));
         let turns: u32 =

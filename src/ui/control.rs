@@ -264,8 +264,8 @@ impl Ui {
             Action::Redraw => return vec![Request::Redraw],
             Action::Reload => return vec![Request::Reload],
             Action::Explain => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
-            Action::Messages => match self.memory.toasts.told(&self.options.zone) {
-                Some(told) => self.open(ExplanationView::new(About::Messages, &told)),
+            Action::Messages => match self.memory.toasts.recent(&self.options.zone) {
+                Some(recent) => self.open(ExplanationView::new(About::Messages, &recent)),
                 None => self.say("nothing was said yet".to_owned(), view),
             },
             Action::Copy => {
@@ -334,8 +334,8 @@ impl Ui {
             return Vec::new();
         }
         self.memory.toasts.retire_read(view.now);
-        let command = action.filter(|action| is_letter && !action.is_step()).and(key.code.as_char());
-        let command = command.filter(|letter| letter.is_alphabetic());
+        let is_command = is_letter && action.is_some_and(|action| !action.is_step());
+        let command = key.code.as_char().filter(|letter| is_command && letter.is_alphabetic());
         self.memory.typed.take(is_letter, command, view.now);
         if command.is_some() && self.memory.typed.is_text() {
             let prompt = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();

@@ -19,13 +19,13 @@ use crate::time::{Span, Timestamp};
 /// Messages shown at a time.
 const SHOWN: usize = 4;
 /// Messages that can be read again.
-const SAID: usize = 100;
+const RECENT: usize = 100;
 /// The widest message, in cells, and the lines that it may take: what is wrong and where has to fit.
 const WIDEST: u16 = 100;
 /// See [`WIDEST`].
 const LINES: usize = 4;
 /// The cells of a cut message beside which it says where the rest is.
-const LEAST_SAID: usize = 12;
+const LEAST_CUT: usize = 12;
 /// How long good news stays.
 const SHORT: Span = Span::from_secs(6);
 /// How long it takes to read why a key did nothing.
@@ -92,18 +92,18 @@ pub struct Toast {
 pub struct Toasts {
     shown: Vec<Toast>,
     /// All that was said lately, with its time, oldest first: what is cut or gone can be read there.
-    said: VecDeque<(Timestamp, String)>,
+    recent: VecDeque<(Timestamp, String)>,
 }
 
 impl Toasts {
     /// Shows a message from now on, in place of what was shown on the same topic.
     pub fn push(&mut self, topic: Option<Topic>, status: Status, text: String, now: Timestamp) {
         let until = now + stay(status);
-        if self.said.back().is_none_or(|(_, last)| *last != text) {
-            self.said.push_back((now, text.clone()));
+        if self.recent.back().is_none_or(|(_, last)| *last != text) {
+            self.recent.push_back((now, text.clone()));
         }
-        if self.said.len() > SAID {
-            self.said.pop_front();
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
         }
         // The same message again is no news; it only stays longer.
         self.shown.retain(|toast| toast.text != text && (topic.is_none() || toast.topic != topic));
@@ -113,9 +113,9 @@ impl Toasts {
     }
 
     /// What was said lately, a line each, newest first; `None` where nothing was.
-    pub fn told(&self, zone: &TimeZone) -> Option<String> {
+    pub fn recent(&self, zone: &TimeZone) -> Option<String> {
         let line = |(at, text): &(Timestamp, String)| format!("{}  {text}", times::to_the_second(*at, zone));
-        let lines: Vec<String> = self.said.iter().rev().map(line).collect();
+        let lines: Vec<String> = self.recent.iter().rev().map(line).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
@@ -175,7 +175,7 @@ impl Toasts {
             buffer.set_style(place, canvas.theme.parts.selected);
             let style = canvas.theme.parts.selected.patch(canvas.theme.style(toast.status));
             // The glyph of what is unknown would look like the end of something that was cut.
-            let glyph = if toast.status == Status::Unknown { TOLD } else { canvas.glyph(toast.status) };
+            let glyph = if toast.status == Status::Unknown { NOTE_MARK } else { canvas.glyph(toast.status) };
             Pen::new(buffer, place, 0).skip(1).raw(glyph, style);
             for (row, line) in (0..).zip(lines) {
                 Pen::new(buffer, place, row).skip(3).text(line, style);
@@ -338,7 +338,7 @@ impl<'a> Stack<'a> {
         {
             let rest = format!("  {key}: all of it");
             let room = usize::from(width.saturating_sub(AROUND)).saturating_sub(text::width(&rest));
-            if room >= LEAST_SAID {
+            if room >= LEAST_CUT {
                 *last = format!("{}{rest}", text::cut(last, room));
             }
         }
@@ -354,7 +354,7 @@ impl<'a> Stack<'a> {
 }
 
 /// What stands before why a key did nothing, and what is not known.
-const TOLD: &str = "–";
+const NOTE_MARK: &str = "–";
 /// A glyph with a blank on each side, and a blank at the end.
 const AROUND: u16 = 4;
 
