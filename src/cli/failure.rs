@@ -14,6 +14,7 @@ use tokio::signal::unix::SignalKind;
 
 use super::{Done, GlobalOptions, output};
 use crate::config::ConfigError;
+use crate::operation::Outcome;
 use crate::recording::RecordingError;
 use crate::screen::harmless;
 use crate::tmux::{self, UnknownKey};
@@ -22,6 +23,8 @@ use crate::tmux::{self, UnknownKey};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Failure {
+    /// What became of an act, where that is what failed: it stands before `what`.
+    outcome: Option<&'static str>,
     what: String,
     hint: Option<String>,
     kind: FailureKind,
@@ -72,22 +75,28 @@ enum FailureKind {
 impl Failure {
     /// The command was right, but the answer is no.
     pub fn refused(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None, kind: FailureKind::Refused }
-    }
-
-    /// It may have been done, but that could not be seen in time.
-    pub fn unverified(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None, kind: FailureKind::Unverified }
+        Self::new(FailureKind::Refused, what)
     }
 
     /// The command or the configuration is wrong.
     pub fn usage(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None, kind: FailureKind::Usage }
+        Self::new(FailureKind::Usage, what)
     }
 
     /// The command was asked to end before it was done.
     pub(super) fn interrupted(by: SignalKind, what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None, kind: FailureKind::Interrupted(by) }
+        Self::new(FailureKind::Interrupted(by), what)
+    }
+
+    /// An act was not done, or that could not be seen in time.
+    pub(super) fn of_act(outcome: &Outcome) -> Self {
+        let kind =
+            if let Outcome::Unverified { .. } = outcome { FailureKind::Unverified } else { FailureKind::Refused };
+        Self { outcome: Some(outcome.word()), ..Self::new(kind, outcome.detail().unwrap_or_default()) }
+    }
+
+    fn new(kind: FailureKind, what: impl fmt::Display) -> Self {
+        Self { outcome: None, what: without_number(&what.to_string()), hint: None, kind }
     }
 
     /// Adds what the user can do about it.
@@ -134,7 +143,8 @@ impl Failure {
 
     /// Prints it as an error, one of several.
     pub(super) fn tell(&self) {
-        print(ERROR, &self.what, self.hint.as_deref());
+        let outcome = self.outcome.map(|word| word.replace('_', " ") + ": ").unwrap_or_default();
+        print(ERROR, &(outcome + &self.what), self.hint.as_deref());
     }
 
     /// Prints it as a warning: the command continues without what failed.
@@ -205,7 +215,12 @@ pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCod
         .filter(|name| is_like(&typed, name))
         .or_else(|| command_like(error, &typed, command));
     // The usage of these would show both of them.
-    let conflict = (error.kind() == ErrorKind::ArgumentConflict).then(|| "leave one of the two out".to_owned());
+    let conflict = (error.kind() == ErrorKind::ArgumentConflict).then(|| {
+        match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::PriorArg)) {
+            (Some(below), Some(ContextValue::String(option))) => format!("put `{option}` behind `{below}`"),
+            _ => "leave one of the two out".to_owned(),
+        }
+    });
     let hint = conflict
         .or_else(|| misplaced(error, &typed, command))
         .unwrap_or_else(|| hint_of(error, &typed, suggestion, command));
@@ -340,7 +355,7 @@ fn print(head: &str, what: &str, hint: Option<&str>) {
 }
 
 fn one_line(text: &str) -> String {
-    harmless(&without_number(&text.replace(['\n', '\t'], " ")))
+    harmless(&text.replace(['\n', '\t'], " "))
 }
 
 /// A text without the numbers of the system's errors, which mean nothing beside their words.

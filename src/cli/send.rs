@@ -203,8 +203,8 @@ fn allowed(args: &AnswerArgs, name: &str, choice: &str, dialog: &Dialog) -> Resu
     is_expected_of(args, name, dialog)?;
     let (reply, prompt) = meant(choice, args.text.as_deref(), dialog)?;
     if args.expect.is_none() && !dialog.is_whole() && !is_no(dialog, &reply, prompt.as_deref()) {
-        return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
-            .hint("look at it there; `--expect` answers it anyway"));
+        let why = format!("the pane of {name} does not show the whole dialog");
+        return Err(refused(why).hint("look at it there; `--expect` answers it anyway"));
     }
     Ok((reply, prompt))
 }
@@ -213,10 +213,15 @@ fn allowed(args: &AnswerArgs, name: &str, choice: &str, dialog: &Dialog) -> Resu
 fn is_expected_of(args: &AnswerArgs, name: &str, dialog: &Dialog) -> Result<(), Failure> {
     let Some(expected) = args.expect.as_ref().filter(|expected| !is_expected(dialog, expected)) else { return Ok(()) };
     let what = match Dialog::is_id(expected) {
-        true => format!("refused: {name} shows another dialog, {}", dialog.id()),
-        false => format!("refused: the dialog of {name} does not say `{expected}`"),
+        true => format!("{name} shows another dialog, {}", dialog.id()),
+        false => format!("the dialog of {name} does not say `{expected}`"),
     };
-    Err(Failure::refused(what).hint("read the one above; nothing was sent"))
+    Err(refused(what).hint("read the one above; nothing was sent"))
+}
+
+/// The failure of an act that is not even tried.
+fn refused(why: String) -> Failure {
+    Failure::of_act(&Refusal::Other(why).into())
 }
 
 /// How long after an answer that returns to the prompt an agent may take until the prompt accepts text.
@@ -451,9 +456,7 @@ impl ActReport {
         let mut report = Self { json, terminal: target.to_owned(), dialog: None, is_printed: false };
         let done = act(&mut report).await;
         if let Err(why) = &done {
-            // The outcome says that word already.
-            let why = why.to_string();
-            report.print(Some("refused"), Some(why.strip_prefix("refused: ").unwrap_or(&why).to_owned()))?;
+            report.print(Some("refused"), Some(why.to_string()))?;
         }
         done
     }
@@ -469,7 +472,7 @@ impl ActReport {
             return Ok(ExitCode::SUCCESS);
         }
         let Self { terminal, dialog, .. } = self;
-        output::print_line(&json!({ "terminal": terminal, "outcome": outcome, "detail": detail, "dialog": dialog }))
+        output::print_json(&json!({ "terminal": terminal, "outcome": outcome, "detail": detail, "dialog": dialog }))
     }
 
     /// Performs an act and reports the outcome.
@@ -489,19 +492,16 @@ impl ActReport {
         }
         self.print(Some(outcome.word()), outcome.detail())?;
         let look = format!("look at it before you send anything again: `fleetwatch explain {}`", self.terminal);
-        match outcome {
-            Outcome::Accepted(_) if self.json => Ok(ExitCode::SUCCESS),
-            Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
-            Outcome::Refused(Refusal::Text(unfit)) => Err(refused_text(unfit).into()),
-            Outcome::Refused(refusal) => {
-                let hint = refusal.hint();
-                Err(Failure::refused(format!("refused: {refusal}")).hint_if(hint).into())
-            }
-            Outcome::Unverified { why } => Err(Failure::unverified(format!("unverified: {why}"))
-                .hint(format!("it may have been taken; {look}"))
-                .into()),
-            Outcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}")).hint(look).into()),
+        let failure = Failure::of_act(&outcome);
+        Err(match outcome {
+            Outcome::Accepted(_) if self.json => return Ok(ExitCode::SUCCESS),
+            Outcome::Accepted(_) => return output::print(&format!("{outcome}\n")),
+            Outcome::Refused(Refusal::Text(unfit)) => refused_text(unfit),
+            Outcome::Refused(refusal) => failure.hint_if(refusal.hint()),
+            Outcome::Unverified { .. } => failure.hint(format!("it may have been taken; {look}")),
+            Outcome::NotTaken { .. } => failure.hint(look),
         }
+        .into())
     }
 }
 

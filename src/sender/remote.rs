@@ -140,16 +140,15 @@ fn outcome(endpoint: &Endpoint, operation: &Operation, answer: &HttpAnswer) -> O
             match &fields["dialog"]["id"] {
                 Value::Null => Refusal::NoDialog.into(),
                 id if operation.dialog().is_some_and(|dialog| *id != dialog.id()) => Refusal::AnotherDialog.into(),
-                _ => refusal(&fields, &why()),
+                _ => refusal(&fields, why()),
             }
         }
         // Whatever else it is, nothing was sent.
-        _ => refusal(&fields, &why()),
+        _ => refusal(&fields, why()),
     }
 }
 
-fn refusal(fields: &Value, why: &str) -> Outcome {
-    let why = why.strip_prefix("refused: ").unwrap_or(why).to_owned();
+fn refusal(fields: &Value, why: String) -> Outcome {
     let hint = fields["hint"].as_str().unwrap_or("look at the terminal again").to_owned();
     Refusal::Remote { why, hint, may_pass: fields["may_pass"] == true }.into()
 }

@@ -283,12 +283,8 @@ fn not_again(before: &RequestProgress) -> HttpReply {
             "this key was used for something else",
             "send a new `Idempotency-Key` for each act",
         ),
-        _ => HttpReply::new(
-            StatusCode::GATEWAY_TIMEOUT,
-            "unverified: the server ended before the outcome was known",
-            "look at the terminal and at `/v1/history?kind=input` before you send it under another key",
-        )
-        .with("outcome", "unverified"),
+        _ => told(&Outcome::Unverified { why: "the server ended before the outcome was known".to_owned() })
+            .with("hint", "look at the terminal and at `/v1/history?kind=input` before you send it under another key"),
     }
 }
 
@@ -440,6 +436,6 @@ fn unread(terminal: &Terminal) -> HttpReply {
 
 /// Why nothing is sent to a terminal, with the dialog that it shows.
 fn refused(terminal: &Terminal, why: &str, hint: &str) -> HttpReply {
-    let error = format!("refused: {} {why}", terminal.state.terminal.id);
-    HttpReply::new(StatusCode::CONFLICT, error, hint).with("dialog", json!(DialogShown::of(terminal)))
+    let why = Refusal::Other(format!("{} {why}", terminal.state.terminal.id));
+    told(&why.into()).with("hint", hint).with("dialog", json!(DialogShown::of(terminal)))
 }

@@ -141,7 +141,10 @@ fn keys_answer_no_dialog_that_was_not_read() {
     for (path, key, body) in [(KEYS, "e", json!({ "keys": ["1"] })), (INTERRUPT, "f", json!({}))] {
         let refused = server.post(path, key, &body.to_string());
         assert!(refused.is_denial(409, "shows a dialog"), "{refused:?}");
-        assert_eq!(refused.json()["dialog"], open);
+        let told = refused.json();
+        assert_eq!(told["dialog"], open);
+        let why = "main shows a dialog; nothing was sent";
+        assert_eq!((&told["detail"], &told["error"]), (&json!(why), &json!(format!("refused: {why}"))));
     }
     let prompt = server.post(INPUT, "g", &json!({ "text": "1" }).to_string());
     assert!(prompt.is_denial(409, "dialog is open"), "{prompt:?}");
