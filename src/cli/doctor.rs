@@ -112,7 +112,8 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
         finding.what = without_number(&finding.what);
         finding.remedy = finding.remedy.take().map(|remedy| completed(&remedy));
     }
-    let code = if args.json { output::print_json(&findings)? } else { output::print(&text(&findings))? };
+    let code =
+        if args.json { output::print_json(&findings)? } else { output::print(&output::wrapped(&text(&findings)))? };
     Ok(if findings.iter().any(|finding| finding.grade == Grade::Bad) { ExitCode::FAILURE } else { code })
 }
 

@@ -130,7 +130,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
         now: survey.now,
     };
     let rules = if args.fired { RuleSelection::Fired } else { RuleSelection::Tried };
-    output::print(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules)))
+    output::print(&output::wrapped(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules))))
 }
 
 /// Prints what is known of an agent that is gone.
@@ -139,7 +139,7 @@ fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
         let value = json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
         return output::print_json(&value);
     }
-    output::print(&answer_of_ended(state, &TimeZone::system(), now))
+    output::print(&output::wrapped(&answer_of_ended(state, &TimeZone::system(), now)))
 }
 
 /// The last state of an agent that is gone, from the history; `None` if its server does not answer.
@@ -182,7 +182,7 @@ fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
         return output::print_json(&json!({ "state": task.fields(), "why": why }));
     }
     let text = format!("task {} ({}, {}:{}): {why}", task.id, task.window, task.session, task.index);
-    output::print(&text.lines().map(|line| harmless(line) + "\n").collect::<String>())
+    output::print(&output::wrapped(&text.lines().map(|line| harmless(line) + "\n").collect::<String>()))
 }
 
 /// Reads a terminal's screen with the profile that fits it.

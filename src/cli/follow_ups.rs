@@ -97,7 +97,7 @@ fn each(args: &FollowUpsArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) 
         };
         decided.push(json!({ "intent": number, "outcome": outcome, "resent_as": resent_as, "detail": detail }));
     }
-    let printed = if args.json { output::print_line(&decided)? } else { output::print(&text)? };
+    let printed = if args.json { output::print_json(&decided)? } else { output::print(&text)? };
     let Some(last) = failures.pop() else { return Ok(printed) };
     failures.iter().for_each(Failure::tell);
     Err(last.into())

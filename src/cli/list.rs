@@ -17,8 +17,9 @@ use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, wh
 
 /// Print every terminal and task with its state, once.
 ///
-/// On a terminal, the table has the columns that say something and have room, and long cells are cut. Elsewhere it always has the
-/// same columns, `-` for an empty cell, two blanks or more between two cells and never in one, and nothing is cut.
+/// On a terminal, the table has the columns that say something and have room, and long cells are cut. Elsewhere it always has
+/// those of a terminal of 100 columns, `-` for an empty cell, two blanks or more between two cells and never in one, and nothing
+/// is cut.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {
@@ -36,13 +37,27 @@ pub struct ShownAs {
     /// Print one JSON array with the full public state of each terminal and task.
     #[arg(long)]
     pub json: bool,
-    /// Columns to print, in this order.
+    /// Columns to print, in this order; `all` is every one.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "json", ignore_case = true)]
-    #[arg(value_parser = Trimmed(PossibleValuesParser::new(COLUMNS.iter().map(|column| column.title.to_lowercase()))))]
+    #[arg(value_parser = Trimmed(PossibleValuesParser::new(column_names())))]
     pub columns: Option<Vec<String>>,
     /// Leave out the names of the columns.
     #[arg(long, conflicts_with = "json")]
     pub no_headers: bool,
+}
+
+/// What stands for all columns.
+const ALL: &str = "all";
+
+/// What `--columns` takes.
+fn column_names() -> impl Iterator<Item = String> {
+    COLUMNS.iter().map(|column| column.title.to_lowercase()).chain([ALL.to_owned()])
+}
+
+/// The columns that a name means.
+fn columns_named(name: &str) -> impl Iterator<Item = &'static Column> + use<> {
+    let (one, is_all) = (Column::named(name), name.eq_ignore_ascii_case(ALL));
+    one.into_iter().chain(COLUMNS.iter().filter(move |_| is_all))
 }
 
 /// Runs the command.
@@ -74,7 +89,7 @@ impl ShownAs {
             let all = items.iter().map(|item| PublicFields::of(&survey.fleet, *item, survey.now));
             return output::print_json_array(all);
         }
-        let named = |names: &Vec<String>| names.iter().filter_map(|name| Column::named(name)).collect();
+        let named = |names: &Vec<String>| names.iter().flat_map(|name| columns_named(name)).collect();
         let table = if items.is_empty() {
             String::new()
         } else {
@@ -160,27 +175,28 @@ impl<'a> PublicFields<'a> {
 
 /// Cells between two columns.
 const GAP: usize = 2;
+/// The cells of the terminal whose columns a table has where there is no terminal.
+const NOWHERE: usize = 100;
 
 /// The table of terminals and tasks, a line each, below a head.
 ///
-/// Without `chosen` columns, all that the command line has; on a terminal, those of them that are not empty and have room: what
-/// an agent does gets its third of a line before others say more of it. What does not fit even so is cut: long names first, then
-/// the end of the line.
+/// Without `chosen` columns, those of the command line that [`NOWHERE`] has room for; on a terminal, those that are not empty and
+/// have room there: what an agent does gets its third of a line before others say more of it. What does not fit even so is cut:
+/// long names first, then the end of the line.
 fn table(items: &[Item<'_>], chosen: Option<Vec<&'static Column>>, no_headers: bool, now: Timestamp) -> String {
     let width = output::terminal_width();
     let is_usual = |column: &&Column| matches!(column.on, ShownOn::Both | ShownOn::CommandLine);
-    let fits = |column: &&Column| width.is_none_or(|width| column.is_worth(width) && column.says_something(items));
+    let fits = |column: &&Column| match width {
+        Some(width) => column.is_worth(width) && column.says_something(items),
+        None => column.is_worth(NOWHERE),
+    };
     let has_choice = chosen.is_some();
     let columns = chosen.unwrap_or_else(|| COLUMNS.iter().filter(is_usual).filter(fits).collect());
     let words = |item: Item<'_>, column: &&Column| match width {
         None if column.title == "WHAT" => item.whole_what(),
         _ => (column.words)(item, now),
     };
-    let cell = |item: Item<'_>, column: &&Column| match plain(&words(item, column)) {
-        none if none.is_empty() => "-".to_owned(),
-        words => words,
-    };
-    let line = |item: &Item<'_>| columns.iter().map(|column| cell(*item, column)).collect();
+    let line = |item: &Item<'_>| columns.iter().map(|column| cell(&words(*item, column))).collect();
     let mut rows: Vec<Vec<String>> = items.iter().map(line).collect();
     let mut head: Vec<&str> = columns.iter().map(|column| column.title).collect();
     if let (false, Some(width)) = (has_choice, width) {
@@ -261,10 +277,12 @@ pub(super) fn aligned(head: &[&str], rows: &[Vec<String>], width: Option<usize>)
     table
 }
 
-/// A text without control characters, without characters on whose width terminals disagree, and without blanks beside blanks.
-fn plain(text: &str) -> String {
+/// A text without control characters, without characters on whose width terminals disagree, and without blanks beside blanks;
+/// `-` where nothing is left.
+pub(super) fn cell(text: &str) -> String {
     let text: String = text::pieces(text).map(|piece| piece.symbol).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.is_empty() { "-".to_owned() } else { words.join(" ") }
 }
 
 #[cfg(test)]

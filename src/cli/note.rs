@@ -88,7 +88,7 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     }
     history::keep_note(&path, &kept, item.id(), history::now()).map_err(unusable)?;
     if args.json {
-        return output::print_line(&Noted { removed: removed(item.note(), &kept.note), ..Noted::new(item, kept.note) });
+        return output::print_json(&Noted { removed: removed(item.note(), &kept.note), ..Noted::new(item, kept.note) });
     }
     let told = told(item.note(), &kept.note);
     output::print(if told.is_empty() { "nothing is changed\n" } else { &told })

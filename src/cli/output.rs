@@ -1,9 +1,11 @@
 //! Standard output and the end of a command: whole lines, no panic on a closed pipe, signals.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::future::poll_fn;
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,15 +15,14 @@ use std::task::Poll;
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use serde::{Serialize, Serializer as _};
-use serde_json::ser::PrettyFormatter;
+use serde::{Serialize, Serializer};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::{Done, Failure};
 use crate::app::Environment;
-use crate::ui::in_ascii;
+use crate::ui::{in_ascii, text};
 
 /// Prints a text for people.
 pub(super) fn print(text: &str) -> Done {
@@ -114,33 +115,33 @@ pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
     Ok(text)
 }
 
-/// Prints a value as one line of JSON.
+/// Prints a line of JSON in a stream of them.
 pub(super) fn print_line(value: &impl Serialize) -> Done {
     conclude(json_line(value).and_then(|line| write_whole(&line)))
 }
 
-/// Prints a value as JSON for people and programs.
+/// Prints the whole result of a command as JSON: for people, on a terminal, indented, and in one line for programs.
 pub(super) fn print_json(value: &impl Serialize) -> Done {
-    let mut out = json_writer();
-    end_json(value.serialize(&mut out), out)
-}
-
-/// Prints an array of values, each as soon as it is made: all states of a thousand terminals are 3 MB of JSON.
-pub(super) fn print_json_array(values: impl IntoIterator<Item: Serialize>) -> Done {
-    let mut out = json_writer();
-    end_json(out.collect_seq(values), out)
-}
-
-/// JSON that goes to standard output.
-type JsonWriter = serde_json::Serializer<BufWriter<StdoutLock<'static>>, PrettyFormatter<'static>>;
-
-fn json_writer() -> JsonWriter {
-    serde_json::Serializer::pretty(BufWriter::with_capacity(64 << 10, io::stdout().lock()))
-}
-
-fn end_json(written: serde_json::Result<()>, out: JsonWriter) -> Done {
-    let mut out = out.into_inner();
+    let mut out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    let written = match io::stdout().is_terminal() {
+        true => serde_json::to_writer_pretty(&mut out, value),
+        false => serde_json::to_writer(&mut out, value),
+    };
     conclude(written.map_err(io::Error::from).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+}
+
+/// The same of an array of values, each written as soon as it is made: all states of a thousand terminals are 3 MB of JSON.
+pub(super) fn print_json_array(values: impl IntoIterator<Item: Serialize>) -> Done {
+    print_json(&Streamed(Cell::new(Some(values))))
+}
+
+/// Values that are made while they are written.
+struct Streamed<V>(Cell<Option<V>>);
+
+impl<V: IntoIterator<Item: Serialize>> Serialize for Streamed<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.take().into_iter().flatten())
+    }
 }
 
 /// The columns of the terminal on standard output; `None` if it is no terminal, and nothing is cut or coloured.
@@ -149,6 +150,31 @@ pub(super) fn terminal_width() -> Option<usize> {
         return None;
     }
     crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
+}
+
+/// A text for people with its lines broken to the width of the terminal, each below its last column: names and words stay whole.
+pub(super) fn wrapped(text: &str) -> String {
+    let Some(width) = terminal_width() else { return text.to_owned() };
+    text.lines().flat_map(|line| hanging(line, width)).map(|row| row + "\n").collect()
+}
+
+/// A line in rows of at most `cells` cells. Those behind the first stand below the last column that begins in its first half, and
+/// below the text behind an arrow.
+fn hanging(line: &str, cells: usize) -> Vec<String> {
+    if text::width(line) <= cells {
+        return vec![line.to_owned()];
+    }
+    let begins = |(at, c): &(usize, char)| *c != ' ' && line[..*at].ends_with("  ");
+    let half = text::fitting(line, cells / 2).len();
+    let column = line.char_indices().take_while(|(at, _)| *at <= half).filter(begins).last().map_or(0, |(at, _)| at);
+    let arrow = line[column..].strip_prefix("→ ").map_or(0, |said| line.len() - column - said.len());
+    let (head, rest) = line.split_at(column + arrow);
+    let further = if head.is_empty() { 2 } else { text::width(head) };
+    let row = |(nth, row): (usize, Range<usize>)| match nth {
+        0 => format!("{head}{}", rest[row].trim_end()),
+        _ => format!("{:further$}{}", "", rest[row].trim_end()),
+    };
+    text::broken(rest, cells.saturating_sub(further)).into_iter().enumerate().map(row).collect()
 }
 
 // The log of actions, warnings and errors, in a file that the user names. Without one nothing is written.
@@ -167,4 +193,33 @@ pub(super) fn start(path: &Path) -> Result<(), Failure> {
     // A process runs the command line once, so none can have been set before.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_of_a_long_line_stand_below_its_last_column() {
+        let said = [
+            "  because        rule approval-dialog, row 12: Do you want to proceed?",
+            "ok    tmux           tmux 3.4 and some more words of it",
+            "                     → install another one that is newer",
+            "shop-api waits for your approval: Bash command mkdir build",
+            "short  line",
+        ];
+        let rows = said.iter().flat_map(|line| hanging(line, 44)).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(rows, @r"
+          because        rule approval-dialog, row
+                         12: Do you want to proceed?
+        ok    tmux           tmux 3.4 and some more
+                             words of it
+                             → install another one
+                               that is newer
+        shop-api waits for your approval: Bash
+          command mkdir build
+        short  line
+        ");
+        assert!(rows.lines().all(|row| text::width(row) <= 44));
+    }
 }

@@ -42,7 +42,7 @@ pub struct RunArgs {
     /// The working directory; default: the current one.
     #[arg(long, value_name = "DIRECTORY")]
     pub cwd: Option<PathBuf>,
-    /// Print the ids as JSON.
+    /// Print the ids as one JSON object; if nothing is started, `{"name", "outcome": "refused", "detail"}`.
     #[arg(long)]
     pub json: bool,
     /// The command with its arguments, after `--`.
@@ -62,6 +62,13 @@ enum There {
 /// # Errors
 /// A name is invalid, a task of that name runs, or tmux refuses.
 pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
+    let (again, begun, seen) = or_refused(&args.name, args.json, begin(args, options).await)?;
+    JustStarted { name: &args.name, session: &args.session, program: &args.command[0], begun: &begun, again }
+        .tell(seen.as_ref(), args.json)
+}
+
+/// Starts the task; returns whether it is in the window of one that had ended, and what its server shows of it since.
+async fn begin(args: &RunArgs, options: &GlobalOptions) -> anyhow::Result<(bool, Begun, Option<Task>)> {
     check_name("task", &args.name, "")?;
     check_name("session", &args.session, ".:")?;
     let argv = Argv::new(args.command.clone()).map_err(|error| {
@@ -88,8 +95,15 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
         action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
     });
     keep(&history).await;
-    JustStarted { name: &args.name, session: &args.session, program: &args.command[0], begun: &begun, again }
-        .tell(seen.as_ref(), args.json)
+    Ok((again, begun, seen))
+}
+
+/// What came of a start; with `--json`, a refusal is printed as well.
+pub(super) fn or_refused<T>(name: &str, json: bool, started: anyhow::Result<T>) -> anyhow::Result<T> {
+    if let (Err(why), true) = (&started, json) {
+        output::print_json(&json!({ "name": name, "outcome": "refused", "detail": Failure::of(why).to_string() }))?;
+    }
+    started
 }
 
 /// A started task as its server shows it now: a command that cannot run has ended by then.
@@ -140,7 +154,7 @@ impl JustStarted<'_> {
         let (Begun { session: session_id, window, key }, ended) = (self.begun, seen.filter(|task| task.is_dead()));
         let (id, session) = (seen.map_or(self.name, |task| &task.id), self.session);
         if json {
-            output::print_line(&json!({
+            output::print_json(&json!({
                 "name": self.name,
                 // Another one if something else has the given name.
                 "id": id,

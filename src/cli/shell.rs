@@ -1,6 +1,8 @@
 //! Completions and the man page, made from the same description as `--help`.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use super::{Done, Failure, GlobalOptions, output, wait_for};
 use crate::engine::Freshness;
 use crate::fleet::{self, Fleet};
 use crate::time::Timestamp;
+use crate::ui::text::counted;
 use crate::ui::{Filter, Item, filter_completions};
 
 /// What the exit codes of every command mean (SPEC §12).
@@ -97,7 +100,13 @@ fn with_example(command: Command) -> Command {
 
 /// Print completions for a shell, to be read at its start.
 ///
-/// The shell asks fleetwatch itself, so that the names of terminals, tasks and columns are completed as well.
+/// The shell asks fleetwatch itself, so that the names of terminals, tasks and columns are completed as well. What to put where:
+///
+/// bash, in ~/.bashrc: `source <(fleetwatch completions bash)`
+///
+/// zsh, in ~/.zshrc behind `compinit`: `source <(fleetwatch completions zsh)`
+///
+/// fish, in ~/.config/fish/config.fish: `fleetwatch completions fish | source`
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch completions bash")]
 pub struct CompletionArgs {
@@ -105,12 +114,17 @@ pub struct CompletionArgs {
     pub shell: clap_complete::Shell,
 }
 
-/// Print a man page, for `man -l -`.
+/// Print a man page, for `man -l -`, or write all of them.
+///
+/// `man` finds them in the directory of its first section: `fleetwatch man --all ~/.local/share/man/man1`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch man tasks kill")]
 pub struct ManArgs {
     /// The command whose page to print, such as `list` or `tasks kill`; default: the program's.
     pub command: Vec<String>,
+    /// Write the pages of all commands into this directory.
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "command")]
+    pub all: Option<PathBuf>,
 }
 
 /// The variable by which a shell asks for completions.
@@ -224,11 +238,20 @@ fn without_help(command: Command) -> Command {
     names.into_iter().fold(command.disable_help_subcommand(true), |all, name| all.mut_subcommand(name, without_help))
 }
 
-/// Prints the page of the program, or of one of its commands; each ends with the exit codes.
+/// Prints the page of the program or of one of its commands, or writes all pages.
 pub fn man(args: &ManArgs, command: Command) -> Done {
     let mut command = without_help(command);
     // Building gives the commands the names that their pages have, such as `fleetwatch-list`.
     command.build();
+    if let Some(directory) = &args.all {
+        let unwritable = |error: io::Error| {
+            Failure::refused(format!("{} cannot be written: {error}", directory.display()))
+                .hint("name a directory in which you may write")
+        };
+        let count = std::fs::create_dir_all(directory).and_then(|()| write_pages(directory, &command));
+        let count = count.map_err(unwritable)?;
+        return output::print(&format!("wrote {} into {}\n", counted(count, "man page"), directory.display()));
+    }
     let mut page = &command;
     for name in &args.command {
         page = page.find_subcommand(name).filter(|found| !found.is_hide_set()).ok_or_else(|| {
@@ -238,6 +261,20 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
                 .hint(nearest_or(name, names, &otherwise))
         })?;
     }
+    output::print(&text_of(page, args.command.is_empty())?)
+}
+
+/// Writes the page of a command and of those below it; returns how many these are.
+fn write_pages(directory: &Path, command: &Command) -> io::Result<usize> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let page = directory.join(format!("{name}.1"));
+    std::fs::write(page, text_of(command, command.get_name() == name)?)?;
+    let below = command.get_subcommands().filter(|it| !it.is_hide_set());
+    below.map(|below| write_pages(directory, below)).try_fold(1, |count, written| Ok(count + written?))
+}
+
+/// The page of a command; that of the program has its variables and files as well.
+fn text_of(page: &Command, is_whole: bool) -> io::Result<String> {
     // The synopsis is that of `--help`, because clap_mangen's has no values. The exit codes have a section of their own.
     let usage = page.clone().render_usage().to_string().replace('\\', "\\e").replace('-', "\\-");
     let usage = usage.trim_start_matches("Usage: ");
@@ -261,7 +298,7 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
     for (code, meaning) in EXIT_CODES {
         text.push_str(&format!(".TP\n{code}\n{meaning}\n"));
     }
-    if args.command.is_empty() {
+    if is_whole {
         for (title, entries) in [("ENVIRONMENT", &VARIABLES[..]), ("FILES", &FILES)] {
             text.push_str(&format!(".SH {title}\n"));
             for (name, meaning) in entries {
@@ -269,5 +306,5 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
             }
         }
     }
-    output::print(&text)
+    Ok(text)
 }

@@ -113,6 +113,10 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
     let servers = if is_elsewhere && is_watched { names(&summaries) } else { String::new() };
     let summary = TotalSummary { servers, ..TotalSummary::of(&summaries) };
     let line = match format {
+        Format::Json => {
+            let code = output::print_json(&summary.json(now, is_watched))?;
+            return Ok(if is_known { code } else { ExitCode::FAILURE });
+        }
         Format::Tmux if is_known => summary.tmux(),
         Format::Tmux => {
             let what = if args.poll { "no server answers" } else { "nothing is watching" };
@@ -123,10 +127,8 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
             let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once";
             return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)).into());
         }
-        Format::Json => output::json_line(&summary.json(now, is_watched))?,
     };
-    let code = output::conclude(output::write_as(format == Format::Json, &line))?;
-    Ok(if is_known || format == Format::Tmux { code } else { ExitCode::FAILURE })
+    output::print(&line)
 }
 
 /// The summary from the history, written by the processes that watch. Without a history, nothing is watching.

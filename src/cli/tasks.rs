@@ -9,7 +9,7 @@ use serde_json::json;
 use super::failure::nothing;
 use super::history::keep;
 use super::list::ShownAs;
-use super::run::{JustStarted, seen_now};
+use super::run::{JustStarted, or_refused, seen_now};
 use super::survey::{Survey, Watched, unfit};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
@@ -130,7 +130,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                     let found = tasks
                         .iter()
                         .map(|task| EndedTask::refused(task, "nothing is killed, as another target is no task"));
-                    output::print_line(&found.chain(unknown).collect::<Vec<_>>())?;
+                    output::print_json(&found.chain(unknown).collect::<Vec<_>>())?;
                 }
                 earlier.iter().for_each(|(_, why)| why.tell());
                 return Err(last.clone().into());
@@ -142,15 +142,8 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                 Ok(task) => acting.rerun(task).await,
                 Err(unknown) => Err(unknown.into()),
             };
-            match done {
-                Ok((task, begun)) => acting.tell_rerun(task, &begun, *json).await,
-                Err(why) if *json => {
-                    let (name, detail) = (target, why.to_string());
-                    output::print_line(&json!({ "name": name, "outcome": "refused", "detail": detail }))?;
-                    Err(why)
-                }
-                Err(why) => Err(why),
-            }
+            let (task, begun) = or_refused(target, *json, done)?;
+            acting.tell_rerun(task, &begun, *json).await
         }
         TasksCommand::Prune { session, json } => {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
@@ -171,7 +164,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
             if !yes && !tasks.is_empty() {
                 if *json {
                     let refused = tasks.iter().map(|task| EndedTask::refused(task, "`--yes` is missing"));
-                    output::print_line(&refused.collect::<Vec<_>>())?;
+                    output::print_json(&refused.collect::<Vec<_>>())?;
                 }
                 let of = |is_dead: bool, verb: &str| {
                     let names: Vec<String> = (tasks.iter().filter(|task| task.is_dead() == is_dead))
@@ -227,7 +220,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool, json: bool) -> Don
         if declared_by.is_some() || changed {
             watched.show_changes([id]).await;
             if json {
-                return output::print_line(&json!({ "session": session, "host": id.host, "adopted": adopt }));
+                return output::print_json(&json!({ "session": session, "host": id.host, "adopted": adopt }));
             }
             return output::print(&format!("the windows of {session} {done}\n"));
         }
@@ -320,7 +313,7 @@ impl<'a> FoundTasks<'a> {
         }
         self.watched.show_changes(tasks.iter().map(|task| &task.key.server)).await;
         let code = if json {
-            output::print_line(&ended)?
+            output::print_json(&ended)?
         } else {
             let line = |(it, task): (&EndedTask<'_>, &&Task)| format!("{} ({}) {}\n", it.name, task.window, it.outcome);
             output::print(&ended.iter().zip(tasks).filter(|(task, _)| task.is_done()).map(line).collect::<String>())?

@@ -73,7 +73,10 @@ impl Aviary {
         let errors = std::fs::OpenOptions::new().create(true).append(true).open(self.log("errors")).unwrap();
         self.watch = Some(self.command().arg("watch").args(options).stdout(log).stderr(errors).spawn().unwrap());
         let known = || std::fs::read_to_string(self.log("watched")).unwrap_or_default();
-        wait_until("both parrots to be known", || known().contains("birds") && known().contains("lead"));
+        let is_let = |name: &str| options.iter().all(|word| word.starts_with("--") || *word == name);
+        wait_until("the parrots to be known", || {
+            ["birds", "lead"].into_iter().filter(|name| is_let(name)).all(|name| known().contains(name))
+        });
     }
 
     fn log(&self, name: &str) -> std::path::PathBuf {
@@ -499,7 +502,7 @@ to = \"lead\"
 #[test]
 fn watch_prints_what_becomes_of_each_message() {
     let mut aviary = Aviary::new(FINISHED);
-    aviary.watch_with(&["--json"]);
+    aviary.watch_with(&["--json", "lead"]);
     aviary.tell("birds", "nap 3.5");
     wait_until("lead to be told", || aviary.reported().len() == 1);
     wait_until("both lines", || aviary.follow_up_lines().len() == 2);
@@ -515,6 +518,9 @@ fn watch_prints_what_becomes_of_each_message() {
         assert!(line["at"].as_str().is_some_and(|at| at.ends_with('Z')), "{line}");
     }
     assert!(lines[1]["text"].as_str().unwrap().starts_with(TAG), "{}", lines[1]);
+    let all = std::fs::read_to_string(aviary.log("watched")).unwrap();
+    let mut all = all.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert!(all.all(|line| line["terminal"] == "lead"), "the filter lets no other through");
 }
 
 #[test]

@@ -201,8 +201,9 @@ struct Watch {
 }
 
 impl Watch {
-    fn start(cage: &Cage) -> Self {
-        let mut child = cage.fleetwatch(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    fn start(cage: &Cage, filter: &[&str]) -> Self {
+        let mut child =
+            cage.fleetwatch(&[&["watch", "--json"], filter].concat()).stdout(Stdio::piped()).spawn().unwrap();
         let mut out = child.stdout.take().unwrap();
         let (sender, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -245,7 +246,7 @@ fn is_success(line: &Value, source: &str) -> bool {
 #[test]
 fn what_goes_on_is_summed_up_to_now() {
     let cage = Cage::new();
-    let watch = Watch::start(&cage);
+    let watch = Watch::start(&cage, &[]);
     watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
     // A watcher says every ten seconds that it still watches. Sums that follow each other more closely come from what lives.
     let sum = || {
@@ -271,7 +272,7 @@ fn what_goes_on_is_summed_up_to_now() {
 #[test]
 fn a_dialog_that_is_asked_again_while_nobody_watches_has_not_the_age_of_the_last_one() {
     let cage = Cage::new();
-    let watch = Watch::start(&cage);
+    let watch = Watch::start(&cage, &[]);
     watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
     let press = |key: &str| cage.tmux.run(&["send-keys", "-t", "main:", key]);
     press("chain");
@@ -305,7 +306,7 @@ fn a_dialog_that_is_asked_again_while_nobody_watches_has_not_the_age_of_the_last
 #[test]
 fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_history() {
     let cage = Cage::new();
-    let watch = Watch::start(&cage);
+    let watch = Watch::start(&cage, &[]);
     watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
     assert_eq!(cage.run(&["send", "main", "polly wants a cracker"]), "accepted\n");
     watch.wait_for("the end of the explicit turn", |line| is_success(line, "explicit_input"));
@@ -365,8 +366,11 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
 #[test]
 fn watch_tells_what_another_process_sent_and_what_came_of_it() {
     let cage = Cage::new();
-    let watch = Watch::start(&cage);
+    cage.run(&["run", "job", "--", "cat"]);
+    let watch = Watch::start(&cage, &["main"]);
     watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    // The filter does not let it through.
+    cage.run(&["keys", "job", "x"]);
     cage.run(&["send", "main", "polly"]);
     let line = watch.wait_for("the input", |line| line["kind"] == "input");
     let reported =
@@ -374,7 +378,7 @@ fn watch_tells_what_another_process_sent_and_what_came_of_it() {
     assert_eq!(reported, ["main", "prompt", "polly", "command line", "accepted"]);
     assert_eq!(line["state"]["terminal"]["id"], "main");
     // In everything but the state of now it is the line of the history.
-    let mut kept = cage.lines(&["history", "--json", "--kind", "input"]).remove(0);
+    let mut kept = cage.lines(&["history", "main", "--json", "--kind", "input"]).remove(0);
     kept["state"] = line["state"].clone();
     assert_eq!(kept, line);
     cage.run(&["keys", "main", "Escape"]);

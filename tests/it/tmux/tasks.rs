@@ -470,6 +470,10 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     assert!(named.contains("no task is called `tasks`"), "the only task of a session is not the session: {named}");
     let asked = world.refused(1, &["tasks", "kill-all"]);
     assert!(asked.contains("this would kill first (running)") && asked.contains("--yes"), "{asked}");
+    let asked = world.output(&["tasks", "kill-all", "--json"]);
+    let told: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    let refused = ["name", "window_id", "outcome", "detail"].map(|field| told[0][field].as_str().unwrap_or_default());
+    assert_eq!((asked.status.code(), refused), (Some(1), ["first", "@0", "refused", "`--yes` is missing"]));
     let killed: Value = serde_json::from_str(&world.run(&["tasks", "kill-all", "--yes", "--json"])).unwrap();
     assert_eq!((&killed[0]["name"], &killed[0]["outcome"]), (&"first".into(), &"killed".into()));
     watch.tells("first", &["disappeared killed from the command line"]);
