@@ -2,26 +2,30 @@
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::failure::{BadValue, number};
+use super::list::{aligned, cell};
 use super::target::nearest_or;
-use super::{Failure, output};
+use super::{Done, Failure, output};
 use crate::profile::{ProfileSet, is_version};
 use crate::recording::{Recording, ReplayOptions, Sampling, VersionSource, replay};
 use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
+use crate::status::{Hindrance, Status};
 use crate::time::{Span, Timestamp};
+use crate::ui::what_of_agent;
 
 /// Show what fleetwatch says about a recorded terminal.
 ///
-/// It prints a line for the start, and one for each change.
+/// It prints a line for the start and one for each change: the seconds since the start, the state and how the last turn ended in
+/// the words of `list`, whether the screen stands still, whether a prompt would be sent or why not, and what the agent asks or does
+/// then.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch replay docs.cast")]
 pub struct ReplayArgs {
-    /// The recording, asciicast v3 or v2.
+    /// The recording, asciicast v3 or v2; `-` reads standard input.
     pub file: PathBuf,
     #[command(flatten)]
     pub options: SharedReplayArgs,
@@ -61,7 +65,14 @@ fn tool_version(text: &str) -> Result<String, BadValue> {
 
 impl SharedReplayArgs {
     /// The options with the default settings of the fleet.
-    pub fn options(&self) -> ReplayOptions {
+    ///
+    /// # Errors
+    /// No profile reads the agent that is named.
+    pub fn options(&self, profiles: &ProfileSet) -> Result<ReplayOptions, Failure> {
+        if let Some(tool) = self.tool.as_deref().filter(|tool| profiles.tools().all(|known| known != *tool)) {
+            let hint = nearest_or(tool, profiles.tools(), "`fleetwatch profiles list` lists the known agents");
+            return Err(Failure::usage(format!("no profile reads an agent `{tool}`")).hint(hint));
+        }
         let version = match &self.tool_version {
             _ if self.no_version => VersionSource::Withheld,
             Some(version) => VersionSource::Given(version.clone()),
@@ -69,52 +80,55 @@ impl SharedReplayArgs {
         };
         let sampling = self.tick.map_or(Sampling::EveryFrame, |ms| Sampling::Every(Span::from_millis(ms)));
         let with_records = !self.no_records;
-        ReplayOptions { tool: self.tool.clone(), version, sampling, with_records, ..ReplayOptions::default() }
+        Ok(ReplayOptions { tool: self.tool.clone(), version, sampling, with_records, ..ReplayOptions::default() })
     }
 }
 
 /// Runs the command.
-pub fn run(args: &ReplayArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
+///
+/// # Errors
+/// The recording cannot be read, no profile reads the agent that is named, or standard output cannot be written.
+pub fn run(args: &ReplayArgs, profiles: Arc<ProfileSet>) -> Done {
+    let options = args.options.options(&profiles)?;
     let recording = Recording::open(&args.file)?;
     if let Some(cut) = &recording.cut {
         Failure::refused(cut).warn();
     }
-    if let Some(tool) = args.options.tool.as_deref().filter(|tool| profiles.tools().all(|known| known != *tool)) {
-        let hint = nearest_or(tool, profiles.tools(), "`fleetwatch profiles list` lists the known agents");
-        return Err(Failure::refused(format!("no profile reads an agent `{tool}`")).hint(hint).into());
+    if args.json {
+        return output::conclude(write_states(&recording, profiles, &options));
     }
-    let out = BufWriter::new(io::stdout().lock());
-    output::conclude(write_changes(&recording, profiles, &args.options.options(), args.json, out))
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    replay(&recording, profiles, &options, |at, state| {
+        let row = row(at, state);
+        // The first column is the time, and what an agent does moves while its state stays.
+        let told = 1..row.len() - 1;
+        if rows.last().is_none_or(|last| last[told.clone()] != row[told]) {
+            rows.push(row);
+        }
+    });
+    output::print(&aligned(&HEAD, &rows, output::terminal_width()))
+}
+
+/// The columns of the table, and what they have of a state.
+const HEAD: [&str; 6] = ["SECONDS", "STATE", "LAST", "STABLE", "TAKES A PROMPT", "WHAT"];
+
+fn row(at: Span, state: &State) -> Vec<String> {
+    let last = Status::of_last_turn(&state.last_turn).map(Status::word).unwrap_or_default();
+    let stable = if state.stability.stable { "stable" } else { "" };
+    let prompt = Hindrance::of(state).map_or_else(|| "yes".to_owned(), |why| format!("no: {why}"));
+    let words: [&str; 5] = [&Status::of(state).word(), &last, stable, &prompt, &what_of_agent(state, None)];
+    [format!("{:>7.3}", at.as_secs())].into_iter().chain(words.map(cell)).collect()
 }
 
 /// Writes the state at the start and at each change.
-fn write_changes(
-    recording: &Recording,
-    profiles: Arc<ProfileSet>,
-    options: &ReplayOptions,
-    json: bool,
-    mut out: impl Write,
-) -> io::Result<()> {
+fn write_states(recording: &Recording, profiles: Arc<ProfileSet>, options: &ReplayOptions) -> io::Result<()> {
+    let (mut out, mut result) = (BufWriter::new(io::stdout().lock()), Ok(()));
     let mut last: Option<State> = None;
-    let mut last_row = String::new();
-    let mut result =
-        if json { Ok(()) } else { writeln!(out, "{:>9}  {}", "SECONDS", table_line(|column| column.0.to_owned())) };
     replay(recording, profiles, options, |at, state| {
-        if result.is_err() {
-            return;
-        }
-        if json {
-            let timeless = timeless(state);
-            if last.as_ref() != Some(&timeless) {
-                last = Some(timeless);
-                result = write_line(&mut out, at, state);
-            }
-        } else {
-            let row = table_line(|column| column.2(state));
-            if row != last_row {
-                result = writeln!(out, "{:>9.3}  {row}", at.as_secs());
-                last_row = row;
-            }
+        let timeless = timeless(state);
+        if result.is_ok() && last.as_ref() != Some(&timeless) {
+            last = Some(timeless);
+            result = write_line(&mut out, at, state);
         }
     });
     result?;
@@ -160,24 +174,4 @@ fn timeless(state: &State) -> State {
         observed_at: Timestamp::default(),
         ..state.clone()
     }
-}
-
-/// The columns of the table after the time: title, width and content.
-type ReplayColumn = (&'static str, usize, fn(&State) -> String);
-const COLUMNS: [ReplayColumn; 11] = [
-    ("AVAILABLE", 11, |state| state.diagnostics.availability.to_string()),
-    ("PHASE", 7, |state| state.turn.phase.to_string()),
-    ("ACCEPTS", 7, |state| state.surface.accepting_input.to_string()),
-    ("EDITING", 7, |state| state.surface.editing_input.to_string()),
-    ("POSTURE", 7, |state| state.surface.ready_posture.to_string()),
-    ("BUSINESS", 17, |state| state.assessment.business_state.to_string()),
-    ("CONTEXT", 16, |state| state.assessment.ui_context.to_string()),
-    ("OPERATOR", 19, |state| state.operator.status.to_string()),
-    ("LAST TURN", 11, |state| state.last_turn.result.word().trim_start_matches("known_").to_owned()),
-    ("STABLE", 6, |state| if state.stability.stable { "yes" } else { "no" }.to_owned()),
-    ("ATTENTION", 0, |state| state.attention.to_string()),
-];
-
-fn table_line(cell: impl Fn(&ReplayColumn) -> String) -> String {
-    COLUMNS.iter().map(|column| format!("{:<1$}", cell(column), column.1)).collect::<Vec<_>>().join(" ")
 }

@@ -28,7 +28,7 @@ use crate::ui::text;
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch score recordings/recordings.zst")]
 pub struct ScoreArgs {
-    /// Recordings, archives (`*.zst`), and directories to search for `*.cast`.
+    /// Recordings, archives (`*.zst`), and directories to search for `*.cast`; `-` reads a recording on standard input.
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -67,9 +67,10 @@ impl ScoreArgs {
 /// # Errors
 /// A recording cannot be read, none is found, none is labelled, or standard output cannot be written.
 pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
+    let options = args.options.options(&profiles)?;
     let sources = find(&args.paths)?;
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
-    let scored = score_all(&sources, &profiles, &args.options.options(), &doubts)?;
+    let scored = score_all(&sources, &profiles, &options, &doubts)?;
     let report = Report::new(scored, &args.fields);
     if !report.is_labelled() {
         let nothing = format!("nothing is labelled in {}", text::counted(sources.len(), "recording"));
@@ -78,7 +79,7 @@ pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCo
         return Err(Failure::refused(nothing).hint(hint).into());
     }
     match args.json {
-        true => output::print_line(&report.json(args.worst))?,
+        true => output::print_json(&report.json(args.worst))?,
         false => output::print(&for_people(&report, args.worst, args.recordings))?,
     };
     let Some(limit) = args.fail_under else { return Ok(ExitCode::SUCCESS) };

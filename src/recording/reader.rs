@@ -12,6 +12,8 @@ use crate::time::{Span, Timestamp};
 
 /// The largest file that is read, in bytes; the longest day of a busy terminal stays below it.
 const LARGEST_FILE: u64 = 512 << 20;
+/// What standard input is called.
+const INPUT: &str = "standard input";
 /// The longest recording, in seconds: a year.
 const LONGEST: f64 = 366.0 * 86_400.0;
 /// Commands that run another program, so that their name says nothing of the agent.
@@ -19,11 +21,15 @@ const CARRIERS: &[&str] =
     &["sh", "bash", "zsh", "fish", "dash", "env", "sudo", "node", "bun", "deno", "npx", "uv", "python", "python3"];
 
 impl Recording {
-    /// Reads a file.
+    /// Reads a file, or standard input if it is called `-`.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
+        let (path, is_input) = if path == Path::new("-") { (Path::new(INPUT), true) } else { (path, false) };
         let source = path.display().to_string();
         let unreadable = |error: std::io::Error| RecordingError::unreadable(path, &error);
-        let file = std::fs::File::open(path).map_err(unreadable)?;
+        let opened = || -> std::io::Result<Box<dyn Read>> {
+            Ok(if is_input { Box::new(std::io::stdin()) } else { Box::new(std::fs::File::open(path)?) })
+        };
+        let file = opened().map_err(unreadable)?;
         let mut bytes = Vec::new();
         // One byte more than allowed is enough to know that the file is too large, even if it is a device without end.
         file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;

@@ -126,11 +126,31 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 49] = [
+    let cases: [(&[&str], &str, &str); 53] = [
         (
             &["--json", "list"],
             "error: unexpected argument '--json' found",
             "hint: put `--json` behind the command that takes it",
+        ),
+        (
+            &["tasks", "--json", "list"],
+            "error: the subcommand 'list' cannot be used with '--json'",
+            "hint: put `--json` behind `list`",
+        ),
+        (
+            &["profiles", "--json", "list"],
+            "error: the subcommand 'list' cannot be used with '--json'",
+            "hint: put `--json` behind `list`",
+        ),
+        (
+            &["replay", "x.cast", "--tool", "claud"],
+            "error: no profile reads an agent `claud`",
+            "hint: did you mean `claude`?",
+        ),
+        (
+            &["score", "x.cast", "--tool", "claud"],
+            "error: no profile reads an agent `claud`",
+            "hint: did you mean `claude`?",
         ),
         (
             &["list", "--bogus"],
@@ -552,6 +572,16 @@ fn completions_and_man_pages_know_the_commands() {
     let version = concat!("\"fleetwatch ", env!("CARGO_PKG_VERSION"), "\"");
     assert!(list.contains(".TH fleetwatch-list 1") && list.contains("json"), "{list}");
     assert!(list.contains(version) && !list.contains(".SH FILES"), "{list}");
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man1");
+    let written = run(&["man", "--all", pages.to_str().unwrap()]);
+    assert!(written.code == Some(0) && written.out.starts_with("wrote "), "{written:?}");
+    for (name, text) in [("", &page), ("-list", &list), ("-tasks-kill", &run(&["man", "tasks", "kill"]).out)] {
+        assert_eq!(std::fs::read_to_string(pages.join(format!("fleetwatch{name}.1"))).unwrap(), *text);
+    }
+    let named: Vec<_> = page.lines().filter_map(|line| line.strip_suffix("(1)")).collect();
+    let missing = named.iter().find(|name| !pages.join(name.replace("\\-", "-") + ".1").exists());
+    assert!(!named.is_empty() && missing.is_none(), "{missing:?}");
 }
 
 /// What a shell is offered for the last of some words, one in a line.
@@ -791,9 +821,9 @@ fn what_a_name_does_not_find_is_a_one_in_every_command() {
         let is_like = lines.len() == 2 && lines[0].starts_with("error: ") && lines[1].starts_with("hint: ");
         assert!(is_like && ran.code == Some(1) && ran.out.is_empty(), "{command}: {ran:?}");
     }
-    for command in ["tasks kill nope", "tasks rerun nope", "follow-ups dismiss 99"] {
-        let words: Vec<&str> = command.split(' ').chain(["--json"]).collect();
-        let ran = run(&words);
+    let commands = ["tasks kill nope --json", "tasks rerun nope --json", "follow-ups dismiss 99 --json"];
+    for command in commands.into_iter().chain(["run job --cwd nope --json -- true", "run a:b --json -- true"]) {
+        let ran = run(&command.split(' ').collect::<Vec<_>>());
         let told: Value = serde_json::from_str(&ran.out).unwrap();
         let told = if told.is_array() { &told[0] } else { &told };
         let detail = told["detail"].as_str().unwrap_or_default();
@@ -1116,8 +1146,10 @@ fn every_command_calls_the_same_state_the_same() {
     let table = run(&["list"]).out;
     // Where no terminal is, the columns do not depend on what they say.
     let heads = |table: &str| table.lines().next().unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let usual = "NAME SERVER AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE COST TOKENS MODE BRANCH PROMPT PANE WHAT";
-    assert_eq!(heads(&table).join(" "), usual);
+    assert_eq!(heads(&table).join(" "), "NAME SERVER AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE PANE WHAT");
+    let all = heads(&run(&["list", "--columns", "name,all"]).out);
+    assert_eq!((all.len(), all[0].as_str(), all[1].as_str()), (23, "NAME", "NAME"));
+    assert!(["PHASE", "COST", "BRANCH", "LABEL", "NOTE"].iter().all(|it| all.contains(&(*it).to_owned())), "{all:?}");
     assert_eq!(heads(&run(&["tasks"]).out), heads(&table));
     let tasks: Value = serde_json::from_str(&run(&["tasks", "--json"]).out).unwrap();
     assert_eq!(run(&["tasks", "list", "--columns", "name"]).out.lines().count(), 1 + tasks.as_array().unwrap().len());
@@ -1201,13 +1233,20 @@ fn every_command_calls_the_same_state_the_same() {
     assert_eq!(several(&["--any"]).out, "fine: exited 0\n");
     let late = several(&["--timeout", "0"]);
     assert_eq!((late.code, late.out.as_str()), (Some(1), "fine: exited 0\nbad: exited 3\n"));
-    assert!(late.errors.starts_with("error: timed out after 0 s: runs is running\n"), "{late:?}");
+    let longer = "hint: wait longer with `--timeout`; `fleetwatch explain NAME` says why it is so\n";
+    assert_eq!(late.errors, format!("error: timed out after 0 s: runs is running\n{longer}"));
+    let late = run(&["send", "one", "hello", "--when-ready", "--timeout", "0"]);
+    assert_eq!((late.code, late.out.as_str()), (Some(1), ""));
+    assert_eq!(late.errors, format!("error: timed out after 0 s: one is approval\n{longer}"));
     let status: Value = serde_json::from_str(&run(&["status", "--format", "json"]).out).unwrap();
     let counts =
         serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
     assert_eq!((&status["watched"], &status["counts"]), (&true.into(), &counts), "{status}");
     let needs: Vec<_> =
         status["needs"].as_array().unwrap().iter().map(|it| (&it["terminal"], &it["needs_you"], &it["word"])).collect();
+    let alike = "  one, two: only its screen is read: no rules for its records\n";
+    let doctor = run(&["doctor"]).out;
+    assert!(doctor.contains(&format!("ok    record       {alike}")), "{doctor}");
     let (asks, bad) = (("asks", true, "asks"), ("bad", false, "exited 3"));
     let has =
         |(name, needs_you, word): (&str, bool, &str)| needs.contains(&(&name.into(), &needs_you.into(), &word.into()));
@@ -1233,6 +1272,20 @@ fn every_command_calls_the_same_state_the_same() {
         });
     }
     let operator = PrivateTmux::start(&["sh"]);
+    operator.run(&["resize-window", "-t", "main", "-x", "60", "-y", "60"]);
+    let on_terminal = |arguments: &[&str]| {
+        let script = "\"$0\" \"$@\"; echo '(over)'; exec sleep 1000";
+        let shell = ["respawn-pane", "-k", "-t", "main", "sh", "-c", script, env!("CARGO_BIN_EXE_fleetwatch")];
+        let arguments = words(arguments);
+        operator.run(&shell.into_iter().chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>());
+        operator.wait_for_text("main", "(over)");
+        operator.screen("main")
+    };
+    let (status, doctor) = (on_terminal(&["status", "--json"]), on_terminal(&["doctor"]));
+    assert!(status.starts_with("{\n  \"at\": \"") && run(&["status", "--json"]).out.lines().count() == 1, "{status}");
+    let broken =
+        "ok    record         one, two: only its screen is read: no\n                     rules for its records\n";
+    assert!(doctor.contains(broken), "{doctor}");
     operator.run(&["resize-window", "-t", "main", "-x", "140", "-y", "40"]);
     let dashboard = words(&[]);
     let program = [&["respawn-pane", "-k", "-t", "main", env!("CARGO_BIN_EXE_fleetwatch")][..]].concat();
@@ -1428,6 +1481,12 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     std::fs::write(&path, "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[0.1, \"o\"").unwrap();
     let cut = run(&["replay", file]);
     assert_eq!(cut.code, Some(0), "{cut:?}");
+    assert_eq!(cut.out, "SECONDS  STATE  LAST  STABLE  TAKES A PROMPT  WHAT\n");
+    for command in ["replay", "score"] {
+        let mut reads = fleetwatch(&[command, "-"]);
+        let read: Ran = reads.stdin(std::fs::File::open(&path).unwrap()).output().unwrap().into();
+        assert!(read.errors.contains("standard input:2: the last line is cut"), "{command}: {read:?}");
+    }
     assert_eq!(cut.errors, format!("warning: {file}:2: the last line is cut; what comes before it is read\n"));
     let missing = run(&["replay", "/nonexistent/x.cast"]);
     assert!(
