@@ -216,9 +216,12 @@ pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCod
         .or_else(|| command_like(error, &typed, command));
     // The usage of these would show both of them.
     let conflict = (error.kind() == ErrorKind::ArgumentConflict).then(|| {
-        match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::PriorArg)) {
-            (Some(below), Some(ContextValue::String(option))) => format!("put `{option}` behind `{below}`"),
-            _ => "leave one of the two out".to_owned(),
+        let [below, option] = [ContextKind::InvalidSubcommand, ContextKind::PriorArg]
+            .map(|kind| error.get(kind).map(ToString::to_string).unwrap_or_default());
+        let takes = |it: &clap::Command| it.get_arguments().any(|known| known.to_string() == option);
+        match called(error, command).find_subcommand(&below).filter(|it| takes(it)) {
+            Some(_) => format!("put `{option}` behind `{below}`"),
+            None => "leave one of the two out".to_owned(),
         }
     });
     let hint = conflict

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::future::poll_fn;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
-use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -152,7 +151,7 @@ pub(super) fn terminal_width() -> Option<usize> {
     crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
 }
 
-/// A text for people with its lines broken to the width of the terminal, each below its last column: names and words stay whole.
+/// A text for people with its lines broken to the width of the terminal, at blanks: paths stay whole, to be copied.
 pub(super) fn wrapped(text: &str) -> String {
     let Some(width) = terminal_width() else { return text.to_owned() };
     text.lines().flat_map(|line| hanging(line, width)).map(|row| row + "\n").collect()
@@ -169,12 +168,17 @@ fn hanging(line: &str, cells: usize) -> Vec<String> {
     let column = line.char_indices().take_while(|(at, _)| *at <= half).filter(begins).last().map_or(0, |(at, _)| at);
     let arrow = line[column..].strip_prefix("→ ").map_or(0, |said| line.len() - column - said.len());
     let (head, rest) = line.split_at(column + arrow);
-    let further = if head.is_empty() { 2 } else { text::width(head) };
-    let row = |(nth, row): (usize, Range<usize>)| match nth {
-        0 => format!("{head}{}", rest[row].trim_end()),
-        _ => format!("{:further$}{}", "", rest[row].trim_end()),
-    };
-    text::broken(rest, cells.saturating_sub(further)).into_iter().enumerate().map(row).collect()
+    let below = " ".repeat(if head.is_empty() { 2 } else { text::width(head) });
+    let (mut rows, mut row, mut is_begun) = (Vec::new(), head.to_owned(), false);
+    for word in rest.split_inclusive(' ') {
+        if is_begun && text::width(&row) + text::width(word.trim_end()) > cells {
+            rows.push(std::mem::replace(&mut row, below.clone()).trim_end().to_owned());
+        }
+        row.push_str(word);
+        is_begun = true;
+    }
+    rows.push(row);
+    rows
 }
 
 // The log of actions, warnings and errors, in a file that the user names. Without one nothing is written.

@@ -1,7 +1,7 @@
 //! `fleetwatch score`: how well the published states agree with the truth of labelled recordings (SPEC §13).
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::failure::{percentage, whole};
+use super::list::aligned;
 use super::replay::SharedReplayArgs;
 use super::{Failure, output};
 use crate::profile::ProfileSet;
@@ -433,154 +434,105 @@ fn seconds(ms: u64) -> f64 {
 
 // The report for people.
 
-/// The report as text: scores by agent version, confused phases, delays, and the longest wrong spells.
+/// The report as tables: scores by agent version, confused phases, delays, and the longest wrong spells.
 fn for_people(report: &Report, worst: usize, recordings: bool) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = versions(&mut out, report);
-    let _ = with_records(&mut out, report);
+    let mut rows: Vec<Vec<String>> = report.versions().iter().map(|(version, sums)| sums_row(version, sums)).collect();
+    rows.push(sums_row("all", &report.total()));
+    let mut tables = vec![table(["PERCENT RIGHT", "N", "MINUTES"].iter().chain(&HEADS), &rows)];
+    let with_records = report.with_records().flat_map(|(version, sums, alone)| {
+        let alone = ["  its screen alone", "", ""].map(str::to_owned).into_iter().chain(alone.iter().map(percent));
+        [sums_row(version, &sums), alone.collect()]
+    });
+    let with_records: Vec<Vec<String>> = with_records.collect();
+    if !with_records.is_empty() {
+        tables.push(table(["WITH RECORDS", "N", "MINUTES"].iter().chain(&HEADS), &with_records));
+    }
     if recordings {
-        let _ = each_recording(&mut out, report);
+        let row = |one: &Scored| {
+            let named = [format!("{}/{}", one.version, one.name), format!("{:>7.1}", one.score.duration.as_secs())];
+            named.into_iter().chain(one.score.tallies.iter().map(percent)).collect()
+        };
+        let rows: Vec<Vec<String>> = report.scored.iter().map(row).collect();
+        tables.push(table(["RECORDING", "SECONDS"].iter().chain(&HEADS), &rows));
     }
     if report.doubted_ms() > 0 {
-        let seconds = Span::from_millis(report.doubted_ms()).as_secs();
-        let _ = writeln!(out, "\n{seconds:.1} labelled seconds, over all fields, are doubted and left out.");
+        let seconds = seconds(report.doubted_ms());
+        tables.push(format!("{seconds:.1} labelled seconds, over all fields, are doubted and left out.\n"));
     }
-    let _ = phases(&mut out, report);
-    let _ = delays(&mut out, report);
-    let _ = wrong(&mut out, report, worst);
-    let _ = tasks(&mut out, report, worst);
-    out
+    tables.extend([phases(report), delays(report), wrong(report, worst)]);
+    tables.extend(tasks(report, worst));
+    tables.join("\n")
 }
 
-fn versions(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "{:<24}{:>5}{:>8}{}", "PERCENT RIGHT", "N", "MINUTES", heads())?;
-    for (version, (count, time, tallies)) in report.versions() {
-        writeln!(out, "{version:<24}{count:>5}{:>8.1}{}", time.as_secs() / 60.0, cells(&tallies))?;
-    }
-    let (count, time, tallies) = report.total();
-    writeln!(out, "{:<24}{count:>5}{:>8.1}{}", "all", time.as_secs() / 60.0, cells(&tallies))
+/// The fields of an agent, as heads of columns.
+const HEADS: [&str; Field::ALL.len()] = ["available", "accepting", "editing", "posture", "phase", "blocked", "result"];
+
+fn table<'a>(head: impl IntoIterator<Item = &'a &'static str>, rows: &[Vec<String>]) -> String {
+    aligned(&head.into_iter().copied().collect::<Vec<_>>(), rows, None)
 }
 
-/// Compares the scores with and without records, for recordings that have some.
-fn with_records(out: &mut String, report: &Report) -> std::fmt::Result {
-    let mut versions = report.with_records().peekable();
-    if versions.peek().is_some() {
-        writeln!(out, "\n{:<24}{:>5}{:>8}{}", "WITH RECORDS", "N", "MINUTES", heads())?;
-    }
-    for (version, (count, time, tallies), alone) in versions {
-        writeln!(out, "{version:<24}{count:>5}{:>8.1}{}", time.as_secs() / 60.0, cells(&tallies))?;
-        writeln!(out, "{:<37}{}", "  its screen alone", cells(&alone))?;
-    }
-    Ok(())
+fn sums_row(version: &str, (count, time, tallies): &Sums) -> Vec<String> {
+    let named = [version.to_owned(), format!("{count:>3}"), format!("{:>7.1}", time.as_secs() / 60.0)];
+    named.into_iter().chain(tallies.iter().map(percent)).collect()
 }
 
-fn each_recording(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "\n{:<60}{:>7}{}", "RECORDING", "SECONDS", heads())?;
-    for one in &report.scored {
-        let name = format!("{}/{}", one.version, one.name);
-        writeln!(out, "{name:<60}{:>7.1}{}", one.score.duration.as_secs(), cells(&one.score.tallies))?;
-    }
-    Ok(())
-}
-
-fn tasks(out: &mut String, report: &Report, worst: usize) -> std::fmt::Result {
+fn tasks(report: &Report, worst: usize) -> Option<String> {
     let (count, tallies) = report.tasks();
-    if count == 0 {
-        return Ok(());
-    }
-    write!(out, "\nTASKS IN {count} RECORDINGS")?;
-    for (field, tally) in TaskField::ALL.iter().zip(tallies) {
-        write!(out, "   {field} {}", percent(tally))?;
-    }
-    writeln!(out)?;
+    let fields =
+        TaskField::ALL.iter().zip(&tallies).map(|(field, tally)| format!("   {field} {}", percent(tally).trim()));
+    let mut out = format!("TASKS IN {count} RECORDINGS{}\n", fields.collect::<String>());
     for (one, spell) in report.wrong_tasks().take(worst) {
         let (from, to) = (spell.from.as_secs(), spell.to.as_secs());
         let (truth, answer) = (harmless(&spell.truth), harmless(&spell.answer));
-        writeln!(out, "{from:>8.3} – {to:>8.3}  {}  {}: {truth}, not {answer}", one.name, spell.field)?;
+        let _ = writeln!(out, "{from:>8.3} – {to:>8.3}  {}  {}: {truth}, not {answer}", one.name, spell.field);
     }
-    Ok(())
+    (count > 0).then_some(out)
 }
 
-fn phases(out: &mut String, report: &Report) -> std::fmt::Result {
+fn phases(report: &Report) -> String {
     let phases = report.phases();
-    writeln!(
-        out,
-        "\n{:<24}{}",
-        "PHASE, SECONDS",
-        Phase::words().iter().map(|word| format!("{word:>12}")).collect::<String>()
-    )?;
-    for truth in Phase::ALL {
-        write!(out, "{:<24}", format!("truth {truth}"))?;
-        for answer in Phase::ALL {
-            let ms = phases.get(&(truth.word(), answer.word())).copied().unwrap_or(0);
-            write!(out, "{:>12.1}", Span::from_millis(ms).as_secs())?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
+    let row = |truth: &Phase| {
+        let ms = |answer: &Phase| phases.get(&(truth.word(), answer.word())).copied().unwrap_or(0);
+        let answers = Phase::ALL.iter().map(|answer| format!("{:>9.1}", seconds(ms(answer))));
+        [format!("truth {truth}")].into_iter().chain(answers).collect()
+    };
+    table(["PHASE, SECONDS"].iter().chain(&Phase::words()), &Phase::ALL.iter().map(row).collect::<Vec<_>>())
 }
 
-fn delays(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "\n{:<24}{:>12}{:>12}{:>12}{:>12}", "DELAY, SECONDS", "changes", "missed", "median", "p95")?;
-    for &field in Field::ALL {
-        let delays = report.delays(field);
-        if delays.changes == 0 {
-            continue;
-        }
+fn delays(report: &Report) -> String {
+    let row = |field: &Field| {
+        let DelaySummary { changes, missed, median, p95 } = report.delays(*field);
         let seconds = |span: Option<Span>| span.map_or("–".to_owned(), |span| format!("{:.3}", span.as_secs()));
-        let (median, p95) = (seconds(delays.median), seconds(delays.p95));
-        writeln!(out, "{:<24}{:>12}{:>12}{median:>12}{p95:>12}", field.word(), delays.changes, delays.missed)?;
-    }
-    Ok(())
+        let cells = [changes.to_string(), missed.to_string(), seconds(median), seconds(p95)];
+        let cells = cells.map(|cell| format!("{cell:>7}"));
+        (changes > 0).then(|| [field.word().to_owned()].into_iter().chain(cells).collect())
+    };
+    let head = ["DELAY, SECONDS", "changes", "missed", "median", "p95"];
+    table(&head, &Field::ALL.iter().filter_map(row).collect::<Vec<_>>())
 }
 
-fn wrong(out: &mut String, report: &Report, worst: usize) -> std::fmt::Result {
+fn wrong(report: &Report, worst: usize) -> String {
     let wrong = report.wrong();
     let total: u64 = wrong.iter().map(|w| w.spell.length().as_millis()).sum();
-    let total = Span::from_millis(total).as_secs();
-    let spells = text::counted(wrong.len(), "wrong spell");
-    writeln!(out, "\n{spells}, {total:.1} s; the {} longest:", worst.min(wrong.len()))?;
-    if wrong.is_empty() || worst == 0 {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "{:>8} {:>9} {:>9}  {:<16}{:<15}{:<15}RECORDING",
-        "SECONDS", "FROM", "TO", "FIELD", "TRUTH", "ANSWER"
-    )?;
-    for wrong in wrong.iter().take(worst) {
-        let spell = wrong.spell;
-        writeln!(
-            out,
-            "{:>8.3} {:>9.3} {:>9.3}  {:<16}{:<15}{:<15}{}",
-            spell.length().as_secs(),
-            spell.from.as_secs(),
-            spell.to.as_secs(),
-            spell.field.word(),
-            spell.truth,
-            spell.answer,
-            harmless(&wrong.scored.path)
-        )?;
-    }
-    Ok(())
-}
-
-fn heads() -> String {
-    ["available", "accepting", "editing", "posture", "phase", "blocked", "result"].map(|h| format!("{h:>11}")).concat()
-}
-
-fn cells(tallies: &Tallies) -> String {
-    tallies.iter().map(|tally| format!("{:>11}", percent(*tally))).collect()
+    let (spells, listed) = (text::counted(wrong.len(), "wrong spell"), worst.min(wrong.len()));
+    let said = format!("{spells}, {:.1} s; the {listed} longest:\n", seconds(total));
+    let row = |Wrong { scored, spell }: &Wrong<'_>| {
+        let times = [spell.length(), spell.from, spell.to].map(|time| format!("{:>9.3}", time.as_secs()));
+        let words = [spell.field.word(), spell.truth, spell.answer, &harmless(&scored.path)].map(str::to_owned);
+        times.into_iter().chain(words).collect()
+    };
+    let rows: Vec<Vec<String>> = wrong.iter().take(worst).map(row).collect();
+    let head = ["SECONDS", "FROM", "TO", "FIELD", "TRUTH", "ANSWER", "RECORDING"];
+    if rows.is_empty() { said } else { said + &table(&head, &rows) }
 }
 
 /// Percent with two digits, rounded down, so that only a perfect score shows as 100.
-fn percent(tally: Tally) -> String {
+fn percent(tally: &Tally) -> String {
     if tally.judged_ms == 0 {
-        return "–".to_owned();
+        return format!("{:>6}", "–");
     }
     let hundredths = u128::from(tally.right_ms) * 10_000 / u128::from(tally.judged_ms);
-    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    format!("{:>3}.{:02}", hundredths / 100, hundredths % 100)
 }
 
 #[cfg(test)]

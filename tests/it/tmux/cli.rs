@@ -138,9 +138,9 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: put `--json` behind `list`",
         ),
         (
-            &["profiles", "--json", "list"],
-            "error: the subcommand 'list' cannot be used with '--json'",
-            "hint: put `--json` behind `list`",
+            &["profiles", "--json", "show", "claude"],
+            "error: the subcommand 'show' cannot be used with '--json'",
+            "hint: leave one of the two out",
         ),
         (
             &["replay", "x.cast", "--tool", "claud"],
