@@ -213,7 +213,8 @@ pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCod
         })
         // clap suggests names that have little in common with what was typed.
         .filter(|name| is_like(&typed, name))
-        .or_else(|| command_like(error, &typed, command));
+        .or_else(|| command_like(error, &typed, command))
+        .or_else(|| called_elsewhere(error, &typed, command));
     // The usage of these would show both of them.
     let conflict = (error.kind() == ErrorKind::ArgumentConflict).then(|| {
         let [below, option] = [ContextKind::InvalidSubcommand, ContextKind::PriorArg]
@@ -259,6 +260,30 @@ fn command_like(error: &clap::Error, typed: &str, command: &clap::Command) -> Op
     like.min_by_key(|name| strsim::osa_distance(typed, name)).map(str::to_owned)
 }
 
+/// What other programs call what is meant: `ls`, `get` and `logs`, `-o json`, `tail -f`.
+const ELSEWHERE: [(&str, &str); 12] = [
+    ("ls", "list"),
+    ("ps", "list"),
+    ("get", "list"),
+    ("logs", "history"),
+    ("log", "history"),
+    ("kill", "tasks"),
+    ("describe", "explain"),
+    ("version", "--version"),
+    ("-o", "--json"),
+    ("--output", "--json"),
+    ("--format", "--json"),
+    ("-n", "--limit"),
+];
+
+/// The command or option that others call so, if it can stand there.
+fn called_elsewhere(error: &clap::Error, typed: &str, command: &clap::Command) -> Option<String> {
+    let called = called(error, command);
+    let takes = |name: &str| called.get_arguments().any(|arg| arg.get_long() == name.strip_prefix("--"));
+    let meant = ELSEWHERE.iter().filter(|(other, _)| *other == typed).map(|(_, own)| *own);
+    meant.filter(|own| called.find_subcommand(own).is_some() || takes(own)).map(str::to_owned).next()
+}
+
 /// Where an option of a command belongs that stands before it.
 fn misplaced(error: &clap::Error, typed: &str, command: &clap::Command) -> Option<String> {
     let name = typed.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
@@ -295,7 +320,11 @@ fn hint_of(error: &clap::Error, typed: &str, suggestion: Option<String>, command
                 ErrorKind::UnknownArgument if usage.contains("<TARGET>") && typed.starts_with('-') => {
                     "; put a name or a text that begins with `-` after `--`"
                 }
-                ErrorKind::UnknownArgument if usage.contains("[FILTER]") && !typed.starts_with("--") => {
+                // Of several letters, clap names only the first.
+                ErrorKind::UnknownArgument
+                    if usage.contains("[FILTER]")
+                        && std::env::args().any(|it| it.starts_with(typed) && it.contains(':')) =>
+                {
                     "; `!is:ready` matches what is not ready"
                 }
                 _ => "",

@@ -233,7 +233,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
                 }
             }
             let is_over = left.is_empty() || args.any && has_met;
-            Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(now.join("; ")) })
+            Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(now) })
         });
         failures.extend(found.await.err());
     }
@@ -303,7 +303,7 @@ impl<'a> Awaited<'a> {
     ///
     /// # Errors
     /// It is gone, or has ended otherwise, and that is not waited for; or it is never in such a state.
-    fn look(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, String>, Failure> {
+    fn look(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, Still>, Failure> {
         self.see(fleet, args).map_err(|(reason, why)| {
             self.over = Some(reason);
             why
@@ -324,7 +324,7 @@ impl<'a> Awaited<'a> {
         Unreached { id, reached: None, reason: self.over.unwrap_or(other), word: Some(status.word()) }
     }
 
-    fn see(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, String>, (Reason, Failure)> {
+    fn see(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, Still>, (Reason, Failure)> {
         let impossible = |why: Failure| (Reason::Impossible, why);
         let wanted = || asked_for(&args.condition);
         let asked = &args.condition;
@@ -366,7 +366,10 @@ impl<'a> Awaited<'a> {
                 }
                 (Some(task), _) => {
                     self.last = Some(task.clone());
-                    return Ok(ControlFlow::Continue(format!("{} is {}", task.id, task.as_status().word())));
+                    return Ok(ControlFlow::Continue(Still {
+                        id: task.id.clone(),
+                        is: task.as_status().word().into(),
+                    }));
                 }
                 (None, Some(mut task)) if asked.contains(&WaitCondition::Gone) => {
                     (task.status, task.known) = (TaskStatus::Unknown, false);
@@ -432,6 +435,12 @@ fn asked_for(asked: &[WaitCondition]) -> String {
     asked.iter().map(|condition| condition.word()).collect::<Vec<_>>().join(" or ")
 }
 
+/// What is waited for and not so yet, and what it is.
+struct Still {
+    id: String,
+    is: String,
+}
+
 /// Watches until something is found in the fleet, of which `find` else says how it is now.
 ///
 /// # Errors
@@ -439,7 +448,7 @@ fn asked_for(asked: &[WaitCondition]) -> String {
 async fn watch_for<T>(
     engine: &mut Engine,
     limit: Limit,
-    mut find: impl FnMut(&Fleet) -> Result<ControlFlow<T, String>, Failure>,
+    mut find: impl FnMut(&Fleet) -> Result<ControlFlow<T, Vec<Still>>, Failure>,
 ) -> Result<T, Failure> {
     let end = end_asked_for();
     tokio::pin!(end);
@@ -520,7 +529,9 @@ pub(super) async fn until_terminal(
     limit: Limit,
     wanted: impl Fn(&Terminal) -> bool,
 ) -> Result<Terminal, Failure> {
-    let found = watch_for(engine, limit, |fleet| Ok(seen(fleet, key, target, &wanted)?.map_break(Terminal::clone)));
+    let found = watch_for(engine, limit, |fleet| {
+        Ok(seen(fleet, key, target, &wanted)?.map_break(Terminal::clone).map_continue(|still| vec![still]))
+    });
     found.await.map_err(|why| if why.is_interrupted() { why.hint("nothing was sent") } else { why })
 }
 
@@ -533,15 +544,15 @@ fn seen<'a>(
     key: &TerminalKey,
     name: &str,
     wanted: impl Fn(&Terminal) -> bool,
-) -> Result<ControlFlow<&'a Terminal, String>, Failure> {
+) -> Result<ControlFlow<&'a Terminal, Still>, Failure> {
     match fleet.terminal(key) {
         Some(terminal) if wanted(terminal) => Ok(ControlFlow::Break(terminal)),
         Some(terminal) if !terminal.state.has_ended() => {
-            let (id, status) = (&terminal.state.terminal.id, Status::of(&terminal.state).word());
+            let (id, status) = (terminal.state.terminal.id.clone(), Status::of(&terminal.state).word());
             // Of a terminal that is ready otherwise.
             let hindrance = Some(terminal).filter(|terminal| terminal.state.turn.phase == Phase::Ready);
             let why = hindrance.and_then(Terminal::prompt_hindrance).map(|why| format!(", but {why}"));
-            Ok(ControlFlow::Continue(format!("{id} is {status}{}", why.unwrap_or_default())))
+            Ok(ControlFlow::Continue(Still { id, is: status.into_owned() + &why.unwrap_or_default() }))
         }
         ended => Err(gone(ended.map_or(name, |terminal| &terminal.state.terminal.id))),
     }
@@ -591,10 +602,12 @@ fn troubled(fleet: &Fleet) -> Option<(&ServerId, &Problem)> {
     fleet.servers().find_map(|server| Some((&server.id, server.health.problem()?)))
 }
 
-fn timed_out(now: &str, limit: Limit) -> Failure {
+fn timed_out(left: &[Still], limit: Limit) -> Failure {
     let waited = in_seconds(limit.timeout);
-    Failure::refused(format!("timed out after {waited}: {now}"))
-        .hint("wait longer with `--timeout`; `fleetwatch explain NAME` says why it is so")
+    let now: Vec<String> = left.iter().map(|Still { id, is }| format!("{id} is {is}")).collect();
+    let first = left.first().and_then(|one| shlex::try_quote(&one.id).ok()).unwrap_or("NAME".into());
+    Failure::refused(format!("timed out after {waited}: {}", now.join("; ")))
+        .hint(format!("wait longer with `--timeout`; `fleetwatch explain {first}` says why it is so"))
 }
 
 #[cfg(test)]

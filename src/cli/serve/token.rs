@@ -9,6 +9,7 @@ use clap::builder::PossibleValue;
 use jiff::Zoned;
 
 use crate::cli::failure::{BadValue, nothing};
+use crate::cli::list::aligned;
 use crate::cli::{Done, Failure, output};
 use crate::hash::hexadecimal;
 use crate::history;
@@ -172,15 +173,16 @@ fn list(file: &TokenFile, json: bool) -> Done {
         return nothing("there are no tokens", "`fleetwatch token add NAME` makes one");
     }
     let now = history::now();
-    let line = |token: &Token| {
-        let ends = if token.is_good(now) { "until" } else { "expired" };
-        let subscribed = match token.subscriptions.len() {
-            0 => String::new(),
-            browsers => format!("  notices to {}", counted(browsers, "browser")),
+    let row = |token: &Token| {
+        let over = if token.is_good(now) { "" } else { " (is over)" };
+        let browsers = match token.subscriptions.len() {
+            0 => "-".to_owned(),
+            count => counted(count, "browser"),
         };
-        format!("{}  {}  {ends} {}{subscribed}\n", token.name, token.scope, token.expires)
+        vec![token.name.clone(), token.scope.to_string(), format!("{}{over}", token.expires), browsers]
     };
-    output::print(&tokens.iter().map(line).collect::<String>())
+    let head = ["NAME", "SCOPE", "EXPIRES", "NOTICES TO"];
+    output::print(&aligned(&head, &tokens.iter().map(row).collect::<Vec<_>>(), output::terminal_width()))
 }
 
 fn name(text: &str) -> Result<String, BadValue> {

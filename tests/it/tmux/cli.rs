@@ -126,7 +126,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 53] = [
+    let cases: [(&[&str], &str, &str); 57] = [
         (
             &["--json", "list"],
             "error: unexpected argument '--json' found",
@@ -347,6 +347,18 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: write a whole number, such as 20",
         ),
         (&["--lst"], "error: unexpected argument '--lst' found", "hint: did you mean `list`?"),
+        (&["ls"], "error: unrecognized subcommand 'ls'", "hint: did you mean `list`?"),
+        (&["list", "-o", "json"], "error: unexpected argument '-o' found", "hint: did you mean `--json`?"),
+        (
+            &["watch", "-q"],
+            "error: unexpected argument '-q' found",
+            "hint: usage: fleetwatch watch [OPTIONS] [FILTER]...",
+        ),
+        (
+            &["list", "-is:ready"],
+            "error: unexpected argument '-i' found",
+            "hint: usage: fleetwatch list [OPTIONS] [FILTER]...; `!is:ready` matches what is not ready",
+        ),
         (
             &["record", "x", "-o", "x.cast", "--seconds", "1"],
             "error: unexpected argument '--seconds' found",
@@ -1233,11 +1245,13 @@ fn every_command_calls_the_same_state_the_same() {
     assert_eq!(several(&["--any"]).out, "fine: exited 0\n");
     let late = several(&["--timeout", "0"]);
     assert_eq!((late.code, late.out.as_str()), (Some(1), "fine: exited 0\nbad: exited 3\n"));
-    let longer = "hint: wait longer with `--timeout`; `fleetwatch explain NAME` says why it is so\n";
-    assert_eq!(late.errors, format!("error: timed out after 0 s: runs is running\n{longer}"));
+    let longer = |name: &str, is: &str| {
+        let hint = format!("wait longer with `--timeout`; `fleetwatch explain {name}` says why it is so");
+        format!("error: timed out after 0 s: {name} is {is}\nhint: {hint}\n")
+    };
+    assert_eq!(late.errors, longer("runs", "running"));
     let late = run(&["send", "one", "hello", "--when-ready", "--timeout", "0"]);
-    assert_eq!((late.code, late.out.as_str()), (Some(1), ""));
-    assert_eq!(late.errors, format!("error: timed out after 0 s: one is approval\n{longer}"));
+    assert_eq!((late.code, late.out.as_str(), late.errors), (Some(1), "", longer("one", "approval")));
     let status: Value = serde_json::from_str(&run(&["status", "--format", "json"]).out).unwrap();
     let counts =
         serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
