@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A tmux socket, as `-L` and `-S` name it.
@@ -14,18 +14,23 @@ pub enum Socket {
     #[default]
     Default,
     /// `-L NAME`.
-    Name(String),
+    Name(Arc<str>),
     /// `-S PATH`.
-    Path(PathBuf),
+    Path(Arc<Path>),
 }
 
 impl Socket {
+    /// `-S PATH`.
+    pub fn at(path: impl AsRef<Path>) -> Self {
+        Socket::Path(path.as_ref().into())
+    }
+
     /// What distinguishes it from others. Paths are compared as they are spelt: part by part takes ten times as long, and
     /// each terminal's identity has one.
     fn spelling(&self) -> (u8, &OsStr) {
         match self {
             Socket::Default => (0, OsStr::new("")),
-            Socket::Name(name) => (1, name.as_ref()),
+            Socket::Name(name) => (1, OsStr::new(name.as_ref())),
             Socket::Path(path) => (2, path.as_os_str()),
         }
     }
@@ -72,7 +77,7 @@ impl Socket {
     /// than a name, unless [`Socket::named_in`] found out that it is one.
     pub fn common(&self) -> Socket {
         match self {
-            Socket::Name(name) if name == "default" => Socket::Default,
+            Socket::Name(name) if **name == *"default" => Socket::Default,
             socket => socket.clone(),
         }
     }
@@ -85,7 +90,7 @@ impl Socket {
             _ => None,
         };
         match name {
-            Some(name) => Socket::Name(name.to_owned()).common(),
+            Some(name) => Socket::Name(name.into()).common(),
             None => self,
         }
     }
@@ -113,7 +118,7 @@ impl Socket {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ServerId {
     /// `None` is this machine, else the name that `ssh` takes.
-    pub host: Option<String>,
+    pub host: Option<Arc<str>>,
     pub socket: Socket,
 }
 
@@ -264,12 +269,12 @@ mod tests {
 
     #[test]
     fn only_a_path_right_in_the_directory_of_tmux_is_a_name() {
-        let named = |path: &str| Socket::Path(path.into()).named_in(Path::new("/tmp/tmux-1000"));
+        let named = |path: &str| Socket::at(path).named_in(Path::new("/tmp/tmux-1000"));
         assert_eq!(named("/tmp/tmux-1000/work"), Socket::Name("work".into()));
         assert_eq!(named("/tmp/tmux-1000/default"), Socket::Default);
         for other in ["/tmp/tmux-1001/work", "/srv/tmux-1000/work", "/tmp/tmux-1000/a/work", "/tmp/tmux-shared/work"] {
-            assert_eq!(named(other), Socket::Path(other.into()));
-            assert_eq!(named(other).common(), Socket::Path(other.into()));
+            assert_eq!(named(other), Socket::at(other));
+            assert_eq!(named(other).common(), Socket::at(other));
         }
     }
 }

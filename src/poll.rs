@@ -456,12 +456,18 @@ impl ServerPoller {
         };
         let (same, suspects): (Vec<&Suspect>, Vec<&Suspect>) = suspects.iter().partition(still_runs);
         same.into_iter().for_each(|suspect| self.memory.confirmed(suspect));
+        let missing = self.identify_by(suspects, Thoroughness::Quick).await;
+        self.identify_by(missing, Thoroughness::All).await;
+    }
+
+    /// Records what runs in these; returns those in which a quick look found less of an agent than there was: only reading
+    /// everything can say that it is gone.
+    async fn identify_by<'a>(&mut self, suspects: Vec<&'a Suspect>, thoroughness: Thoroughness) -> Vec<&'a Suspect> {
+        let mut missing = Vec::new();
         if suspects.is_empty() {
-            return;
+            return missing;
         }
-        // Only a poll of everything can say that an agent is gone.
-        let has_agent = |suspect: &&Suspect| self.agents.get(&suspect.pid).is_some_and(|agent| !agent.ids.is_empty());
-        let thoroughness = if suspects.iter().any(has_agent) { Thoroughness::All } else { Thoroughness::Quick };
+        let local = self.server.id().host.is_none();
         let roots = suspects.iter().map(|suspect| suspect.pid).collect();
         let scanned = process::under(&self.server, roots, thoroughness).await;
         for suspect in suspects {
@@ -470,6 +476,14 @@ impl ServerPoller {
                     let processes = found.get(&suspect.pid).map(Vec::as_slice).unwrap_or_default();
                     let program = self.profiles.identify(&suspect.command, processes, suspect.tool.as_deref());
                     let ids = self.agent_processes(&program, processes);
+                    let known = self.agents.get(&suspect.pid);
+                    if local
+                        && thoroughness == Thoroughness::Quick
+                        && known.is_some_and(|known| known.ids.iter().any(|id| !ids.contains(id)))
+                    {
+                        missing.push(suspect);
+                        continue;
+                    }
                     let proof = local.then(|| ids.iter().find_map(|id| RunningProcess::of(*id))).flatten();
                     self.agents.insert(suspect.pid, AgentProcesses { ids, proof });
                     if local { self.with_version(program, processes) } else { program }
@@ -482,6 +496,7 @@ impl ServerPoller {
             };
             self.memory.identified(suspect, program);
         }
+        missing
     }
 
     /// Adds the version of the agent's package, when the program does not have one yet.

@@ -325,8 +325,8 @@ impl Server {
 /// The server that plain `tmux` would talk to, by `-L NAME` or `-S PATH` as tmux takes them; the path wins.
 pub fn local(name: Option<String>, path: Option<PathBuf>) -> ServerId {
     let socket = match (path, name) {
-        (Some(path), _) => Socket::Path(path),
-        (None, Some(name)) if name != "default" => Socket::Name(name),
+        (Some(path), _) => Socket::at(path),
+        (None, Some(name)) if name != "default" => Socket::Name(name.into()),
         (None, _) => Socket::Default,
     };
     ServerId { host: None, socket }

@@ -206,7 +206,7 @@ impl GlobalOptions {
     pub fn servers(&self, config: &Config) -> Vec<ServerId> {
         let chosen = if self.names_a_server() {
             let local = crate::tmux::local(self.socket_name.clone(), self.socket_path.clone());
-            vec![ServerId { host: self.host.clone(), ..local }]
+            vec![ServerId { host: self.host.as_deref().map(Into::into), ..local }]
         } else if config.servers.is_empty() {
             let inside = std::env::var("TMUX").ok();
             vec![ServerId { host: None, socket: inside.as_deref().map_or(Socket::Default, socket_of_environment) }]
@@ -254,7 +254,7 @@ pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 fn socket_of_environment(variable: &str) -> Socket {
     // The path may contain commas; the two numbers after it do not.
     let path = variable.rsplitn(3, ',').last().filter(|path| !path.is_empty());
-    path.map_or(Socket::Default, |path| Socket::Path(path.into()))
+    path.map_or(Socket::Default, |path| Socket::at(path))
 }
 
 // The name of a server's socket, the same inside the server and outside.
@@ -283,8 +283,8 @@ mod tests {
 
     #[test]
     fn the_server_around_this_process_is_found_in_its_environment() {
-        assert_eq!(socket_of_environment("/tmp/tmux-0/work,811,3"), Socket::Path("/tmp/tmux-0/work".into()));
-        assert_eq!(socket_of_environment("/run/a,b/tmux.sock,811,3"), Socket::Path("/run/a,b/tmux.sock".into()));
+        assert_eq!(socket_of_environment("/tmp/tmux-0/work,811,3"), Socket::at("/tmp/tmux-0/work"));
+        assert_eq!(socket_of_environment("/run/a,b/tmux.sock,811,3"), Socket::at("/run/a,b/tmux.sock"));
         assert_eq!(socket_of_environment(""), Socket::Default);
         assert_eq!(socket_of_environment(",1,2"), Socket::Default);
     }
@@ -320,7 +320,7 @@ mod tests {
         let user = rustix::process::getuid().as_raw();
         let server = |host: Option<&str>, path: &Path| ServerId {
             host: host.map(Into::into),
-            socket: Socket::Path(path.to_owned()),
+            socket: Socket::at(path),
         };
         let name = |name: &str| ServerId { host: None, socket: Socket::Name(name.into()) };
         for home in homes() {

@@ -105,7 +105,7 @@ mod tests {
     fn a_choice_is_kept_for_its_server_and_taken_back() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state/task-sessions.json");
-        let server = |name: &str| ServerId { host: None, socket: Socket::Name(name.to_owned()) };
+        let server = |name: &str| ServerId { host: None, socket: Socket::Name(name.into()) };
         assert_eq!(Adopted::read(&path).unwrap(), Adopted::default());
         assert!(Adopted::change(&path, &server("work"), "builds", true).unwrap());
         assert!(!Adopted::change(&path, &server("work"), "builds", true).unwrap());
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(read.of_server(&server("work")), BTreeSet::from(["builds".to_owned(), "a \"name\"".to_owned()]));
         assert_eq!(read.of_server(&server("play")), BTreeSet::new());
         // A socket of the same name elsewhere is another server; the default one is the same however it is named.
-        let elsewhere = ServerId { host: None, socket: Socket::Path("/srv/tmux-1000/work".into()) };
+        let elsewhere = ServerId { host: None, socket: Socket::at("/srv/tmux-1000/work") };
         assert!(!Adopted::change(&path, &elsewhere, "builds", false).unwrap());
         assert!(Adopted::change(&path, &server("default"), "builds", true).unwrap());
         assert!(Adopted::change(&path, &ServerId::default(), "builds", false).unwrap());

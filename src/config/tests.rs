@@ -241,7 +241,7 @@ fn servers_are_sockets_by_name_or_path_on_a_host() {
         config.servers,
         [
             server(None, Socket::Name("work".into())),
-            server(None, Socket::Path("/run/t".into())),
+            server(None, Socket::at("/run/t")),
             server(Some("me@box"), Socket::Default),
             server(None, Socket::Default),
         ]

@@ -24,7 +24,7 @@ const HISTORY: &str = "history.db";
 pub fn history_of(server: &ServerId) -> Option<PathBuf> {
     let Socket::Name(name) = &server.socket else { return None };
     let is_demo = server.host.is_none() && name.starts_with(PREFIX) && !name.contains('/');
-    let directory = Some(std::env::temp_dir().join(name)).filter(|_| is_demo)?;
+    let directory = Some(std::env::temp_dir().join(&**name)).filter(|_| is_demo)?;
     private::check_directory(&directory).is_ok().then(|| directory.join(HISTORY))
 }
 
@@ -91,7 +91,7 @@ impl Demo {
 
     /// The demo's tmux server.
     pub fn server(&self) -> ServerId {
-        ServerId { host: None, socket: Socket::Name(self.server.clone()) }
+        ServerId { host: None, socket: Socket::Name(self.server.as_str().into()) }
     }
 
     /// The default configuration with a history of its own. Commands without a configuration read screens in the same way, so

@@ -76,7 +76,7 @@ impl Entry {
         let begin = if is_new { Tracker::begun } else { Tracker::new };
         let tracker = begin(settings.clone(), now);
         let facts = TerminalFacts {
-            host: key.server.host.clone(),
+            host: key.server.host.as_deref().map(str::to_owned),
             socket: Some(key.server.socket.to_string()),
             pane: Some(key.pane.to_string()),
             pid: Some(key.pid),

@@ -186,7 +186,7 @@ mod tests {
     use crate::fleet::{PaneId, ServerId, Socket};
 
     fn draft(pane: u32, text: &str) -> Draft {
-        let server = ServerId { host: Some("box".to_owned()), socket: Socket::Name("work".to_owned()) };
+        let server = ServerId { host: Some("box".into()), socket: Socket::Name("work".into()) };
         Draft {
             key: Some(TerminalKey { server, pane: PaneId(pane), pid: 7, instance: Default::default() }),
             text: text.to_owned(),

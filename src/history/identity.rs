@@ -53,9 +53,8 @@ pub(super) struct Columns {
 
 impl Columns {
     pub(super) fn of(key: &TerminalKey) -> Self {
-        let host = key.server.host.clone().unwrap_or_default();
         Self {
-            host,
+            host: key.server.host.as_deref().unwrap_or_default().to_owned(),
             socket: key.server.socket.word(),
             pane: key.pane.0,
             pid: key.pid,
@@ -70,7 +69,7 @@ impl Columns {
     }
 
     pub(super) fn key(&self) -> TerminalKey {
-        let host = Some(self.host.clone()).filter(|host| !host.is_empty());
+        let host = Some(self.host.as_str().into()).filter(|_| !self.host.is_empty());
         let server = ServerId { host, socket: socket(&self.socket) };
         TerminalKey {
             server,
@@ -116,13 +115,13 @@ pub(super) fn terminal_row_for(connection: &Connection, key: &TerminalKey, name:
 
 /// A server's host, empty for this machine, and its socket, however that was spelt.
 pub fn stored_server(server: &ServerId) -> (String, String) {
-    (server.host.clone().unwrap_or_default(), server.socket.word())
+    (server.host.as_deref().unwrap_or_default().to_owned(), server.socket.word())
 }
 
 fn socket(word: &str) -> Socket {
     match word.split_once(':') {
-        Some(("name", name)) => Socket::Name(name.to_owned()),
-        Some(("path", path)) => Socket::Path(path.into()),
+        Some(("name", name)) => Socket::Name(name.into()),
+        Some(("path", path)) => Socket::at(path),
         _ => Socket::Default,
     }
 }
@@ -139,10 +138,10 @@ mod tests {
     fn one_server_has_one_name_however_it_was_spelt() {
         let name = key(Socket::Name("work".into()));
         // Whose directory that is, this does not know.
-        assert!(!name.may_be(&key(Socket::Path("/tmp/tmux-1000/work".into()))));
-        assert!(!key(Socket::Default).may_be(&key(Socket::Path("/tmp/tmux-0/default".into()))));
+        assert!(!name.may_be(&key(Socket::at("/tmp/tmux-1000/work"))));
+        assert!(!key(Socket::Default).may_be(&key(Socket::at("/tmp/tmux-0/default"))));
         assert!(key(Socket::Default).may_be(&key(Socket::Name("default".into()))));
-        assert!(!name.may_be(&key(Socket::Path("/run/work".into()))));
+        assert!(!name.may_be(&key(Socket::at("/run/work"))));
         assert!(!name.may_be(&key(Socket::Default)));
         assert!(!name.may_be(&TerminalKey { pid: 18, ..name.clone() }));
     }
@@ -161,7 +160,7 @@ mod tests {
 
     #[test]
     fn identities_come_back() {
-        for socket in [Socket::Default, Socket::Name("a:b".into()), Socket::Path("/run/x:y".into())] {
+        for socket in [Socket::Default, Socket::Name("a:b".into()), Socket::at("/run/x:y")] {
             let local = key(socket);
             assert_eq!(Columns::of(&local).key(), local);
             let server = ServerId { host: Some("box".into()), ..local.server.clone() };

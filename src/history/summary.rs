@@ -180,7 +180,7 @@ mod tests {
         let servers = [
             socket(Socket::Default),
             socket(Socket::Name("box".into())),
-            socket(Socket::Path("/srv/box".into())),
+            socket(Socket::at("/srv/box")),
             ServerId { host: Some("box".into()), socket: Socket::Default },
             ServerId { host: Some("box".into()), socket: Socket::Name("box".into()) },
         ];

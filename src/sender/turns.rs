@@ -125,7 +125,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let turns = || Turns::new(Some(directory.path().join("turns")));
         let (one, two) = (turns(), turns());
-        let (default, path) = (key(Socket::Default), key(Socket::Path("/tmp/tmux-0/default".into())));
+        let (default, path) = (key(Socket::Default), key(Socket::at("/tmp/tmux-0/default")));
         let first = one.take(&default).await.unwrap();
         let other = TerminalKey { pid: 8, ..default.clone() };
         assert!(two.take(&other).await.is_ok(), "another terminal is free");

@@ -422,7 +422,7 @@ impl Task {
         TaskFields {
             kind: "task",
             id: self.id.clone(),
-            host: self.key.server.host.clone(),
+            host: self.key.server.host.as_deref().map(str::to_owned),
             socket: self.key.server.socket.to_string(),
             session: self.session.clone(),
             window_id: self.window.to_string(),

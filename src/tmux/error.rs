@@ -1,6 +1,7 @@
 //! What can go wrong with a call to tmux, what kind of trouble it is, and what to do about it.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fleet::ServerId;
@@ -14,9 +15,9 @@ pub(super) const OLDEST: (u32, u32) = (3, 2);
 pub enum Error {
     /// The program is not installed, or not in the path.
     #[error("{program} is not installed{}", on(.host))]
-    Missing { program: String, host: Option<String> },
+    Missing { program: String, host: Option<Arc<str>> },
     #[error("tmux {found} is too old{}", on(.host))]
-    TooOld { found: String, host: Option<String> },
+    TooOld { found: String, host: Option<Arc<str>> },
     /// Nobody listens on the socket.
     #[error("no tmux server is running on {server}")]
     NoServer { server: ServerId, message: String },
@@ -55,7 +56,7 @@ fn version(client: &Option<String>) -> String {
     client.as_ref().map(|version| format!(" ({version})")).unwrap_or_default()
 }
 
-fn on(host: &Option<String>) -> String {
+fn on(host: &Option<Arc<str>>) -> String {
     host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default()
 }
 
@@ -209,7 +210,7 @@ mod tests {
         };
         assert!(hint(None, Socket::Default).starts_with("start one with `tmux new-session`, or"));
         assert!(hint(None, Socket::Name("work".into())).contains("`tmux -L work new-session`"));
-        assert!(hint(None, Socket::Path("/tmp/x".into())).contains("`tmux -S /tmp/x new-session`"));
+        assert!(hint(None, Socket::at("/tmp/x")).contains("`tmux -S /tmp/x new-session`"));
         assert!(hint(Some("box-2"), Socket::Default).starts_with("start one on box-2 with `tmux new-session`, or"));
         let none = from_stderr(&local(), b"error connecting to /x (No such file or directory)\n", Some(1)).unwrap();
         assert!(!none.is_left_behind());

@@ -288,7 +288,7 @@ impl Inside {
     /// The tmux server around this process.
     fn server(&self, settings: Settings) -> Result<Server, Error> {
         let socket = self.socket().ok_or_else(|| Error::Failed("TMUX names no server".into()))?;
-        Server::new(ServerId { host: None, socket: Socket::Path(socket) }, settings)
+        Server::new(ServerId { host: None, socket: Socket::at(socket) }, settings)
     }
 
     /// The keys of that server; `None` when it does not answer.

@@ -34,7 +34,7 @@ pub(super) fn server_words(socket: &Socket) -> Vec<String> {
     let (option, value) = match socket {
         // Said aloud: without it tmux takes the server that `TMUX` names.
         Socket::Default => ("-L", "default".into()),
-        Socket::Name(name) => ("-L", name.into()),
+        Socket::Name(name) => ("-L", (**name).into()),
         // Paths that are no UTF-8 are refused by `check_name`.
         Socket::Path(path) => ("-S", path.to_string_lossy()),
     };
@@ -141,12 +141,12 @@ mod tests {
     #[test]
     fn a_socket_on_a_host_holds_no_shell_text() {
         let socket =
-            |host: Option<&str>, socket| check_name(&ServerId { host: host.map(str::to_owned), socket }).is_ok();
+            |host: Option<&str>, socket| check_name(&ServerId { host: host.map(Into::into), socket }).is_ok();
         assert!(socket(None, Socket::Name("my socket".into())));
         assert!(!socket(Some("box"), Socket::Name("my socket".into())));
         assert!(!socket(None, Socket::Name("a/b".into())));
-        assert!(socket(Some("box"), Socket::Path("/tmp/x/default".into())));
-        assert!(!socket(Some("box"), Socket::Path("/tmp/$(x)".into())));
-        assert!(!socket(Some("box"), Socket::Path("default".into())));
+        assert!(socket(Some("box"), Socket::at("/tmp/x/default")));
+        assert!(!socket(Some("box"), Socket::at("/tmp/$(x)")));
+        assert!(!socket(Some("box"), Socket::at("default")));
     }
 }

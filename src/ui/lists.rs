@@ -161,7 +161,7 @@ pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
     };
     let entries = servers.iter().map(entry).collect();
     let hosts: Vec<(String, Option<String>)> = (servers.iter())
-        .map(|server| (server.id.host.clone().unwrap_or_else(|| "local".to_owned()), why_silent(server)))
+        .map(|server| (server.id.host.as_deref().unwrap_or("local").to_owned(), why_silent(server)))
         .collect();
     Picker::new("servers", "show its terminals, or why it does not answer", entries, move |index, cx| {
         let (host, silent) = &hosts[index];

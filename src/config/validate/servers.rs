@@ -28,7 +28,7 @@ impl ConfigText<'_> {
         for (index, table) in tables.iter().enumerate() {
             let socket = self.socket(index, table)?;
             if table.host.is_some() || table.hosts.is_empty() && table.hosts_file.is_none() {
-                let server = ServerId { host: table.host.clone(), socket: socket.clone() };
+                let server = ServerId { host: table.host.as_deref().map(Into::into), socket: socket.clone() };
                 self.check_server(index, "host", &server)?;
                 if read.servers.contains(&server) {
                     let what = format!("the server `{server}` is named twice");
@@ -50,7 +50,7 @@ impl ConfigText<'_> {
             }
             // A host that several patterns match is one host.
             for host in hosts {
-                let server = ServerId { host: Some(host), socket: socket.clone() };
+                let server = ServerId { host: Some(host.into()), socket: socket.clone() };
                 self.check_server(index, "hosts", &server)?;
                 if !read.servers.contains(&server) {
                     read.servers.push(server);
@@ -73,12 +73,12 @@ impl ConfigText<'_> {
                 return Err(self.fault(at("socket"), format!("`{name}` is a path, not a socket's name"), hint));
             }
             (Some(name), None) if name == "default" => Socket::Default,
-            (Some(name), None) => Socket::Name(name.clone()),
+            (Some(name), None) => Socket::Name(name.as_str().into()),
             (None, Some(path)) if !path.starts_with('/') => {
                 let hint = "write the whole path of the socket, from `/` on";
                 return Err(self.fault(at("path"), format!("`{path}` is not an absolute path"), hint));
             }
-            (None, Some(path)) => Socket::Path(PathBuf::from(path)),
+            (None, Some(path)) => Socket::at(path),
             (None, None) => Socket::Default,
         })
     }
@@ -115,7 +115,7 @@ impl ConfigText<'_> {
             self.fault(at, what, "write the path of a text file with one host name a line")
         })?;
         for (name, place) in listed(&text) {
-            let server = ServerId { host: Some(name.to_owned()), socket: socket.clone() };
+            let server = ServerId { host: Some(name.into()), socket: socket.clone() };
             if let Err(error @ tmux::Error::BadName { what: "host", .. }) = tmux::check_name(&server) {
                 return Err(ConfigError::at(path, &text, Some(place), error.to_string(), error.hint()));
             }

@@ -32,8 +32,11 @@ pub(in crate::poll) struct Suspect {
 pub(super) const IDENTIFY_ACTIVE: i64 = 2;
 /// The same for a pane in which nothing was printed since the last time.
 const IDENTIFY_IDLE: i64 = 60;
-/// The same for all processes of an agent's pane where the agent's own still runs in the foreground.
+/// The same for all processes of an agent's pane where the agent's own still runs in the foreground, and where nothing was
+/// printed since either. Up to [`SPREAD`] seconds more: of agents that were found at once, each has its own turn.
 const IDENTIFY_AGENT: i64 = 30;
+const IDENTIFY_SILENT_AGENT: i64 = 300;
+const SPREAD: u32 = 30;
 /// Seconds in which an agent starts all of its own processes, such as the one that writes Codex's record.
 const AGENT_STARTS: i64 = 20;
 
@@ -221,7 +224,10 @@ impl PaneMemory {
             let is_agent = matches!(known.program, Program::Agent { .. });
             let is_settled = clock.saturating_sub(known.first_at) >= AGENT_STARTS;
             let is_same = is_agent && is_settled && known.command == command;
-            is_same && (0..IDENTIFY_AGENT).contains(&clock.saturating_sub(known.whole_at))
+            let is_silent = listed.activity < known.whole_at;
+            let limit = if is_silent { IDENTIFY_SILENT_AGENT } else { IDENTIFY_AGENT };
+            let limit = limit + i64::from(listed.id.0 % SPREAD);
+            is_same && (0..limit).contains(&clock.saturating_sub(known.whole_at))
         });
         Suspect { pane: listed.id, pid: listed.pid, command, tool, may_be_same, at: clock, activity: listed.activity }
     }

@@ -308,7 +308,7 @@ fn repository(facts: &mut Facts<'_, '_>, git: &GitFacts) {
 fn server(facts: &mut Facts<'_, '_>, key: &TerminalKey, view: &View<'_>) {
     facts.heading("Server");
     facts.put("server", key.server.to_string());
-    facts.put("host", key.server.host.clone().unwrap_or_else(|| "this machine".to_owned()));
+    facts.put("host", key.server.host.as_deref().unwrap_or("this machine"));
     facts.put("socket", key.server.socket.to_string());
     if let Some(server) = view.servers.iter().find(|server| server.id == key.server) {
         let health = match &server.health {

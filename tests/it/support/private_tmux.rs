@@ -125,7 +125,7 @@ impl PrivateTmux {
     }
 
     pub fn id(&self) -> ServerId {
-        ServerId { host: None, socket: Socket::Name(self.name.clone()) }
+        ServerId { host: None, socket: Socket::Name(self.name.as_str().into()) }
     }
 
     /// The handle under test, with a deadline that a busy machine keeps.

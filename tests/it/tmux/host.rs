@@ -124,7 +124,7 @@ async fn hosts_that_say_nothing_keep_no_other_one_from_being_connected_to() {
     let start = Instant::now();
     let silent: Vec<_> = (0..20)
         .map(|number| {
-            let id = ServerId { host: Some(format!("silent-{number}")), ..host.id() };
+            let id = ServerId { host: Some(format!("silent-{number}").into()), ..host.id() };
             let server = Server::new(id, host.settings()).unwrap();
             tokio::spawn(async move { server.poll(&[]).await })
         })
