@@ -15,6 +15,7 @@ mod host;
 mod watch;
 
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -40,6 +41,9 @@ const DIFF_DEADLINE: Duration = Duration::from_secs(5);
 /// Bytes of a difference that are read, and of names of untracked files.
 const PATCH: usize = 1 << 20;
 const NAMES: usize = 64 << 10;
+/// The untracked files whose text is read for a difference, and from how many bytes on it is left out.
+const NEW_FILES: usize = 32;
+const NEW_FILE: usize = 16 << 10;
 /// Bytes of anything else that git prints.
 const LINES: usize = 16 << 10;
 const COUNTS: usize = 4 << 20;
@@ -259,7 +263,8 @@ impl Git {
         let it = self.resolve(&root_around(directory).await?, DIFF_DEADLINE).await?;
         let patch = self.differing(&it, &PATCHED, PATCH, DIFF_DEADLINE).await?;
         let untracked = self.untracked(&it, DIFF_DEADLINE).await?;
-        Ok(WorkingTreeDiff::read(&patch, &untracked))
+        let contents = timeout(DIFF_DEADLINE, new_files(it.root, untracked.bytes.clone())).await;
+        Ok(WorkingTreeDiff::read(&patch, &untracked, &contents.unwrap_or_default()))
     }
 
     /// Resolves the names of a repository, in that repository.
@@ -382,6 +387,18 @@ async fn up_to(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
         let _ = pipe.take(limit as u64).read_to_end(&mut bytes).await;
     }
     bytes
+}
+
+/// The beginnings of the first untracked files, by their names below the top-level directory.
+async fn new_files(root: PathBuf, names: Vec<u8>) -> Vec<Option<Printed>> {
+    let begins = move |name: &[u8]| {
+        let mut bytes = Vec::new();
+        let file = private::open_regular(&root.join(OsStr::from_bytes(name)))?;
+        file.take(NEW_FILE as u64).read_to_end(&mut bytes).ok()?;
+        Some(Printed { is_cut: bytes.len() >= NEW_FILE, bytes })
+    };
+    let read = move || names.split(|byte| *byte == 0).take(NEW_FILES).map(begins).collect();
+    tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }
 
 /// What git said, without what stands before it in each message.

@@ -7,6 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
+use rustix::fs::OFlags;
+
 /// Others may write.
 const OTHERS_WRITE: u32 = 0o002;
 /// Nobody removes what another user made.
@@ -46,6 +48,13 @@ pub fn check_directory(path: &Path) -> io::Result<()> {
 pub fn open(path: &Path) -> io::Result<File> {
     check_file(path)?;
     OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)
+}
+
+/// Opens a regular file of anybody to read, without following a link and without waiting for a pipe.
+pub fn open_regular(path: &Path) -> Option<File> {
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    file.metadata().is_ok_and(|data| data.is_file()).then_some(file)
 }
 
 /// Makes a file for this user alone where there is none. One that is there is not opened: SQLite's locks on it would be

@@ -157,17 +157,26 @@ pub struct Printed {
 }
 
 impl WorkingTreeDiff {
-    /// Reads what `git diff-index --patch` and `git ls-files --others -z` have printed.
-    pub fn read(patch: &Printed, untracked: &Printed) -> Self {
+    /// Reads what `git diff-index --patch` and `git ls-files --others -z` have printed, and the beginnings of untracked files
+    /// that were read, in the order of their names.
+    pub fn read(patch: &Printed, untracked: &Printed, contents: &[Option<Printed>]) -> Self {
         let mut diff = Self::default();
         diff.read_patch(&patch.bytes);
         if patch.is_cut {
             diff.note(&format!("… more differs than the {} that are shown", size(patch.bytes.len())));
         }
         let names = read_names(&untracked.bytes);
-        if !names.is_empty() {
+        let mut others = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            match contents.get(place).and_then(Option::as_ref).map(new_text) {
+                Some(Ok(text)) => diff.add_file(name, text),
+                Some(Err(why)) => others.push(format!("? {name}  ({why})")),
+                None => others.push(format!("? {name}")),
+            }
+        }
+        if !others.is_empty() {
             diff.begin_file("untracked");
-            names.iter().for_each(|name| diff.push(DiffLineKind::Added, &format!("? {name}")));
+            others.iter().for_each(|name| diff.push(DiffLineKind::Added, name));
         }
         if untracked.is_cut {
             diff.note(&format!("… more is untracked than these {}", names.len()));
@@ -200,7 +209,7 @@ impl WorkingTreeDiff {
                 Some('\\') => DiffLineKind::Note,
                 _ => {
                     if let Some(names) = line.strip_prefix("diff --git ") {
-                        self.begin_file(names);
+                        self.begin_file(one_name(names));
                         (old, new) = (0, 0);
                     } else if let Some(sizes) = hunk(&line) {
                         (old, new) = sizes;
@@ -217,12 +226,19 @@ impl WorkingTreeDiff {
         }
     }
 
-    fn begin_file(&mut self, names: &str) {
+    /// A file that git does not know, with its text.
+    fn add_file(&mut self, name: &str, text: &str) {
+        self.begin_file(name);
+        self.note(if text.is_empty() { "new file, untracked, empty" } else { "new file, untracked" });
+        text.lines().for_each(|line| self.push(DiffLineKind::Added, &format!("+{line}")));
+    }
+
+    fn begin_file(&mut self, name: &str) {
         if !self.lines.is_empty() {
             self.lines.push(DiffLine { kind: DiffLineKind::Same, text: String::new() });
         }
         self.files.push(self.lines.len());
-        self.push(DiffLineKind::File, one_name(names));
+        self.push(DiffLineKind::File, name);
     }
 
     fn push(&mut self, kind: DiffLineKind, line: &str) {
@@ -235,9 +251,19 @@ impl WorkingTreeDiff {
     }
 }
 
+/// The text of a file whose beginning was read, or why its lines are not shown.
+fn new_text(content: &Printed) -> Result<&str, String> {
+    match std::str::from_utf8(&content.bytes) {
+        _ if content.bytes.contains(&0) => Err("binary".to_owned()),
+        _ if content.is_cut => Err(format!("{} or more", size(content.bytes.len()))),
+        Ok(text) => Ok(text),
+        Err(_) => Err("binary".to_owned()),
+    }
+}
+
 /// `a/NAME b/NAME` as the one name that it is, as git is asked for no renames.
 fn one_name(names: &str) -> &str {
-    let (first, second) = names.split_at(names.len() / 2);
+    let Some((first, second)) = names.split_at_checked(names.len() / 2) else { return names };
     match (first.strip_prefix("a/"), second.strip_prefix(" b/")) {
         (Some(first), Some(second)) if first == second => second,
         _ => names,
@@ -294,7 +320,8 @@ mod tests {
         let patch = "diff --git a/src/a b.rs b/src/a b.rs\nindex 1..2 100644\n--- a/src/a b.rs\n+++ b/src/a b.rs\n\
                      @@ -1,2 +1,3 @@ fn main\n \tone\n--- old\n+++ new\n+diff --git a/x b/x\n\\ No newline at end of file\n\
                      diff --git a/e b/e\nnew file mode 100644\nindex 0..1\n";
-        let diff = WorkingTreeDiff::read(&printed(patch), &printed("u\0d/\0cut"));
+        let diff =
+            WorkingTreeDiff::read(&printed(patch), &printed("s\0u\0d/\0cut"), &[Some(printed("one\n+two")), None]);
         use DiffLineKind::{Added, File, Hunk, Note, Removed, Same};
         let lines: Vec<_> = diff.lines.iter().map(|line| (line.kind, line.text.as_str())).collect();
         let expected = [
@@ -309,14 +336,19 @@ mod tests {
             (File, "e"),
             (Note, "new file mode 100644"),
             (Same, ""),
+            (File, "s"),
+            (Note, "new file, untracked"),
+            (Added, "+one"),
+            (Added, "++two"),
+            (Same, ""),
             (File, "untracked"),
             (Added, "? u"),
             (Added, "? d/"),
         ];
         assert_eq!(lines, expected);
         let (next, before) = (|line| diff.file_beside(line, true), |line| diff.file_beside(line, false));
-        assert_eq!((next(0), next(9), next(11), before(9), before(0)), (Some(8), Some(11), None, Some(8), None));
-        assert!(WorkingTreeDiff::read(&printed(""), &printed("")).is_empty());
+        assert_eq!((next(0), next(9), next(16), before(9), before(0)), (Some(8), Some(11), None, Some(8), None));
+        assert!(WorkingTreeDiff::read(&printed(""), &printed(""), &[]).is_empty());
     }
 
     #[test]
@@ -324,14 +356,19 @@ mod tests {
         let patch =
             Printed { bytes: b"diff --git a/f b/f\n@@ -0,0 +1,9 @@\n+\x1b]0;x\x07\xff\n".to_vec(), is_cut: true };
         let untracked = Printed { bytes: "\u{1b}[2Ju\0".as_bytes().to_vec(), is_cut: true };
-        let diff = WorkingTreeDiff::read(&patch, &untracked);
+        let untracked = Printed { bytes: [untracked.bytes.as_slice(), b"b\0l\0"].concat(), ..untracked };
+        let long = Printed { bytes: vec![b'x'; 16 << 10], is_cut: true };
+        let diff =
+            WorkingTreeDiff::read(&patch, &untracked, &[Some(printed("\x1bc")), Some(printed("\0")), Some(long)]);
+        assert!(diff.lines.iter().any(|line| line.text == "? b  (binary)"), "{diff:?}");
+        assert!(diff.lines.iter().any(|line| line.text == "? l  (16 KiB or more)"), "{diff:?}");
         assert!(diff.lines.iter().all(|line| line.text.chars().all(crate::screen::is_harmless)), "{diff:?}");
-        assert!(diff.lines.iter().any(|line| line.text == "? ^[[2Ju"), "{diff:?}");
+        assert!(diff.lines.iter().any(|line| line.text == "^[[2Ju"), "{diff:?}");
         let said =
             |part: &str| diff.lines.iter().any(|line| line.kind == DiffLineKind::Note && line.text.contains(part));
-        assert!(said("more differs than") && said("more is untracked than these 1"), "{diff:?}");
+        assert!(said("more differs than") && said("more is untracked than these 3"), "{diff:?}");
         let overlong = format!("@@ -0,0 +1 @@\n+{}\n", "x".repeat(9000));
-        let line = WorkingTreeDiff::read(&printed(&overlong), &printed("")).lines[1].text.len();
+        let line = WorkingTreeDiff::read(&printed(&overlong), &printed(""), &[]).lines[1].text.len();
         assert_eq!(line, KEPT_LINE);
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::{
     ALONE, Apart, BRANCH, CONFIG, COUNTED, COUNTS, DIFF_DEADLINE, DIFFERING, Distance, EMPTY_SHA1, EMPTY_SHA256,
-    FACTS_DEADLINE, LINES, LONG_HASHES, NAMES, PATCH, PATCHED, QUIET, RESOLVE, Repository, UNTRACKED, refused,
+    FACTS_DEADLINE, LINES, LONG_HASHES, NAMES, NEW_FILE, NEW_FILES, PATCH, PATCHED, QUIET, RESOLVE, Repository,
+    UNTRACKED, refused,
 };
 use crate::repository::{GitFacts, GitTrouble, Printed, WorkingTreeDiff, read_counts};
 use crate::time::Timestamp;
@@ -51,8 +52,10 @@ pub(super) async fn facts(
 pub(super) async fn difference(server: &Server, directory: &str) -> Result<WorkingTreeDiff, GitTrouble> {
     let answer = ask(server, directory, DIFFERENCE, &(None, None)).await?;
     answer.repository()?;
-    let part = |name, limit| answer.part(name, limit, DIFFERENCE.deadline);
-    Ok(WorkingTreeDiff::read(&part("differing", PATCH)?, &part("untracked", NAMES)?))
+    let part = |name: &str, limit| answer.part(name, limit, DIFFERENCE.deadline);
+    let content = |place| part(&format!("new-{place}"), NEW_FILE).ok();
+    let contents: Vec<Option<Printed>> = (0..NEW_FILES).map(content).collect();
+    Ok(WorkingTreeDiff::read(&part("differing", PATCH)?, &part("untracked", NAMES)?, &contents))
 }
 
 async fn ask(
@@ -99,6 +102,8 @@ fn constants(wanted: GitRequest<'_>) -> String {
         ("limit", wanted.limit.to_string()),
         ("names", NAMES.to_string()),
         ("lines", LINES.to_string()),
+        ("files", NEW_FILES.to_string()),
+        ("file", NEW_FILE.to_string()),
     ];
     all.iter().map(|(name, value)| format!("{name}='{value}'\n")).collect()
 }

@@ -81,5 +81,16 @@ set --
 for it in "$common/info/exclude" "$ignored"; do
   [ ! -f "$it" ] || set -- "$@" "--exclude-from=$it"
 done
-part untracked "$names" beside $untracked "$@"
+untracked() { beside $untracked "$@" >others || return; cat others; }
+part untracked "$names" untracked "$@"
+case $form in --patch*) ;; *) exit 0 ;; esac
+# The beginnings of the first of them. A line break in a name is none that is found then.
+place=0
+tr '\012\000' '\000\012' <others | head -n "$files" | while IFS= read -r name; do
+  if [ -f "$root/$name" ] && [ ! -L "$root/$name" ]; then
+    within "$seconds" head -c "$file" "$root/$name" 2>/dev/null
+    end "new-$place" "$?"
+  fi
+  place=$((place + 1))
+done
 exit 0

@@ -117,6 +117,8 @@ struct DrillPlaces {
     lift_most: usize,
     /// Whether the two panes take turns.
     one_pane: bool,
+    /// Whether they stand one above the other, or take turns.
+    is_narrow: bool,
 }
 
 impl Drill {
@@ -200,7 +202,7 @@ impl Drill {
 
     /// The text that the keys move in, when they do not move through time.
     fn text(&mut self) -> Option<&mut Viewport> {
-        if self.focus == Focus::List { None } else { self.side_text() }
+        if self.focus() == Focus::List { None } else { self.side_text() }
     }
 
     fn side_text(&mut self) -> Option<&mut Viewport> {
@@ -274,16 +276,18 @@ impl Drill {
         frame::clear(buffer, area);
         self.drawn = DrillPlaces::default();
         subject::draw_head(canvas, buffer, area, &self.shown, self.here, self.until);
-        let above = if area.height >= ABOVE + 4 { ABOVE } else { 1 };
+        let is_wide = area.width >= SIDE_BY_SIDE;
+        self.drawn.is_narrow = !is_wide;
+        self.drawn.one_pane = !is_wide && area.height < ABOVE + STACKED;
+        let above = if area.height >= ABOVE + 4 && !self.is_all_diff() { ABOVE } else { 1 };
         if above == ABOVE {
             let place = Rect { y: area.y + 1, height: 2, ..area };
             let selected = self.selected.and_then(|id| self.steps.position(id)).and_then(|index| self.steps.get(index));
             self.strip.draw(canvas, buffer, place, &self.steps, self.until, selected.map(|step| step.at));
         }
         let body = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
-        let is_wide = area.width >= SIDE_BY_SIDE;
-        self.drawn.one_pane = !is_wide && body.height < STACKED;
         let (left, right) = match (self.drawn.one_pane, self.focus) {
+            _ if self.is_all_diff() => (Rect::ZERO, body),
             (true, Focus::List) => (body, Rect::ZERO),
             (true, Focus::Side) => (Rect::ZERO, body),
             (false, _) if is_wide => {
@@ -369,7 +373,7 @@ impl Drill {
         pen.text("─ ", parts.rule);
         for side in Side::ALL {
             let chosen = side == self.side;
-            let style = match (chosen, self.focus) {
+            let style = match (chosen, self.focus()) {
                 (true, Focus::Side) => parts.title.patch(parts.key),
                 (true, Focus::List) => parts.title,
                 (false, _) => parts.quiet,
@@ -414,7 +418,7 @@ impl Overlay for Drill {
         if let Some(hints) = self.searched().typing_hints() {
             return hints;
         }
-        let mut hints: Vec<Hint> = vec![(Action::Down, if self.focus == Focus::List { "earlier" } else { "down" })];
+        let mut hints: Vec<Hint> = vec![(Action::Down, if self.focus() == Focus::List { "earlier" } else { "down" })];
         hints.push((Action::SwitchPane, self.next_view()));
         hints.push((Action::Close, "back"));
         if self.here && self.shown.waits() {
@@ -451,7 +455,7 @@ impl Overlay for Drill {
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         self.draw_all(canvas, buffer, area, view);
         let below = |place: Rect| Rect { y: place.y + 1, height: place.height.saturating_sub(1), ..place };
-        HitMap::at(if self.focus == Focus::List { below(self.drawn.list_place) } else { self.drawn.side_place })
+        HitMap::at(if self.focus() == Focus::List { below(self.drawn.list_place) } else { self.drawn.side_place })
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
@@ -479,6 +483,7 @@ impl Overlay for Drill {
             Action::ScrollUp => self.scroll(-FEW),
             Action::SwitchPane => self.turn(true),
             Action::SwitchPaneBack => self.turn(false),
+            Action::FocusLeft if self.is_all_diff() => (self.side, self.focus) = (Side::Screen, Focus::List),
             Action::FocusLeft => self.focus = Focus::List,
             Action::FocusRight => self.focus = Focus::Side,
             Action::Explain => self.show(Side::Why),

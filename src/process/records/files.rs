@@ -4,12 +4,10 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fmt::Debug;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::OFlags;
 
 use super::database::DatabaseAnswers;
 use super::find::{Workplace, part_fits};
@@ -249,9 +247,7 @@ impl FileState {
 
 /// Opens a regular file of this user, without following a link and without waiting for a pipe.
 pub(super) fn open(path: &Path) -> Option<File> {
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).ok()?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    file.metadata().ok().as_ref().is_some_and(is_own_file).then_some(file)
+    private::open_regular(path).filter(|file| file.metadata().ok().as_ref().is_some_and(is_own_file))
 }
 
 /// Whether it is a regular file of this user.

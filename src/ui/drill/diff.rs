@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use super::Drill;
+use super::{Drill, Focus, Side};
 use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTreeDiff};
 use crate::screen::KeptScreen;
 use crate::status::Status;
@@ -108,6 +108,16 @@ impl DiffView {
 }
 
 impl Drill {
+    /// Whether the difference has all the room, as where the panes would stand one above the other.
+    pub(super) fn is_all_diff(&self) -> bool {
+        self.side == Side::Diff && self.drawn.is_narrow && !self.drawn.one_pane
+    }
+
+    /// Which of the panes the keys move in.
+    pub(super) fn focus(&self) -> Focus {
+        if self.is_all_diff() { Focus::Side } else { self.focus }
+    }
+
     /// Asks for the difference if another one may be there by now.
     pub(super) fn ask_diff(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let (item, screen, now) = (self.shown.item(), self.shown.screen(), cx.view.now);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -103,8 +103,16 @@ fn the_facts_of_a_repository_in_each_of_its_forms() {
         let facts = bench.facts(&path.join("new")).unwrap();
         assert_eq!((facts.words().as_str(), facts.changed, facts.untracked), ("main* +2 -1", Some(1), Some(1)));
         assert_eq!(facts.root, path.to_str().unwrap());
-        let difference = ["file", "-three", "+3", "+four", "untracked", "? new/"];
-        assert_eq!(bench.difference(&path).unwrap(), difference);
+        fs::write(path.join("fresh"), "a\nb").unwrap();
+        symlink("fresh", path.join("link")).unwrap();
+        fs::write(path.join("long"), "long\n".repeat(9000)).unwrap();
+        let difference = ["file", "-three", "+3", "+four", "fresh", "+a", "+b", "untracked"];
+        assert_eq!(bench.difference(&path).unwrap()[..8], difference);
+        let others = ["? link", "? long  (16 KiB or more)", "? new/"];
+        assert_eq!(bench.difference(&path).unwrap()[8..], others);
+        for name in ["fresh", "link", "long"] {
+            fs::remove_file(path.join(name)).unwrap();
+        }
         bench.done(name, &["checkout", "-q", "--detach"]);
         assert_eq!(bench.words(&path), format!("@{}* +2 -1", &facts.head.unwrap()[..7]));
         // A working tree beside it has its own branch, index and files.
@@ -183,7 +191,7 @@ fn what_takes_too_long_is_given_up_and_what_is_too_much_is_cut() {
     fs::write(path.join("file"), "0123456789abcde\n".repeat(100_000)).unwrap();
     (0..4000).for_each(|nth| fs::write(path.join(format!("untracked-{nth:0100}")), "").unwrap());
     let diff = block_on(bench.git.difference(&path)).unwrap();
-    let notes = diff.lines.iter().filter(|line| line.kind == DiffLineKind::Note);
+    let notes = diff.lines.iter().filter(|line| line.text.starts_with('…'));
     let notes: Vec<&str> = notes.map(|line| line.text.as_str()).collect();
     assert_eq!(notes, ["… more differs than the 1 MiB that are shown", "… more is untracked than these 590"]);
     assert!(bench.facts(&path).unwrap().untracked > Some(500));

@@ -371,7 +371,7 @@ async fn a_repository_on_a_host_is_read_and_nothing_of_it_is_run() {
         git(&["config", setting, trap.to_str().unwrap()]);
     }
     std::fs::write(shop.join("file"), "two\nthree\n").unwrap();
-    std::fs::write(shop.join("new"), "").unwrap();
+    std::fs::write(shop.join("new"), "fresh\n").unwrap();
     user(&["status"]);
     assert!(std::fs::remove_file(&sprung).is_ok(), "the trap is armed");
 
@@ -391,7 +391,7 @@ async fn a_repository_on_a_host_is_read_and_nothing_of_it_is_run() {
     let diff = fleetwatch::git::difference_at(&server, below.to_str().unwrap()).await.unwrap();
     let lines: Vec<&str> = diff.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(&lines[2..5], ["-one", "+two", "+three"], "{lines:?}");
-    assert_eq!(lines.last(), Some(&"? new"));
+    assert_eq!(lines.last(), Some(&"+fresh"));
     assert!(!sprung.exists());
 
     // What is not known is not called no repository.

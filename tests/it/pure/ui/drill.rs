@@ -165,7 +165,7 @@ pub fn tell_diff(ui: &mut Ui, fleet: &SampleFleet) {
                  @@ -1,3 +1,4 @@ fn total\n fn total() {\n-    sum()\n+    let all = sum();\n+    all\n }\n\
                  diff --git a/logo.png b/logo.png\nindex 3..4 100644\nBinary files a/logo.png and b/logo.png differ\n";
     let printed = |text: &str| Printed { bytes: text.as_bytes().to_vec(), is_cut: false };
-    let diff = Ok(WorkingTreeDiff::read(&printed(patch), &printed("notes.md\0")));
+    let diff = Ok(WorkingTreeDiff::read(&printed(patch), &printed("notes.md\0"), &[Some(printed("# Notes\n"))]));
     ui.diff(&fleet.terminals[0].key, &diff, &fleet.view());
 }
 

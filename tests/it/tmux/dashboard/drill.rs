@@ -252,7 +252,9 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     world.press("BTab");
     world.wait("[facts]");
     world.press("BTab");
-    for shown in ["[diff]", "file 1 of 3", "@@ -1,3 +1,3 @@", "-two", "+zwei", "+and more", "? loose"] {
+    for shown in
+        ["[diff]", "file 1 of 3", "@@ -1,3 +1,3 @@", "-two", "+zwei", "+and more", "new file, untracked, empty"]
+    {
         world.wait(shown);
     }
     world.press("/");
