@@ -36,6 +36,8 @@ pub struct Dialog {
     pub marked: Option<usize>,
     /// What somebody has typed after the question.
     pub typed: String,
+    /// What stands in the line for a note below the options, if that is open.
+    pub note: Option<String>,
     /// Whether the agent shows that an option has been taken, and only has to close the dialog.
     pub taken: bool,
     /// Its text above the options in logical lines: without the box, and with wrapped rows joined where that is certain.
@@ -96,6 +98,19 @@ pub enum TextEntry {
     Inline,
     /// The option closes the dialog, and the text is then sent to the prompt.
     Prompt,
+    /// The text may be typed in a line for a note, which this key opens once the option is marked.
+    Note(Press),
+}
+
+/// How a dialog takes notes, as its agent's profile says.
+#[derive(Clone, Debug)]
+pub struct Notes {
+    /// The label of the option that means none of the others, in lower case: with a note, that is an answer.
+    pub option: String,
+    /// The key that opens the line for a note.
+    pub key: Press,
+    /// What the dialog says below its options as long as it offers that, in lower case.
+    pub offered: String,
 }
 
 /// How options begin that are lines to type in.
@@ -156,7 +171,7 @@ pub enum Manner {
 }
 
 /// A key that an answer presses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Press {
     Character(char),
     Up,
@@ -164,6 +179,7 @@ pub enum Press {
     Left,
     Right,
     Enter,
+    Tab,
 }
 
 impl Dialog {
@@ -185,6 +201,22 @@ impl Dialog {
                 option.takes_text = Some(TextEntry::Inline);
             }
         }
+    }
+
+    /// Sets, from the agent's profile, which option takes a note, where the screen offers that.
+    pub fn set_notes(&mut self, notes: &Notes, screen: &Screen) {
+        let below = self.option_rows.end..self.rows.end;
+        let is_offered =
+            below.filter_map(|y| screen.row(y)).any(|row| row.text().to_lowercase().contains(&notes.offered));
+        for option in self.options.iter_mut().filter(|option| is_offered && option.label.to_lowercase() == notes.option)
+        {
+            option.takes_text = Some(TextEntry::Note(notes.key));
+        }
+    }
+
+    /// Takes in the line for a note, which is open: what stands in it, and the last row of the dialog.
+    pub(crate) fn has_note(&mut self, note: String, end: usize) {
+        (self.note, self.rows.end) = (Some(note), end);
     }
 
     /// Sets, from the agent's profile and in lower case, the labels that say yes this once, and those that say no.
@@ -209,6 +241,12 @@ impl Dialog {
     pub fn that_says(&self, verdict: Verdict) -> Option<usize> {
         let mut saying = (0..self.options.len()).filter(|place| self.options[*place].verdict == Some(verdict));
         saying.next().filter(|_| saying.next().is_none() && self.can_choose())
+    }
+
+    /// The option for what no other one says, in the operator's own words; `None` unless it is certainly the only one.
+    pub fn for_own_words(&self) -> Option<usize> {
+        let mut taking = (0..self.options.len()).filter(|place| self.takes_text(*place));
+        taking.next().filter(|_| taking.next().is_none())
     }
 
     /// Whether a text can be typed for an option: in its row, or as the next prompt after it refuses.
@@ -269,8 +307,12 @@ impl Dialog {
     /// The rows of the screen that an answer depends on, and those below them that may change.
     pub fn live_rows(&self, screen: &Screen) -> (Vec<usize>, Range<usize>) {
         let ticks = |y: &usize| screen.row(*y).is_some_and(read::is_ticking);
-        // The row that hands in what is ticked is below the options.
-        let end = if self.submit.is_some() { self.rows.end } else { self.option_rows.end.min(self.rows.end) };
+        // The row that hands in what is ticked is below the options, as is a note.
+        let end = if self.submit.is_some() || self.note.is_some() {
+            self.rows.end
+        } else {
+            self.option_rows.end.min(self.rows.end)
+        };
         ((self.rows.start..end).filter(|y| !ticks(y)).collect(), end..self.rows.end)
     }
 
@@ -303,10 +345,23 @@ impl Dialog {
         self.can_choose() || self.can_tick()
     }
 
-    /// Whether a text can be typed in the row of an option.
+    /// Whether a text can be typed in the row of an option, or as a note to it.
     pub fn takes_text(&self, option: usize) -> bool {
-        let inline = self.options.get(option).is_some_and(|option| option.takes_text == Some(TextEntry::Inline));
-        inline && self.marked.is_some() && !self.can_tick()
+        let entry = self.options.get(option).and_then(|option| option.takes_text);
+        matches!(entry, Some(TextEntry::Inline | TextEntry::Note(_))) && self.marked.is_some() && !self.can_tick()
+    }
+
+    /// Whether an option is nothing without such a text.
+    pub fn needs_text(&self, option: usize) -> bool {
+        self.takes_text(option) && self.note_key(option).is_none()
+    }
+
+    /// The key that opens the line for a note to an option.
+    pub fn note_key(&self, option: usize) -> Option<Press> {
+        match self.options.get(option)?.takes_text {
+            Some(TextEntry::Note(key)) => Some(key),
+            _ => None,
+        }
     }
 
     /// The options that are ticked.

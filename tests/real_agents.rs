@@ -353,6 +353,34 @@ fn claude_code_is_given_ticks_and_texts() {
 }
 
 #[test]
+#[ignore = "runs the real Codex: scripts/install-agents, then ask for it with --ignored"]
+fn codex_is_given_a_note_to_a_question() {
+    let stage = Stage::furnished(Agent::Codex, |home| home.feature("default_mode_request_user_input = true"));
+    let options = json!([
+        {"label": "Row", "description": "One column"},
+        {"label": "Table", "description": "More work"},
+    ]);
+    let part =
+        |id: &str, question: &str| json!({"id": id, "header": "Parts", "question": question, "options": options});
+    let questions = json!({"questions": [part("one", "Which layout?"), part("two", "And on phones?")]});
+    stage.model.answer(Answer::new().call("request_user_input", questions));
+    stage.model.answer(Answer::new().say("Good.", Duration::from_secs(1)));
+    stage.send("Ask me for a layout");
+    let asks = |what: &'static str| move |state: &Value| question(state) && is(state, "/activity", what);
+    stage.expect("the question", asks("Which layout?"));
+    let text =
+        "1. both of 'them', as the one is for phones and the other one is for every screen that is wider than those";
+    let output = stage.fleetwatch(&["answer", "main", "none", "--text", text]);
+    assert!(output.status.success(), "{output:?}\n{}", stage.screen());
+    stage.expect("the next question", asks("And on phones?"));
+    stage.answer("2");
+    stage.expect("success", |state| result(state, "success"));
+    let shown = stage.screen();
+    assert!(shown.contains("note: 1. both of 'them'") && shown.contains("answer: Table"), "{shown}");
+    assert_eq!(stage.model.timeline().unexpected(), 0);
+}
+
+#[test]
 #[ignore = "runs the real Claude Code: scripts/install-agents, then ask for it with --ignored"]
 fn a_plan_of_claude_code_is_approved() {
     let stage = Stage::with(Agent::ClaudeCode);

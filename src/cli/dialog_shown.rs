@@ -41,7 +41,7 @@ struct OptionShown {
 /// The keys that choose an option without a text.
 pub(super) fn sends(dialog: &Dialog, option: usize) -> Option<String> {
     let keys = in_words(&dialog.presses(option));
-    Some(keys).filter(|keys| !keys.is_empty() && !dialog.takes_text(option))
+    Some(keys).filter(|keys| !keys.is_empty() && !dialog.needs_text(option))
 }
 
 /// The one of `yes` and `no` that means an option.

@@ -267,14 +267,14 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
     let option = if let Reply::Option(option) = reply { Some(option) } else { None };
     let Some(text) = text else {
         return match option {
-            Some(option) if dialog.takes_text(option) => Err(unmeant("this option takes a text: --text", dialog)),
+            Some(option) if dialog.needs_text(option) => Err(unmeant("this option takes a text: --text", dialog)),
             _ => Ok((reply, None)),
         };
     };
     let Some(option) = option else { return Err(unmeant("text goes only with a single option that takes it", dialog)) };
     let fit = PasteText::new(text).map_err(refused_text)?;
     match dialog.options.get(option).and_then(|option| option.takes_text) {
-        Some(TextEntry::Inline) => Ok((Reply::Text { option, text: fit }, None)),
+        Some(TextEntry::Inline | TextEntry::Note(_)) => Ok((Reply::Text { option, text: fit }, None)),
         Some(TextEntry::Prompt) => Ok((reply, Some(text.to_owned()))),
         None => Err(unmeant(format!("option `{choice}` takes no text"), dialog)),
     }
@@ -313,6 +313,7 @@ fn rows_of(dialog: &Dialog, option: usize) -> Vec<Vec<String>> {
     let sends = match (sends(dialog, option), it.takes_text) {
         (_, Some(TextEntry::Inline)) if dialog.takes_text(option) => "--text TEXT".to_owned(),
         (Some(keys), Some(TextEntry::Prompt)) => format!("{keys}, then --text"),
+        (Some(keys), Some(TextEntry::Note(_))) => format!("{keys}, or --text"),
         (keys, _) => keys.unwrap_or_else(|| "-".to_owned()),
     };
     let text = if it.text.is_empty() { std::slice::from_ref(&it.label) } else { &it.text };

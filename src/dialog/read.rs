@@ -93,6 +93,7 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog
         manner,
         marked,
         typed,
+        note: None,
         taken,
         text,
         cuts,

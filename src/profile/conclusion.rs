@@ -215,12 +215,21 @@ impl Conclusion<'_> {
         let matched = fired.rows.first().copied().unwrap_or(0);
         let top = fired.rule.excerpt.map(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind)));
         let start = top.flatten().unwrap_or(matched);
-        let rows = start..sight.screen.last_row().map_or(0, |last| last + 1);
+        let end = sight.screen.last_row().map_or(0, |last| last + 1);
+        let note = fired.rule.note.and_then(|note| fired.rule.rows.iter().position(|kind| *kind == note));
+        let note = note.and_then(|at| fired.rows.get(at)).copied();
+        let rows = start..note.unwrap_or(end);
         let mut dialog = match fired.rule.gives {
             Signal::Menu => Dialog::read_menu(sight.screen, rows),
             _ => Dialog::read(sight.screen, rows),
         };
+        if let Some(row) = note {
+            dialog.has_note(self.note(fired, row), end);
+        }
         dialog.set_typed_options(&sight.profile.options.typed);
+        if let Some(notes) = sight.profile.options.notes.as_ref() {
+            dialog.set_notes(&notes.into(), sight.screen);
+        }
         if fired.rule.gives == Signal::Approval {
             dialog.set_verdicts(&sight.profile.options.once, &sight.profile.options.refusing);
             dialog.set_instead(&sight.profile.options.instead);
@@ -232,6 +241,19 @@ impl Conclusion<'_> {
             dialog.manner = manner;
         }
         dialog
+    }
+
+    /// What stands in a line for a note that begins in a row; its placeholder is dim.
+    fn note(&self, fired: &Fired<'_>, row: usize) -> String {
+        let sight = self.sight;
+        let first = fired.rule.note.and_then(|kind| sight.group(row, kind, "text")).unwrap_or_default();
+        let at = sight.row(row).rfind(first).unwrap_or_default();
+        if sight.screen.row(row).is_some_and(|row| row.style_at(at).dim) {
+            return String::new();
+        }
+        let more =
+            (row + 1..sight.screen.rows().len()).take_while(|y| !sight.is_blank(*y)).map(|y| sight.row(y).trim());
+        std::iter::once(first).chain(more).collect::<Vec<_>>().join(" ")
     }
 
     /// What the screen shows between the last prompt and a row.

@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use super::classification::Family;
 use crate::agent_record::AgentRecordSource;
-use crate::dialog::Manner;
+use crate::dialog::{Manner, Notes, Press};
 use crate::state::words;
 
 /// One file of profiles.
@@ -84,6 +84,33 @@ pub(super) struct OptionsData {
     /// First lines of the dialog that then asks what to do instead: Enter with nothing typed ends it.
     #[serde(default)]
     pub instead: Vec<String>,
+    /// How its questions take notes.
+    pub notes: Option<NotesData>,
+}
+
+/// How a tool's questions take notes, in its own words and in lower case.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NotesData {
+    /// The whole label of the option that means none of the others.
+    pub option: String,
+    /// The key that opens the line for a note.
+    pub key: NoteKey,
+    /// What stands below the options as long as it is offered.
+    pub offered: String,
+}
+
+/// A key that opens a line, by tmux's name.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) enum NoteKey {
+    Tab,
+}
+
+impl From<&NotesData> for Notes {
+    fn from(data: &NotesData) -> Self {
+        let NoteKey::Tab = data.key;
+        Self { option: data.option.clone(), key: Press::Tab, offered: data.offered.clone() }
+    }
 }
 
 /// A kind of text that a tool does not take as a prompt, byte for byte.
@@ -350,6 +377,8 @@ pub(super) struct RuleData {
     pub excerpt: Option<String>,
     /// For dialogs: which of `rows` is the question. The first by default.
     pub question: Option<String>,
+    /// For questions: which of `rows` begins what stands in the open line for a note, as its group `text`; a blank row ends it.
+    pub note: Option<String>,
     /// For dialogs: the rows do not show who opened it. Opened by a command of the operator it is a menu, whatever the
     /// rule gives; a menu that opens in the agent's turn waits for the operator.
     #[serde(default)]

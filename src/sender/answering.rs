@@ -87,6 +87,8 @@ enum AnswerStage {
     ToText {
         at: usize,
     },
+    /// The key was pressed that opens the line for a note.
+    Opening,
     /// The text was pasted there.
     Typed,
     /// The last key is pressed, unless the dialog shows that it wants Enter.
@@ -136,13 +138,16 @@ impl<'a> Answering<'a> {
             AnswerStage::First => match (&poll.dialog, same) {
                 (None, _) => AnswerStep::End(Refusal::NoDialog.into()),
                 (Some(_), None) => AnswerStep::End(Refusal::AnotherDialog.into()),
-                (Some(_), Some(dialog)) if !dialog.typed.is_empty() => AnswerStep::End(Refusal::Begun.into()),
+                (Some(_), Some(dialog)) if !dialog.typed.is_empty() || dialog.note.is_some() => {
+                    AnswerStep::End(Refusal::Begun.into())
+                }
                 (Some(_), Some(dialog)) => self.begin(dialog, now),
             },
             AnswerStage::Moving { to, at } => self.moving(same, to, at, now),
             AnswerStage::Ticking { pressed } => self.ticking(same, pressed, now),
             AnswerStage::HandingIn { distance } => self.handing_in(same, distance, now),
             AnswerStage::ToText { at } => self.reach_text(same, at, now),
+            AnswerStage::Opening => self.opening(same, now),
             AnswerStage::Typed => self.typed(same, now),
             AnswerStage::Closing { enter, was_taken } => match same {
                 Some(dialog) => self.closing(dialog, enter, was_taken, now),
@@ -383,10 +388,16 @@ impl<'a> Answering<'a> {
     fn reach_text(&mut self, dialog: Option<&Dialog>, at: usize, now: Span) -> AnswerStep {
         let Reply::Text { option, text } = self.reply else { return self.poll() };
         match dialog.and_then(|dialog| dialog.marked) {
-            Some(marked) if marked == at && at == *option => {
-                self.go(AnswerStage::Typed, now);
-                AnswerStep::Paste(text.clone())
-            }
+            Some(marked) if marked == at && at == *option => match self.seen.note_key(at) {
+                Some(key) => {
+                    self.go(AnswerStage::Opening, now);
+                    AnswerStep::Press(vec![key.into()])
+                }
+                None => {
+                    self.go(AnswerStage::Typed, now);
+                    AnswerStep::Paste(text.clone())
+                }
+            },
             Some(marked) if marked == at => {
                 let press = if *option < at { Press::Up } else { Press::Down };
                 self.go(AnswerStage::ToText { at: towards(at, *option) }, now);
@@ -397,13 +408,28 @@ impl<'a> Answering<'a> {
         }
     }
 
+    /// Types the text once the line for it is open and empty.
+    fn opening(&mut self, dialog: Option<&Dialog>, now: Span) -> AnswerStep {
+        let Reply::Text { option, text } = self.reply else { return self.poll() };
+        match dialog.and_then(|dialog| Some((dialog.marked, dialog.note.as_deref()?))) {
+            Some((marked, "")) if marked == Some(*option) => {
+                self.go(AnswerStage::Typed, now);
+                AnswerStep::Paste(text.clone())
+            }
+            None if self.waited(now) < self.limits.reaction => self.poll(),
+            None => AnswerStep::End(not_taken("the agent opened no line for the text; nothing was typed")),
+            Some(_) => AnswerStep::End(not_taken("somebody types there; nothing was typed from here")),
+        }
+    }
+
     /// Presses Enter once the whole text stands where it was typed.
     fn typed(&mut self, dialog: Option<&Dialog>, now: Span) -> AnswerStep {
         let Reply::Text { option, text } = self.reply else { return self.poll() };
         let solid = |text: &str| text.split_whitespace().collect::<String>();
         let stands = |dialog: &Dialog| {
-            let shown = dialog.options.get(*option).map(|option| option.text.concat()).unwrap_or_default();
-            dialog.marked == Some(*option) && solid(&shown) == solid(text.as_str())
+            let row = || dialog.options.get(*option).map(|option| option.text.concat());
+            let shown = if self.seen.note_key(*option).is_some() { dialog.note.clone() } else { row() };
+            dialog.marked == Some(*option) && solid(&shown.unwrap_or_default()) == solid(text.as_str())
         };
         let waited = self.waited(now);
         if dialog.is_some_and(stands) && waited >= self.limits.enter_apart {

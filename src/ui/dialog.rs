@@ -26,7 +26,7 @@ use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
 use super::theme::Theme;
 use super::toast;
-use crate::dialog::{self, TextEntry};
+use crate::dialog::{self, TextEntry, Verdict};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
 use crate::screen::Screen;
@@ -239,9 +239,7 @@ impl DialogBox {
             Some(hold) => Some(Held::Not(hold)),
             None if self.question.chosen().is_none() => Some(Held::NothingChosen),
             None if shown.dialog.can_tick() && self.ticks.is_empty() => Some(Held::NothingTicked),
-            None if self.typing.as_ref().is_some_and(|typing| typing.line.text().trim().is_empty()) => {
-                Some(Held::NothingTyped)
-            }
+            None if self.types_nothing() && !self.is_optional(shown) => Some(Held::NothingTyped),
             None if !shown.dialog.is_whole() && !self.refuses() => Some(Held::NotWhole),
             None => None,
         }
@@ -259,11 +257,22 @@ impl DialogBox {
         self.typing.is_none() && chosen.is_some_and(|(shown, chosen)| shown.dialog.takes_text(chosen))
     }
 
+    /// Whether a text is asked for, and none is typed.
+    fn types_nothing(&self) -> bool {
+        self.typing.as_ref().is_some_and(|typing| typing.line.text().trim().is_empty())
+    }
+
+    /// Whether the option that a text is typed for is one without it, too.
+    fn is_optional(&self, shown: &Shown) -> bool {
+        let option = self.typing.as_ref().and_then(|typing| typing.option);
+        option.is_some_and(|option| shown.dialog.takes_text(option) && !shown.dialog.needs_text(option))
+    }
+
     /// What would be sent.
     fn reply(&self) -> Option<Reply> {
         let (dialog, chosen) = (&self.shown.as_ref()?.dialog, self.question.chosen()?);
         Some(match &self.typing {
-            Some(Typing { line, option: Some(option) }) if dialog.takes_text(*option) => {
+            Some(Typing { line, option: Some(option) }) if dialog.takes_text(*option) && !self.types_nothing() => {
                 Reply::Text { option: *option, text: PasteText::new(line.text()).ok()? }
             }
             Some(typing) => Reply::Option(typing.option?),
@@ -309,6 +318,7 @@ impl DialogBox {
         let context = terminal.state.assessment.ui_context;
         let (dialog, asked) = (Arc::clone(&shown.dialog), Asked::new(shown.excerpt.clone(), context, &shown.dialog));
         let is_reason = matches!(reply, Reply::Option(_));
+        let is_reason = is_reason && !self.types_nothing();
         self.reason = self.typing.as_ref().filter(|_| is_reason).map(|typing| typing.line.text().to_owned());
         cx.perform(Recipient::of(terminal), Act::Answer { dialog, asked, reply });
         self.stage = Stage::Sending;
@@ -392,7 +402,9 @@ impl Overlay for DialogBox {
         let held = self.held(view.now);
         let mut hints = self.ways(held);
         let dialog = self.shown.as_ref().map(|shown| &shown.dialog).filter(|_| !self.is_deaf(view.now));
-        let verdicts = [(Action::AllowOnce, "yes, once"), (Action::Refuse, "no"), (Action::RefuseWhy, "no, because …")];
+        let refuses = dialog.is_some_and(|dialog| dialog.that_says(Verdict::No).is_some());
+        let why = if refuses { "no, because …" } else { "in your own words …" };
+        let verdicts = [(Action::AllowOnce, "yes, once"), (Action::Refuse, "no"), (Action::RefuseWhy, why)];
         match dialog {
             Some(_) if self.typing.is_some() => hints.push((Action::Template, "template")),
             // Before all of it was read, they only choose.
@@ -438,6 +450,9 @@ impl Overlay for DialogBox {
             }
             Action::Close => {
                 self.send_reason(cx);
+                if matches!(self.stage, Stage::Closed(_)) {
+                    self.tell_of_closing(cx);
+                }
                 return Flow::Close;
             }
             Action::Answer => self.answer(false, cx),
@@ -533,7 +548,11 @@ impl Overlay for DialogBox {
             Stage::Sending => Flow::Stay,
             Stage::Closed(at) if cx.is_within(LINGER[0], at) || self.typing.is_some() => Flow::Stay,
             Stage::Answered(at) if cx.is_within(LINGER[1], at) => Flow::Stay,
-            Stage::Answered(_) | Stage::Closed(_) => Flow::Close,
+            Stage::Answered(_) => Flow::Close,
+            Stage::Closed(_) => {
+                self.tell_of_closing(cx);
+                Flow::Close
+            }
             Stage::Choosing => {
                 self.close_by_itself(cx);
                 Flow::Stay

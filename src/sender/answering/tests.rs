@@ -1,4 +1,5 @@
 use super::*;
+use crate::dialog::Notes;
 use crate::screen::Screen;
 
 fn dialog(text: &str) -> Dialog {
@@ -224,6 +225,44 @@ fn a_text_is_typed_in_the_row_of_its_option_and_nowhere_else() {
         |_, _| (Some(entry(0, "Type something.")), After::AnotherDialog),
     );
     assert_eq!(reported, (String::new(), Refusal::NoSuchOption.into()));
+}
+
+/// A question whose last option takes a note, with what stands in the line for it where that is open.
+fn noted(marked: usize, note: Option<&str>) -> Dialog {
+    let mark = |n: usize| if n == marked { '›' } else { ' ' };
+    let text = format!("Which?\n{} 1. Row\n{} 2. None of the above\n\ntab to add notes", mark(0), mark(1));
+    let screen = Screen::from_text(&text, 80);
+    let mut dialog = Dialog::read(&screen, 0..screen.rows().len());
+    let (option, offered) = ("none of the above".to_owned(), "tab to add notes".to_owned());
+    dialog.set_notes(&Notes { option, key: Press::Tab, offered }, &screen);
+    note.into_iter().for_each(|note| dialog.has_note(note.to_owned(), 7));
+    dialog
+}
+
+#[test]
+fn a_note_is_typed_in_its_own_line_once_that_is_open() {
+    let reply = Reply::Text { option: 1, text: PasteText::new("1. Both of them").expect("a text") };
+    let shows = |dialog| (Some(dialog), After::AnotherDialog);
+    let reported = run(&noted(0, None), &reply, |pressed, _| match pressed.len() {
+        0 => shows(noted(0, None)),
+        1 => shows(noted(1, None)),
+        2 => shows(noted(1, Some(""))),
+        3 => shows(noted(1, Some("1. Both of them"))),
+        _ => (None, After::Working),
+    });
+    assert_eq!(reported, ("Down Tab paste Enter".to_owned(), taken(After::Working)));
+    // An agent that opens no line is typed nothing, and no text of somebody else is sent.
+    let reported = run(&noted(1, None), &reply, |_, _| shows(noted(1, None)));
+    assert_eq!(reported, ("Tab".to_owned(), not_taken("the agent opened no line for the text; nothing was typed")));
+    let reported = run(&noted(1, None), &reply, |pressed, _| match pressed.len() {
+        0 => shows(noted(1, None)),
+        1 => shows(noted(1, Some(""))),
+        _ => shows(noted(1, Some("so 1. Both of them"))),
+    });
+    let why = "the text there is not the one that was typed; Enter was not pressed";
+    assert_eq!(reported, ("Tab paste".to_owned(), not_taken(why)));
+    let reported = run(&noted(0, None), &Reply::Option(0), |_, _| shows(noted(0, Some(""))));
+    assert_eq!(reported, (String::new(), Refusal::Begun.into()), "a number would be typed there");
 }
 
 #[test]

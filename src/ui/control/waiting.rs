@@ -145,7 +145,9 @@ impl Ui {
 
 /// The keys that choose an answer of a dialog with the box that they open, where it is certain which answer that is.
 pub(super) fn verdict_hints(terminal: &Terminal) -> Vec<Hint> {
-    let hints = [(Action::AllowOnce, "yes"), (Action::Refuse, "no"), (Action::RefuseWhy, "no, and why")];
     let Some(dialog) = &terminal.dialog else { return Vec::new() };
+    let refuses = meant_option(dialog, Action::Refuse).is_some();
+    let why = if refuses { "no, and why" } else { "in your own words" };
+    let hints = [(Action::AllowOnce, "yes"), (Action::Refuse, "no"), (Action::RefuseWhy, why)];
     hints.into_iter().filter(|(action, _)| meant_option(dialog, *action).is_some()).collect()
 }

@@ -268,11 +268,18 @@ impl DialogBox {
             (_, Some(chosen)) if self.typing.is_some() && !dialog.takes_text(chosen) => {
                 format!("sends: {}, and the text as the next prompt", dialog::in_words(&dialog.presses(chosen)))
             }
-            _ if self.typing.is_some() => "sends: the text, then Enter".to_owned(),
+            (_, Some(chosen)) if self.types_nothing() && !dialog.needs_text(chosen) => {
+                format!("sends: {}, without a text", dialog::in_words(&dialog.presses(chosen)))
+            }
+            (_, Some(chosen)) if self.typing.is_some() => {
+                let key = dialog.note_key(chosen).map(|key| format!("{key}, ")).unwrap_or_default();
+                format!("sends: {key}the text, then Enter")
+            }
             (Manner::Several, _) => format!("sends: {}", dialog::in_words(&dialog.presses_to_tick(&self.ticks))),
             (_, Some(chosen)) if self.wants_text() => {
                 let name = dialog.options.get(chosen).map_or("", |option| option.name.as_str());
-                format!("{name} takes a text, which is typed here first")
+                let may = if dialog.needs_text(chosen) { "takes" } else { "may take" };
+                format!("{name} {may} a text, which is typed here first")
             }
             (Manner::Letters, Some(chosen)) => {
                 let name = dialog.options.get(chosen).map_or("", |option| option.name.as_str());

@@ -83,7 +83,7 @@ impl Asking {
     /// The options that one key press or a few choose, without a text.
     fn options(&self) -> impl Iterator<Item = (usize, Common)> {
         let dialog = &self.shown.dialog;
-        let plain = dialog.options.iter().enumerate().filter(|(place, _)| !dialog.takes_text(*place));
+        let plain = dialog.options.iter().enumerate().filter(|(place, _)| !dialog.needs_text(*place));
         plain.map(|(place, option)| (place, (option.name.clone(), option.label.clone())))
     }
 

@@ -191,23 +191,31 @@ impl DialogBox {
         }
     }
 
-    /// Says that the dialog has closed, or that its agent is gone, without an answer from here.
-    pub(super) fn close_by_itself(&mut self, cx: &mut OverlayContext<'_, '_>) {
+    /// Says in the box that the dialog has closed, or that its agent is gone, without an answer from here.
+    pub(super) fn close_by_itself(&mut self, cx: &OverlayContext<'_, '_>) {
         self.stage = Stage::Closed(cx.view.now);
         self.typing.iter_mut().for_each(|typing| typing.option = None);
-        let terminal = cx.terminal(&self.key);
-        let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
-        let is_gone = terminal.is_none_or(|terminal| terminal.state.has_ended());
-        let (status, what, here) = match is_gone {
-            true => (Status::Failed, format!("{name} is gone"), format!("{name} is gone")),
-            false => (Status::Ready, format!("the dialog of {name} is closed"), "the dialog is closed".to_owned()),
-        };
         // What became of an answer says more.
         if !self.has_sent {
+            let here =
+                if self.is_gone(cx) { format!("{} is gone", self.name) } else { "the dialog is closed".to_owned() };
             self.message = Some((Status::Stalled, format!("{here}; nothing was sent")));
         }
-        let nothing = if is_gone && !self.has_sent { "; nothing was sent" } else { "" };
-        cx.tell_about(Topic::Dialog(self.key.clone()), status, format!("{what}{nothing}"));
+    }
+
+    /// Says the same in a message, once the box no longer does.
+    pub(super) fn tell_of_closing(&self, cx: &mut OverlayContext<'_, '_>) {
+        let (name, is_gone) = (&self.name, self.is_gone(cx));
+        let nothing = if self.has_sent { "" } else { "; nothing was sent" };
+        let (status, what) = match is_gone {
+            true => (Status::Failed, format!("{name} is gone{nothing}")),
+            false => (Status::Ready, format!("the dialog of {name} is closed")),
+        };
+        cx.tell_about(Topic::Dialog(self.key.clone()), status, what);
+    }
+
+    fn is_gone(&self, cx: &OverlayContext<'_, '_>) -> bool {
+        cx.terminal(&self.key).is_none_or(|terminal| terminal.state.has_ended())
     }
 
     /// Has what was typed beside an answer follow it as the next prompt, or wait as a draft where the answer may not
@@ -221,9 +229,10 @@ impl DialogBox {
     }
 }
 
-/// The option that gives an answer, where that is certain.
+/// The option that gives an answer, where that is certain. Where none refuses, a text is one in the operator's own words.
 pub fn meant_option(dialog: &Dialog, answer: Action) -> Option<usize> {
-    dialog.that_says(if answer == Action::AllowOnce { Verdict::Once } else { Verdict::No })
+    let own_words = || dialog.for_own_words().filter(|_| answer == Action::RefuseWhy);
+    dialog.that_says(if answer == Action::AllowOnce { Verdict::Once } else { Verdict::No }).or_else(own_words)
 }
 
 /// What is said where it is not, and which keys choose there.

@@ -81,10 +81,14 @@ impl Home<'_> {
         if agent == Agent::ClaudeCode || version == agent.versions().old {
             return;
         }
+        self.feature("daemon_auto_start = false");
+    }
+
+    /// Has Codex do, or not do, what is not a part of all of its releases.
+    pub fn feature(&self, setting: &str) {
         let path = self.0.join(".codex/config.toml");
         let config = std::fs::read_to_string(&path).expect("a configuration");
-        let config = config + "\n[features]\ndaemon_auto_start = false\n";
-        std::fs::write(path, config).expect("a home that can be written");
+        std::fs::write(path, format!("{config}\n[features]\n{setting}\n")).expect("a home that can be written");
     }
 
     /// The configuration of fleetwatch.
