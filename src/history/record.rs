@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::intents::{IntentId, IntentState};
+use crate::dialog::Verdict;
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
 use crate::follow_up::MessageEvent;
-use crate::operation::{Act, Operation, Outcome, Privacy};
+use crate::operation::{Act, Operation, Outcome, Privacy, Reply};
 use crate::screen::{KeptScreen, harmless};
 use crate::state::{
     Availability, Change, Evidence, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, State, Summary, TerminalFacts,
@@ -227,6 +228,9 @@ pub enum Sent {
         #[serde(default)]
         about: String,
         choice: String,
+        /// Whether it is known to refuse what the agent asked for.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        refuses: bool,
     },
 }
 
@@ -238,7 +242,9 @@ impl From<&Act> for Sent {
             Act::Interrupt { keys, .. } => Sent::Keys { keys: names(keys, Privacy::Open) },
             Act::Answer { dialog, asked, reply } => {
                 let (text, about) = (asked.excerpt.clone(), asked.about.clone());
-                Sent::Answer { dialog: text, about, choice: reply.in_words(dialog) }
+                let chosen = if let Reply::Option(option) = reply { dialog.options.get(*option) } else { None };
+                let refuses = chosen.is_some_and(|option| option.verdict == Some(Verdict::No));
+                Sent::Answer { dialog: text, about, choice: reply.in_words(dialog), refuses }
             }
         }
     }

@@ -59,6 +59,11 @@ impl Sentence {
         Self::new(Actor::Terminal, Some(status), verb, what)
     }
 
+    /// Whether it says that something went wrong: a failure, an act that was refused or not taken, what cannot be read.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.status.map(Status::group), Some(Status::Failed | Status::Error))
+    }
+
     /// The name before it in a list of many terminals.
     pub fn subject<'a>(&'a self, terminal: &'a str) -> &'a str {
         match self.actor {
@@ -487,6 +492,7 @@ mod tests {
             dialog: String::new(),
             about: about.to_owned(),
             choice: choice.to_owned(),
+            refuses: false,
         };
         let answer = || answer_to("", "1 Yes");
         let keys = |keys: &[&str]| Sent::Keys { keys: keys.iter().map(|key| (*key).to_owned()).collect() };

@@ -94,6 +94,7 @@ impl Ui {
             queued: &self.memory.queued,
             drafts: &self.memory.drafts,
             bells: &self.memory.bells,
+            log: &self.log,
             covered: false,
             columns: &columns,
             arrangement: &self.memory.arrangement,

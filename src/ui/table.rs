@@ -122,7 +122,7 @@ impl Width {
 pub const COLUMNS: [Column; 22] = [
     column(NAME, ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name),
     column("SERVER", ShownOn::Both, Width::Words(6, 20), SERVER, |it, _| it.key().server.to_string(), quiet),
-    column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), quiet),
+    column(AGENT, ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), agent),
     // The longest word and `59m59`, or a word, the last result and `~59m59`.
     column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), standing::state_for),
     column("SINCE", ShownOn::CommandLine, Width::Words(5, 7), 26, |it, now| times::lasting(it.since(), now), quiet),
@@ -172,6 +172,9 @@ const NAME_LEAST: usize = 8;
 const NAME_MOST: usize = 16;
 /// See there.
 const NAME_STEP: usize = 4;
+/// Its version is left out where it would leave less than [`TOLD`] to what a row asks or does.
+const AGENT: &str = "AGENT";
+const TOLD: usize = 30;
 /// How the last turn ended, and for how long the screen has stood still; where there is no room for them, the state says
 /// it in a sign.
 const LAST: &str = "LAST";
@@ -301,6 +304,7 @@ impl ColumnLayout {
     ) -> Self {
         let mut left = width.saturating_sub(MARK);
         let had = |column: &Column| before.and_then(|before| before.cells(column.title));
+        let of_agents = items.iter().map(|item| text::width(item.tool())).max().unwrap_or(0);
         let wanted = |column: &Column| {
             let cells = match column.width {
                 Width::Fixed(cells) if SLIM.contains(&width) => cells.min(WORD),
@@ -329,9 +333,21 @@ impl ColumnLayout {
             *room = Some(cells);
             left = left.saturating_sub(cells);
         }
+        let stands = |it: &Column| match it.spare {
+            SERVER => it.says_something(items),
+            _ => it.is_standing() || it.title == AGENT,
+        };
+        let standing = columns.iter().filter(|(it, _)| stands(it)).map(|(it, _)| wanted(it) + GAP).sum::<usize>();
+        let is_bare = width >= BOTH_FROM && left < standing + GAP + TOLD;
+        let wanted = |column: &Column| match column.title {
+            AGENT if is_bare => wanted(column).min(of_agents.max(column.width.least())),
+            _ => wanted(column),
+        };
         // Only what always stays takes the place of a column.
         for (column, room) in columns.iter_mut().filter(|(it, _)| !it.stays()) {
-            *room = had(column).filter(|cells| left >= cells + GAP + column.spare.min(HELD));
+            *room = had(column)
+                .map(|cells| cells.min(wanted(column)))
+                .filter(|cells| left >= cells + GAP + column.spare.min(HELD));
             left -= room.map_or(0, |cells| cells + GAP);
         }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
@@ -548,6 +564,11 @@ fn name(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, name: &str) {
 /// The style of what is less important.
 fn quiet(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     pen.field(words, cells, cell.quiet);
+}
+
+/// An agent, with its version where that has room.
+fn agent(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
+    quiet(cell, pen, cells, if text::width(words) > cells { cell.item.tool() } else { words });
 }
 
 /// How much of its context is left, which is a warning when it is little.

@@ -8,7 +8,6 @@ use crate::fleet::KeptTransition;
 use crate::history::{Actor, Body, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};
-use crate::status::Status;
 use crate::task::{Happening, Task, TaskEvent};
 use crate::time::Timestamp;
 
@@ -51,8 +50,7 @@ impl TimelineEntry {
 
     /// Whether something went wrong then.
     pub fn has_failed(&self) -> bool {
-        let status = self.body.sentence("it").and_then(|sentence| sentence.status);
-        matches!(status, Some(Status::Failed | Status::CutOff))
+        self.body.sentence("it").is_some_and(|sentence| sentence.has_failed())
     }
 
     /// What it changed, if it is a transition.

@@ -18,6 +18,7 @@ use crate::ui::action::Action;
 use crate::ui::arrangement::{Arrangement, Bells};
 use crate::ui::item::Item;
 use crate::ui::keymap::{Context, Keymap};
+use crate::ui::log::Log;
 use crate::ui::overlay::Waiting;
 use crate::ui::table::ColumnLayout;
 use crate::ui::theme::{Depth, Theme, at_depth};
@@ -45,6 +46,8 @@ pub struct Canvas<'a> {
     pub drafts: &'a HashMap<TerminalKey, String>,
     /// Which bells of tasks were seen.
     pub bells: &'a Bells,
+    /// What happened and what was done.
+    pub log: &'a Log,
     /// The columns of the table.
     pub columns: &'a ColumnLayout,
     /// Whether something lies over what is drawn now.
@@ -57,6 +60,13 @@ impl Canvas<'_> {
     /// The glyph of a status at the time of the frame.
     pub fn glyph(&self, status: Status) -> &str {
         self.theme.glyph(status, self.ascii, self.motion.then_some(self.now))
+    }
+
+    /// What was refused of a row whose turn ended with that: it says more than that the turn was interrupted.
+    pub fn refused(&self, item: Item<'_>) -> Option<String> {
+        let terminal = item.terminal().filter(|_| item.status() == Status::Interrupted)?;
+        let refused = self.log.refused(&terminal.key, terminal.state.last_turn.at?)?;
+        Some(format!("refused: {refused}"))
     }
 
     /// The beginning of the prompt that was begun for a row which only waits for one: it says more than what the agent said
@@ -92,14 +102,34 @@ pub fn popup(
     lines: &[StyledLine],
     view: &mut Viewport,
 ) -> Rect {
+    popup_in_columns(canvas, buffer, area, title, lines, (1, 0), view)
+}
+
+/// The same in so many columns, with so many cells between two of them: what stands at the foot of one goes on at the head
+/// of the next.
+pub fn popup_in_columns(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    title: &str,
+    lines: &[StyledLine],
+    (columns, between): (u16, u16),
+    view: &mut Viewport,
+) -> Rect {
     let line_cells = |line: &StyledLine| line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
-    let widest = lines.iter().map(line_cells).max().unwrap_or(0).max(text::width(title) + 2);
-    let width = u16::try_from(widest + 4).unwrap_or(u16::MAX);
-    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    let cells = u16::try_from(lines.iter().map(line_cells).max().unwrap_or(0)).unwrap_or(u16::MAX);
+    let all = cells.saturating_mul(columns).saturating_add(between * (columns - 1));
+    let width = all.max(u16::try_from(text::width(title) + 2).unwrap_or(u16::MAX)).saturating_add(4);
+    let height = u16::try_from(lines.len().div_ceil(usize::from(columns)) + 2).unwrap_or(u16::MAX);
     let Some(inner) = boxed(canvas, buffer, area, (width, height), title) else { return Rect::ZERO };
-    let first = view.fit(usize::from(inner.height), lines.len());
-    for (row, line) in (0..inner.height).zip(lines.iter().skip(first)) {
-        Pen::new(buffer, inner, row).line(line);
+    let rows = usize::from(inner.height);
+    let first = view.fit(rows * usize::from(columns), lines.len());
+    for (column, lines) in (0..columns).zip(lines[first.min(lines.len())..].chunks(rows)) {
+        let x = inner.x + column * (cells + between);
+        let place = Rect { x, width: inner.right().saturating_sub(x), ..inner };
+        for (row, line) in (0..inner.height).zip(lines) {
+            Pen::new(buffer, place, row).line(line);
+        }
     }
     draw_extent(canvas, buffer, inner, first, view.page(), lines.len());
     inner

@@ -32,7 +32,8 @@ pub(super) fn draw(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: 
         room -= cells;
     }
     let draft = cell.canvas.draft(cell.item);
-    let words = draft.as_deref().unwrap_or(words);
+    let refused = cell.canvas.refused(cell.item);
+    let words = draft.as_deref().or(refused.as_deref()).unwrap_or(words);
     // A turn that has just begun shows nothing yet.
     let words = if words.is_empty() && cell.status == Status::Working { text::ELLIPSIS } else { words };
     let is_over = matches!(cell.status, Status::Gone | Status::Unknown);
