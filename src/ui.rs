@@ -64,6 +64,7 @@ use crate::task::Task;
 use crate::time::Timestamp;
 use arrangement::{Grouping, RowKey, Sort, TableRow};
 use columns::ChosenColumns;
+use control::Arranged;
 use flags::ChosenFlags;
 use grid::Tiles;
 use kit::{frame, input, picker, question, reading, scroll, times};
@@ -286,6 +287,8 @@ pub struct Ui {
     skipped: usize,
     /// Whether no notice goes out of the dashboard.
     muted: bool,
+    /// How everything was arranged before the letters that were typed right before.
+    before_run: Option<Box<Arranged>>,
     /// What is wrong with the history, for as long as it is.
     history_trouble: Option<&'static str>,
     /// Whether the operator was told how the dashboard calls.
@@ -315,6 +318,7 @@ impl Ui {
             log: log::Log::default(),
             skipped: 0,
             muted: false,
+            before_run: None,
             history_trouble: None,
             introduced: false,
             touched: None,

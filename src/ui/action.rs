@@ -58,7 +58,7 @@ actions! {
     AllowOnce = "allow-once", "open the dialog with \"yes, this once\" chosen" [row];
     Refuse = "refuse", "open the dialog with \"no\" chosen" [row];
     ChooseNo = "choose-no", "choose no, which enter sends: in the table this key goes to the next one";
-    RefuseWhy = "refuse-why", "answer the dialog with no, and type why" [row line];
+    RefuseWhy = "refuse-why", "answer no and type why, or a question in your own words" [row line];
     Prompt = "prompt", "write a prompt" [row line];
     History = "history", "show the terminal's history and earlier screens" [row table];
     Today = "today", "show who worked and who waited for you today, hour by hour, with cost" [machine];
@@ -79,6 +79,7 @@ actions! {
     Messages = "messages", "show the last messages again, whole";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];
     SwitchPane = "switch-pane", "show the other pane below the table" [table step];
+    LogFilter = "log-filter", "show in the log what you did, what went wrong, or all, in turn" [table step];
     Layout = "layout", "change the layout: all panes, tall screen, grid of screens, screen, log, table only" [table step];
     Taller = "taller", "make the table taller" [table step];
     Lower = "lower", "make the table shorter" [table step];

@@ -4,7 +4,10 @@ mod ability;
 mod drafts;
 mod table;
 mod tasks;
+mod undo;
 mod waiting;
+
+pub use undo::Arranged;
 
 use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -49,7 +52,7 @@ impl Ui {
             self.cursor.locate(&rows);
         }
         match event {
-            Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key, view),
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.key_of_run(*key, view),
             Event::Mouse(mouse) => self.mouse(*mouse, view),
             Event::Paste(text) => self.paste(text, view),
             _ => Vec::new(),
@@ -334,9 +337,15 @@ impl Ui {
             return Vec::new();
         }
         self.memory.toasts.retire_read(view.now);
-        let is_command = is_letter && action.is_some_and(|action| !action.is_step());
+        // What does nothing in a view that is only read was not meant for it either.
+        let is_astray =
+            action.is_none() && matches!(self.context(), Context::Explanation | Context::Drill | Context::Today);
+        let is_command = is_letter && (is_astray || action.is_some_and(|action| !action.is_step()));
         let command = key.code.as_char().filter(|letter| is_command && letter.is_alphabetic());
-        self.memory.typed.take(is_letter, command, view.now);
+        let letter = key.code.as_char().filter(|_| is_letter);
+        if self.memory.typed.take(letter, command.is_some(), view.now) {
+            self.before_run = Some(Box::new(self.arranged()));
+        }
         if command.is_some() && self.memory.typed.is_text() {
             let prompt = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
             self.memory.type_ahead.begin_word(&format!("this looks like a text; {prompt} writes a prompt"), view.now);

@@ -59,7 +59,10 @@ impl Overlay for Help {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        let lines = lines(canvas, self.of, &self.offered, usize::from(area.width.saturating_sub(4)));
+        let room = area.width.saturating_sub(4);
+        let columns = if room < TWO_COLUMNS { 1 } else { 2 };
+        let cells = (room - BETWEEN * (columns - 1)) / columns;
+        let lines = sections(canvas, self.of, &self.offered, usize::from(cells)).join(&Vec::new());
         self.reader.also_called(called(&lines));
         let styled = |line: HelpLine| line.into_iter().map(|(text, style, _)| (text, style)).collect();
         let lines: Vec<StyledLine> = lines.into_iter().map(styled).collect();
@@ -71,8 +74,11 @@ impl Overlay for Help {
         let marked = |(index, line)| self.reader.marked(canvas, index, line);
         let lines: Vec<StyledLine> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.reader.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
-        let inner = frame::popup(canvas, buffer, area, &title, &lines, &mut self.reader.view);
-        self.reader.draw_typing(canvas, buffer, inner);
+        let columns = (columns, BETWEEN);
+        let inner = frame::popup_in_columns(canvas, buffer, area, &title, &lines, columns, &mut self.reader.view);
+        // At the foot of the last column: no hit is behind it.
+        let left = inner.width.saturating_sub(cells);
+        self.reader.draw_typing(canvas, buffer, Rect { x: inner.x + left, width: inner.width - left, ..inner });
         HitMap::at(frame::around(inner))
     }
 
@@ -126,37 +132,9 @@ fn called(lines: &[HelpLine]) -> Vec<Called> {
 }
 
 /// From this many cells on there are two columns.
-const TWO_COLUMNS: usize = 130;
+const TWO_COLUMNS: u16 = 130;
 /// Blanks between them.
-const BETWEEN: usize = 3;
-
-/// The help as it fits into that many cells: in one column, or in two, each of which goes on where it is shorter.
-fn lines(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<HelpLine> {
-    if room < TWO_COLUMNS {
-        return sections(canvas, of, offered, room).join(&Vec::new());
-    }
-    let cells = (room - BETWEEN) / 2;
-    let (mut left, mut right): (Vec<HelpLine>, Vec<HelpLine>) = (Vec::new(), Vec::new());
-    for section in sections(canvas, of, offered, cells) {
-        let shorter = if right.len() < left.len() { &mut right } else { &mut left };
-        if !shorter.is_empty() {
-            shorter.push(Vec::new());
-        }
-        shorter.extend(section);
-    }
-    let rows = left.len().max(right.len());
-    left.resize(rows, Vec::new());
-    right.resize(rows, Vec::new());
-    let beside = |(mut line, right): (HelpLine, HelpLine)| {
-        let used: usize = line.iter().map(|(text, ..)| text::width(text)).sum();
-        if !right.is_empty() {
-            line.push((" ".repeat(cells.saturating_sub(used) + BETWEEN), canvas.theme.parts.text, None));
-            line.extend(right);
-        }
-        line
-    };
-    left.into_iter().zip(right).map(beside).collect()
-}
+const BETWEEN: u16 = 3;
 
 /// A list of keys and what they do, which goes on in the next line where it does not fit into that many cells.
 fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize) -> Vec<HelpLine> {

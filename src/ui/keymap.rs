@@ -382,12 +382,17 @@ fn refuse_conflicts(bindings: &[PlacedBinding]) -> Result<(), KeymapError> {
 fn near(name: &str) -> String {
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= SHORTEST).collect();
     let begins = |word: &str| words.iter().any(|begun| word.starts_with(begun));
-    let is_near = |known: &&str| strsim::jaro_winkler(name, known) >= ALIKE || known.split('-').any(begins);
+    let is_near = |known: &&str| is_alike(name, known) || known.split('-').any(begins);
     let near: Vec<&str> = Action::ALL.iter().map(|action| action.name()).filter(is_near).collect();
     match near[..] {
         [] => "`fleetwatch config keymap` prints all actions".to_owned(),
         _ => format!("did you mean {}? `fleetwatch config keymap` prints all actions", near.join(" or ")),
     }
+}
+
+/// Whether one of two names may be the other one, misspelt.
+pub fn is_alike(name: &str, other: &str) -> bool {
+    strsim::jaro_winkler(name, other) >= ALIKE
 }
 
 /// The shortest word that an action may be found by, and how alike two names are of which one is misspelt.

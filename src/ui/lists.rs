@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use jiff::tz::TimeZone;
 
 use super::action::Action;
+use super::arrangement::Sort;
 use super::filter::Filter;
 use super::help::{About, ExplanationView};
 use super::keymap::{Binding, Context, Keymap, show};
@@ -41,6 +42,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Mute, "silence hide snooze"),
     (Action::MuteAll, "notify notices notifications silence"),
     (Action::Layout, "panes view split zoom grid tiles wall tall"),
+    (Action::LogFilter, "mine own failures errors refused filter"),
     (Action::Columns, "table fields hide show order widths"),
     (Action::TaskSessions, "adopt windows"),
     (Action::Servers, "hosts machines ssh latency connection"),
@@ -63,8 +65,14 @@ pub fn words_for(action: Action) -> String {
 }
 
 /// The actions of the table with the keys of a keymap, those first that `here` names: what the selected row offers. What
-/// would do nothing now stands last, with why. An action whose key was taken away is here all the same.
-pub fn palette(keymap: &Keymap, here: &[Action], why_not: impl Fn(Action) -> Option<String>) -> Picker {
+/// would do nothing now stands last, with why. An action whose key was taken away is here all the same. Behind them stand the
+/// orders, which one key goes through, by name.
+pub fn palette(
+    keymap: &Keymap,
+    here: &[Action],
+    why_not: impl Fn(Action) -> Option<String>,
+    orders: Vec<Sort>,
+) -> Picker {
     let of = |keymap: &Keymap| -> Vec<Binding> { keymap.bindings(Context::Fleet).cloned().collect() };
     let (shipped, live) = (of(&Keymap::shipped()), of(keymap));
     let mut actions: Vec<Action> = Vec::new();
@@ -84,11 +92,21 @@ pub fn palette(keymap: &Keymap, here: &[Action], why_not: impl Fn(Action) -> Opt
         let text = binding.map_or(action.description(), |binding| binding.description.as_str());
         MenuEntry { why_not: why.clone(), ..MenuEntry::new(text, keys.unwrap_or_default()) }
     };
-    let entries = actions.iter().map(entry).collect();
+    let by_name = orders.iter().map(|order| MenuEntry::new(format!("sort by {}", order.name()), ""));
+    let entries = actions.iter().map(entry).chain(by_name).collect();
     // The footer and the keymap call them by their names.
-    let names: Vec<&str> = actions.iter().map(|(_, action)| action.name()).collect();
-    let synonyms = actions.iter().map(|(_, action)| words_for(*action)).collect();
-    let palette = Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index].1));
+    let names: Vec<&str> =
+        actions.iter().map(|(_, action)| action.name()).chain(orders.iter().map(|order| order.name())).collect();
+    let ordered = orders.iter().map(|order| format!("sort-{} order", order.name()));
+    let synonyms = actions.iter().map(|(_, action)| words_for(*action)).chain(ordered).collect();
+    let palette = Picker::new("commands", "do it", entries, move |index, cx| {
+        if let Some((_, action)) = actions.get(index) {
+            return Flow::Perform(*action);
+        }
+        // The key that goes on from the order before does all that another order takes.
+        cx.memory.arrangement.sort = orders[index - actions.len()].before(&orders);
+        Flow::Perform(Action::Sort)
+    });
     palette.found_by(names).also_called(synonyms).typed_behind(":")
 }
 

@@ -59,6 +59,17 @@ impl Sort {
         orders.iter().copied().find(|order| *order as usize > self as usize).unwrap_or_default()
     }
 
+    /// The one before in some, around.
+    pub fn before(self, orders: &[Self]) -> Self {
+        orders
+            .iter()
+            .rev()
+            .copied()
+            .find(|order| (*order as usize) < self as usize)
+            .or(orders.last().copied())
+            .unwrap_or_default()
+    }
+
     pub(super) fn measure(self) -> Option<Measure> {
         match self {
             Self::Context => Some(Measure::ContextLeft),

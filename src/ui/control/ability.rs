@@ -36,6 +36,10 @@ impl Ui {
                 format!("mark the terminals first ({})", self.fleet_key(Action::Mark))
             }
             (Action::SwitchPane, _) if !self.takes_turns() => "no pane takes turns with another one here".to_owned(),
+            (Action::LogFilter, _) if self.drawn.log.is_empty() => {
+                let shows = if self.takes_turns() { Action::SwitchPane } else { Action::Layout };
+                format!("the log is not on the screen ({} shows it)", self.fleet_key(shows))
+            }
             (Action::FollowUps, _) if self.memory.follow_ups.is_empty() => {
                 "no prompt or follow-up waits or needs a decision".to_owned()
             }

@@ -150,7 +150,8 @@ impl Ui {
             Action::Unqueue => return self.unqueue(view),
             Action::Palette => {
                 let here: Vec<Action> = self.fleet_hints(view).into_iter().map(|(action, _)| action).collect();
-                self.open(palette(&self.options.keymap, &here, |action| self.why_not(action, view)));
+                let orders = self.orders(view);
+                self.open(palette(&self.options.keymap, &here, |action| self.why_not(action, view), orders));
             }
             Action::Columns => self.open(ColumnList::default()),
             Action::Today => self.open(Today::default()),
@@ -168,6 +169,10 @@ impl Ui {
             }
             Action::Seen => return self.mark_seen(view),
             Action::SwitchPane => self.panes.switch(),
+            Action::LogFilter => {
+                self.log.turn();
+                self.skipped = 0;
+            }
             Action::KillTask | Action::RerunTask | Action::PruneTasks | Action::KillAllTasks => {
                 self.act_on_tasks(action, view);
             }
@@ -388,8 +393,8 @@ impl Ui {
                 self.memory.toasts.clear();
             }
             Action::Sort => {
-                let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
-                let orders = Sort::of_use(&shown);
+                let orders = self.orders(view);
+                let arrangement = &mut self.memory.arrangement;
                 arrangement.sort = arrangement.sort.next(&orders);
                 self.say_order(&orders, view);
             }
@@ -412,6 +417,11 @@ impl Ui {
         self.cursor.hold(view.now);
     }
 
+    /// The orders that say something of what is shown.
+    fn orders(&self, view: &View<'_>) -> Vec<Sort> {
+        Sort::of_use(&self.memory.arrangement.shown(view).collect::<Vec<_>>())
+    }
+
     /// Says which orders there are and which one it is now, and where no column shows what the rows are sorted by.
     fn say_order(&mut self, orders: &[Sort], view: &View<'_>) {
         let arrangement = &self.memory.arrangement;
@@ -422,12 +432,14 @@ impl Ui {
         let is_unseen = |column: &&Column| self.tiles.is_none() && !columns.shows(column.title);
         let unseen = Column::named(now.name()).filter(is_unseen);
         let unseen = unseen.map(|column| format!("; {} is not on the screen", column.title));
-        let message = format!("sort: {}{}", names.join(" "), unseen.unwrap_or_default());
+        let palette = self.options.keymap.key_for(Context::Fleet, Action::Palette);
+        let palette = palette.map(|key| format!("; {key} has each by name")).unwrap_or_default();
+        let message = format!("sort: {}{}{palette}", names.join(" "), unseen.unwrap_or_default());
         self.notify_about(Topic::Layout, Status::Ready, message, view.now);
     }
 
     /// Lets every row go to where it belongs.
-    fn release_rows(&mut self) {
+    pub(super) fn release_rows(&mut self) {
         self.cursor.release();
         if let Some(tiles) = &mut self.tiles {
             tiles.release();

@@ -15,7 +15,7 @@ use super::scroll::Viewport;
 use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
 use crate::ui::action::Action;
-use crate::ui::keymap::Context;
+use crate::ui::keymap::{Context, is_alike};
 use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 
 /// A menu, and what becomes of the entry that is taken.
@@ -333,13 +333,15 @@ impl Menu {
         let meant = begins(&mut others.split(' ')).filter(|_| typed.len() >= WORD);
         let meant = meant.map(|at| (if at.0 { 2 } else { 1 }, at));
         let said = begins(&mut clause.split(|c: char| !c.is_alphanumeric())).map(|at| (1, at));
-        let within = self.texts[index].to_lowercase().find(typed).map(|at| (3, (true, at)));
-        [named, meant, said, within].into_iter().flatten().min()
+        let misspelt = typed.len() >= WORD && name.split('-').any(|word| is_alike(typed, word));
+        let misspelt = misspelt.then_some((3, (true, 0)));
+        let within = self.texts[index].to_lowercase().find(typed).map(|at| (4, (true, at)));
+        [named, meant, said, misspelt, within].into_iter().flatten().min()
     }
 }
 
 /// How well a typed word fits an entry, the best first: it begins the name; it begins a word of the text, or is one of those
-/// that mean it; it begins one of those; or it stands within the text. Of each, a whole word comes first, then what stands
+/// that mean it; it begins one of those; it is a word of the name, misspelt; or it stands within the text. Of each, a whole word comes first, then what stands
 /// further to the front.
 type Fit = (usize, (bool, usize));
 

@@ -126,6 +126,16 @@ impl TypeAhead {
         self.held.is_some_and(|(since, patience)| (since..since + patience).contains(&now))
     }
 
+    /// Whether they are those of a word.
+    pub fn holds_word(&self, now: Timestamp) -> bool {
+        self.held.is_some_and(|(_, patience)| patience == WORD) && self.holds(now)
+    }
+
+    /// Says more of what was typed.
+    pub fn add(&mut self, what: &str) {
+        self.why = format!("{}; {what}", self.why);
+    }
+
     /// Whether only a text is still meant for the line that did not open, of which nothing was typed yet.
     pub fn holds_text_only(&self, now: Timestamp) -> bool {
         !self.has_text && self.held.is_some_and(|(since, _)| now.since(since) >= HELD_FOR)
@@ -155,6 +165,7 @@ impl TypeAhead {
 pub struct TypedRun {
     last: Option<Timestamp>,
     is_over: bool,
+    letters: BTreeSet<char>,
     /// Those that were keys, but for those that only change what is seen.
     keys: BTreeSet<char>,
 }
@@ -163,14 +174,23 @@ impl TypedRun {
     /// From so many keys on it is a text.
     const TEXT: usize = 4;
 
-    /// Takes in what was pressed: a letter, which may be a key, or something else, which ends the run.
-    pub fn take(&mut self, is_letter: bool, key: Option<char>, now: Timestamp) {
+    /// Takes in what was pressed: a letter, which may be a key, or something else, which ends the run. Returns whether a run
+    /// begins with it.
+    pub fn take(&mut self, letter: Option<char>, is_key: bool, now: Timestamp) -> bool {
         let goes_on = !self.is_over && self.last.is_some_and(|last| (last..last + WORD).contains(&now));
         if !goes_on {
             self.keys.clear();
+            self.letters.clear();
         }
-        (self.last, self.is_over) = (Some(now), !is_letter);
-        self.keys.extend(key);
+        (self.last, self.is_over) = (Some(now), letter.is_none());
+        self.letters.extend(letter);
+        self.keys.extend(letter.filter(|letter| is_key && letter.is_alphabetic()));
+        !goes_on
+    }
+
+    /// Whether there are as many different letters as in a text, whatever they did.
+    pub fn is_word(&self) -> bool {
+        self.letters.len() >= Self::TEXT
     }
 
     /// Whether the letter that was taken in last is one of a text, and no key.

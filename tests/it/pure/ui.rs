@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::{ServerHealth, ServerId, TerminalKey, TerminalTransition};
-use fleetwatch::history::Draft;
+use fleetwatch::history::{Body, Draft, RecordId, Sent, Stored, StoredInput};
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
@@ -616,6 +616,28 @@ fn a_finished_terminal_is_seen_after_a_second_and_only_when_somebody_is_there() 
 }
 
 #[test]
+fn a_turn_that_stopped_at_a_no_says_what_was_refused() {
+    let fleet = SampleFleet::usual();
+    let stopped = fleet.terminals.iter().find(|it| it.state.terminal.id == "étude").expect("a terminal");
+    let ended = stopped.state.last_turn.at.expect("a turn that ended");
+    let answered = |refuses: bool, ago: u64| {
+        let (dialog, about, choice) = (String::new(), "rm -rf depot".to_owned(), "3 No".to_owned());
+        let sent = Sent::Answer { dialog, about, choice, refuses };
+        let (outcome, sender) = (Some("accepted".to_owned()), "command line".to_owned());
+        let body = Body::Input(StoredInput { sender, sent, outcome, detail: None, ended_at: None });
+        let key = Some(stopped.key.clone());
+        Stored { id: RecordId(1), at: ended - Span::from_secs(ago), key, name: "étude".to_owned(), body }
+    };
+    for (record, is_told) in [(answered(true, 2), true), (answered(false, 2), false), (answered(true, 60), false)] {
+        let mut ui = dashboard();
+        ui.keep_in_log(record);
+        let shown = text(&mut ui, &fleet, 160, 45);
+        let row = shown.lines().find(|line| line.contains("étude  ")).unwrap_or_default();
+        assert_eq!(row.contains("interrupted") && row.contains("refused: rm -rf depot"), is_told, "{shown}");
+    }
+}
+
+#[test]
 fn what_hides_several_terminals_at_once_is_one_line_of_the_log() {
     let mut fleet = SampleFleet::usual();
     fleet.recent.clear();
@@ -653,6 +675,13 @@ fn what_hides_several_terminals_at_once_is_one_line_of_the_log() {
     assert!(errors[1].contains("3 terminals  "), "{errors:?}");
     let all = [2, 1, 0].map(|index| fleet.terminals[index].state.terminal.id.as_str()).join(", ");
     assert!(errors[1].contains(&format!(" · {all}")), "{errors:?}");
+    for (heading, errors) in [("log  what you did", 0), ("log  what went wrong", 2), ("log ─", 2)] {
+        press(&mut ui, &fleet, &chars("f"));
+        let shown = lines(&frame(&mut ui, &fleet, 160, 45));
+        let log: Vec<&String> = shown.iter().skip_while(|line| !line.starts_with(&format!("─ {heading}"))).collect();
+        assert_eq!(log.iter().filter(|line| line.contains("error")).count(), errors, "{heading}: {shown:?}");
+        assert!(errors > 0 || log[1].contains("you have done nothing yet"), "{shown:?}");
+    }
     // What was renamed since has one name in all of them.
     fleet.terminals[5].state.terminal.id = "manual".to_owned();
     let shown = text(&mut ui, &fleet, 160, 45);
@@ -1034,12 +1063,19 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         // What begins a word of it comes before what means it.
         ("que", "take back the terminal's queued prompts"),
         ("note", "write a note"),
+        ("nte", "write a note"),
+        ("sort by agent", "sort by agent"),
     ] {
         press(&mut ui, &fleet, &chars(":"));
         press(&mut ui, &fleet, &chars(word));
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains(&format!("› {found}")), "{word}: {shown}");
         press(&mut ui, &fleet, &[KeyCode::Esc]);
+    }
+    for order in ["agent", "attention", "name"] {
+        press(&mut ui, &fleet, &chars(&format!(":sort by {order}")));
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        assert!(text(&mut ui, &fleet, 120, 40).contains(&format!("[{order}]")), "{order}");
     }
     press(&mut ui, &fleet, &chars(":zzzz"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("nothing fits"));

@@ -161,7 +161,7 @@ fn a_death_behind_the_box_of_a_dialog_is_said_and_not_seen_yet() {
     for _ in 0..8 {
         assert_eq!(ui.update(&fleet.view()), [], "nobody has pressed a key since");
         let shown = text(&mut ui, &fleet, 120, 40);
-        assert!(shown.contains("shop-api is gone; nothing was sent"), "{shown}");
+        assert_eq!(shown.matches("shop-api is gone; nothing was sent").count(), 1, "once: {shown}");
         fleet.now = fleet.now + Span::from_millis(700);
     }
     let shown = text(&mut ui, &fleet, 120, 40);
@@ -639,6 +639,7 @@ fn a_text_that_is_typed_into_the_table_is_sent_to_nobody() {
         (ui, fleet)
     };
     let sends = |requests: &[Request]| requests.iter().any(|request| matches!(request, Request::Perform(_)));
+    let text_of = |ui: &mut Ui, fleet: &SampleFleet| text(ui, fleet, 120, 40);
     for text in ["delete it all", "please explain this", "add it instead", "describe it in a line"] {
         for (name, gap) in ["docs", "shop-api"].into_iter().flat_map(|name| [0, 80, 300].map(|gap| (name, gap))) {
             let (mut ui, mut fleet) = opened(name);
@@ -646,13 +647,18 @@ fn a_text_that_is_typed_into_the_table_is_sent_to_nobody() {
             fleet.now = fleet.now + Span::from_millis(gap);
             let requests = [requests, press(&mut ui, &fleet, &[KeyCode::Enter])].concat();
             assert!(!sends(&requests), "{text:?} to {name}, {gap} ms a key: {requests:?}");
+            fleet.now = fleet.now + Span::from_secs(9);
+            press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc, KeyCode::Esc]);
+            let shown = text_of(&mut ui, &fleet);
+            assert!(!shown.contains('↑'), "what was pinned on the way is not: {shown}");
         }
     }
     // Several flags are not changed by one text.
     let (mut ui, mut fleet) = opened("billing");
     typed(&mut ui, &mut fleet, "pUSm", 60);
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("this looks like a text; i writes a prompt; nothing was sent"), "{shown}");
+    let why = "this looks like a text; i writes a prompt; what the word changed here is undone";
+    assert!(shown.contains(why) && !shown.contains('↑') && !shown.contains("is pinned"), "{shown}");
     assert!(fleet.terminals.iter().all(|terminal| !ui.mutes(terminal)));
     // Who means the keys is not asked.
     for keys in ["i", "jki"] {
