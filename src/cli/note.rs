@@ -146,14 +146,12 @@ fn list(items: &[Item<'_>], json: bool) -> Done {
     if noted.is_empty() {
         return nothing("no terminal has a note, name or label of yours", "`fleetwatch note NAME TEXT` writes a note");
     }
-    let (head, width) = (["NAME", "OWN NAME", "LABEL", "NOTE"], output::terminal_width());
     let row = |Noted { terminal, own_name, note, name, label, .. }: Noted<'_>| {
         let own_name = name.map(|_| own_name);
-        let empty = || if width.is_none() { "-".to_owned() } else { String::new() };
-        [Some(terminal.to_owned()), own_name, label, note].map(|cell| cell.unwrap_or_else(empty)).to_vec()
+        [Some(terminal.to_owned()), own_name, label, note].map(|it| list::cell(&it.unwrap_or_default())).to_vec()
     };
     let rows: Vec<Vec<String>> = noted.into_iter().map(row).collect();
-    output::print(&list::aligned(&head, &rows, width))
+    output::print(&list::aligned(&["NAME", "OWN NAME", "LABEL", "NOTE"], &rows, output::terminal_width()))
 }
 
 #[cfg(test)]

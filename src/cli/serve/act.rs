@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Served;
-use super::check::{Caller, HttpReply, json_body};
+use super::check::{Caller, HttpReply, json_body, said};
 use crate::cli::dialog_shown::DialogShown;
 use crate::cli::send::{self, PromptBack};
 use crate::dialog::Dialog;
@@ -133,7 +133,7 @@ impl<B: DeserializeOwned> FromRequest<Served> for Ask<B> {
         let path = request.uri().path().to_owned();
         let body = json_body(request, BODY_BYTES).await?;
         let digest = Sha256::new().chain_update(path.as_bytes()).chain_update([0]).chain_update(&body).finalize();
-        let body = serde_json::from_slice(&body).map_err(|error| bad(&error, "docs/serving.md says what it takes"))?;
+        let body = said(&body)?;
         let by = Producer::Token { name: caller.token.name.clone(), address: caller.peer.to_string() };
         Ok(Self { id, by, key, token: caller.token.name, digest: hexadecimal(&digest), body })
     }

@@ -11,6 +11,7 @@ use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::listener::Peer;
@@ -238,6 +239,15 @@ pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes,
         let hint = format!("a body may have at most {} KiB", longest >> 10);
         HttpReply::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long, or was cut off", hint)
     })
+}
+
+/// What the body of a request says.
+///
+/// # Errors
+/// It is not what the route takes.
+pub(super) fn said<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpReply> {
+    let hint = "docs/serving.md says what it takes";
+    serde_json::from_slice(body).map_err(|error| HttpReply::new(StatusCode::BAD_REQUEST, error, hint))
 }
 
 /// The answer if there is no route.

@@ -53,17 +53,11 @@ mod tests {
     }
 
     fn of_a_terminal(mut operation: Value) -> Value {
-        let id = json!([{ "name": "id", "in": "path", "required": true, "schema": { "type": "string" },
-            "description": "A whole name, a pane's id such as `%12`, or a task's window id such as `@12`." }]);
+        let id = json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string" },
+            "description": "A whole name, a pane's id such as `%12`, or a task's window id such as `@12`." });
         let method = if operation.get("requestBody").is_some() { "post" } else { "get" };
-        let parameters = operation.as_object_mut().unwrap().remove("parameters");
-        let all = id
-            .as_array()
-            .unwrap()
-            .iter()
-            .cloned()
-            .chain(parameters.into_iter().flat_map(|it| it.as_array().cloned().unwrap()));
-        operation["parameters"] = all.collect();
+        let others = operation["parameters"].as_array().cloned().unwrap_or_default();
+        operation["parameters"] = std::iter::once(id).chain(others).collect();
         json!({ method: operation })
     }
 

@@ -6,7 +6,7 @@ use axum::http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 
 use super::Served;
-use super::check::{Caller, HttpReply, json_body};
+use super::check::{Caller, HttpReply, json_body, said};
 use crate::push::{PushFault, Subscription};
 use crate::token::Token;
 
@@ -73,7 +73,7 @@ pub(super) async fn subscribe(
     // The name that the page was opened by, where the push service's operator can ask.
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let contact = format!("https://{host}");
-    let body: SubscribeBody = read(request).await?;
+    let body: SubscribeBody = said(&json_body(request, BODY_BYTES).await?)?;
     let keys = (body.keys.p256dh.as_str(), body.keys.auth.as_str());
     let subscription = Subscription::new(&body.endpoint, keys, contact, &served.push_services).map_err(refused)?;
     changed(served, caller, move |tokens, own| {
@@ -100,18 +100,12 @@ pub(super) async fn unsubscribe(
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Result<Json<Subscribed>, HttpReply> {
-    let body: UnsubscribeBody = read(request).await?;
+    let body: UnsubscribeBody = said(&json_body(request, BODY_BYTES).await?)?;
     changed(served, caller, move |tokens, own| {
         tokens[own].subscriptions.retain(|it| it.endpoint != body.endpoint);
         Ok(())
     })
     .await
-}
-
-async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, HttpReply> {
-    let body = json_body(request, BODY_BYTES).await?;
-    let hint = "docs/serving.md says what it takes";
-    serde_json::from_slice(&body).map_err(|error| HttpReply::new(StatusCode::BAD_REQUEST, error, hint))
 }
 
 /// Changes subscriptions for a valid token. `change` gets all tokens and the index of this one.

@@ -1492,6 +1492,11 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     let unlabelled = run(&["score", file]);
     assert_eq!((unlabelled.code, unlabelled.out.as_str()), (Some(1), ""), "{unlabelled:?}");
     assert!(unlabelled.errors.starts_with("error: nothing is labelled in 1 recording\nhint: "), "{unlabelled:?}");
+    let replayed = run(&["replay", file, "--tool", "claude"]).out;
+    insta::assert_snapshot!(replayed, @r"
+    SECONDS  STATE    LAST  STABLE  TAKES A PROMPT                     WHAT
+      0.100  unknown  -     -       no: it is not certain to be ready  -
+    ");
     std::fs::write(&path, "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[0.1, \"o\"").unwrap();
     let cut = run(&["replay", file]);
     assert_eq!(cut.code, Some(0), "{cut:?}");
