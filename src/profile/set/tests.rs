@@ -207,3 +207,38 @@ fn a_link_is_known_by_the_executable_behind_it() {
         assert!(found(other).starts_with("Other"), "{other}");
     }
 }
+
+#[test]
+fn own_words_to_a_question_have_their_place_in_the_dialogs_of_agents() {
+    use crate::dialog::{Press, TextEntry};
+    use crate::screen::{Cursor, PaneFacts, Screen};
+    let library = ProfileSet::builtin();
+    let read = |tool: &str, version: &str, screen: &str, facts: PaneFacts| {
+        let selected = library.select(tool, Some(version), false).expect("a profile");
+        selected.profile.read(&Screen::from_capture(screen.as_bytes(), 110, 24), &facts)
+    };
+    let hidden = || PaneFacts { cursor: Cursor { visible: false, ..Cursor::default() }, ..PaneFacts::default() };
+    let shown = || PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() };
+    let question = "  Question 1/1 (1 unanswered)\n  Which layout?\n\n    1. Row    One column.\n    2. Table  More work.\n  \
+                    \x1b[1;7m› 3. None of the above  Optionally, add details in notes (tab)\x1b[0m\n\n";
+    let codex = |below: &str, facts| read("codex", "0.169.0", &format!("{question}{below}"), facts);
+    let closed = codex("  tab to add notes | enter to submit answer | esc to interrupt", hidden());
+    let dialog = closed.dialog.expect("a dialog");
+    assert_eq!((dialog.options[2].takes_text, dialog.note), (Some(TextEntry::Note(Press::Tab)), None));
+    assert_eq!(closed.headline.as_deref(), Some("Which layout?"), "whichever option is marked");
+    for (line, note) in
+        [("\x1b[2mAdd notes\x1b[0m", ""), ("1. Both; the one\n    for phones", "1. Both; the one for phones")]
+    {
+        let open =
+            codex(&format!("  \x1b[1m›\x1b[0m {line}\n\n  tab or esc to clear notes | enter to submit"), shown());
+        let dialog = open.dialog.expect("a dialog");
+        assert_eq!((dialog.note.as_deref(), dialog.marked, dialog.options.len()), (Some(note), Some(2), 3));
+    }
+    let gemini = "╭──────────────────────────────╮\n│ Answer Questions             │\n│                              │\n\
+                  │ Which port?                  │\n│                              │\n│ ● 1.  8080                   │\n\
+                  │   2.  9090                   │\n│   3.  Enter a custom value   │\n│                              │\n\
+                  │ Enter to select · Esc to cancel │\n╰──────────────────────────────╯";
+    let facts = PaneFacts { title: "✋  Action Required (shop-api)".to_owned(), ..hidden() };
+    let dialog = read("gemini", "0.61.0", gemini, facts).dialog.expect("a dialog");
+    assert_eq!((dialog.options[2].takes_text, dialog.is_whole()), (Some(TextEntry::Inline), true), "{dialog:?}");
+}

@@ -383,8 +383,7 @@ async fn a_repository_on_a_host_is_read_and_nothing_of_it_is_run() {
     hosts.tmux("box", &begin);
     let (reported, errors, fine) = hosts.run("[[server]]\nhost = \"box\"\n", &["list", "--json"]);
     assert!(fine, "{errors}");
-    for fact in ["\"fix-total\"", "\"added\": 2", "\"removed\": 1", "\"ahead\": 1", "\"behind\": 0", "\"untracked\": 1"]
-    {
+    for fact in ["\"fix-total\"", "\"added\":2", "\"removed\":1", "\"ahead\":1", "\"behind\":0", "\"untracked\":1"] {
         assert!(reported.contains(fact), "{fact}: {reported}{errors}");
     }
     let server = server_on(&hosts, "box");

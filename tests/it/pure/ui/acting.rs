@@ -517,6 +517,8 @@ fn keys_typed_ahead_answer_nothing_that_was_not_seen() {
     }
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert_eq!(press(&mut ui, &fleet, &chars("y")), [], "it is the dialog of another agent");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("y was ignored: the dialog was new on the screen"));
     // Key by key, each with its frame and a moment, nothing is in the way.
     let mut ui = dashboard();
     for key in [KeyCode::Char('n'), KeyCode::Enter] {
