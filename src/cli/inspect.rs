@@ -75,7 +75,7 @@ pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
     if associator.is_some() {
         let _ = writeln!(text, "\nAnswer\n  {}", answer.map_or("none".to_owned(), harmless));
     }
-    output::print(&text)
+    output::print(&output::wrapped(&text))
 }
 
 fn associator(pattern: &str, characters: usize) -> Result<TailRegex, Failure> {

@@ -318,10 +318,8 @@ mod tests {
     #[test]
     fn a_path_is_a_name_only_where_this_users_tmux_looks_for_names() {
         let user = rustix::process::getuid().as_raw();
-        let server = |host: Option<&str>, path: &Path| ServerId {
-            host: host.map(Into::into),
-            socket: Socket::at(path),
-        };
+        let server =
+            |host: Option<&str>, path: &Path| ServerId { host: host.map(Into::into), socket: Socket::at(path) };
         let name = |name: &str| ServerId { host: None, socket: Socket::Name(name.into()) };
         for home in homes() {
             let own = home.join(format!("tmux-{user}"));

@@ -140,8 +140,7 @@ mod tests {
 
     #[test]
     fn a_socket_on_a_host_holds_no_shell_text() {
-        let socket =
-            |host: Option<&str>, socket| check_name(&ServerId { host: host.map(Into::into), socket }).is_ok();
+        let socket = |host: Option<&str>, socket| check_name(&ServerId { host: host.map(Into::into), socket }).is_ok();
         assert!(socket(None, Socket::Name("my socket".into())));
         assert!(!socket(Some("box"), Socket::Name("my socket".into())));
         assert!(!socket(None, Socket::Name("a/b".into())));
