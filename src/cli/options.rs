@@ -254,7 +254,7 @@ pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 fn socket_of_environment(variable: &str) -> Socket {
     // The path may contain commas; the two numbers after it do not.
     let path = variable.rsplitn(3, ',').last().filter(|path| !path.is_empty());
-    path.map_or(Socket::Default, |path| Socket::at(path))
+    path.map_or(Socket::Default, Socket::at)
 }
 
 // The name of a server's socket, the same inside the server and outside.
