@@ -616,6 +616,25 @@ fn a_finished_terminal_is_seen_after_a_second_and_only_when_somebody_is_there() 
 }
 
 #[test]
+fn versions_of_agents_give_way_to_what_rows_ask() {
+    let heading = |fleet: &SampleFleet, width: u16| {
+        let shown = text(&mut dashboard(), fleet, width, 30);
+        let (heading, row) = (shown.lines().nth(2).unwrap_or_default(), shown.lines().nth(3).unwrap_or_default());
+        let what = heading.split_once("WHAT").map_or(width.into(), |(before, _)| before.width());
+        (usize::from(width) - what, row.contains("claude 2.1.197"), ["LAST", "STABLE"].map(|it| heading.contains(it)))
+    };
+    let mut fleet = SampleFleet::usual();
+    assert!(heading(&fleet, 120).1, "there is room for both");
+    fleet.terminals[0].state.terminal.id = "shop-api-of-the-north".to_owned();
+    for width in [120, 124, 130] {
+        let (cells, has_version, standing) = heading(&fleet, width);
+        assert!(cells >= 24 && !has_version, "{width}: {cells}");
+        assert_eq!(standing, [true, true], "{width}");
+    }
+    assert!(heading(&fleet, 160).1, "there is room for both again");
+}
+
+#[test]
 fn a_turn_that_stopped_at_a_no_says_what_was_refused() {
     let fleet = SampleFleet::usual();
     let stopped = fleet.terminals.iter().find(|it| it.state.terminal.id == "étude").expect("a terminal");
