@@ -6,10 +6,10 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
+use super::failure::seconds;
 use super::history::{find, on_servers};
 use super::survey::{Survey, Watched};
 use super::target::{Purpose, unwatched};
-use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{
     Fleet, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,

@@ -7,9 +7,11 @@ use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use anyhow::Error as Report;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use jiff::SignedDuration;
 use tokio::signal::unix::SignalKind;
 
 use super::{Done, GlobalOptions, output};
@@ -57,6 +59,17 @@ pub(super) fn whole(text: &str) -> Result<usize, BadValue> {
 /// A percentage on the command line.
 pub(super) fn percentage(text: &str) -> Result<f64, BadValue> {
     number(text, 0.0..=100.0, "not a percentage", "write a number from 0 to 100, such as 99.5")
+}
+
+/// A time on the command line: seconds, or units of time.
+pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
+    let hint = "write seconds (5, 0.5) or a time (10m, 1h30m), a year at most";
+    let seconds = text.parse().ok().or_else(|| Some(text.parse::<SignedDuration>().ok()?.as_secs_f64()));
+    let seconds: f64 = seconds.ok_or(BadValue { what: "not a time", hint })?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if seconds <= 31_536_000.0 => Ok(duration),
+        _ => Err(BadValue { what: "out of range", hint }),
+    }
 }
 
 /// Whose fault it is; the exit code follows from it (SPEC §12).

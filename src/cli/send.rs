@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::dialog_shown::{DialogShown, answers, sends};
-use super::failure::nothing;
+use super::failure::{nothing, seconds};
 use super::history::keep;
 use super::survey::{Watched, turn};
 use super::target::Purpose;
-use super::wait::{self, Limit, seconds};
+use super::wait::{self, Limit};
 use super::{Done, Failure, GlobalOptions, list, output, target};
 use crate::dialog::{Cut, Dialog, TextEntry};
 use crate::engine::Engine;

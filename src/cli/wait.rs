@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::EnumValueParser;
-use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::failure::BadValue;
+use super::failure::seconds;
 use super::history::on_servers;
 use super::options::Trimmed;
 use super::output::end_asked_for;
@@ -168,17 +167,6 @@ impl WaitCondition {
                 | WaitCondition::Interrupted
                 | WaitCondition::Stalled
         )
-    }
-}
-
-/// A time on the command line: seconds, or units of time.
-pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
-    let hint = "write seconds (5, 0.5) or a time (10m, 1h30m), a year at most";
-    let seconds = text.parse().ok().or_else(|| Some(text.parse::<SignedDuration>().ok()?.as_secs_f64()));
-    let seconds: f64 = seconds.ok_or(BadValue { what: "not a time", hint })?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if seconds <= 31_536_000.0 => Ok(duration),
-        _ => Err(BadValue { what: "out of range", hint }),
     }
 }
 
