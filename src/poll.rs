@@ -31,7 +31,7 @@ use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
 /// The current time. All other modules take the time as an argument; it comes from the poller.
 pub use crate::history::now;
-use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, Thoroughness, VersionCache};
+use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, TableReading, Thoroughness, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
 use crate::state::Availability;
 use crate::status::Status;
@@ -298,6 +298,8 @@ struct ServerPoller {
     took: Duration,
     /// Whether a task has ended and it is not known how.
     awaits_exit_status: bool,
+    /// All processes, which are read while tmux lists all panes for the first time.
+    processes: Option<TableReading>,
 }
 
 impl ServerPoller {
@@ -310,6 +312,7 @@ impl ServerPoller {
         let keeper = TaskHooks::new(keeper, since.hooks_set);
         Ok(Self {
             on_host: server.id().host.is_some().then(|| hosts.join()),
+            processes: TableReading::begin(&server),
             server,
             profiles,
             memory,
@@ -438,6 +441,7 @@ impl ServerPoller {
 
     async fn identify(&mut self, suspects: &[Suspect]) {
         if suspects.is_empty() {
+            self.processes = None;
             return;
         }
         let local = self.server.id().host.is_none();
@@ -468,8 +472,15 @@ impl ServerPoller {
             return missing;
         }
         let local = self.server.id().host.is_none();
-        let roots = suspects.iter().map(|suspect| suspect.pid).collect();
-        let scanned = process::under(&self.server, roots, thoroughness).await;
+        let roots: Vec<u32> = suspects.iter().map(|suspect| suspect.pid).collect();
+        let read = match self.processes.take() {
+            Some(reading) => reading.under(roots.clone()).await,
+            None => None,
+        };
+        let scanned = match read {
+            Some(found) => Ok(found),
+            None => process::under(&self.server, roots, thoroughness).await,
+        };
         for suspect in suspects {
             let program = match &scanned {
                 Ok(found) => {

@@ -8,10 +8,13 @@ mod version;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tokio::task::JoinHandle;
 
 pub use proc::RunningProcess;
 pub use records::{AgentRecords, RecordedAgent, RecordedTranscript};
@@ -52,7 +55,7 @@ pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness)
             let is_quick = thoroughness == Thoroughness::Quick && roots.len() <= WALKED;
             match is_quick.then(|| proc::walk(root, &roots)).flatten() {
                 Some(walked) => Ok(walked),
-                None => proc::scan(root, &roots),
+                None => proc::Table::read(root, || true).map(|table| table.under(root, &roots)),
             }
         });
         return match scan.await {
@@ -62,6 +65,49 @@ pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness)
     }
     let text = server.run_beside(PS).await?;
     Ok(from_ps(&text, &roots))
+}
+
+/// Reads all processes of this machine while something else is awaited; stops when it is dropped.
+pub struct TableReading {
+    table: JoinHandle<io::Result<proc::Table>>,
+    goes_on: Arc<AtomicBool>,
+}
+
+impl TableReading {
+    /// Begins for a server of this machine, where /proc can be read.
+    pub fn begin(server: &Server) -> Option<Self> {
+        let root = Path::new(proc::ROOT);
+        if server.id().host.is_some() || !root.join("self/stat").exists() {
+            return None;
+        }
+        let goes_on = Arc::new(AtomicBool::new(true));
+        let read = Arc::clone(&goes_on);
+        let table = tokio::task::spawn_blocking(move || proc::Table::read(root, || read.load(Ordering::Relaxed)));
+        Some(Self { table, goes_on })
+    }
+
+    /// The processes under each of the given ones; `None` if they are so few that they are better walked, or if the table cannot
+    /// be read. One that was started meanwhile is walked.
+    pub async fn under(mut self, roots: Vec<u32>) -> Option<PaneProcesses> {
+        if roots.len() <= WALKED {
+            return None;
+        }
+        let table = (&mut self.table).await.ok()?.ok()?;
+        let found = tokio::task::spawn_blocking(move || {
+            let root = Path::new(proc::ROOT);
+            let mut found = table.under(root, &roots);
+            let new: Vec<u32> = found.iter().filter(|(_, found)| found.is_empty()).map(|(root, _)| *root).collect();
+            found.extend(proc::walk(root, &new).unwrap_or_default());
+            found
+        });
+        found.await.ok()
+    }
+}
+
+impl Drop for TableReading {
+    fn drop(&mut self) {
+        self.goes_on.store(false, Ordering::Relaxed);
+    }
 }
 
 /// Reads a file up to a limit. Files of /proc do not report their size, and reading them in small pieces is slow.
@@ -223,6 +269,25 @@ mod tests {
         }
         assert_eq!(name_of(child.id()), None);
         child.wait().unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_process_is_found_that_begins_after_all_were_read() {
+        let server = Server::new(Default::default(), Default::default()).unwrap();
+        let begun = TableReading::begin(&server).unwrap();
+        assert_eq!(begun.under(vec![1, std::process::id()]).await, None, "so few are walked");
+        let mut reading = TableReading::begin(&server).unwrap();
+        let table = (&mut reading.table).await.unwrap().unwrap();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        reading.table = tokio::spawn(async { Ok(table) });
+        let roots = [std::process::id(), child.id()].into_iter().chain(1 << 30..(1 << 30) + 40).collect();
+        let found = reading.under(roots).await.unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found[&child.id()].len(), 1);
+        assert!(!found[&std::process::id()].is_empty());
+        assert_eq!(found[&(1 << 30)], []);
     }
 
     #[test]

@@ -45,19 +45,31 @@ impl RunningProcess {
     }
 }
 
-/// Reads the process table once, and the processes under `roots` in detail.
-pub(super) fn scan(proc: &Path, roots: &[u32]) -> io::Result<PaneProcesses> {
-    let mut stats = BTreeMap::new();
-    let mut children = Children::new();
-    for entry in std::fs::read_dir(proc)? {
-        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        // It may have ended since the directory was read.
-        let Some(stat) = read_stat(proc, pid) else { continue };
-        children.entry(stat.parent).or_default().push(pid);
-        stats.insert(pid, stat);
+/// All processes of this machine, as they were read one after the other.
+pub(super) struct Table {
+    stats: BTreeMap<u32, Stat>,
+    children: Children,
+}
+
+impl Table {
+    /// Reads it as long as `goes_on`.
+    pub(super) fn read(proc: &Path, goes_on: impl Fn() -> bool) -> io::Result<Self> {
+        let mut table = Self { stats: BTreeMap::new(), children: Children::new() };
+        for entry in std::fs::read_dir(proc)?.take_while(|_| goes_on()) {
+            let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+            // It may have ended since the directory was read.
+            let Some(stat) = read_stat(proc, pid) else { continue };
+            table.children.entry(stat.parent).or_default().push(pid);
+            table.stats.insert(pid, stat);
+        }
+        Ok(table)
     }
-    let children = |pid| children.get(&pid).cloned().unwrap_or_default();
-    Ok(of_panes(roots, children, |pid| Some(describe(proc, pid, stats.get(&pid)?))))
+
+    /// The processes under `roots` in detail.
+    pub(super) fn under(&self, proc: &Path, roots: &[u32]) -> PaneProcesses {
+        let children = |pid| self.children.get(&pid).cloned().unwrap_or_default();
+        of_panes(roots, children, |pid| Some(describe(proc, pid, self.stats.get(&pid)?)))
+    }
 }
 
 /// Reads the processes under `roots` and no others, by the kernel's lists of children; `None` if it has none. A child may
@@ -212,7 +224,7 @@ mod tests {
         process(proc, 12, "(worker) S 11 12 10 34816 11", "");
         process(proc, 20, "(other) S 1 20 20 0 -1", "other\0");
         std::fs::create_dir(proc.join("sys")).unwrap();
-        let found = scan(proc, &[10, 77]).unwrap();
+        let found = Table::read(proc, || true).unwrap().under(proc, &[10, 77]);
         let names: Vec<_> = found[&10].iter().map(|info| (info.pid, info.name.as_str(), info.foreground)).collect();
         assert_eq!(names, [(10, "bash", false), (11, "a) R 99 (b", true), (12, "worker", false)]);
         assert_eq!(found[&10][1].arguments, ["node", "/opt/x y/cli.js", "--flag"]);
