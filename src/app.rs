@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_core::Stream as _;
-use ratatui::crossterm::event::{Event, EventStream, KeyCode, KeyEventKind};
+use ratatui::crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -27,7 +27,7 @@ use crate::engine::{Engine, EngineEvent, Update};
 use crate::fleet::{Effect, ServerId, Terminal};
 use crate::history::{Answer, History, Intent, IntentId, Questions, Stored};
 use crate::notify::Suppression;
-use crate::operation::Producer;
+use crate::operation::{Operation, Producer};
 use crate::owner;
 use crate::poll;
 use crate::screen::harmless;
@@ -35,7 +35,7 @@ use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Topic, Ui, UiOptions, outcome_text};
+use crate::ui::{Action, Keymap, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
 pub use appearance::Environment;
 use drafts::DraftStore;
@@ -114,6 +114,8 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
 
 /// The same key again within this time is held, or bounces.
 const HELD_KEY: Duration = Duration::from_millis(300);
+/// A letter within this time after one that answers a dialog makes both a text.
+const TEXT_GOES_ON: Duration = Duration::from_millis(300);
 /// For so long after a jump was asked for no key is a command.
 const JUMPING: Duration = Duration::from_millis(300);
 
@@ -145,7 +147,9 @@ struct App {
     /// When the operator asked last to be brought to a terminal.
     jumped: Option<Instant>,
     /// The last key, and when it came.
-    last_key: Option<(KeyCode, Instant)>,
+    last_key: Option<(KeyEvent, Instant)>,
+    /// An answer that a letter gave, and when it is certain that the letter began no text.
+    held_answer: Option<(Operation, Instant)>,
     last_frame: Instant,
     /// The clock as it was read for the next frame, or the one that is shown: all ages on it go by this time.
     now: Timestamp,
@@ -192,6 +196,7 @@ impl App {
             lent: None,
             config,
             wants_to_end: false,
+            held_answer: None,
             jumped: None,
             last_key: None,
             last_frame: Instant::now(),
@@ -294,8 +299,28 @@ impl App {
                 }
             }
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
+            () = due(self.held_answer.as_ref().map(|(_, at)| *at)) => self.send_held_answer(),
         }
         Ok(())
+    }
+
+    /// Whether what is typed behind a letter makes both a text, or takes the letter back. The same letter again bounces.
+    fn goes_on_as_text(&self, event: &Event) -> bool {
+        let Event::Key(key) = event else { return matches!(event, Event::Paste(_)) };
+        let bounces = self.last_key.is_some_and(|(before, _)| before.code == key.code);
+        !bounces && (Keymap::is_letter(*key) || matches!(key.code, KeyCode::Esc | KeyCode::Backspace))
+    }
+
+    /// Whether the last key was a letter.
+    fn was_letter(&self) -> bool {
+        self.last_key.is_some_and(|(key, _)| Keymap::is_letter(key))
+    }
+
+    /// Sends the answer whose letter began no text.
+    fn send_held_answer(&mut self) {
+        if let Some((operation, _)) = self.held_answer.take() {
+            self.actors.perform(operation);
+        }
     }
 
     /// Asks for a frame as soon as the last one is old enough.
@@ -445,10 +470,17 @@ impl App {
         if is_typed && self.jumped.is_some_and(|at| at.elapsed() < JUMPING) {
             return Ok(());
         }
+        if is_typed && let Some((operation, at)) = self.held_answer.take() {
+            if at > Instant::now() && self.goes_on_as_text(&event) {
+                self.ui.answered_with_text(&operation, &self.engine.fleet().view(poll::now()));
+                return Ok(());
+            }
+            self.actors.perform(operation);
+        }
         if let Event::Key(key) = &mut event {
-            let before = self.last_key.replace((key.code, Instant::now()));
+            let before = self.last_key.replace((*key, Instant::now()));
             // Few terminals tell a key that is held from one that is pressed again.
-            if before.is_some_and(|(code, at)| code == key.code && at.elapsed() < HELD_KEY) {
+            if before.is_some_and(|(before, at)| before.code == key.code && at.elapsed() < HELD_KEY) {
                 key.kind = KeyEventKind::Repeat;
             }
         }
@@ -457,6 +489,14 @@ impl App {
             self.carry_out(request).await?;
         }
         Ok(())
+    }
+}
+
+/// Waits for a moment, or for ever.
+async fn due(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -472,15 +472,8 @@ impl ServerPoller {
             return missing;
         }
         let local = self.server.id().host.is_none();
-        let roots: Vec<u32> = suspects.iter().map(|suspect| suspect.pid).collect();
-        let read = match self.processes.take() {
-            Some(reading) => reading.under(roots.clone()).await,
-            None => None,
-        };
-        let scanned = match read {
-            Some(found) => Ok(found),
-            None => process::under(&self.server, roots, thoroughness).await,
-        };
+        let roots = suspects.iter().map(|suspect| suspect.pid).collect();
+        let scanned = process::under_begun(self.processes.take(), &self.server, roots, thoroughness).await;
         for suspect in suspects {
             let program = match &scanned {
                 Ok(found) => {

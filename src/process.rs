@@ -88,10 +88,11 @@ impl TableReading {
 
     /// The processes under each of the given ones; `None` if they are so few that they are better walked, or if the table cannot
     /// be read. One that was started meanwhile is walked.
-    pub async fn under(mut self, roots: Vec<u32>) -> Option<PaneProcesses> {
+    async fn under(mut self, roots: &[u32]) -> Option<PaneProcesses> {
         if roots.len() <= WALKED {
             return None;
         }
+        let roots = roots.to_vec();
         let table = (&mut self.table).await.ok()?.ok()?;
         let found = tokio::task::spawn_blocking(move || {
             let root = Path::new(proc::ROOT);
@@ -107,6 +108,23 @@ impl TableReading {
 impl Drop for TableReading {
     fn drop(&mut self) {
         self.goes_on.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The same from what was read meanwhile, if that serves.
+pub async fn under_begun(
+    begun: Option<TableReading>,
+    server: &Server,
+    roots: Vec<u32>,
+    thoroughness: Thoroughness,
+) -> Result<PaneProcesses, Error> {
+    let found = match begun {
+        Some(begun) => begun.under(&roots).await,
+        None => None,
+    };
+    match found {
+        Some(found) => Ok(found),
+        None => under(server, roots, thoroughness).await,
     }
 }
 
@@ -276,13 +294,13 @@ mod tests {
     async fn a_process_is_found_that_begins_after_all_were_read() {
         let server = Server::new(Default::default(), Default::default()).unwrap();
         let begun = TableReading::begin(&server).unwrap();
-        assert_eq!(begun.under(vec![1, std::process::id()]).await, None, "so few are walked");
+        assert_eq!(begun.under(&[1, std::process::id()]).await, None, "so few are walked");
         let mut reading = TableReading::begin(&server).unwrap();
         let table = (&mut reading.table).await.unwrap().unwrap();
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         reading.table = tokio::spawn(async { Ok(table) });
-        let roots = [std::process::id(), child.id()].into_iter().chain(1 << 30..(1 << 30) + 40).collect();
-        let found = reading.under(roots).await.unwrap();
+        let roots: Vec<u32> = [std::process::id(), child.id()].into_iter().chain(1 << 30..(1 << 30) + 40).collect();
+        let found = reading.under(&roots).await.unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(found[&child.id()].len(), 1);

@@ -382,9 +382,7 @@ const BACK_OFF_HOST: u32 = 8;
 
 /// A pause is at least this many times as long as the poll before it.
 const REST: u32 = 4;
-/// The same on this machine while something changes; and as long as one poll begins within a usual tick after the other: tmux is
-/// kept busy a 25th of its time.
-const REST_CHANGING: u32 = 3;
+/// The same on this machine as long as one poll begins within a usual tick after the other: tmux is kept busy a 25th of its time.
 const REST_WITHIN_TICK: u32 = 25;
 
 /// The least time between two polls of any hosts. A poll costs this machine about 2 ms, so all hosts together cost a fifth of
@@ -437,13 +435,9 @@ impl Pace {
         // A server with many panes, or on a busy machine, is not to be kept busy by being watched; but where something changes
         // here, it is reported within two usual ticks.
         let is_changing = self.host.is_none() && self.quiet < QUIET_POLLS.0 && took < self.ticks.usual;
-        let rest = if is_changing {
-            let in_tick = (took * REST_WITHIN_TICK).min(self.ticks.usual - took);
-            (took * REST_CHANGING).min(self.ticks.usual).max(in_tick)
-        } else {
-            (took * REST).min(self.ticks.longest)
-        };
-        self.wanted_pause().max(rest)
+        let longest = if is_changing { self.ticks.usual } else { self.ticks.longest };
+        let in_tick = if is_changing { (took * REST_WITHIN_TICK).min(self.ticks.usual - took) } else { Duration::ZERO };
+        self.wanted_pause().max(in_tick).max((took * REST).min(longest))
     }
 
     fn wanted_pause(&self) -> Duration {

@@ -25,7 +25,7 @@ use super::toast::{self, Topic};
 use super::{Request, Ui};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
-use crate::operation::{Act, Operation, Outcome, When};
+use crate::operation::{Act, Operation, Outcome, Refusal, When};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -140,6 +140,13 @@ impl Ui {
         }
         // What is open may tell it itself.
         self.on_event(OverlayEvent::Ended { operation, outcome }, view);
+    }
+
+    /// The letter that answered turned out to begin a text: nothing was sent, and the rest of the text does nothing either.
+    pub fn answered_with_text(&mut self, operation: &Operation, view: &View<'_>) {
+        let why = "nothing was sent: letters followed at once, as in a text";
+        self.ended(operation, &Refusal::Other(why.to_owned()).into(), view);
+        self.memory.type_ahead.begin(why, false, view.now);
     }
 
     /// What the operator can do about a prompt that was refused.

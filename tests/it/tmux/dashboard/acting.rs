@@ -92,6 +92,27 @@ fn a_refusal_that_is_asked_about_once_more_takes_one_answer() {
 }
 
 #[test]
+fn a_text_that_begins_with_the_letter_for_yes_answers_nothing() {
+    let world = World::with_parrot();
+    world.open();
+    world.open_dialog("ask", "sends: Enter");
+    world.type_text("you must not");
+    world.wait("nothing was sent: letters followed at once, as in a text");
+    assert!(!world.watched.screen("birds:").contains("answered"), "{}", world.screen());
+    // The same letter alone is an answer.
+    world.press("Escape");
+    world.wait_without("sends: Enter");
+    world.press("Enter");
+    world.wait("sends: Enter");
+    world.press("y");
+    world.watched.wait_for_text("birds:", "● answered 1");
+    world.wait("birds took the answer: ready for a prompt");
+    world.wait_without("sends: Enter");
+    world.wait("i prompt");
+    world.quit();
+}
+
+#[test]
 fn letters_typed_on_behind_an_answer_run_nothing() {
     let world = World::with_parrot();
     world.open();
