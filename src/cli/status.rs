@@ -12,6 +12,7 @@ use super::{Done, Failure, GlobalOptions, failure, output};
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary, Trouble};
 use crate::screen::harmless;
+use crate::state::Problem;
 use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -19,10 +20,10 @@ use crate::time::Timestamp;
 ///
 /// It comes from a running dashboard or `watch`.
 ///
-/// Exit codes: 0 success; 1 nothing is watching, or with --poll no server answers (with --format tmux the line says so
-/// and the code is 0, because tmux does not show the output of a command that fails); 2 wrong usage or configuration.
-/// "watched" in the JSON says whether a dashboard or `watch` is running; it is false if this command had to look itself
-/// (--poll).
+/// Exit codes: 0 success; 1 nothing is watching, or no server answers (with --format tmux the line says so and the code is 0,
+/// because tmux does not show the output of a command that fails); 2 wrong usage or configuration. In the JSON, "watched" says
+/// whether a dashboard or `watch` is running; it is false if this command had to look itself (--poll). "problems" names the
+/// servers that do not answer, and why.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch status --format json")]
 pub struct StatusArgs {
@@ -96,8 +97,9 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
         summaries.retain(is_wanted);
     }
     let is_watched = !summaries.is_empty();
+    let silence = silence(&summaries);
     let mut is_known = is_watched || args.poll;
-    if !is_watched && args.poll {
+    if args.poll && (!is_watched || silence.is_some()) {
         match super::wait_for(poll(options, now)) {
             Ok(polled) => summaries = polled,
             Err(report) if format == Format::Tmux && failure::is_refusal(&report) => {
@@ -106,6 +108,8 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
             }
             Err(report) => return Err(report),
         }
+    } else if let Some(failure) = silence {
+        (is_known, trouble) = (false, Some(failure));
     }
     if let Some(failure) = trouble.as_ref().filter(|_| format == Format::Json || args.poll) {
         failure.warn();
@@ -119,7 +123,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
         }
         Format::Tmux if is_known => summary.tmux(),
         Format::Tmux => {
-            let what = if args.poll { "no server answers" } else { "nothing is watching" };
+            let what = if args.poll || is_watched { "no server answers" } else { "nothing is watching" };
             format!("#[dim]{what}#[default]\n")
         }
         Format::Plain if is_known => summary.plain(),
@@ -161,15 +165,32 @@ async fn poll(options: &GlobalOptions, now: Timestamp) -> anyhow::Result<Vec<Ser
     Ok(view.servers.iter().map(|server| ServerSummary::of(&view, &server.id, &is_muted, &|_| false)).collect())
 }
 
+/// Why there is nothing to say: what is watched does not answer, and has left no rows.
+fn silence(summaries: &[ServerSummary]) -> Option<Failure> {
+    if TotalSummary::of(summaries).groups().next().is_some()
+        || summaries.iter().any(|summary| summary.problem.is_none())
+    {
+        return None;
+    }
+    let what = match summaries {
+        [] => return None,
+        [ServerSummary { problem: Some(problem), .. }] => problem.message.clone(),
+        several => format!("none of {} servers answers", several.len()),
+    };
+    Some(Failure::refused(what).hint("`fleetwatch doctor` asks again and says what to do"))
+}
+
 /// The names of the servers, for a line for people.
 fn names(summaries: &[ServerSummary]) -> String {
-    let name = |summary: &ServerSummary| {
-        let (host, socket) = summary.server.split_once('/').unwrap_or_default();
-        let socket = ["name:", "path:"].into_iter().find_map(|kind| socket.strip_prefix(kind)).unwrap_or(socket);
-        let socket = if (host, socket) == ("", "default") { "local" } else { socket };
-        harmless(&[host, socket].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
-    };
     summaries.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// The name of a server, for people.
+fn name(summary: &ServerSummary) -> String {
+    let (host, socket) = summary.server.split_once('/').unwrap_or_default();
+    let socket = ["name:", "path:"].into_iter().find_map(|kind| socket.strip_prefix(kind)).unwrap_or(socket);
+    let socket = if (host, socket) == ("", "default") { "local" } else { socket };
+    harmless(&[host, socket].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
 }
 
 /// What waits for the operator.
@@ -181,6 +202,8 @@ struct TotalSummary {
     servers: String,
     counts: BTreeMap<String, usize>,
     needs: Vec<Need>,
+    /// The servers that do not answer, by their names, and why.
+    problems: Vec<(String, Problem)>,
 }
 
 impl TotalSummary {
@@ -191,7 +214,9 @@ impl TotalSummary {
         }
         let mut needs: Vec<Need> = summaries.iter().flat_map(|summary| summary.needs.iter().cloned()).collect();
         needs.sort_by_key(Need::place);
-        Self { servers: String::new(), counts, needs }
+        let silent = |summary: &ServerSummary| Some((name(summary), summary.problem.clone()?));
+        let problems = summaries.iter().filter_map(silent).collect();
+        Self { servers: String::new(), counts, needs, problems }
     }
 
     /// The groups that occur, with their counts, and the name if only one needs the operator.
@@ -210,7 +235,8 @@ impl TotalSummary {
         let part = |(group, count, name): (Status, usize, Option<String>)| {
             format!("{} {}", name.unwrap_or(count.to_string()), group.group_word(count))
         };
-        let parts: Vec<String> = self.groups().map(part).collect();
+        let silent = self.problems.iter().map(|(server, _)| format!("{server} does not answer"));
+        let parts: Vec<String> = self.groups().map(part).chain(silent).collect();
         let said = if parts.is_empty() { "no terminals".to_owned() } else { parts.join(" · ") };
         if self.servers.is_empty() { format!("{said}\n") } else { format!("{}: {said}\n", self.servers) }
     }
@@ -231,7 +257,9 @@ impl TotalSummary {
             json!({ "terminal": terminal, "attention": attention, "word": word, "needs_you": needs_you })
         };
         let needs: Vec<_> = self.needs.iter().map(need).collect();
-        json!({ "at": now, "watched": is_watched, "counts": self.counts, "needs": needs })
+        let problem = |(server, Problem { kind, message }): &(String, Problem)| json!({ "server": server, "kind": kind, "message": message });
+        let problems: Vec<_> = self.problems.iter().map(problem).collect();
+        json!({ "at": now, "watched": is_watched, "counts": self.counts, "needs": needs, "problems": problems })
     }
 }
 
@@ -258,6 +286,7 @@ mod tests {
                     word: attention.word().to_owned(),
                 })
                 .collect(),
+            problems: Vec::new(),
         }
     }
 
@@ -283,11 +312,18 @@ mod tests {
             is_left: false,
             counts: BTreeMap::new(),
             needs: Vec::new(),
+            problem: None,
         };
         let servers = names(&["/default", "/name:ag#ents", "box/default", "/path:/srv/box"].map(of));
         assert_eq!(servers, "local, ag#ents, box/default, /srv/box");
         let total = TotalSummary { servers: "ag#ents".to_owned(), ..summary(&[("ready", 1)], &[]) };
         assert_eq!(total.plain(), "ag#ents: 1 ready\n");
         assert_eq!(total.tmux(), "#[dim]ag##ents:#[default] #[fg=cyan]·1#[default]\n");
+        let problem = Some(Problem { kind: "no_server".to_owned(), message: "none".to_owned() });
+        let down = ServerSummary { problem, ..of("/name:down") };
+        assert!(silence(&[down.clone()]).is_some() && silence(&[]).is_none());
+        let both = [down, ServerSummary { counts: [("ready".to_owned(), 1)].into(), ..of("/default") }];
+        assert!(silence(&both).is_none());
+        assert_eq!(TotalSummary::of(&both).plain(), "1 ready · down does not answer\n");
     }
 }

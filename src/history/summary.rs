@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::Trouble;
 use super::identity::Owner;
 use super::reader::{Reader, rows};
-use crate::fleet::{Terminal, View};
+use crate::fleet::{ServerHealth, Terminal, View};
 use crate::ids::ServerId;
-use crate::state::Attention;
+use crate::state::{Attention, Problem};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
@@ -41,6 +41,9 @@ pub struct ServerSummary {
     pub counts: BTreeMap<String, usize>,
     /// The terminals that need the operator, most urgent first.
     pub needs: Vec<Need>,
+    /// Why the server does not answer, if it does not.
+    #[serde(default)]
+    pub problem: Option<Problem>,
 }
 
 /// A terminal that needs the operator.
@@ -89,7 +92,9 @@ impl ServerSummary {
             count(&task.id, status, status.attention());
         }
         needs.sort_by_key(Need::place);
-        Self { server: server.word(), at: view.now, is_left: false, counts, needs }
+        let health = view.servers.iter().find(|shown| shown.id == *server).map(|shown| &shown.health);
+        let problem = health.and_then(ServerHealth::problem).cloned();
+        Self { server: server.word(), at: view.now, is_left: false, counts, needs, problem }
     }
 
     /// Writes it in place of the one before.
@@ -157,7 +162,8 @@ mod tests {
         let (now, (_directory, path)) = (Timestamp::from_millis(1_800_000_000_000), place());
         let connection = open(&path, &HistoryOptions::default(), now).unwrap().connection;
         let server = ServerId { host: None, socket: Socket::Default }.word();
-        let summary = ServerSummary { server, at: now, is_left: false, counts: BTreeMap::new(), needs: Vec::new() };
+        let (counts, needs) = (BTreeMap::new(), Vec::new());
+        let summary = ServerSummary { server, at: now, is_left: false, counts, needs, problem: None };
         let words = |now| Reader::open(&path).unwrap().summaries(now).unwrap().len();
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let owner = Owner::named(format!("{}-1800000000000-0", child.id()));
@@ -190,6 +196,7 @@ mod tests {
             is_left: false,
             counts: BTreeMap::new(),
             needs: Vec::new(),
+            problem: None,
         };
         for server in &servers {
             summary(server.word()).write(&connection, &Owner::named("one")).unwrap();

@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use crate::support::copy_shell;
-use crate::support::private_tmux::{PATIENCE, PrivateTmux, wait_until};
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -264,6 +264,23 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     watch.child.wait().unwrap();
     let (code, reported) = said(&["status"]);
     assert!(code == Some(1) && reported.starts_with("error: nothing is watching\n"), "{reported}");
+    // A server that is not there is told from one with nothing in it, whoever watches it.
+    let socket = cage.home.path().join("nosuch").display().to_string();
+    let mut down = cage.fleetwatch("down", &["-S", &socket, "watch"]).stderr(Stdio::null()).spawn().unwrap();
+    let none = format!("no tmux server is running on {socket}");
+    let status = |more: &[&str]| said(&[&["-S", &socket, "status"], more].concat());
+    wait_until("the problem in the status", || status(&[]).1.starts_with(&format!("error: {none}\n")));
+    let (code, reported) = status(&["--poll"]);
+    assert!(code == Some(1) && reported.starts_with(&format!("error: {none}\nhint: start one with ")), "{reported}");
+    assert_eq!(status(&["--format", "tmux"]), (Some(0), "#[dim]no server answers#[default]\n".to_owned()));
+    let (code, told) = status(&["--json"]);
+    let told: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (code, &told["watched"], &told["problems"][0]["message"]),
+        (Some(1), &true.into(), &none.as_str().into())
+    );
+    signal("TERM", down.id());
+    assert_eq!(down.wait().unwrap().code(), Some(0), "asked to end, it ends well");
     is_said(said(&["explain", "main"]));
     let json: Value = serde_json::from_str(&said(&["explain", "main", "--json"]).1).unwrap();
     assert_eq!((&json["reading"], &json["state"]["attention"]), (&Value::Null, &"gone".into()));
