@@ -249,17 +249,17 @@ impl Server {
     }
 
     async fn ask_in_turn(&self, asked: ServerRequest<'_>, turn: run::InTurn) -> Result<Listing, Error> {
-        let mismatch = match self.ask_once(&asked, turn).await {
-            Err(error @ Error::Mismatch { .. }) => error,
+        let lost = match self.ask_once(&asked, turn).await {
+            Err(error @ (Error::Lost { .. } | Error::Mismatch { .. })) => error,
             answer => return answer,
         };
-        // tmux says the same when its server ends in the midst of a call; then there is none any more.
+        // There is none any more if its server has ended.
         match self.ask_once(&asked, run::InTurn::default()).await {
-            Err(Error::Mismatch { server, message, .. }) => {
+            Err(Error::Lost { server, message } | Error::Mismatch { server, message, .. }) => {
                 Err(Error::Mismatch { server, message, client: self.client_version().await })
             }
             Err(error) if error.is_no_server() => Err(error),
-            Err(_) => Err(mismatch),
+            Err(_) => Err(lost),
             answer => answer,
         }
     }

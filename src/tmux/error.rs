@@ -21,8 +21,11 @@ pub enum Error {
     /// Nobody listens on the socket.
     #[error("no tmux server is running on {server}")]
     NoServer { server: ServerId, message: String },
-    /// The server is there, but the `tmux` program is another version and does not understand it. tmux says the same when
-    /// its server ends in the midst of a call.
+    /// The server has ended in the midst of the call. tmux says the same of one that ends the connection because it does not
+    /// understand its client: who asks again knows which of the two it was.
+    #[error("the tmux server on {server} has ended: {message}")]
+    Lost { server: ServerId, message: String },
+    /// The server is there, but the `tmux` program is another version and does not understand it.
     #[error("the tmux client{} cannot talk to the server on {server}: {message}", version(.client))]
     Mismatch { server: ServerId, message: String, client: Option<String> },
     /// The socket is there but may not be used.
@@ -56,6 +59,11 @@ fn version(client: &Option<String>) -> String {
     client.as_ref().map(|version| format!(" ({version})")).unwrap_or_default()
 }
 
+/// How a server is started, after the words for that.
+fn with_tmux(server: &ServerId) -> String {
+    format!("{} with `{} new-session`", on(&server.host), server.socket.command())
+}
+
 fn on(host: &Option<Arc<str>>) -> String {
     host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default()
 }
@@ -67,6 +75,7 @@ impl Error {
             Error::Missing { .. } => "tmux_missing",
             Error::TooOld { .. } => "tmux_too_old",
             Error::NoServer { .. } => "no_server",
+            Error::Lost { .. } => "server_ended",
             Error::Mismatch { .. } => "tmux_mismatch",
             Error::Refused { .. } => "refused",
             Error::TimedOut { .. } => "timeout",
@@ -92,8 +101,10 @@ impl Error {
             }
             Error::TooOld { .. } => format!("fleetwatch needs tmux {}.{} or newer", OLDEST.0, OLDEST.1),
             Error::NoServer { server, .. } => {
-                let start = format!("start one{} with `{} new-session`", on(&server.host), server.socket.command());
-                format!("{start}, or name another with -L NAME or -S PATH")
+                format!("start one{}, or name another with -L NAME or -S PATH", with_tmux(server))
+            }
+            Error::Lost { server, .. } => {
+                format!("start it again{}; if the same ends it once more, install a newer tmux", with_tmux(server))
             }
             Error::Mismatch { server, .. } => {
                 let host = on(&server.host);
@@ -136,10 +147,12 @@ pub(super) fn from_stderr(id: &ServerId, stderr: &[u8], code: Option<i32>) -> Op
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = |line: &str| crate::screen::harmless(line).chars().take(300).collect::<String>();
     for line in lines() {
-        // tmux's client.c: the words of CLIENT_EXIT_LOST_SERVER (`lost server` before 3.2), and what it says to
-        // MSG_VERSION. The server is there, and does not take this client.
-        let mismatch = ["server exited unexpectedly", "lost server", "protocol version mismatch"];
-        if mismatch.iter().any(|words| line.starts_with(words)) {
+        // tmux's client.c: the words of CLIENT_EXIT_LOST_SERVER (`lost server` before 3.2).
+        if ["server exited unexpectedly", "lost server"].iter().any(|words| line.starts_with(words)) {
+            return Some(Error::Lost { server: id.clone(), message: message(line) });
+        }
+        // The same of MSG_VERSION: the server is there, and does not take this client.
+        if line.starts_with("protocol version mismatch") {
             return Some(Error::Mismatch { server: id.clone(), message: message(line), client: None });
         }
         let gone = ["no server running", "server exited"].iter().any(|words| line.starts_with(words));
@@ -192,7 +205,12 @@ mod tests {
         assert_eq!(read("no server running on /tmp/tmux-0/default\n"), Some("no_server"));
         assert_eq!(read("error connecting to /tmp/x (No such file or directory)\n"), Some("no_server"));
         assert_eq!(read("server exited\n"), Some("no_server"));
-        assert_eq!(read("server exited unexpectedly\n"), Some("tmux_mismatch"));
+        assert_eq!(read("server exited unexpectedly\n"), Some("server_ended"));
+        let lost = from_stderr(&local(), b"server exited unexpectedly\n", Some(1)).unwrap();
+        assert_eq!(
+            lost.hint(),
+            "start it again with `tmux new-session`; if the same ends it once more, install a newer tmux"
+        );
         assert_eq!(read("protocol version mismatch (client 8, server 7)\n"), Some("tmux_mismatch"));
         assert_eq!(read("error connecting to /tmp/x (Permission denied)\n"), Some("refused"));
         assert_eq!(read("can't find pane: %7\n"), Some("tmux_failed"));
