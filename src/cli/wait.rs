@@ -204,27 +204,30 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
             }
         }
     }
-    if failures.is_empty() {
-        let found = watch_for(&mut engine, limit, |fleet| {
-            let (mut now, mut nth) = (Vec::new(), 0);
-            while nth < left.len() && !(args.any && has_met) {
-                match left[nth].look(fleet, args)? {
-                    ControlFlow::Break(line) => {
-                        output::conclude(output::write_as(args.json, &line)).map_err(|report| Failure::of(&report))?;
-                        left.remove(nth);
-                        has_met = true;
-                    }
-                    ControlFlow::Continue(is) => {
-                        now.push(is);
-                        nth += 1;
-                    }
+    let mut look = |fleet: &Fleet| {
+        let (mut now, mut nth) = (Ok(Vec::new()), 0);
+        while nth < left.len() && !(args.any && has_met) {
+            match (left[nth].look(fleet, args), &mut now) {
+                (Ok(ControlFlow::Break(line)), _) => {
+                    output::conclude(output::write_as(args.json, &line)).map_err(|report| Failure::of(&report))?;
+                    left.remove(nth);
+                    has_met = true;
+                    continue;
                 }
+                (Ok(ControlFlow::Continue(is)), Ok(now)) => now.push(is),
+                // Those behind it may be as was waited for.
+                (Err(why), Ok(_)) => now = Err(why),
+                (_, Err(_)) => {}
             }
-            let is_over = left.is_empty() || args.any && has_met;
-            Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(now) })
-        });
-        failures.extend(found.await.err());
-    }
+            nth += 1;
+        }
+        let is_over = left.is_empty() || args.any && has_met;
+        if is_over { Ok(ControlFlow::Break(())) } else { now.map(ControlFlow::Continue) }
+    };
+    // Where the command ends at once, what is already so is told nevertheless.
+    let found =
+        if failures.is_empty() { watch_for(&mut engine, limit, look).await } else { look(engine.fleet()).map(|_| ()) };
+    failures.extend(found.err());
     let Some(last) = failures.pop() else { return Ok(ExitCode::SUCCESS) };
     if args.json {
         let is_for_all = unreached.is_empty() && left.iter().all(|one| one.over.is_none());
@@ -314,8 +317,7 @@ impl<'a> Awaited<'a> {
 
     fn see(&mut self, fleet: &Fleet, args: &WaitArgs) -> Result<ControlFlow<String, Still>, (Reason, Failure)> {
         let impossible = |why: Failure| (Reason::Impossible, why);
-        let wanted = || asked_for(&args.condition);
-        let asked = &args.condition;
+        let (asked, wanted) = (&args.condition, || asked_for(&args.condition));
         let (id, (reached, word), fields) = match &self.target {
             WaitTarget::Terminal(_) if asked.iter().all(|it| *it == WaitCondition::Notify) => {
                 let why = Failure::refused(format!("{} is an agent, whose bell is not waited for", self.name));
@@ -354,10 +356,8 @@ impl<'a> Awaited<'a> {
                 }
                 (Some(task), _) => {
                     self.last = Some(task.clone());
-                    return Ok(ControlFlow::Continue(Still {
-                        id: task.id.clone(),
-                        is: task.as_status().word().into(),
-                    }));
+                    let (id, is) = (task.id.clone(), task.as_status().word().into());
+                    return Ok(ControlFlow::Continue(Still { id, is }));
                 }
                 (None, Some(mut task)) if asked.contains(&WaitCondition::Gone) => {
                     (task.status, task.known) = (TaskStatus::Unknown, false);
