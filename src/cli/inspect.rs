@@ -39,7 +39,8 @@ pub async fn run(args: &InspectArgs, options: &GlobalOptions) -> Done {
     let associator = args.answer.as_deref().map(|pattern| associator(pattern, args.answer_within)).transpose()?;
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
-    let terminal = target::terminal(watched.meant(&survey, &args.target, Purpose::Reading).await?)?;
+    let item = watched.meant(&survey, &args.target, Purpose::Reading).await?;
+    let terminal = target::terminal(item, Purpose::Reading)?;
     let state = survey.fleet.state_of(terminal, survey.now);
     let read = explain::read(terminal, &watched.settings.profiles)?;
     let projector = if args.plain { Projector::Plain } else { Projector::Profile };
@@ -111,8 +112,9 @@ fn push_assessment(text: &mut String, state: &State, family: Option<&str>) {
         line("dialog's name", name);
     }
     for item in evidence.iter() {
-        let row = item.line.map_or_else(|| "title".to_owned(), |row| format!("row {row}"));
-        line("evidence", &format!("{} {row}: {}", item.rule, item.text));
+        // What stands on no row is of the title, of another fact of the pane, or of the time.
+        let row = item.line.map_or_else(String::new, |row| format!(" row {row}"));
+        line("evidence", &format!("{}{row}: {}", item.rule, item.text));
     }
 }
 

@@ -89,7 +89,15 @@ impl ShownAs {
             let all = items.iter().map(|item| PublicFields::of(&survey.fleet, *item, survey.now));
             return output::print_json_array(all);
         }
-        let named = |names: &Vec<String>| names.iter().flat_map(|name| columns_named(name)).collect();
+        let named = |names: &Vec<String>| {
+            let mut columns: Vec<&Column> = Vec::new();
+            for column in names.iter().flat_map(|name| columns_named(name)) {
+                if columns.iter().all(|named| named.title != column.title) {
+                    columns.push(column);
+                }
+            }
+            columns
+        };
         let table = if items.is_empty() {
             String::new()
         } else {

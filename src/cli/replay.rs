@@ -29,7 +29,7 @@ pub struct ReplayArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub options: SharedReplayArgs,
-    /// Print `{"t": seconds, "state": {…}}`, one object a line.
+    /// Print `{"t": seconds, "state": {…}}`, one object a line, for the start and for each change but of evidence and of times that run.
     #[arg(long)]
     pub json: bool,
 }
@@ -160,7 +160,7 @@ fn nowhere(state: &State) -> State {
     State { terminal, ..state.clone() }
 }
 
-/// The state without the numbers that run while nothing happens.
+/// The state without what moves while it stays the same: numbers that run, and the rows of what turns and counts.
 fn timeless(state: &State) -> State {
     State {
         turn: Turn { elapsed_seconds: 0.0, waited: None, ..state.turn },
@@ -170,7 +170,8 @@ fn timeless(state: &State) -> State {
             completion_candidate_elapsed_seconds: None,
             ..state.lifecycle_timing
         },
-        stability: Stability { stable_for_seconds: 0.0, ..state.stability.clone() },
+        stability: Stability { stable_for_seconds: 0.0, stable_since: Timestamp::default(), ..state.stability.clone() },
+        evidence: Arc::default(),
         observed_at: Timestamp::default(),
         ..state.clone()
     }

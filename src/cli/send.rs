@@ -498,7 +498,11 @@ impl ActReport {
             Outcome::Accepted(_) if self.json => return Ok(ExitCode::SUCCESS),
             Outcome::Accepted(_) => return output::print(&format!("{outcome}\n")),
             Outcome::Refused(Refusal::Text(unfit)) => refused_text(unfit),
-            Outcome::Refused(refusal) => failure.hint_if(refusal.hint()),
+            // What tmux calls NAME is a socket.
+            Outcome::Refused(Refusal::Tmux(error)) => failure.hint(error.hint()),
+            Outcome::Refused(refusal) => {
+                failure.hint_if(refusal.hint().map(|hint| hint.replace("NAME", &self.terminal)))
+            }
             Outcome::Unverified { .. } => failure.hint(format!("it may have been taken; {look}")),
             Outcome::NotTaken { .. } => failure.hint(look),
         }

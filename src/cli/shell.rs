@@ -1,7 +1,7 @@
 //! Completions and the man page, made from the same description as `--help`.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,7 +116,8 @@ pub struct CompletionArgs {
 
 /// Print a man page, for `man -l -`, or write all of them.
 ///
-/// `man` finds them in the directory of its first section: `fleetwatch man --all ~/.local/share/man/man1`.
+/// `man` finds them in the directory of its first section: `fleetwatch man --all ~/.local/share/man/man1`. That is made if the
+/// one above it is there.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch man tasks kill")]
 pub struct ManArgs {
@@ -245,10 +246,17 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
     command.build();
     if let Some(directory) = &args.all {
         let unwritable = |error: io::Error| {
-            Failure::refused(format!("{} cannot be written: {error}", directory.display()))
-                .hint("name a directory in which you may write")
+            Failure::refused(format!("{} cannot be written: {error}", directory.display())).hint(match error.kind() {
+                // Whoever has mistyped a path wants no directories of that name.
+                ErrorKind::NotFound => "make the directory above it first, with `mkdir -p`",
+                _ => "name a directory in which you may write",
+            })
         };
-        let count = std::fs::create_dir_all(directory).and_then(|()| write_pages(directory, &command));
+        let made = match std::fs::create_dir(directory) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        };
+        let count = made.and_then(|()| write_pages(directory, &command));
         let count = count.map_err(unwritable)?;
         return output::print(&format!("wrote {} into {}\n", counted(count, "man page"), directory.display()));
     }

@@ -209,7 +209,7 @@ impl Watched {
     /// # Errors
     /// None fits, several do, or it is a task.
     pub(super) async fn terminal<'a>(&self, survey: &'a Survey, target: &str) -> Result<&'a Terminal, Failure> {
-        target::terminal(self.meant(survey, target, Purpose::Acting).await?)
+        target::terminal(self.meant(survey, target, Purpose::Acting).await?, Purpose::Acting)
     }
 
     /// The terminal or the task that a target means.

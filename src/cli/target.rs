@@ -43,8 +43,11 @@ pub(super) fn resolve<'a>(target: &str, items: &[Item<'a>], purpose: Purpose) ->
 ///
 /// # Errors
 /// It is a task.
-pub(super) fn terminal(item: Item<'_>) -> Result<&Terminal, Failure> {
-    item.terminal().ok_or_else(|| is_a_task(item.id()))
+pub(super) fn terminal(item: Item<'_>, purpose: Purpose) -> Result<&Terminal, Failure> {
+    item.terminal().ok_or_else(|| match purpose {
+        Purpose::Reading => is_a_task(item.id()).hint(format!("`fleetwatch explain {}` says what it shows", item.id())),
+        Purpose::Acting => is_a_task(item.id()),
+    })
 }
 
 /// The failure for a task where an agent is needed.

@@ -86,7 +86,8 @@ impl Served {
         tell: impl FnOnce(&Engine, &Terminal, Timestamp) -> Result<T, HttpReply> + Send + 'static,
     ) -> Result<T, HttpReply> {
         let tell = |engine: &Engine, meant: Item<'_>, now| {
-            let terminal = target::terminal(meant).map_err(|failure| HttpReply::of(StatusCode::CONFLICT, &failure))?;
+            let terminal = target::terminal(meant, Purpose::Reading)
+                .map_err(|failure| HttpReply::of(StatusCode::CONFLICT, &failure))?;
             tell(engine, terminal, now)
         };
         self.of(id, tell).await
