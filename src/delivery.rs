@@ -366,7 +366,8 @@ mod tests {
         assert_eq!(follow(PollResult::Listed(Vec::new()), begin), Some(begin + AGAIN));
         let soon = begin + Span::from_millis(1);
         assert_eq!(follow(failed(), soon), Some(begin + PAUSE), "it is checked again");
-        assert_eq!(follow(failed(), begin + PAUSE), Some(begin + AGAIN));
-        assert_eq!(follow(failed(), begin + AGAIN), Some(begin + AGAIN + AGAIN), "written again");
+        let again = begin + PAUSE + AGAIN;
+        assert_eq!(follow(failed(), begin + PAUSE), Some(again), "with why it does not answer");
+        assert_eq!(follow(failed(), again), Some(again + AGAIN), "written again");
     }
 }

@@ -42,6 +42,11 @@ impl Cage {
     }
 
     fn fleetwatch(&self, log: &str, arguments: &[&str]) -> Command {
+        self.about(self.tmux.name(), log, arguments)
+    }
+
+    /// The same about another server.
+    fn about(&self, server: &str, log: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
         for variable in ["TMUX", "TMUX_PANE", "FLEETWATCH_CONFIG"] {
             command.env_remove(variable);
@@ -50,7 +55,7 @@ impl Cage {
         command.env("PATH", path).env("TMUX_LOG", self.log(log));
         command.env("XDG_CONFIG_HOME", self.home.path()).env("XDG_STATE_HOME", self.home.path().join("state"));
         command.env("XDG_RUNTIME_DIR", self.home.path().join("run"));
-        command.args(["-L", self.tmux.name()]).args(arguments).stdin(Stdio::null());
+        command.args(["-L", server]).args(arguments).stdin(Stdio::null());
         command
     }
 
@@ -240,10 +245,11 @@ fn a_client_goes_on_when_the_owner_is_killed() {
 #[test]
 fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     let cage = Cage::new();
-    let said = |arguments: &[&str]| {
-        let output = cage.fleetwatch("reader", arguments).output().unwrap();
+    let told = |mut command: Command| {
+        let output = command.output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
     };
+    let said = |arguments: &[&str]| told(cage.fleetwatch("reader", arguments));
     let mut watch = cage.watch("watch");
     watch.wait_for_phase("main", "ready");
     watch.wait_for_phase("other", "ready");
@@ -265,10 +271,10 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     let (code, reported) = said(&["status"]);
     assert!(code == Some(1) && reported.starts_with("error: nothing is watching\n"), "{reported}");
     // A server that is not there is told from one with nothing in it, whoever watches it.
-    let socket = cage.home.path().join("nosuch").display().to_string();
-    let mut down = cage.fleetwatch("down", &["-S", &socket, "watch"]).stderr(Stdio::null()).spawn().unwrap();
-    let none = format!("no tmux server is running on {socket}");
-    let status = |more: &[&str]| said(&[&["-S", &socket, "status"], more].concat());
+    let server = format!("{}-nosuch", cage.tmux.name());
+    let mut down = cage.about(&server, "down", &["watch"]).stderr(Stdio::null()).spawn().unwrap();
+    let none = format!("no tmux server is running on {server}");
+    let status = |more: &[&str]| told(cage.about(&server, "reader", &[&["status"], more].concat()));
     wait_until("the problem in the status", || status(&[]).1.starts_with(&format!("error: {none}\n")));
     let (code, reported) = status(&["--poll"]);
     assert!(code == Some(1) && reported.starts_with(&format!("error: {none}\nhint: start one with ")), "{reported}");
