@@ -171,7 +171,7 @@ pub struct Arrangement {
 type LayoutOf = (Option<u64>, usize, ChosenColumns);
 
 /// What the order of the rows follows from: the version of the view, and how they are to be shown.
-type OrderOf = (u64, Sort, Grouping, (String, Option<TerminalKey>), Flags);
+type OrderOf = (u64, Sort, Grouping, (String, BTreeSet<TerminalKey>), Flags);
 
 /// The order that was worked out last: a key moves the cursor, and the rows stay.
 #[derive(Clone, Debug)]
@@ -239,7 +239,7 @@ impl Arrangement {
     }
 
     fn of(&self, version: Option<u64>, grouping: Grouping) -> Option<OrderOf> {
-        let filter = (self.filter.text().to_owned(), self.filter.kept().cloned());
+        let filter = (self.filter.text().to_owned(), self.filter.kept().clone());
         let version = version.filter(|_| !self.filter.is_timed())?;
         Some((version, self.sort, grouping, filter, self.flags.clone()))
     }

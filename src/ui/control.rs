@@ -13,7 +13,7 @@ use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, Mous
 use ratatui::layout::Position;
 
 use super::action::Action;
-use super::arrangement::RowKey;
+use super::arrangement::{RowKey, TableRow};
 use super::frame::Hint;
 use super::help::{About, ExplanationView, Help};
 use super::item::Item;
@@ -87,8 +87,11 @@ impl Ui {
 
     /// Lets the cursor follow the rows.
     pub(super) fn follow(&mut self, view: &View<'_>) {
-        let arrangement = &self.memory.arrangement;
+        let arrangement = &mut self.memory.arrangement;
         if !arrangement.filter.is_empty() {
+            let (flags, cursor) = (&arrangement.flags, &self.cursor);
+            let is_held = cursor.is_held(view.now);
+            arrangement.filter.keep_only(|key| is_held || cursor.key() == Some(key) || flags.has_marked(key));
             let selected = Item::all(view).into_iter().find(|item| Some(item.key()) == self.cursor.key());
             let is_kept = |item| arrangement.filter.only_keeps(item, &arrangement.flags, view.now);
             if selected.is_some_and(is_kept) {
@@ -97,7 +100,10 @@ impl Ui {
         }
         let rows = self.rows(view);
         self.cursor.follow(&rows, view.now);
-        self.memory.arrangement.filter.keep(self.cursor.key().cloned());
+        let flags = &self.memory.arrangement.flags;
+        let marked = rows.iter().filter_map(TableRow::item).filter(|item| flags.is_marked(*item)).map(Item::key);
+        let kept: Vec<TerminalKey> = marked.chain(self.cursor.key()).cloned().collect();
+        self.memory.arrangement.filter.keep(kept);
     }
 
     /// Does what an action says, in whatever has the keyboard.

@@ -8,6 +8,8 @@
 mod bar;
 mod unclear;
 
+use std::collections::BTreeSet;
+
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -103,8 +105,8 @@ fn is_state(word: &str) -> bool {
 pub struct Filter {
     text: String,
     terms: Vec<Term>,
-    /// The row under the cursor, which stays when looking at it changes its state.
-    kept: Option<TerminalKey>,
+    /// The rows that stay when looking at them changes their states: those under the cursor, or marked.
+    kept: BTreeSet<TerminalKey>,
 }
 
 #[derive(Clone, Debug)]
@@ -216,7 +218,11 @@ fn seconds(text: &str) -> Option<f64> {
 impl Filter {
     /// Reads a filter as it was typed. Every text is a filter.
     pub fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), terms: text.split_whitespace().filter_map(Term::new).collect(), kept: None }
+        Self {
+            text: text.to_owned(),
+            terms: text.split_whitespace().filter_map(Term::new).collect(),
+            ..Self::default()
+        }
     }
 
     /// All that it asks for.
@@ -263,14 +269,21 @@ impl Filter {
         self.asked().any(|what| matches!(what, What::Aged(_) | What::Waited(_)))
     }
 
-    /// The row that it lets through whatever it asks for.
-    pub fn kept(&self) -> Option<&TerminalKey> {
-        self.kept.as_ref()
+    /// The rows that it lets through whatever it asks for.
+    pub fn kept(&self) -> &BTreeSet<TerminalKey> {
+        &self.kept
     }
 
-    /// Lets the row under the cursor through as long as it is there, as looking at it may change its state.
-    pub fn keep(&mut self, key: Option<TerminalKey>) {
-        self.kept = key.filter(|_| !self.is_empty());
+    /// Lets rows through as well until [`Self::keep_only`] says otherwise, as looking at them may change their states.
+    pub fn keep(&mut self, keys: impl IntoIterator<Item = TerminalKey>) {
+        if !self.is_empty() {
+            self.kept.extend(keys);
+        }
+    }
+
+    /// Lets no other rows through any more than those, unless it asks for them.
+    pub fn keep_only(&mut self, stays: impl FnMut(&TerminalKey) -> bool) {
+        self.kept.retain(stays);
     }
 
     /// Its first word that asks for nothing yet: `is:`, `age:>`.
@@ -283,9 +296,9 @@ impl Filter {
         FIELDS.contains(&name)
     }
 
-    /// Whether it lets a row through only because the cursor is on it.
+    /// Whether it lets a row through only because it keeps it.
     pub fn only_keeps(&self, item: Item<'_>, flags: &Flags, now: Timestamp) -> bool {
-        self.kept.as_ref() == Some(item.key()) && !Self { kept: None, ..self.clone() }.matcher(flags, now)(item)
+        self.kept.contains(item.key()) && !Self { kept: BTreeSet::new(), ..self.clone() }.matcher(flags, now)(item)
     }
 
     /// Tells which terminals it lets through.
@@ -296,7 +309,7 @@ impl Filter {
         move |item| {
             let mut fits = |what: &What| what.fits(item, flags, now, matcher.as_mut());
             let mut holds = |term: &Term| term.any.iter().any(&mut fits) == term.wanted;
-            self.kept.as_ref() == Some(item.key()) || self.terms.iter().all(&mut holds)
+            self.kept.contains(item.key()) || self.terms.iter().all(&mut holds)
         }
     }
 }

@@ -66,8 +66,12 @@ const FOUND: Span = Span::from_secs(30);
 impl Flags {
     /// Whether a terminal is among those that are acted on together.
     pub fn is_marked<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
-        self.marked.contains(item.key())
+        self.has_marked(item.into().key())
+    }
+
+    /// The same of one that need not be there.
+    pub fn has_marked(&self, key: &TerminalKey) -> bool {
+        self.marked.contains(key)
     }
 
     /// Whether a terminal stands at the top.

@@ -1,14 +1,16 @@
 //! The cursor: until somebody moves it, it is at the top, whatever is there; after that, it stays on its row while the
 //! rows move.
 
+use std::collections::HashMap;
+
 use super::arrangement::{Group, RowKey, TableRow};
 use super::item::Item;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
-/// How long the selected row keeps its place after the operator last did something. Then the most urgent come first
-/// again without exception.
+/// How long rows keep their places after the operator last did something. Then the most urgent come first again without
+/// exception.
 pub const HOLD: Span = Span::from_secs(5);
 /// How long nothing is done with a row that the cursor came to by itself: the finger was on its way to the one before.
 const MEANT: Span = Span::from_millis(700);
@@ -31,13 +33,15 @@ pub struct RowSelection {
     index: usize,
     /// When the cursor came to its row.
     since: Timestamp,
-    /// Until when the row keeps its place.
+    /// Until when rows keep their places.
     held_until: Timestamp,
     anchor: CursorAnchor,
     /// When the cursor came to its row by itself, as the one before left or another one is at the top now.
     slipped: Option<Timestamp>,
     /// The groups as they stood last.
     groups: Vec<Group>,
+    /// What stood in the rows then, and whether it waited for the operator.
+    stood: Vec<(TerminalKey, bool)>,
     /// Where it has been since it began to go to those that should be looked at.
     walked: Vec<Walked>,
 }
@@ -105,12 +109,12 @@ impl RowSelection {
         now < self.held_until
     }
 
-    /// Takes note that the operator did something: the selected row stays where it is.
+    /// Takes note that the operator did something: rows stay where they are.
     pub fn hold(&mut self, now: Timestamp) {
         self.held_until = now + HOLD;
     }
 
-    /// Lets the selected row go to where it belongs, because the operator has put the rows into another order.
+    /// Lets rows go to where they belong, because the operator has put them into another order.
     pub fn release(&mut self) {
         self.held_until = Timestamp::default();
     }
@@ -132,56 +136,62 @@ impl RowSelection {
         }
     }
 
-    /// Keeps the selected row in its place for a while, as far as that is in its group and below those that wait for
-    /// the operator and come before it; groups stay where they are.
-    pub fn keep<'a>(&self, mut rows: Vec<TableRow<'a>>, now: Timestamp) -> Vec<TableRow<'a>> {
-        if self.is_held(now) && matches!(rows.first(), Some(TableRow::Head(_))) {
-            let mut groups: Vec<(usize, Vec<TableRow<'a>>)> = Vec::new();
-            for row in rows {
-                match (&row, groups.last_mut()) {
-                    (TableRow::Item(_), Some((_, members))) => members.push(row),
-                    (TableRow::Item(_), None) => groups.push((usize::MAX, vec![row])),
-                    (TableRow::Head(head), _) => {
-                        let place = self.groups.iter().position(|group| *group == head.group);
-                        groups.push((place.unwrap_or(usize::MAX), vec![row]));
-                    }
+    /// Keeps rows and groups in their order for a while, so that the next row is still the next one. One that is new, or
+    /// begins to wait for the operator, comes where it belongs.
+    pub fn keep<'a>(&self, rows: Vec<TableRow<'a>>, now: Timestamp) -> Vec<TableRow<'a>> {
+        if !self.is_held(now) {
+            return rows;
+        }
+        let (stands, groups) = (rows.iter().filter_map(TableRow::item).map(Item::key), rows.iter().filter_map(group));
+        let is_same = stands.eq(self.stood.iter().map(|(key, _)| key)) && groups.eq(&self.groups);
+        if is_same {
+            return rows;
+        }
+        let places: HashMap<&TerminalKey, (usize, bool)> =
+            self.stood.iter().enumerate().map(|(place, (key, waited))| (key, (place, *waited))).collect();
+        let mut groups: Vec<(usize, Option<TableRow<'a>>, Vec<Item<'a>>)> = Vec::new();
+        for row in rows {
+            match (row, groups.last_mut()) {
+                (TableRow::Item(item), Some((.., members))) => members.push(item),
+                (TableRow::Item(item), None) => groups.push((0, None, vec![item])),
+                (TableRow::Head(head), _) => {
+                    let place = self.groups.iter().position(|group| *group == head.group);
+                    groups.push((place.unwrap_or(usize::MAX), Some(TableRow::Head(head)), Vec::new()));
                 }
             }
-            groups.sort_by_key(|(place, _)| *place);
-            rows = groups.into_iter().flat_map(|(_, members)| members).collect();
         }
-        let natural = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
-        let is_terminal = |index: &usize| rows[*index].item().is_some();
-        if let Some(natural) = natural.filter(is_terminal).filter(|_| self.is_held(now)) {
-            let is_head = |row: &TableRow<'_>| row.item().is_none();
-            let waits = |row: &TableRow<'_>| row.item().is_some_and(|item| item.status().needs_operator());
-            let from = rows[..natural].iter().rposition(is_head).map_or(0, |head| head + 1);
-            let to = rows[natural..].iter().position(is_head).map_or(rows.len(), |head| natural + head);
-            let below = rows[from..natural].iter().rposition(waits).map_or(from, |last| from + last + 1);
-            let selected = rows.remove(natural);
-            rows.insert(self.index.clamp(below, to - 1), selected);
-        }
-        rows
+        groups.sort_by_key(|(place, ..)| *place);
+        let in_order = |(_, head, members): (usize, Option<TableRow<'a>>, Vec<Item<'a>>)| {
+            head.into_iter().chain(in_places(members, &places).into_iter().map(TableRow::Item))
+        };
+        groups.into_iter().flat_map(in_order).collect()
     }
 
     /// Follows the rows: the selected one may have moved or gone, and another one may be at the top. One that left
-    /// gives the cursor to the row that took its place.
+    /// gives the cursor to the one that stood behind it.
     pub fn follow(&mut self, rows: &[TableRow<'_>], now: Timestamp) {
-        let group = |row: &TableRow<'_>| match row {
-            TableRow::Head(head) => Some(head.group.clone()),
-            TableRow::Item(_) => None,
-        };
-        self.groups = rows.iter().filter_map(group).collect();
         let to_top = self.anchor == CursorAnchor::Top && !self.is_held(now);
-        if !to_top && self.locate(rows) {
-            return;
+        if to_top || !self.locate(rows) {
+            let index = if to_top { top(rows) } else { self.behind(rows) };
+            let before = self.key.clone();
+            self.put(index, rows, now);
+            if before.is_some() && self.key != before {
+                self.slipped = Some(now);
+            }
         }
-        let index = if to_top { top(rows) } else { self.index.min(rows.len().saturating_sub(1)) };
-        let before = self.key.clone();
-        self.put(index, rows, now);
-        if before.is_some() && self.key != before {
-            self.slipped = Some(now);
+        self.groups = rows.iter().filter_map(group).cloned().collect();
+        let stands = || rows.iter().filter_map(TableRow::item).map(|item| (item.key(), item.status().needs_operator()));
+        if !stands().eq(self.stood.iter().map(|(key, waited)| (key, *waited))) {
+            self.stood = stands().map(|(key, waits)| (key.clone(), waits)).collect();
         }
+    }
+
+    /// The place of the row that stood next behind the selected one, which has left; where there is none, its own.
+    fn behind(&self, rows: &[TableRow<'_>]) -> usize {
+        let from = self.stood.iter().position(|(key, _)| Some(key) == self.key()).map_or(usize::MAX, |place| place + 1);
+        let place = |key: &TerminalKey| rows.iter().position(|row| row.item().is_some_and(|item| item.key() == key));
+        let next = self.stood.iter().skip(from).find_map(|(key, _)| place(key));
+        next.unwrap_or(self.index.min(rows.len().saturating_sub(1)))
     }
 
     /// Finds the place of the selected row. Returns whether it is there.
@@ -255,6 +265,34 @@ impl RowSelection {
         walked.extend(item.map(Walked::of));
         self.walked = walked;
     }
+}
+
+/// The group that a row is the head of.
+fn group<'a>(row: &'a TableRow<'_>) -> Option<&'a Group> {
+    match row {
+        TableRow::Head(head) => Some(&head.group),
+        TableRow::Item(_) => None,
+    }
+}
+
+/// The members of a group in the order in which they stood. One that is new, or waits only now, comes behind the one
+/// that it belongs behind.
+fn in_places<'a>(members: Vec<Item<'a>>, places: &HashMap<&TerminalKey, (usize, bool)>) -> Vec<Item<'a>> {
+    let place = |item: &Item<'a>| {
+        let (place, waited) = places.get(item.key()).copied()?;
+        Some(place).filter(|_| waited || !item.status().needs_operator())
+    };
+    let mut ordered: Vec<Item<'a>> = members.iter().copied().filter(|item| place(item).is_some()).collect();
+    ordered.sort_by_key(place);
+    let mut before: Option<&TerminalKey> = None;
+    for item in members {
+        if place(&item).is_none() {
+            let at = before.and_then(|before| ordered.iter().position(|other| other.key() == before));
+            ordered.insert(at.map_or(0, |at| at + 1), item);
+        }
+        before = Some(item.key());
+    }
+    ordered
 }
 
 /// The first row that is about something: the head of an open group is above it.

@@ -1210,6 +1210,59 @@ fn an_explanation_names_rules_only_to_who_asks_for_them() {
     let text_of = "shop-api waits for your approval\n  because        rule menu, row 3: Esc to cancel\n  because        \
                    rule keys, row 3: Esc to cancel\n\nread by claude\n";
     ui.explained(&fleet.terminals[0].key, Some(text_of.into()), NOW);
+#[test]
+fn what_is_marked_one_after_the_other_stays_and_keeps_its_order_although_it_was_looked_at() {
+    let calls = ["docs", "notebooks", "pricing", "mobile"];
+    let finished = |fleet: &mut SampleFleet| {
+        let docs = fleet.terminals.iter().find(|it| it.state.terminal.id == "docs").cloned().expect("a terminal");
+        fleet.terminals.retain(|it| it.state.attention != Attention::Finished);
+        for (place, name) in (0..).zip(calls) {
+            let mut terminal = docs.clone();
+            terminal.key.pane = fleetwatch::fleet::PaneId(900 + place);
+            terminal.state.terminal.id = name.to_owned();
+            terminal.state.last_turn.at = Some(NOW - Span::from_secs(u64::from(100 - place)));
+            fleet.terminals.push(terminal);
+        }
+    };
+    for is_filtered in [true, false] {
+        let mut fleet = SampleFleet::usual();
+        finished(&mut fleet);
+        if !is_filtered {
+            fleet.terminals.retain(|it| calls.contains(&it.state.terminal.id.as_str()));
+        }
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        if is_filtered {
+            press(&mut ui, &fleet, &chars("/is:finished"));
+            press(&mut ui, &fleet, &[KeyCode::Enter]);
+        }
+        press(&mut ui, &fleet, &[KeyCode::Home]);
+        assert_eq!(names(&mut ui, &fleet), calls);
+        fleet.now = fleet.now + Span::from_secs(2);
+        let docs = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == "docs").expect("a terminal");
+        docs.state.attention = Attention::None;
+        for _ in 0..3 {
+            assert_eq!(names(&mut ui, &fleet), calls);
+            press(&mut ui, &fleet, &chars(" "));
+            fleet.now = fleet.now + Span::from_millis(150);
+        }
+        let marked = |ui: &mut Ui, fleet: &SampleFleet| -> Vec<String> {
+            let shown = text(ui, fleet, 120, 40);
+            let marked = shown.lines().filter(|line| line.chars().nth(1) == Some('■'));
+            marked
+                .filter_map(|line| line.split_whitespace().find(|word| calls.contains(word)))
+                .map(str::to_owned)
+                .collect()
+        };
+        assert_eq!(marked(&mut ui, &fleet), calls[..3]);
+        assert!(selected(&mut ui, &fleet).contains("mobile"));
+        // A while later each goes to where it belongs, but what is marked does not leave.
+        fleet.now = fleet.now + Span::from_secs(6);
+        frame(&mut ui, &fleet, 120, 40);
+        assert_eq!(names(&mut ui, &fleet), ["notebooks", "pricing", "mobile", "docs"]);
+    }
+}
+
     let brief = text(&mut ui, &fleet, 120, 40);
     assert_eq!(brief.matches("because        Esc to cancel").count(), 1, "{brief}");
     assert!(!brief.contains("rule menu") && !brief.contains("read by claude"), "{brief}");
