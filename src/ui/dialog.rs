@@ -6,6 +6,7 @@
 //! checks it again. When a dialog changes while it is shown, the choice is cleared, and keys do nothing for a second.
 
 mod body;
+mod drafts;
 mod several;
 mod verdict;
 
@@ -455,12 +456,16 @@ impl Overlay for DialogBox {
                 }
                 return Flow::Close;
             }
-            Action::Answer => self.answer(false, cx),
+            Action::Answer => {
+                self.answer(false, cx);
+                self.offer_draft(cx.memory);
+            }
             Action::AnswerAnyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
             // Keys led to what waited already: a text stands in its line, and only its sending waits.
             Action::RefuseWhy if self.ahead == Ahead::Kept && self.question.is_deaf(cx.view.now) => {
                 self.answer_with(action, cx);
+                self.offer_draft(cx.memory);
             }
             _ if self.is_deaf(cx.view.now) => {
                 if action.opens_line() && self.question.is_deaf(cx.view.now) {
@@ -471,7 +476,10 @@ impl Overlay for DialogBox {
                 }
             }
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
-            Action::AllowOnce | Action::Refuse | Action::ChooseNo | Action::RefuseWhy => self.answer_with(action, cx),
+            Action::AllowOnce | Action::Refuse | Action::ChooseNo | Action::RefuseWhy => {
+                self.answer_with(action, cx);
+                self.offer_draft(cx.memory);
+            }
             Action::Template if self.typing.is_some() => match templates(&cx.options.templates, Some(&self.key)) {
                 Some(picker) => return Flow::Open(Box::new(picker)),
                 None => cx.say(NO_TEMPLATE),
@@ -575,7 +583,10 @@ impl Overlay for DialogBox {
         self.message = Some((toast::outcome_status(outcome), message));
         self.has_sent |= !matches!(outcome, Outcome::Refused(_));
         self.stage = if outcome.is_accepted() { Stage::Answered(cx.view.now) } else { Stage::Choosing };
-        self.typing.take_if(|_| outcome.is_accepted());
+        if outcome.is_accepted() {
+            self.forget_draft(cx.memory);
+            self.typing = None;
+        }
         match outcome {
             // The text still stands in the box.
             Outcome::Refused(_) | Outcome::NotTaken { .. } => self.reason = None,

@@ -12,7 +12,7 @@ use super::raw::spoken_all;
 use super::text::{self, Pen};
 use super::times;
 use crate::fleet::TerminalKey;
-use crate::operation::{Act, Operation, Outcome, When};
+use crate::operation::{Act, Operation, Outcome, Reply, When};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -395,8 +395,15 @@ pub fn outcome_text(operation: &Operation, outcome: &Outcome) -> String {
             format!("the queued prompt for {name} was not sent: {why}")
         }
         (Act::Prompt { .. }, Outcome::Refused(_)) => format!("nothing was sent to {name}: {why}"),
-        (Act::Answer { .. }, Outcome::Accepted(Some(after))) => format!("{name} took the answer: {after}"),
-        (Act::Answer { .. }, Outcome::Accepted(None)) => format!("{name} took the answer"),
+        (Act::Answer { dialog, reply, .. }, Outcome::Accepted(after)) => {
+            let option = match reply {
+                Reply::Option(option) | Reply::Text { option, .. } => Some(*option),
+                Reply::Ticks(_) | Reply::Keys(_) => None,
+            };
+            let refused = option.filter(|option| dialog.refuses(*option)).map(|_| "refused");
+            let said: Vec<&str> = refused.into_iter().chain(after.as_deref()).collect();
+            format!("{name} took the answer{}{}", if said.is_empty() { "" } else { ": " }, said.join("; "))
+        }
         (Act::Answer { .. }, Outcome::Unverified { .. }) => {
             format!("it is not known whether the dialog of {name} was answered: {why}")
         }

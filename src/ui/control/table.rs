@@ -268,7 +268,8 @@ impl Ui {
     /// Opens the dialog of a terminal with what the operator means to answer; it is sent from there.
     fn open_dialog(&mut self, meant: Action, view: &View<'_>) {
         let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return };
-        let dialog = DialogBox::meaning(terminal, meant, view.now);
+        let mut dialog = DialogBox::meaning(terminal, meant, view.now);
+        dialog.offer_draft(&self.memory);
         if meant.opens_line() && !dialog.is_typing() {
             self.memory.refuse_line(NO_LINE, view.now);
         }

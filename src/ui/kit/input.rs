@@ -39,6 +39,11 @@ impl LineInput {
         Self { is_selected: !text.is_empty(), ..Self::new(text) }
     }
 
+    /// Whether a line can have a text as it is.
+    pub fn takes(text: &str) -> bool {
+        text.chars().all(is_harmless) && text.chars().count() <= MOST
+    }
+
     /// What was typed.
     pub fn text(&self) -> &str {
         self.area.lines().first().map_or("", String::as_str)

@@ -143,7 +143,28 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("> keep it") && shown.contains("esc back, keep the text"), "{shown}");
     assert!(shown.contains("esc keep text"), "{shown}");
-    assert_eq!((draft(&ui), option_of(&press(&mut ui, &fleet, &[KeyCode::Enter]))), (None, Some(1)));
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert_eq!((draft(&ui), option_of(&requests)), (None, Some(1)));
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    ui.ended(answer, &Outcome::Accepted(Some("ready for a prompt".to_owned())), &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("shop-api took the answer: refused; ready for a prompt"), "{shown}");
+    // So it is where the box was closed, or the dashboard left, in between; what is typed takes its place.
+    for opens in [&[KeyCode::Char('w')][..], &[KeyCode::Enter, KeyCode::Char('w')]] {
+        let mut ui = dashboard();
+        ui.restore_drafts([kept(&fleet.terminals[0].key, "keep it")]);
+        frame(&mut ui, &fleet, 120, 40);
+        for key in opens {
+            press(&mut ui, &fleet, &[*key]);
+            frame(&mut ui, &fleet, 120, 40);
+        }
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("> keep it") && shown.contains("what you type replaces the draft"), "{shown}");
+        press(&mut ui, &fleet, &chars("no"));
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+        assert_eq!(draft(&ui).as_deref(), Some("no"));
+        assert_eq!(ui.drafts_aside()[0].text, "keep it");
+    }
 }
 
 #[test]

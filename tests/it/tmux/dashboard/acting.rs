@@ -68,7 +68,7 @@ fn a_dialog_is_answered_in_place() {
     assert!(world.watched.screen("birds:").contains("> 1. Yes"), "choosing sends nothing");
     world.press("Enter");
     world.watched.wait_for_text("birds:", "● answered 2");
-    world.wait("birds took the answer: ready for a prompt");
+    world.wait("birds took the answer: refused; ready for a prompt");
     world.wait_without("sends: 2");
     wait_until("the answer in the history", || {
         world.history().lines().any(|line| {
