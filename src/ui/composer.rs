@@ -173,12 +173,19 @@ impl Composer {
         }
         // Insisting on many at once is more than one key can mean, one letter was perhaps meant for a dialog, and the rest of a
         // text that was typed into the table for nobody.
-        let is_astray = text.trim().chars().count() == 1 || (when == When::Now && cx.memory.typed.began_outside());
-        if self.to.one().is_none() || (self.is_kept && !self.was_whole) || is_astray {
-            self.asking = Some(when);
-            return Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, way, cx.view)));
-        }
-        self.send_now(when, text, cx)
+        let why = match self.to.one() {
+            None => None,
+            Some(_) if self.is_kept && !self.was_whole => Some("Not all of this draft was on the screen."),
+            Some(_) if text.trim().chars().count() == 1 => {
+                Some("One character alone may have been meant for a dialog.")
+            }
+            Some(_) if when == When::Now && cx.memory.typed.began_outside() => {
+                Some("Its beginning may have been typed into the table.")
+            }
+            Some(_) => return self.send_now(when, text, cx),
+        };
+        self.asking = Some(when);
+        Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, way, why, cx.view)))
     }
 
     /// Asks for the prompt to be sent to one and gives the keyboard back. The draft stays until the prompt was taken.

@@ -95,6 +95,11 @@ fn states(word: &str) -> Vec<&'static str> {
     SYNONYMS.into_iter().filter(|(said, _)| said.starts_with(word)).map(|(_, state)| state).collect()
 }
 
+/// Whether a synonym is a word that people say, and no name of the JSON.
+fn is_spoken(said: &str) -> bool {
+    !said.contains('_')
+}
+
 /// Whether a word names a state.
 fn is_state(word: &str) -> bool {
     STATES.contains(&word) || SYNONYMS.iter().any(|(said, _)| *said == word)
@@ -328,8 +333,8 @@ fn completed(text: &str, view: &View<'_>) -> (String, Vec<String>) {
             let (before, value) = value.split_at(last);
             let mut values: Vec<String> = values(field, view).into_iter().filter(|it| it.starts_with(value)).collect();
             if field == "is" && values.is_empty() {
-                values =
-                    SYNONYMS.iter().map(|(said, _)| (*said).to_owned()).filter(|it| it.starts_with(value)).collect();
+                let is_meant = |said: &&str| said.starts_with(value) && (is_spoken(said) || value.contains('_'));
+                values = SYNONYMS.iter().map(|(said, _)| *said).filter(is_meant).map(str::to_owned).collect();
             }
             values.into_iter().map(|value| format!("{field}:{before}{value}")).collect()
         }

@@ -378,9 +378,11 @@ fn told_of_agent(state: &State, dialog: Option<&Dialog>, (option_cells, prompt_c
     if let Some(trouble) = trouble(state) {
         // It may still ask what it asked when it was read last.
         let before = asked_before(state, dialog);
+        let before =
+            before.map(|question| format!("asked before: {question}")).or_else(|| done_before(state, prompt_cells));
         let is_cut_off = state.has_ended() && state.last_turn.is_cut_off();
         let trouble = if is_cut_off { format!("cut off in mid-turn · {trouble}") } else { trouble };
-        return before.map_or(trouble.clone(), |question| format!("asked before: {question} · {trouble}"));
+        return before.map_or(trouble.clone(), |before| format!("{before} · {trouble}"));
     }
     let [activity, ended, noted] =
         [&state.activity, &state.last_turn.detail, &state.operator.detail].map(|text| text.as_deref().map(bare));
@@ -400,6 +402,16 @@ fn told_of_agent(state: &State, dialog: Option<&Dialog>, (option_cells, prompt_c
     };
     let said = said.into_iter().flatten().find(|text| !text.is_empty());
     first_sentence(&said.unwrap_or_default()).to_owned()
+}
+
+/// The prompt that one which cannot be read worked on when it was read last, or what it had answered.
+fn done_before(state: &State, cells: usize) -> Option<String> {
+    let stale = state.stale.as_ref().filter(|_| state.diagnostics.availability == Availability::Error)?;
+    let known = match stale.phase {
+        Phase::Active => bare(state.works_on()?),
+        _ => first_sentence(&bare(state.answer()?)).to_owned(),
+    };
+    (!known.is_empty()).then(|| format!("before: {}", text::cut(&known, cells)))
 }
 
 /// The prompt of a turn and what it does now, each once.

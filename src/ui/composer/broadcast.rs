@@ -257,6 +257,8 @@ pub struct SendQuestion {
     to: Recipients,
     prompt: String,
     way: SendWay,
+    /// Why one key is not enough, where that is not plain.
+    why: Option<&'static str>,
     question: Question,
     /// What each one would get, as it was shown.
     shown: Vec<Gets>,
@@ -267,8 +269,8 @@ const ANSWERS: Answers = Answers::yes_or("send it", &[(Action::Close, "do not se
 
 impl SendQuestion {
     /// The question for some terminals.
-    pub fn new(to: Recipients, prompt: String, way: SendWay, view: &View<'_>) -> Self {
-        let mut question = Self { to, prompt, way, question: Question::default(), shown: Vec::new() };
+    pub fn new(to: Recipients, prompt: String, way: SendWay, why: Option<&'static str>, view: &View<'_>) -> Self {
+        let mut question = Self { to, prompt, way, why, question: Question::default(), shown: Vec::new() };
         question.shown = question.gets(view);
         question
     }
@@ -284,10 +286,11 @@ impl SendQuestion {
 
     fn asked(&self, theme: &Theme, view: &View<'_>) -> QuestionText {
         let Parts { text: plain, quiet, .. } = theme.parts;
+        let why = self.why.iter().flat_map(|why| [Paragraph::plain(*why, plain), Paragraph::default()]);
         let who = lines(theme, self.to.keys(), (&self.prompt, self.way), view).into_iter().map(Paragraph::new);
         let message = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
         let indented = |line| Paragraph::plain(line, plain).led_by(vec![("  ".into(), Style::default())]);
-        who.chain(message).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
+        why.chain(who).chain(message).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
     }
 
     fn gets(&self, view: &View<'_>) -> Vec<Gets> {

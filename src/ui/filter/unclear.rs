@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{AGES, FIELDS, Filter, MEASURES, OTHER_FIELDS, STATES, SYNONYMS};
+use super::{AGES, FIELDS, Filter, MEASURES, OTHER_FIELDS, STATES, SYNONYMS, is_spoken};
 
 /// What is wrong with a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Unclear {
     pub fn in_short(&self) -> String {
         match self {
             Unclear::State(word) => format!("no state {word}"),
-            Unclear::Field(word) => format!("no field {word}:"),
+            Unclear::Field(word) => format!("no field {word}"),
             Unclear::Name(word) => format!("nothing is called {word}"),
             Unclear::Number(field, value) => {
                 let is_age = AGES.iter().any(|(age, _)| age == field);
@@ -48,7 +48,8 @@ impl Unclear {
     pub fn hint(&self) -> String {
         let (word, known): (&str, Vec<String>) = match self {
             Unclear::State(word) => {
-                (word, STATES.into_iter().chain(SYNONYMS.map(|(said, _)| said)).map(|it| format!("is:{it}")).collect())
+                let said = SYNONYMS.into_iter().map(|(said, _)| said).filter(|said| is_spoken(said));
+                (word, STATES.into_iter().chain(said).map(|it| format!("is:{it}")).collect())
             }
             Unclear::Field(word) => {
                 let said = word.trim_start_matches('-');

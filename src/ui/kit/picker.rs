@@ -321,6 +321,8 @@ impl Menu {
     fn fit(&self, index: usize, typed: &str) -> Option<Fit> {
         /// What is shorter begins too many words.
         const WORD: usize = 3;
+        /// What is shorter is like too many of the words that mean something.
+        const LONG: usize = 5;
         let (name, others) = self.synonyms[index].split_once(' ').unwrap_or((&self.synonyms[index], ""));
         // What comes behind the first clause says under which conditions.
         let text = self.entries[index].text.to_lowercase();
@@ -336,12 +338,14 @@ impl Menu {
         let misspelt = typed.len() >= WORD && name.split('-').any(|word| is_alike(typed, word));
         let misspelt = misspelt.then_some((3, (true, 0)));
         let within = self.texts[index].to_lowercase().find(typed).map(|at| (4, (true, at)));
-        [named, meant, said, misspelt, within].into_iter().flatten().min()
+        let alike = others.split(' ').position(|word| is_alike(typed, word)).filter(|_| typed.len() >= LONG);
+        let alike = alike.map(|at| (5, (true, at)));
+        [named, meant, said, misspelt, within, alike].into_iter().flatten().min()
     }
 }
 
 /// How well a typed word fits an entry, the best first: it begins the name; it begins a word of the text, or is one of those
-/// that mean it; it begins one of those; it is a word of the name, misspelt; or it stands within the text. Of each, a whole word comes first, then what stands
+/// that mean it; it begins one of those; it is a word of the name, misspelt; it stands within the text; or it is one of those, misspelt. Of each, a whole word comes first, then what stands
 /// further to the front.
 type Fit = (usize, (bool, usize));
 

@@ -976,6 +976,13 @@ fn a_title_says_once_how_old_a_screen_is_and_a_turn_without_words_is_not_blank()
         let shown = text(&mut ui, &fleet, 160, 45);
         assert!(shown.contains(said), "{said}: {shown}");
     }
+    // Why it cannot be read stands behind what it did, and once in the header.
+    let state = &mut fleet.terminals[legacy].state;
+    state.stale = Some(fleetwatch::state::Stale::new(NOW - Span::from_secs(90), state.surface, Phase::Active, &asked));
+    let prompt = FactValue::Text("rewrite the parser".to_owned());
+    state.agent.put(FactName::LastPrompt, Fact { value: prompt, source: FactSource::Record, at: NOW });
+    let shown = text(&mut dashboard(), &fleet, 160, 45);
+    assert!(shown.contains("before: rewrite the parser · "), "{shown}");
 }
 
 #[test]
@@ -1076,6 +1083,7 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("restart", "run the selected task again"),
         ("attach", "go to the terminal in tmux"),
         ("approve", "open the dialog with \"yes, this once\""),
+        ("aprove", "open the dialog with \"yes, this once\""),
         ("exit", "quit fleetwatch"),
         ("refresh", "redraw the screen"),
         ("queue", "write a prompt"),
@@ -1203,14 +1211,6 @@ fn what_is_looked_at_stays_under_the_cursor_when_that_changes_its_state() {
 }
 
 #[test]
-fn an_explanation_names_rules_only_to_who_asks_for_them() {
-    let fleet = SampleFleet::usual();
-    let mut ui = dashboard();
-    frame(&mut ui, &fleet, 120, 40);
-    let text_of = "shop-api waits for your approval\n  because        rule menu, row 3: Esc to cancel\n  because        \
-                   rule keys, row 3: Esc to cancel\n\nread by claude\n";
-    ui.explained(&fleet.terminals[0].key, Some(text_of.into()), NOW);
-#[test]
 fn what_is_marked_one_after_the_other_stays_and_keeps_its_order_although_it_was_looked_at() {
     let calls = ["docs", "notebooks", "pricing", "mobile"];
     let finished = |fleet: &mut SampleFleet| {
@@ -1263,6 +1263,14 @@ fn what_is_marked_one_after_the_other_stays_and_keeps_its_order_although_it_was_
     }
 }
 
+#[test]
+fn an_explanation_names_rules_only_to_who_asks_for_them() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let text_of = "shop-api waits for your approval\n  because        rule menu, row 3: Esc to cancel\n  because        \
+                   rule keys, row 3: Esc to cancel\n\nread by claude\n";
+    ui.explained(&fleet.terminals[0].key, Some(text_of.into()), NOW);
     let brief = text(&mut ui, &fleet, 120, 40);
     assert_eq!(brief.matches("because        Esc to cancel").count(), 1, "{brief}");
     assert!(!brief.contains("rule menu") && !brief.contains("read by claude"), "{brief}");
@@ -1659,6 +1667,8 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         ("brunch:x", "branch:"),
         ("state:asks", "is:"),
         ("-is:ready", "!is:"),
+        ("wait:>5m", "waited:?"),
+        ("is:waitng", "is:waiting?"),
     ] {
         press(&mut ui, &fleet, &chars(&format!("/{filter}")));
         let shown = text(&mut ui, &fleet, 120, 40);
@@ -2585,7 +2595,7 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_named() {
     assert!(typed("wai", 120).contains("/ waited:") && typed("waited:", 120).contains("waited:>5m"));
     assert!(typed("agent:zzz", 120).contains("nothing begins with that"));
     let wrong = typed("contxt:<20%", 60);
-    assert!(wrong.contains("no field contxt:") && wrong.contains("did you mean context:"), "{wrong}");
+    assert!(wrong.contains("no field contxt\n") && wrong.contains("did you mean context:"), "{wrong}");
     let wrong = typed("is:wrking", 60);
     assert!(wrong.contains("no state wrking") && wrong.contains("did you mean is:working"), "{wrong}");
     let wrong = typed("agent:cluade", 60);
