@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(total.tmux(), "#[dim]ag##ents:#[default] #[fg=cyan]·1#[default]\n");
         let problem = Some(Problem { kind: "no_server".to_owned(), message: "none".to_owned() });
         let down = ServerSummary { problem, ..of("/name:down") };
-        assert!(silence(&[down.clone()]).is_some() && silence(&[]).is_none());
+        assert!(silence(std::slice::from_ref(&down)).is_some() && silence(&[]).is_none());
         let both = [down, ServerSummary { counts: [("ready".to_owned(), 1)].into(), ..of("/default") }];
         assert!(silence(&both).is_none());
         assert_eq!(TotalSummary::of(&both).plain(), "1 ready · down does not answer\n");
