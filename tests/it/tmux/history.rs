@@ -367,7 +367,7 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
 fn watch_tells_what_another_process_sent_and_what_came_of_it() {
     let cage = Cage::new();
     cage.run(&["run", "job", "--", "cat"]);
-    let watch = Watch::start(&cage, &["main"]);
+    let watch = Watch::start(&cage, &["agent:parrot"]);
     watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
     // The filter does not let it through.
     cage.run(&["keys", "job", "x"]);
