@@ -470,12 +470,13 @@ impl App {
         if is_typed && self.jumped.is_some_and(|at| at.elapsed() < JUMPING) {
             return Ok(());
         }
-        if is_typed && let Some((operation, at)) = self.held_answer.take() {
-            if at > Instant::now() && self.goes_on_as_text(&event) {
+        if is_typed {
+            let is_text = self.goes_on_as_text(&event);
+            if let Some((operation, _)) = self.held_answer.take_if(|(_, at)| is_text && *at > Instant::now()) {
                 self.ui.answered_with_text(&operation, &self.engine.fleet().view(poll::now()));
                 return Ok(());
             }
-            self.actors.perform(operation);
+            self.send_held_answer();
         }
         if let Event::Key(key) = &mut event {
             let before = self.last_key.replace((*key, Instant::now()));

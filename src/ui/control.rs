@@ -88,7 +88,8 @@ impl Ui {
     /// Lets the cursor follow the rows.
     pub(super) fn follow(&mut self, view: &View<'_>) {
         let arrangement = &mut self.memory.arrangement;
-        if !arrangement.filter.is_empty() {
+        let is_filtered = !arrangement.filter.is_empty();
+        if is_filtered {
             let (flags, cursor) = (&arrangement.flags, &self.cursor);
             let is_held = cursor.is_held(view.now);
             arrangement.filter.keep_only(|key| is_held || cursor.key() == Some(key) || flags.has_marked(key));
@@ -100,10 +101,12 @@ impl Ui {
         }
         let rows = self.rows(view);
         self.cursor.follow(&rows, view.now);
-        let flags = &self.memory.arrangement.flags;
-        let marked = rows.iter().filter_map(TableRow::item).filter(|item| flags.is_marked(*item)).map(Item::key);
-        let kept: Vec<TerminalKey> = marked.chain(self.cursor.key()).cloned().collect();
-        self.memory.arrangement.filter.keep(kept);
+        if is_filtered {
+            let flags = &self.memory.arrangement.flags;
+            let marked = rows.iter().filter_map(TableRow::item).filter(|item| flags.is_marked(*item)).map(Item::key);
+            let kept: Vec<TerminalKey> = marked.chain(self.cursor.key()).cloned().collect();
+            self.memory.arrangement.filter.keep(kept);
+        }
     }
 
     /// Does what an action says, in whatever has the keyboard.

@@ -293,8 +293,8 @@ impl DialogBox {
         }
         match self.held(cx.view.now) {
             None | Some(Held::NotWhole) if !anyway && self.wants_text() => {
-                self.typing = Some(Typing { line: self.kept_text(cx.memory), option: self.question.chosen() });
                 self.message = None;
+                self.typing = Some(Typing { line: self.kept_text(cx.memory), option: self.question.chosen() });
                 return;
             }
             None => {}
@@ -318,8 +318,7 @@ impl DialogBox {
         self.message = Some((Status::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
         let context = terminal.state.assessment.ui_context;
         let (dialog, asked) = (Arc::clone(&shown.dialog), Asked::new(shown.excerpt.clone(), context, &shown.dialog));
-        let is_reason = matches!(reply, Reply::Option(_));
-        let is_reason = is_reason && !self.types_nothing();
+        let is_reason = matches!(reply, Reply::Option(_)) && !self.types_nothing();
         self.reason = self.typing.as_ref().filter(|_| is_reason).map(|typing| typing.line.text().to_owned());
         cx.perform(Recipient::of(terminal), Act::Answer { dialog, asked, reply });
         self.stage = Stage::Sending;
@@ -456,16 +455,12 @@ impl Overlay for DialogBox {
                 }
                 return Flow::Close;
             }
-            Action::Answer => {
-                self.answer(false, cx);
-                self.offer_draft(cx.memory);
-            }
+            Action::Answer => self.answer(false, cx),
             Action::AnswerAnyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
             // Keys led to what waited already: a text stands in its line, and only its sending waits.
             Action::RefuseWhy if self.ahead == Ahead::Kept && self.question.is_deaf(cx.view.now) => {
                 self.answer_with(action, cx);
-                self.offer_draft(cx.memory);
             }
             _ if self.is_deaf(cx.view.now) => {
                 if action.opens_line() && self.question.is_deaf(cx.view.now) {
@@ -476,10 +471,7 @@ impl Overlay for DialogBox {
                 }
             }
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
-            Action::AllowOnce | Action::Refuse | Action::ChooseNo | Action::RefuseWhy => {
-                self.answer_with(action, cx);
-                self.offer_draft(cx.memory);
-            }
+            Action::AllowOnce | Action::Refuse | Action::ChooseNo | Action::RefuseWhy => self.answer_with(action, cx),
             Action::Template if self.typing.is_some() => match templates(&cx.options.templates, Some(&self.key)) {
                 Some(picker) => return Flow::Open(Box::new(picker)),
                 None => cx.say(NO_TEMPLATE),

@@ -281,9 +281,7 @@ impl Filter {
 
     /// Lets rows through as well until [`Self::keep_only`] says otherwise, as looking at them may change their states.
     pub fn keep(&mut self, keys: impl IntoIterator<Item = TerminalKey>) {
-        if !self.is_empty() {
-            self.kept.extend(keys);
-        }
+        self.kept.extend(keys);
     }
 
     /// Lets no other rows through any more than those, unless it asks for them.

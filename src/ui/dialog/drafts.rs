@@ -1,6 +1,6 @@
 //! The draft for a terminal in the line in which its dialog is answered.
 
-use super::DialogBox;
+use super::{DialogBox, Typing};
 use crate::status::Status;
 use crate::ui::input::LineInput;
 use crate::ui::overlay::OverlayMemory;
@@ -9,15 +9,19 @@ use crate::ui::overlay::OverlayMemory;
 const OFFERED: &str = "what you type replaces the draft; → edits it";
 
 impl DialogBox {
-    /// Begins an empty line with the draft for the terminal, as far as that is one line. It stays the draft until it was
-    /// sent.
-    pub fn offer_draft(&mut self, memory: &OverlayMemory) {
-        let Some(typing) = self.typing.as_mut().filter(|it| it.option.is_some() && it.line.text().is_empty()) else {
-            return;
+    /// A line with the draft for the terminal, as far as that is one line. It stays the draft until it was sent.
+    pub(super) fn draft(&mut self, memory: &OverlayMemory) -> LineInput {
+        let Some(draft) = memory.draft(&self.key).filter(|draft| LineInput::takes(draft)) else {
+            return LineInput::default();
         };
-        if let Some(draft) = memory.draft(&self.key).filter(|draft| LineInput::takes(draft)) {
-            typing.line = LineInput::selected(draft);
-            self.message = Some((Status::Ready, OFFERED.to_owned()));
+        self.message = Some((Status::Ready, OFFERED.to_owned()));
+        LineInput::selected(draft)
+    }
+
+    /// Begins the line with which the box has just opened with the draft.
+    pub fn offer_draft(&mut self, memory: &OverlayMemory) {
+        if let Some(typing) = self.typing.take_if(|typing| typing.option.is_some()) {
+            self.typing = Some(Typing { line: self.draft(memory), ..typing });
         }
     }
 

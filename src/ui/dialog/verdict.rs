@@ -176,10 +176,10 @@ impl DialogBox {
         cx.tell_about(Topic::Prompt(self.key.clone()), Status::Ready, message);
     }
 
-    /// The text that the operator stepped back from, unless it was sent or changed as a draft since.
+    /// The text that the operator stepped back from, unless it was sent or changed as a draft since; else the draft.
     pub(super) fn kept_text(&mut self, memory: &mut OverlayMemory) -> LineInput {
         let kept = self.kept.take().filter(|text| memory.take_draft_back(&self.key, text));
-        kept.map_or_else(LineInput::default, |text| LineInput::new(&text))
+        kept.map_or_else(|| self.draft(memory), |text| LineInput::new(&text))
     }
 
     /// What the key that closes does, in a few words.
