@@ -126,7 +126,7 @@ impl RecordingError {
     }
 
     /// The error for a file that cannot be read.
-    fn unreadable(path: &Path, error: &io::Error) -> Self {
+    pub fn unreadable(path: &Path, error: &io::Error) -> Self {
         let message = match error.kind() {
             io::ErrorKind::NotFound => "there is no such file".to_owned(),
             io::ErrorKind::IsADirectory => "this is a directory".to_owned(),

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
+use serde_json::{Map, Value, json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -36,7 +37,11 @@ enum ConfigCommand {
         file: Option<PathBuf>,
     },
     /// Print the configuration that holds, with where each value comes from.
-    Show,
+    Show {
+        /// Print `{"path", "names_server", "tables": {TABLE: {KEY: {"value", "from"}}}}`; a list of tables, such as `server`, is an array.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print where fleetwatch looks for a configuration, and which one it uses.
     Paths,
     /// Print the JSON schema of the configuration, for editors.
@@ -56,7 +61,7 @@ pub fn run(args: &ConfigArgs, options: &GlobalOptions) -> Done {
     match args.command.as_ref().unwrap_or(&ConfigCommand::Default) {
         ConfigCommand::Default => output::print(DEFAULT_TEXT),
         ConfigCommand::Check { file } => check(file.as_deref(), options),
-        ConfigCommand::Show => show(options),
+        ConfigCommand::Show { json } => show(options, *json),
         ConfigCommand::Paths => paths(options),
         ConfigCommand::Keymap => output::print(Keymap::SHIPPED),
         ConfigCommand::Theme { name } => output::print(Theme::shipped_text(name).unwrap_or_default()),
@@ -65,24 +70,28 @@ pub fn run(args: &ConfigArgs, options: &GlobalOptions) -> Done {
 }
 
 /// The configuration that holds, as TOML, with where each value comes from.
-fn show(options: &GlobalOptions) -> Done {
+fn show(options: &GlobalOptions, json: bool) -> Done {
     let mut shown = ShownConfig::default();
     shown.add(DEFAULT_TEXT, |_| "default".to_owned());
-    let mut text = match options.load()?.path {
-        None => "# no configuration file found; the defaults apply\n".to_owned(),
-        Some(path) => {
-            let own = std::fs::read_to_string(&path)
-                .map_err(|error| Failure::from(ConfigError::unreadable(&path, &error)))?;
-            let name = path.file_name().unwrap_or_default().display();
-            shown.add(&own, |line| format!("{name}:{line}"));
-            format!("# {}\n", path.display())
-        }
-    };
+    let path = options.load()?.path;
+    if let Some(path) = &path {
+        let own =
+            std::fs::read_to_string(path).map_err(|error| Failure::from(ConfigError::unreadable(path, &error)))?;
+        let name = path.file_name().unwrap_or_default().display();
+        shown.add(&own, |line| format!("{name}:{line}"));
+    }
+    if json {
+        let names_server = options.names_a_server();
+        return output::print_json(&json!({ "path": path, "names_server": names_server, "tables": shown.json()? }));
+    }
+    let mut text = path.map_or("# no configuration file found; the defaults apply\n".to_owned(), |path| {
+        format!("# {}\n", path.display())
+    });
     if options.names_a_server() {
         text.push_str("# the command line names the server, in place of any [[server]]\n");
     }
-    for (head, values) in shown.0 {
-        let _ = writeln!(text, "\n{head}");
+    for ShownTable { name, is_of_a_list, values } in shown.0 {
+        let _ = if is_of_a_list { writeln!(text, "\n[[{name}]]") } else { writeln!(text, "\n[{name}]") };
         for ShownValue { key, written, origin } in values {
             let _ = writeln!(text, "{:<48} # {origin}", format!("{key} = {written}"));
         }
@@ -90,9 +99,15 @@ fn show(options: &GlobalOptions) -> Done {
     output::print(&text)
 }
 
-/// Tables by their headers, each with its values.
+/// Tables in the order of the text.
 #[derive(Default)]
-struct ShownConfig(Vec<(String, Vec<ShownValue>)>);
+struct ShownConfig(Vec<ShownTable>);
+
+struct ShownTable {
+    name: String,
+    is_of_a_list: bool,
+    values: Vec<ShownValue>,
+}
 
 /// A value as it is written, and where that is.
 struct ShownValue {
@@ -108,24 +123,23 @@ impl ShownConfig {
         for (name, value) in document.get_ref() {
             let name = name.get_ref();
             let tables = match value.get_ref() {
-                DeValue::Table(table) => vec![(format!("[{name}]"), table)],
+                DeValue::Table(table) => vec![(false, table)],
                 DeValue::Array(items) => {
-                    let tables = items.iter().filter_map(|item| item.get_ref().as_table());
-                    tables.map(|table| (format!("[[{name}]]"), table)).collect()
+                    items.iter().filter_map(|item| Some((true, item.get_ref().as_table()?))).collect()
                 }
                 _ => Vec::new(),
             };
-            for (head, table) in tables {
-                let known = self.0.iter().position(|(known, _)| *known == head && !head.starts_with("[["));
+            for (is_of_a_list, table) in tables {
+                let known = self.0.iter().position(|known| known.name == *name && !is_of_a_list);
                 let at = known.unwrap_or(self.0.len());
                 if known.is_none() {
-                    self.0.push((head, Vec::new()));
+                    self.0.push(ShownTable { name: name.to_string(), is_of_a_list, values: Vec::new() });
                 }
                 for (key, value) in table {
                     let written = text.get(value.span()).unwrap_or_default().to_owned();
                     let line = Position::of_byte(text, key.span().start).line;
                     let new = ShownValue { key: key.get_ref().to_string(), written, origin: origin(line) };
-                    let values = &mut self.0[at].1;
+                    let values = &mut self.0[at].values;
                     match values.iter_mut().find(|known| known.key == new.key) {
                         Some(known) => *known = new,
                         None => values.push(new),
@@ -133,6 +147,25 @@ impl ShownConfig {
                 }
             }
         }
+    }
+}
+
+impl ShownConfig {
+    /// The tables by their names, with values as JSON has them.
+    fn json(self) -> anyhow::Result<Map<String, Value>> {
+        let mut tables = Map::new();
+        for ShownTable { name, is_of_a_list, values } in self.0 {
+            let mut table = Map::new();
+            for ShownValue { key, written, origin } in values {
+                let read: toml::Table = toml::from_str(&format!("value = {written}"))?;
+                table.insert(key, json!({ "value": read.get("value"), "from": origin }));
+            }
+            match tables.entry(name).or_insert_with(|| if is_of_a_list { json!([]) } else { json!({}) }) {
+                Value::Array(list) => list.push(table.into()),
+                only => *only = table.into(),
+            }
+        }
+        Ok(tables)
     }
 }
 

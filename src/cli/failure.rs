@@ -1,9 +1,12 @@
 //! The errors of commands, and how they are printed.
 
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::fmt;
+use std::io;
 use std::net::AddrParseError;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -79,7 +82,7 @@ enum FailureKind {
     Refused,
     /// It may have been done, but that could not be seen in time. Exit code 3.
     Unverified,
-    /// The arguments or the configuration are wrong. Exit code 2.
+    /// The arguments, the configuration or a file that the arguments name are wrong. Exit code 2.
     Usage,
     /// A signal asked for the end of the command, which then ends by that signal.
     Interrupted(SignalKind),
@@ -94,6 +97,14 @@ impl Failure {
     /// The command or the configuration is wrong.
     pub fn usage(what: impl fmt::Display) -> Self {
         Self::new(FailureKind::Usage, what)
+    }
+
+    /// A file that the command line names cannot be written.
+    pub(super) fn unwritable(path: &Path, error: &io::Error) -> Self {
+        Self::usage(format!("{} cannot be written: {error}", path.display())).hint(match error.kind() {
+            io::ErrorKind::IsADirectory => "name a file in it",
+            _ => "name a file in an existing directory in which you may write",
+        })
     }
 
     /// The command was asked to end before it was done.
@@ -133,7 +144,7 @@ impl Failure {
             return error.clone().into();
         }
         if let Some(error) = report.downcast_ref::<RecordingError>() {
-            return Self::refused(error).hint(match error {
+            return Self::usage(error).hint(match error {
                 RecordingError::Unreadable { .. } => "name an existing file that you may read",
                 _ => "recordings are asciicast v3 or v2; `fleetwatch record` makes them",
             });
@@ -383,6 +394,12 @@ pub(super) fn complete_hints(options: &GlobalOptions) {
 /// A hint whose commands ask the server that this one asks.
 pub(super) fn completed(hint: &str) -> String {
     GIVEN.get().map_or_else(|| hint.to_owned(), |options| options.completed(hint))
+}
+
+/// A name or a path as a shell takes it.
+pub(super) fn quoted(word: &str) -> Cow<'_, str> {
+    // No shell takes a word with a NUL byte.
+    shlex::try_quote(word).unwrap_or(word.into())
 }
 
 /// Says that there is nothing to print, and what to do about it.

@@ -53,8 +53,8 @@ pub struct HistoryArgs {
     /// Print JSON lines: `{"at", "kind", "terminal", "state", "changed", "evidence", …}`.
     #[arg(long)]
     pub json: bool,
-    /// Print every change of a field with its milliseconds, not sentences alone.
-    #[arg(long, conflicts_with_all = ["json", "summary"])]
+    /// Print every change of a field with its milliseconds, not sentences alone; --json has them in any case.
+    #[arg(long, conflicts_with = "summary")]
     pub details: bool,
     /// Print for each day how long each terminal worked and waited for you, what it used, and how its turns ended. With
     /// --json, also for each hour of it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::failure::nothing;
+use super::failure::{nothing, quoted};
 use super::survey::Watched;
 use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
@@ -82,7 +82,7 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
             Some(text) => output::print(&format!("{text}\n")),
             None => {
                 let name = item.id();
-                nothing(format!("{name} has no note"), &format!("`fleetwatch note {name} TEXT` writes one"))
+                nothing(format!("{name} has no note"), &format!("`fleetwatch note {} TEXT` writes one", quoted(name)))
             }
         };
     }

@@ -185,10 +185,8 @@ fn hanging(line: &str, cells: usize) -> Vec<String> {
 
 /// Appends the log to a file. A new one can be read only by its owner.
 pub(super) fn start(path: &Path) -> Result<(), Failure> {
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|error| {
-        Failure::usage(format!("the log {} cannot be written: {error}", path.display()))
-            .hint("name a file in a directory where you may write")
-    })?;
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    let file = file.map_err(|error| Failure::unwritable(path, &error))?;
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::DEBUG)
         .with_ansi(false)

@@ -150,29 +150,25 @@ fn header(program: &Program, situation: Option<String>, first: &CapturedPane, be
 }
 
 /// Creates a file that only the user may read, because a terminal may show secrets.
-fn create(path: &Path, force: bool) -> anyhow::Result<File> {
+fn create(path: &Path, force: bool) -> Result<File, Failure> {
     let new = |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     if force {
         // The new file replaces the old one at once, even while somebody reads it.
         let beside = path.with_extension(format!("{}.new", std::process::id()));
-        let file = new(&beside).map_err(|error| unwritable(&beside, &error))?;
-        std::fs::rename(&beside, path).with_context(|| format!("{} cannot be replaced", path.display()))?;
-        return Ok(file);
+        let replaced = new(&beside).and_then(|file| std::fs::rename(&beside, path).map(|()| file));
+        return replaced.map_err(|error| {
+            // A directory of that name cannot be replaced.
+            let _ = std::fs::remove_file(&beside);
+            Failure::unwritable(path, &error)
+        });
     }
     match new(path) {
-        Err(_) if path.is_dir() => {
-            Err(Failure::refused(format!("{} is a directory", path.display())).hint("name a file in it").into())
-        }
+        Err(_) if path.is_dir() => Err(Failure::unwritable(path, &io::ErrorKind::IsADirectory.into())),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(Failure::refused(format!("{} already exists", path.display())).hint("`--force` replaces it").into())
+            Err(Failure::refused(format!("{} already exists", path.display())).hint("`--force` replaces it"))
         }
-        created => Ok(created.map_err(|error| unwritable(path, &error))?),
+        created => created.map_err(|error| Failure::unwritable(path, &error)),
     }
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::refused(format!("{} cannot be written: {error}", path.display()))
-        .hint("name a file in an existing directory that you may write to")
 }
 
 /// The recording in progress.

@@ -229,8 +229,8 @@ fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, 
     let path = given.unwrap_or(Path::new("."));
     match std::fs::canonicalize(path) {
         Ok(path) if path.is_dir() => text(&path).map(Some),
-        Ok(path) => Err(Failure::refused(format!("{} is not a directory", path.display())).hint(EXISTING)),
-        Err(error) => Err(Failure::refused(format!("{}: {error}", path.display())).hint(EXISTING)),
+        Ok(path) => Err(Failure::usage(format!("{} is not a directory", path.display())).hint(EXISTING)),
+        Err(error) => Err(Failure::usage(format!("{}: {error}", path.display())).hint(EXISTING)),
     }
 }
 

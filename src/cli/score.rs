@@ -128,18 +128,15 @@ fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingSource>> {
         }
     }
     if found.is_empty() {
-        return Err(Failure::refused("no recording (*.cast) found")
+        return Err(Failure::usage("no recording (*.cast) found")
             .hint("name recordings, archives or directories")
             .into());
     }
     Ok(found.into_values().collect())
 }
 
-fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> anyhow::Result<()> {
-    let unreadable = |error: io::Error| {
-        Failure::refused(format!("{}: cannot be read: {error}", directory.display()))
-            .hint("name a directory that you may read")
-    };
+fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> Result<(), RecordingError> {
+    let unreadable = |error: io::Error| RecordingError::unreadable(directory, &error);
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
@@ -153,12 +150,9 @@ fn search(directory: &Path, found: &mut BTreeMap<String, RecordingSource>) -> an
     Ok(())
 }
 
-fn read_doubts(path: &Path) -> anyhow::Result<Doubts> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::refused(format!("{name}: cannot be read: {error}")).hint("name the Markdown file with the doubts")
-    })?;
-    Ok(Doubts::parse(&name, &text)?)
+fn read_doubts(path: &Path) -> Result<Doubts, RecordingError> {
+    let text = std::fs::read_to_string(path).map_err(|error| RecordingError::unreadable(path, &error))?;
+    Doubts::parse(&path.display().to_string(), &text)
 }
 
 /// Scores recordings on all processors; the result does not depend on how many there are.

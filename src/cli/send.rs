@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::dialog_shown::{DialogShown, answers, sends};
-use super::failure::{nothing, seconds};
+use super::failure::{nothing, quoted, seconds};
 use super::history::keep;
 use super::survey::{Watched, turn};
 use super::target::Purpose;
@@ -176,7 +176,7 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
     }
     let Some(choice) = &args.choice else {
         let first = dialog.options.first().map_or("y", |option| option.name.as_str());
-        let hint = format!("`fleetwatch answer {name} {first}` would answer it");
+        let hint = format!("`fleetwatch answer {} {first}` would answer it", quoted(name));
         is_expected_of(args, name, &dialog)?;
         report.print(None, None)?;
         return nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint });
@@ -492,7 +492,8 @@ impl ActReport {
             }
         }
         self.print(Some(outcome.word()), outcome.detail())?;
-        let look = format!("look at it before you send anything again: `fleetwatch explain {}`", self.terminal);
+        let look =
+            format!("look at it before you send anything again: `fleetwatch explain {}`", quoted(&self.terminal));
         let failure = Failure::of_act(&outcome);
         Err(match outcome {
             Outcome::Accepted(_) if self.json => return Ok(ExitCode::SUCCESS),

@@ -3,7 +3,6 @@
 
 mod plan;
 
-use std::borrow::Cow;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use self::plan::{Notices, TmuxSettings};
-use super::failure::nothing;
+use super::failure::{nothing, quoted};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::{Config, WILD_IN_PATH, files_named};
 use crate::private::Revision;
@@ -98,7 +97,10 @@ fn write(proposals: Vec<Proposal>) -> Done {
         done.push_str(&format!("{} is written", path.display()));
         done.push_str(&kept.map_or("\n".to_owned(), |kept| format!("; its old text is in {}\n", kept.display())));
         if path.extension() != Some(OsStr::new("toml")) {
-            done.push_str(&format!("a running tmux reads it with: tmux source-file {}\n", quoted(&path)));
+            done.push_str(&format!(
+                "a running tmux reads it with: tmux source-file {}\n",
+                quoted(&path.display().to_string())
+            ));
         }
     }
     output::print(&done)
@@ -268,12 +270,6 @@ fn program() -> anyhow::Result<String> {
 /// Whether a path needs no quotes.
 fn is_plain(path: &str) -> bool {
     path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c))
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let path = path.display().to_string();
-    shlex::try_quote(&path).map(Cow::into_owned).unwrap_or(path)
 }
 
 fn home() -> Option<PathBuf> {

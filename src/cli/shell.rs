@@ -246,7 +246,7 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
     command.build();
     if let Some(directory) = &args.all {
         let unwritable = |error: io::Error| {
-            Failure::refused(format!("{} cannot be written: {error}", directory.display())).hint(match error.kind() {
+            Failure::usage(format!("{} cannot be written: {error}", directory.display())).hint(match error.kind() {
                 // Whoever has mistyped a path wants no directories of that name.
                 ErrorKind::NotFound => "make the directory above it first, with `mkdir -p`",
                 _ => "name a directory in which you may write",

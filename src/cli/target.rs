@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Failure;
+use super::failure::quoted;
 use super::survey::Watched;
 use crate::config::{Match, PaneAddress};
 use crate::fleet::{Fleet, PaneId, PaneLocation, ServerHealth, Terminal, TerminalKey};
@@ -45,14 +46,18 @@ pub(super) fn resolve<'a>(target: &str, items: &[Item<'a>], purpose: Purpose) ->
 /// It is a task.
 pub(super) fn terminal(item: Item<'_>, purpose: Purpose) -> Result<&Terminal, Failure> {
     item.terminal().ok_or_else(|| match purpose {
-        Purpose::Reading => is_a_task(item.id()).hint(format!("`fleetwatch explain {}` says what it shows", item.id())),
+        Purpose::Reading => {
+            is_a_task(item.id()).hint(format!("`fleetwatch explain {}` says what it shows", quoted(item.id())))
+        }
         Purpose::Acting => is_a_task(item.id()),
     })
 }
 
 /// The failure for a task where an agent is needed.
 pub(super) fn is_a_task(name: &str) -> Failure {
-    Failure::refused(format!("{name} is a task; no agent runs in it")).hint(format!(
+    let failure = Failure::refused(format!("{name} is a task; no agent runs in it"));
+    let name = quoted(name);
+    failure.hint(format!(
         "`fleetwatch keys {name} y Enter` types into it, `fleetwatch wait {name} --for asks` waits until it asks"
     ))
 }

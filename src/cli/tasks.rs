@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde::Serialize;
 use serde_json::json;
 
-use super::failure::nothing;
+use super::failure::{nothing, quoted};
 use super::history::keep;
 use super::list::ShownAs;
 use super::run::{JustStarted, or_refused, seen_now};
@@ -325,7 +325,7 @@ impl<'a> FoundTasks<'a> {
     async fn rerun<'t>(&self, task: &'t Task) -> anyhow::Result<(&'t Task, Begun)> {
         if !task.is_dead() {
             return Err(Failure::refused(format!("task {} ({}) is still running", task.id, task.window))
-                .hint(format!("`fleetwatch tasks kill {}` ends it", task.id))
+                .hint(format!("`fleetwatch tasks kill {}` ends it", quoted(&task.id)))
                 .into());
         }
         let begun = self.server(task)?.begin_again(&task.key, task.window, None, poll::now().as_millis()).await;

@@ -10,7 +10,7 @@ use clap::builder::EnumValueParser;
 use serde::Serialize;
 use serde_json::json;
 
-use super::failure::seconds;
+use super::failure::{quoted, seconds};
 use super::history::on_servers;
 use super::options::Trimmed;
 use super::output::end_asked_for;
@@ -352,7 +352,7 @@ impl<'a> Awaited<'a> {
                 (Some(task), _) if task.is_dead() && !asked.contains(&WaitCondition::Gone) => {
                     let (id, word) = (&task.id, task.as_status().word());
                     let why = Failure::refused(format!("{id} has ended ({word}), so it will not be {}", wanted()));
-                    return Err(impossible(why.hint(format!("`fleetwatch tasks rerun {id}` runs it again"))));
+                    return Err(impossible(why.hint(format!("`fleetwatch tasks rerun {}` runs it again", quoted(id)))));
                 }
                 (Some(task), _) => {
                     self.last = Some(task.clone());
@@ -458,7 +458,7 @@ async fn watch_for<T>(
 /// The failure where nothing is left to wait for.
 fn gone(name: &str) -> Failure {
     Failure::refused(format!("{name} is gone"))
-        .hint(format!("`wait --for gone` waits for that; `fleetwatch history {name}` says how it ended"))
+        .hint(format!("`wait --for gone` waits for that; `fleetwatch history {}` says how it ended", quoted(name)))
 }
 
 /// How long to wait.
@@ -593,7 +593,7 @@ fn troubled(fleet: &Fleet) -> Option<(&ServerId, &Problem)> {
 fn timed_out(left: &[Still], limit: Limit) -> Failure {
     let waited = in_seconds(limit.timeout);
     let now: Vec<String> = left.iter().map(|Still { id, is }| format!("{id} is {is}")).collect();
-    let first = left.first().and_then(|one| shlex::try_quote(&one.id).ok()).unwrap_or("NAME".into());
+    let first = left.first().map_or("NAME".into(), |one| quoted(&one.id));
     Failure::refused(format!("timed out after {waited}: {}", now.join("; ")))
         .hint(format!("wait longer with `--timeout`; `fleetwatch explain {first}` says why it is so"))
 }

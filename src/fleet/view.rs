@@ -245,7 +245,7 @@ impl View<'_> {
     /// operator gave it. `None` where they can.
     pub fn name_fault(&self, key: &TerminalKey, name: &str) -> Option<String> {
         if let Some(why) = unfit_name(name) {
-            return Some(why.to_owned());
+            return Some(why);
         }
         let terminals = self.terminals.iter().map(|it| (&it.key, it.state.terminal.id.as_str(), it.own_name()));
         let tasks = self.tasks.iter().map(|it| (&it.key, it.id.as_str(), it.own_name()));

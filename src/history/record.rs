@@ -211,7 +211,7 @@ impl TransitionRecord {
 }
 
 /// Replaces text that is not kept.
-const HIDDEN: &str = "(text)";
+pub(super) const HIDDEN: &str = "(text)";
 
 /// What was put into a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,9 @@
 //! the dashboard, the list of one terminal and `fleetwatch history` show them. What means nothing to a person,
 //! such as a draft that comes and goes, has no sentence and is shown by its fields.
 
-use super::record::{Body, FollowUpRecord, OperatorAction, Sent, StoredInput, StoredTransition, What, as_typed};
+use super::record::{
+    Body, FollowUpRecord, HIDDEN, OperatorAction, Sent, StoredInput, StoredTransition, What, as_typed,
+};
 use super::{IntentState, PublicState};
 use crate::dialog::{ApprovalSubject, approval, asked, asked_before, bare};
 use crate::operation::{Outcome, TOKEN};
@@ -264,9 +266,9 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
         let (verb, what) = match &input.sent {
             Sent::Prompt { text } => (format!("prompted {name}"), text.as_str()),
             Sent::Answer { .. } => (format!("answered {name}"), answer),
-            Sent::Keys { keys } => match keys.iter().all(|key| key.chars().nth(1).is_none() || key == "(text)") {
+            Sent::Keys { keys } => match keys.iter().all(|key| key.chars().nth(1).is_none() || key == HIDDEN) {
                 true => (format!("typed in {name}"), ""),
-                false => (format!("pressed {} in {name}", keys.join(" ")), ""),
+                false => (format!("{} in {name}", pressed(keys)), ""),
             },
         };
         return Some(Sentence::new(actor, None, &verb, what));
@@ -284,6 +286,16 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
     };
     let said = [answer, input.detail.as_deref().unwrap_or_default()].into_iter().filter(|part| !part.is_empty());
     Some(Sentence::new(actor, Some(status), &verb, &said.collect::<Vec<_>>().join("; ")))
+}
+
+/// Keys that were pressed, and texts of which no more is kept.
+fn pressed(keys: &[String]) -> String {
+    let part = |part: &[String]| match part {
+        [text] if text == HIDDEN => "typed a text".to_owned(),
+        names => format!("pressed {}", names.join(" ")),
+    };
+    let parts = keys.chunk_by(|one, next| one != HIDDEN && next != HIDDEN).map(part);
+    parts.collect::<Vec<_>>().join(" and ")
 }
 
 /// The outcome of a message to an agent.
@@ -506,6 +518,8 @@ mod tests {
         assert_eq!(said(to, accepted, None), "you answered docs: 2 Yes, and don't ask aga…, to rm -rf build");
         assert_eq!(said(keys(&["Escape"]), accepted, None), "you pressed Escape in docs");
         assert_eq!(said(keys(&["a", "(text)"]), accepted, None), "you typed in docs");
+        let text = said(keys(&["Down", "Tab", "(text)", "Enter"]), accepted, None);
+        assert_eq!(text, "you pressed Down Tab and typed a text and pressed Enter in docs");
         let why = Some("it is working");
         assert_eq!(said(prompt(), Some("refused"), why), "you could not prompt docs: it is working");
         assert_eq!(said(answer(), Some("not_taken"), why), "you answered docs, not taken: 1 Yes; it is working");

@@ -101,11 +101,14 @@ impl KeptNote {
 }
 
 /// Why a text cannot be a terminal's name, whatever others are called.
-pub fn unfit_name(name: &str) -> Option<&'static str> {
-    let is_bad = name.contains(':') || name.starts_with(['%', '@', '-']);
-    is_bad.then_some(
-        "a name contains no `:` and does not begin with `%`, `@` or `-`, so that it differs from tmux targets and options",
-    )
+pub fn unfit_name(name: &str) -> Option<String> {
+    let fit = name.replace(':', "-");
+    let fit = fit.trim_start_matches(['%', '@', '-']);
+    let such = if fit.is_empty() { String::new() } else { format!(": for instance `{fit}`") };
+    (fit != name).then(|| {
+        let why = "a name contains no `:` and does not begin with `%`, `@` or `-`";
+        format!("{why}, so that it differs from tmux targets and options{such}")
+    })
 }
 
 #[cfg(test)]
@@ -145,6 +148,7 @@ mod tests {
     #[test]
     fn names_differ_from_targets_and_options() {
         assert_eq!(unfit_name("price fix"), None);
+        assert!(unfit_name("-work:1").is_some_and(|why| why.ends_with("options: for instance `work-1`")));
         assert!(["%12", "@3", "work:1", "--all"].into_iter().all(|name| unfit_name(name).is_some()));
     }
 }

@@ -79,8 +79,8 @@ impl Unclear {
         let meant: Vec<&str> = alike.iter().take(NEAREST).map(|it| it.as_str()).collect();
         match (meant.is_empty(), self) {
             (false, _) => format!("did you mean {}?", meant.join(" or ")),
-            (true, Unclear::State(_)) => format!("is: {}", STATES.join(" ")),
-            (true, Unclear::Field(_)) => format!("fields: {}", known.join(" ")),
+            (true, Unclear::State(_)) => format!("is: takes {}", STATES.join(", ")),
+            (true, Unclear::Field(_)) => format!("the fields are {}", known.join(" ")),
             (true, _) => {
                 let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
                 format!("there is {}", known.into_iter().collect::<Vec<_>>().join(" "))

@@ -126,7 +126,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 57] = [
+    let cases: [(&[&str], &str, &str); 59] = [
         (
             &["--json", "list"],
             "error: unexpected argument '--json' found",
@@ -305,6 +305,16 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: write a program behind `--`, such as `fleetwatch run build -- make -j8`",
         ),
         (&["foo"], "error: unrecognized subcommand 'foo'", "hint: `fleetwatch --help` lists the commands"),
+        (
+            &["score", "/nope.cast"],
+            "error: /nope.cast: there is no such file",
+            "hint: name an existing file that you may read",
+        ),
+        (
+            &["score", ".", "--doubts", "/nope.md"],
+            "error: /nope.md: there is no such file",
+            "hint: name an existing file that you may read",
+        ),
         (&["config", "check", "/tmp"], "error: /tmp: this is a directory", "hint: name the file in it"),
         (
             &["profiles", "check", "/nope"],
@@ -506,7 +516,7 @@ fn the_configuration_is_printed_checked_and_found() {
     assert_eq!(line.split_whitespace().nth(1), Some("used"), "{line}");
     let own = "[ui]\ntheme = \"light\"\n[watch]\nignore = [\"a\", # one\n  \"b\"]\n[[server]]\nsocket = \"x\"\n";
     std::fs::write(&path, own).unwrap();
-    let shown: Ran = fleetwatch(&["config", "show"]).env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into();
+    let shown = here(&["config", "show"]);
     for (setting, origin) in [
         ("theme = \"light\"", "config.toml:2"),
         ("mouse = true", "default"),
@@ -517,6 +527,10 @@ fn the_configuration_is_printed_checked_and_found() {
         assert!(shown.out.lines().any(is_it), "{setting}: {shown:?}");
     }
     assert_eq!(shown.out.matches("theme = ").count(), 1, "{shown:?}");
+    let json: Value = serde_json::from_str(&here(&["config", "show", "--json"]).out).unwrap();
+    assert_eq!(json["tables"]["ui"]["theme"], serde_json::json!({ "value": "light", "from": "config.toml:2" }));
+    assert_eq!(json["tables"]["server"][0]["socket"]["value"], "x", "{json}");
+    assert_eq!((&json["path"], &json["names_server"]), (&path.to_str().into(), &false.into()));
     std::fs::write(&path, &shown.out).unwrap();
     let checked = run(&["config", "check", path.to_str().unwrap()]);
     assert_eq!(checked.code, Some(0), "what is shown is a configuration: {checked:?}");
@@ -593,7 +607,7 @@ fn completions_and_man_pages_know_the_commands() {
     }
     let mistyped = run(&["man", "--all", folder.path().join("x/man1").to_str().unwrap()]);
     assert!(
-        mistyped.code == Some(1) && mistyped.errors.contains("hint: make the directory above it first"),
+        mistyped.code == Some(2) && mistyped.errors.contains("hint: make the directory above it first"),
         "{mistyped:?}"
     );
     let named: Vec<_> = page.lines().filter_map(|line| line.strip_suffix("(1)")).collect();
@@ -782,7 +796,7 @@ fn rules_that_send_nothing_because_another_process_acts_are_named() {
 }
 
 #[test]
-fn what_a_name_does_not_find_is_a_one_in_every_command() {
+fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
     let tmux = PrivateTmux::start(&["cat"]);
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("config.toml");
@@ -802,6 +816,12 @@ fn what_a_name_does_not_find_is_a_one_in_every_command() {
     let notes: Value = serde_json::from_str(&run(&["note", "--json"]).out).unwrap();
     assert_eq!(notes[0], note);
     assert_eq!(run(&["list", "--no-headers", "--columns", "label, note"]).out, "pets  it sits\n");
+    let unfit = run(&["note", "cat", "--name", "%a:b"]);
+    assert!(unfit.code == Some(2) && unfit.errors.ends_with(": for instance `a-b`\n"), "{unfit:?}");
+    assert_eq!(run(&["run", "job", "--", "sleep", "600"]).code, Some(0));
+    assert_eq!(run(&["note", "job", "--name", "my job"]).code, Some(0));
+    let blank = run(&["answer", "my job", "1"]);
+    assert!(blank.errors.contains(" keys 'my job' y Enter` types"), "a hint can be typed: {blank:?}");
     let long = run(&["note", "cat", "--label", &"x".repeat(61)]);
     assert!(long.code == Some(2) && long.errors.ends_with("this one has 61\nhint: shorten it\n"), "{long:?}");
     let cleared = run(&["note", "cat", "--clear", "--json"]).out;
@@ -823,21 +843,35 @@ fn what_a_name_does_not_find_is_a_one_in_every_command() {
         "tasks kill nope",
         "tasks rerun nope",
         "tasks adopt nope",
-        "run job --cwd nope -- true",
         "follow-ups resend 99",
         "follow-ups dismiss 99",
-        "replay nope.cast",
-        "score nope.cast",
-        "score .",
         #[cfg(feature = "serve")]
         "token revoke nope",
     ];
-    for command in commands {
+    let files = [
+        "run job --cwd nope -- true",
+        "record cat -o nope/x.cast",
+        "record cat -o .",
+        "record cat -o . --force",
+        "replay nope.cast",
+        "replay history.db",
+        "score nope.cast",
+        "score .",
+        "score . --doubts nope",
+        "config check nope",
+        "profiles check nope",
+        "man --all nope/man1",
+        "--log nope/log list",
+        "--log . list",
+    ];
+    for (command, code) in commands.map(|command| (command, 1)).into_iter().chain(files.map(|command| (command, 2))) {
         let ran = run(&command.split(' ').collect::<Vec<_>>());
         let lines: Vec<&str> = ran.errors.lines().collect();
         let is_like = lines.len() == 2 && lines[0].starts_with("error: ") && lines[1].starts_with("hint: ");
-        assert!(is_like && ran.code == Some(1) && ran.out.is_empty(), "{command}: {ran:?}");
+        assert!(is_like && ran.code == Some(code) && ran.out.is_empty(), "{command}: {ran:?}");
     }
+    let mut kept = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(kept.all(|name| !name.to_string_lossy().ends_with(".new")), "nothing is left beside a directory");
     let commands = ["tasks kill nope --json", "tasks rerun nope --json", "follow-ups dismiss 99 --json"];
     for command in commands.into_iter().chain(["run job --cwd nope --json -- true", "run a:b --json -- true"]) {
         let ran = run(&command.split(' ').collect::<Vec<_>>());
@@ -1296,6 +1330,9 @@ fn every_command_calls_the_same_state_the_same() {
     for (name, word, ..) in states {
         wait_until(&format!("{name} {word} in the history"), || {
             let kept = run(&["history", name, "--details"]).out;
+            let [json, both] =
+                [&["--json"][..], &["--json", "--details"]].map(|how| run(&[&["history", name], how].concat()).out);
+            assert_eq!(json, both, "JSON has the details in any case");
             kept.lines().any(|line| line.contains(&format!("  {name}  {word:<11}  ")))
         });
     }
@@ -1498,7 +1535,7 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     let file = path.to_str().unwrap();
     for command in ["replay", "score"] {
         let broken = run(&[command, file]);
-        assert_eq!((broken.code, broken.out.as_str()), (Some(1), ""), "{command}");
+        assert_eq!((broken.code, broken.out.as_str()), (Some(2), ""), "{command}");
         assert!(broken.errors.starts_with(&format!("error: {file}:2: ")), "{command}: {broken:?}");
         assert!(broken.errors.contains("\nhint: recordings are asciicast"), "{command}: {broken:?}");
     }
@@ -1530,7 +1567,7 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     assert_eq!(cut.errors, format!("warning: {file}:2: the last line is cut; what comes before it is read\n"));
     let missing = run(&["replay", "/nonexistent/x.cast"]);
     assert!(
-        missing.code == Some(1) && missing.errors.starts_with("error: /nonexistent/x.cast: there is no such file\n"),
+        missing.code == Some(2) && missing.errors.starts_with("error: /nonexistent/x.cast: there is no such file\n"),
         "{missing:?}"
     );
     let no_terminal = run(&["-L", "fleetwatch-test-nobody"]);
@@ -1594,9 +1631,7 @@ fn a_log_tells_what_was_done_and_nothing_of_what_was_said() {
     let wrong = run(&["--log", "/nonexistent/log", "list"]);
     assert_eq!(wrong.code, Some(2));
     assert!(
-        wrong
-            .errors
-            .starts_with("error: the log /nonexistent/log cannot be written: No such file or directory\nhint: "),
+        wrong.errors.starts_with("error: /nonexistent/log cannot be written: No such file or directory\nhint: "),
         "{wrong:?}"
     );
 }

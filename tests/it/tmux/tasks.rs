@@ -531,7 +531,7 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
     assert!(world.refused(2, &["run", "a b", "--", "true"]).contains("cannot be the name of a task"));
     assert!(world.refused(2, &["run", "x", "--session", "a:b", "--", "true"]).contains("name of a session"));
     assert!(world.refused(2, &["run", "x"]).contains("COMMAND"));
-    assert!(world.refused(1, &["run", "x", "--cwd", "/nowhere/at/all", "--", "true"]).contains("/nowhere/at/all"));
+    assert!(world.refused(2, &["run", "x", "--cwd", "/nowhere/at/all", "--", "true"]).contains("/nowhere/at/all"));
     world.task("twice", "exit 4");
     watch.tells_the_end("twice", &["exited 4"]);
     let again: Value = serde_json::from_str(&world.run(&["tasks", "rerun", "twice", "--json"])).unwrap();

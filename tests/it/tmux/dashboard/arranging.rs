@@ -166,7 +166,7 @@ fn every_word_of_a_filter_holds() {
     world.press("C-u");
     world.type_text("is:nonsense");
     world.wait("no state nonsense");
-    world.wait("is: needs-you working");
+    world.wait("is: takes needs-you, working");
     world.press("Escape");
     world.wait_for_rows("name", &["bee", "abe", "ant", "cat"]);
     world.quit();
