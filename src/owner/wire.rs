@@ -17,7 +17,7 @@ use crate::notify::NoticeId;
 use crate::time::Timestamp;
 
 /// Increase it whenever the meaning of a message changes.
-pub(super) const PROTOCOL: u32 = 12;
+pub(super) const PROTOCOL: u32 = 13;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 

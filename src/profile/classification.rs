@@ -6,7 +6,7 @@ use std::sync::Arc;
 use unicode_width::UnicodeWidthChar;
 
 use crate::dialog::Dialog;
-use crate::state::{Assessment, Evidence, FactName, FactValue, Phase, Surface, Tri};
+use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Phase, Surface, Tri};
 use crate::time::Span;
 
 /// How a turn ended, as the screen's latest turn says it (SPEC §4).
@@ -93,6 +93,16 @@ impl Classification {
     /// Whether a row between the last submitted prompt and the live one is new since an earlier reading.
     pub fn has_new_rows(&self, earlier: &[u64]) -> bool {
         self.edge.iter().any(|row| earlier.binary_search(row).is_err())
+    }
+
+    /// Whether the agent draws its screen before its session is up.
+    pub fn is_opening(&self) -> bool {
+        self.family.is_none() && self.assessment.availability == AssessedAvailability::Supported
+    }
+
+    /// Whether there is a prompt on it that somebody has submitted, or begun to write.
+    pub fn shows_input(&self) -> bool {
+        self.turn.prompt.is_some() || self.draft.is_some()
     }
 }
 

@@ -59,6 +59,9 @@ pub(super) struct TurnTracker {
     greeted_at: Option<Timestamp>,
     /// Whether the title was seen to show work: then growth does not count.
     title_tells: bool,
+    /// Whether the agent's session was seen to open, and since then nothing that anybody could have given it. What it works on
+    /// (servers that it starts) is no turn, and its greeting no answer.
+    greets: bool,
     /// When the answer last grew, and the longest pause between two growths of this turn.
     growth: Option<(Timestamp, Span)>,
     /// When the terminal last changed its size.
@@ -79,6 +82,7 @@ impl TurnTracker {
             moved: None,
             greeted_at: None,
             title_tells: false,
+            greets: false,
             growth: None,
             resized_at: None,
             recorded: RecordedState::since(now),
@@ -184,6 +188,7 @@ impl TurnTracker {
     pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Timestamp, notes: &mut Vec<&'static str>) {
         let reading = sighting.reading;
         let believed = self.note_activity(reading, now);
+        self.greets = (self.greets || reading.is_opening()) && !reading.shows_input();
         // What a command prints and the picker that it opens are not the work of a turn.
         let is_command = self.flight().is_some_and(Flight::is_command);
         let working = believed
@@ -207,7 +212,7 @@ impl TurnTracker {
                 None => {}
             }
         }
-        if working || (dialog_is_work(reading) && !is_command) {
+        if (working && !self.greets) || (dialog_is_work(reading) && !is_command) {
             let goes_on = self.takes_back(&reading.turn, now);
             let event = TurnEvent::Work { reading, seen: self.seen.as_ref(), goes_on };
             notes.extend(self.turn.on(event, now));
@@ -247,7 +252,7 @@ impl TurnTracker {
     /// Tmux, the TUI or the probe is gone: an anchor is lost, and a turn in flight has no result (SPEC §7).
     pub(super) fn surface_lost(&mut self, reason: LossReason, now: Timestamp) {
         self.turn.on(TurnEvent::SurfaceLost { reason }, now);
-        (self.work, self.seen, self.seen_before) = (None, None, None);
+        (self.work, self.seen, self.seen_before, self.greets) = (None, None, None, false);
     }
 
     /// Lays over what the screen by itself supports what only time and the record can tell.
@@ -406,6 +411,7 @@ impl TurnTracker {
         let is_older = |seen: &&LastScreen| seen.since <= at;
         let seen = self.seen.as_ref().filter(is_older).or(self.seen_before.as_ref().filter(is_older));
         notes.extend(self.turn.on(TurnEvent::Sent { at, since, taken, seen, region }, now));
+        self.greets = false;
     }
 
     /// Goes on from a state and from the screen that it was read from; somebody watched until `until`.
