@@ -102,8 +102,6 @@ enum Width {
     Fixed(usize),
     /// The widest words of the column, within bounds.
     Words(usize, usize),
-    /// What is drawn of all items.
-    Drawn(fn(&[Item<'_>]) -> usize),
     /// What the others leave.
     Rest,
 }
@@ -113,7 +111,7 @@ impl Width {
     fn least(self) -> usize {
         match self {
             Self::Fixed(least) | Self::Words(least, _) => least,
-            Self::Drawn(_) | Self::Rest => 0,
+            Self::Rest => 0,
         }
     }
 }
@@ -126,7 +124,7 @@ pub const COLUMNS: [Column; 22] = [
     // The longest word and `59m59`, or a word, the last result and `~59m59`.
     column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), standing::state_for),
     column("SINCE", ShownOn::CommandLine, Width::Words(5, 7), 26, |it, now| times::lasting(it.since(), now), quiet),
-    column(LAST, ShownOn::Both, Width::Drawn(standing::last_cells), 18, |it, _| it.last(), standing::last),
+    column(LAST, ShownOn::Both, Width::Fixed(8), 18, |it, _| it.last(), standing::last),
     column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it, _| it.stable().to_owned(), standing::stable),
     column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it, _| it.phase(), quiet),
     column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it, _| it.availability(), quiet),
@@ -190,8 +188,6 @@ const WORD: usize = 13;
 const WIDEST: usize = 200;
 /// The most cells that facts leave to what a row asks or does: a question with its options.
 const SHARE: usize = 80;
-/// The most cells that a column which stands there already leaves to what a row asks or does.
-const HELD: usize = 24;
 /// What the server spares, which matters only if there are several.
 const SERVER: usize = 28;
 /// What every column spares in a narrow table: what a terminal does comes first there.
@@ -310,7 +306,6 @@ impl ColumnLayout {
                 Width::Fixed(cells) if SLIM.contains(&width) => cells.min(WORD),
                 Width::Fixed(cells) => cells,
                 Width::Rest => 0,
-                Width::Drawn(cells) => cells(items),
                 Width::Words(least, most) => {
                     let widest = items.iter().map(|item| text::width(&(column.words)(*item, now))).max().unwrap_or(0);
                     widest.clamp(least, most)
@@ -343,42 +338,32 @@ impl ColumnLayout {
             AGENT if is_bare => wanted(column).min(of_agents.max(column.width.least())),
             _ => wanted(column),
         };
-        // Only what always stays takes the place of a column.
-        for (column, room) in columns.iter_mut().filter(|(it, _)| !it.stays()) {
-            *room = had(column)
-                .map(|cells| cells.min(wanted(column)))
-                .filter(|cells| left >= cells + GAP + column.spare.min(HELD));
-            left -= room.map_or(0, |cells| cells + GAP);
-        }
         // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
         let is_usual = *chosen == ChosenColumns::default();
         let is_folded = |it: &Column| width < BOTH_FROM && it.is_standing();
+        // Whoever chooses columns wants them more than the end of a long line.
+        let spare = |it: &Column| if is_usual { it.spare } else { it.spare.min(WHERE) };
         // What all rows say is asked only of columns that may have room.
-        let may_fit = |it: &Column| left >= it.width.least() + GAP + it.spare;
-        let is_wanted = |it: &Column| {
-            !(is_usual && is_folded(it))
-                && may_fit(it)
-                && it.says_something(items)
-                && (!is_usual || it.says_enough(items, width))
+        let may_fit = |it: &Column| left >= it.width.least() + GAP + spare(it);
+        // One that stood there stays where a value goes, but takes no more room for that: of the same rows a table shows the
+        // same columns, whatever it showed before.
+        let is_told = |it: &Column| {
+            had(it).is_some() || (it.says_something(items) && (!is_usual || it.says_enough(items, width)))
         };
+        let is_wanted = |it: &Column| !(is_usual && is_folded(it)) && may_fit(it) && is_told(it);
         let mut optional: Vec<&mut (&Column, Option<usize>)> =
-            columns.iter_mut().filter(|(it, room)| !it.stays() && (room.is_some() || is_wanted(it))).collect();
+            columns.iter_mut().filter(|(it, _)| !it.stays() && is_wanted(it)).collect();
         optional.sort_by_key(|(it, _)| (width < BOTH_FROM || !it.is_standing(), it.spare));
         // What is known beside the state is worth less than what a row asks or does, until that has its share of the width.
         let share = if is_usual { (width * 2 / 5).min(SHARE) } else { 0 };
         for (column, room) in optional {
-            if let Some(cells) = room {
-                let more = (wanted(column) - *cells).min(left.saturating_sub(column.spare));
-                (*cells, left) = (*cells + more, left - more);
-                continue;
-            }
             let cells = wanted(column) + GAP;
             let least = match column.spare {
                 _ if width < WIDE => NARROW,
                 FACTS.. => share,
                 _ => 0,
             };
-            if left >= cells + column.spare.max(least) {
+            if left >= cells + spare(column).max(least) {
                 *room = Some(cells - GAP);
                 left -= cells;
             }

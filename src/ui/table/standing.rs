@@ -3,7 +3,6 @@
 use ratatui::style::Modifier;
 
 use super::{Cell, INFERRED_MARK, MOVES, SENT_MARK, UNSEEN_MARK};
-use crate::fleet::Terminal;
 use crate::state::TurnSource;
 use crate::status::Status;
 use crate::task::rang;
@@ -49,25 +48,9 @@ pub(super) fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, wo
     pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
 }
 
-/// The cells for the age of a result, what it rests on and whether it was seen.
-const BESIDE: usize = 9;
-
-/// The cells for how turns ended: for `finished`, for the longest word, or for the mark alone where no row says more than
-/// its state. In these steps, so that another word seldom moves what stands behind.
-pub(super) fn last_cells(items: &[Item<'_>]) -> usize {
-    const STEPS: [usize; 3] = [4, 8 + BESIDE, 11 + BESIDE];
-    let cells = |item: &Item<'_>| {
-        let is_said = |it: &Terminal| Status::of_last_turn(&it.state.last_turn) == Some(item.status());
-        let word = text::width(&item.last());
-        if word == 0 || item.terminal().is_some_and(is_said) { 0 } else { word + BESIDE }
-    };
-    let widest = items.iter().map(cells).max().unwrap_or(0);
-    STEPS.into_iter().find(|step| *step >= widest).unwrap_or(STEPS[2])
-}
-
-/// How the last turn ended, when, what that rests on, and whether it was seen; of a task the bells that were not seen.
+/// How the last turn ended as its glyph, how long ago, what that rests on, and whether it was seen; of a task the bells that were not seen.
 pub(super) fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
-    let Cell { canvas, base, quiet, .. } = *cell;
+    let Cell { canvas, quiet, .. } = *cell;
     match cell.item {
         Item::Terminal(terminal) if !word.is_empty() => {
             let last = &terminal.state.last_turn;
@@ -83,19 +66,15 @@ pub(super) fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &
             let is_said = status == cell.status;
             let at = last.at.filter(|_| !is_said);
             let age = at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();
-            let (word, source) = if is_said { ("", "") } else { (word, source) };
-            match cells.checked_sub(BESIDE) {
-                Some(room) => {
-                    pen.field(word, room, style).right(&age, 5, quiet).field("", 1, base).field(source, 1, quiet);
-                    pen.field("", 1, base)
-                }
-                None => pen.field("", cells - 1, base),
-            };
+            let (glyph, source) = if is_said { ("", "") } else { (canvas.glyph(status), source) };
+            pen.field(glyph, 1, style).right(&age, cells - 3, quiet).field(source, 1, quiet);
             pen.field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
         }
         // A bell is news until it was seen; the facts keep the count.
         Item::Task(task) if canvas.bells.unseen(task) > 0 => {
-            let message = rang(canvas.bells.unseen(task));
+            let times = canvas.bells.unseen(task);
+            let message = rang(times);
+            let message = if text::width(&message) < cells { message } else { format!("rang×{times}") };
             pen.field(&message, cells - 1, cell.text());
             pen.field(UNSEEN_MARK, 1, cell.style(canvas.theme.style(Status::Finished)));
         }
