@@ -8,10 +8,18 @@ mod player;
 mod stage;
 
 use crate::recording::{Archive, Recording, RecordingError};
+use crate::sender::ASTRAY;
 use crate::time::Span;
+use crate::ui::START_AGAIN;
 
 pub use player::{Play, play};
 pub use stage::{Demo, Sweep, history_of, leave, sweep};
+
+/// What is said of agents and servers as it holds for recordings.
+pub fn worded(text: &str) -> String {
+    let text = text.replace(ASTRAY, "this is a recording: its cursor does not move, and it takes no text");
+    text.replace(START_AGAIN, "quit and run `fleetwatch demo` again")
+}
 
 // Who plays what in the demo.
 
@@ -132,6 +140,16 @@ impl Scene {
 #[cfg(test)]
 mod scenes_tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_of_recordings_is_said_in_plain_words() {
+        let said = worded(&format!("not taken: {ASTRAY}; nothing was typed"));
+        assert!(said.starts_with("not taken: this is a recording: "), "{said}");
+        assert_eq!(
+            worded("tmux ended 3s ago: start it again"),
+            "tmux ended 3s ago: quit and run `fleetwatch demo` again"
+        );
+    }
     use crate::recording::{EventKind, Player};
 
     #[test]

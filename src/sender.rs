@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 
+pub use answering::ASTRAY;
 pub use remote::Addressed;
 pub use steps::StepLimits;
 

@@ -42,6 +42,7 @@ use serde::{Deserialize, Serialize};
 pub use action::Action;
 pub use filter::{Filter, Unclear, filter_completions};
 pub use flags::Flags;
+pub use header::START_AGAIN;
 pub use interrupt::Interrupt;
 pub use item::{Item, what_of_agent};
 pub use keymap::{Binding, Context, Keymap, KeymapError};

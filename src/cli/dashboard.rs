@@ -76,7 +76,7 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     let config = Config { ui: own.ui, templates: own.templates, ..config };
     let profiles = Arc::new(options.profiles()?);
     let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, profiles) };
-    show(Settings { config, watching, servers, source, greeting: Some(DEMO), hint: str::to_owned }).await
+    show(Settings { config, watching, servers, source, greeting: Some(DEMO), hint: crate::demo::worded }).await
 }
 
 /// A function that reads the profiles again.

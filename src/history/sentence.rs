@@ -85,6 +85,11 @@ fn cut(text: &str, longest: usize) -> String {
 }
 
 impl Body {
+    /// Whether it is an act of which one in a row says as much as several: typed keys and marks do, answers and prompts do not.
+    pub fn is_repeatable(&self) -> bool {
+        !matches!(self, Body::Input(StoredInput { sent: Sent::Answer { .. } | Sent::Prompt { .. }, .. }))
+    }
+
     /// What happened to the terminal of that name, or was done to it; `None` where a person need not know.
     pub fn sentence(&self, name: &str) -> Option<Sentence> {
         match self {

@@ -9,6 +9,8 @@ use crate::dialog::{Dialog, Manner, Press, Verdict};
 use crate::time::Span;
 use crate::tmux::{Key, PasteText};
 
+/// Why an answer was not taken where the agent's cursor did not follow the keys.
+pub const ASTRAY: &str = "the agent's cursor is not where it was moved to";
 /// How many times the time for one reaction an answer may take.
 const LONGEST: u64 = 6;
 
@@ -279,9 +281,7 @@ impl<'a> Answering<'a> {
                 None => AnswerStep::End(not_taken("the options changed; Enter was not pressed")),
             },
             _ if self.waited(now) < self.limits.reaction => self.poll(),
-            Some(_) => {
-                AnswerStep::End(not_taken("the agent's cursor is not where it was moved to; Enter was not pressed"))
-            }
+            Some(_) => AnswerStep::End(not_taken(format!("{ASTRAY}; Enter was not pressed"))),
             None => AnswerStep::End(not_taken("the dialog changed; Enter was not pressed")),
         }
     }
@@ -404,7 +404,7 @@ impl<'a> Answering<'a> {
                 AnswerStep::Press(vec![press.into()])
             }
             _ if self.waited(now) < self.limits.reaction => self.poll(),
-            _ => AnswerStep::End(not_taken("the agent's cursor is not where it was moved to; nothing was typed")),
+            _ => AnswerStep::End(not_taken(format!("{ASTRAY}; nothing was typed"))),
         }
     }
 

@@ -23,6 +23,11 @@ const EARLY: Span = Span::from_millis(100);
 /// From this age on, the header says how old the data is.
 const OLD: Span = Span::from_secs(5);
 
+/// The kind of trouble with a server that does not answer.
+const SILENT: &str = "timeout";
+/// What to do about a server that has ended.
+pub const START_AGAIN: &str = "start it again";
+
 /// A stretch of text in one style.
 type Part = (String, Style);
 
@@ -302,10 +307,20 @@ fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a ServerHealt
         let tasks = view.tasks.iter().filter(|task| task.key.server == server.id).count();
         match health(server, view) {
             None => (format!("{} {}{kind}", server.id, server.terminals + tasks), canvas.theme.parts.quiet),
-            Some(trouble) => (format!("{} {trouble}{kind}", server.id), canvas.theme.style(Status::Error)),
+            Some(trouble) => {
+                let trouble = (canvas.hint)(&format!("{} {trouble}{kind}", called(server, view)));
+                (trouble, canvas.theme.style(Status::Error))
+            }
         }
     };
     view.servers.iter().map(|server| (&server.health, part(server))).collect()
+}
+
+/// What a server is called where something is wrong with it: the only one, on this machine, needs no name to be silent.
+fn called(server: &ServerView, view: &View<'_>) -> String {
+    let is_only = view.servers.len() == 1 && server.id.host.is_none();
+    let is_silent = matches!(&server.health, ServerHealth::Failed(problem) if problem.kind == SILENT);
+    if is_only && is_silent { "tmux".to_owned() } else { server.id.to_string() }
 }
 
 /// Parts one behind the other.
@@ -326,7 +341,7 @@ fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
         view.servers.iter().copied().filter(|server| server.health != ServerHealth::Up).collect();
     let message = match &failing[..] {
         [] => return Vec::new(),
-        [one] => one.id.to_string(),
+        [one] => called(one, view),
         several => format!("{} servers", several.len()),
     };
     vec![(format!("{} {message}", canvas.glyph(Status::Error)), canvas.theme.style(Status::Error))]
@@ -343,12 +358,18 @@ fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
             let left = view.terminals.iter().filter(|it| it.key.server == server.id).map(|it| it.state.since).max();
             Some(left.map_or_else(
                 || "no tmux".to_owned(),
-                |at| format!("tmux ended {} ago: start it again", times::age(now.since(at))),
+                |at| format!("tmux ended {} ago: {START_AGAIN}", times::age(now.since(at))),
             ))
         }
         ServerHealth::Failed(problem) => {
-            let since = server.answered_at.map(|at| format!(" {}", times::age(now.since(at)))).unwrap_or_default();
-            Some(format!("! {}{since}", problem.kind.replace('_', " ")))
+            let since = server.answered_at.map(|at| times::age(now.since(at)));
+            Some(match (problem.kind.as_str(), since) {
+                (SILENT, Some(since)) => format!("! no answer for {since}"),
+                (SILENT, None) => "! no answer".to_owned(),
+                (kind, since) => {
+                    format!("! {}{}", kind.replace('_', " "), since.map(|it| format!(" {it}")).unwrap_or_default())
+                }
+            })
         }
     }
 }

@@ -324,15 +324,20 @@ impl ExplanationView {
 }
 
 /// The first part of an explanation, with what stands on the screen in place of the rules that found it.
-fn in_brief(lines: &[String]) -> Vec<String> {
+pub fn in_brief(lines: &[String]) -> Vec<String> {
     const BECAUSE: &str = "  because        ";
     let end = lines.iter().position(String::is_empty).unwrap_or(lines.len());
     let mut brief: Vec<String> = Vec::new();
     for line in &lines[..end] {
         let found = line.strip_prefix(BECAUSE).and_then(|why| why.strip_prefix("rule "));
-        let line = found
-            .and_then(|found| found.split_once(": "))
-            .map_or_else(|| line.clone(), |(_, text)| format!("{BECAUSE}{text}"));
+        let found = found.and_then(|found| found.split_once(": "));
+        let line = found.map_or_else(
+            || line.clone(),
+            |(rule, text)| {
+                let row = rule.split_once(", ").map(|(_, row)| format!("{row}: ")).unwrap_or_default();
+                format!("{BECAUSE}{row}{text}")
+            },
+        );
         if !brief.contains(&line) {
             brief.push(line);
         }

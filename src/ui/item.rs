@@ -404,14 +404,20 @@ fn told_of_agent(state: &State, dialog: Option<&Dialog>, (option_cells, prompt_c
     first_sentence(&said.unwrap_or_default()).to_owned()
 }
 
-/// The prompt that one which cannot be read worked on when it was read last, or what it had answered.
+/// The prompt that one which cannot be read worked on when it was read last, or what it had answered; where neither is
+/// known, in a word how it stood.
 fn done_before(state: &State, cells: usize) -> Option<String> {
     let stale = state.stale.as_ref().filter(|_| state.diagnostics.availability == Availability::Error)?;
-    let known = match stale.phase {
-        Phase::Active => bare(state.works_on()?),
-        _ => first_sentence(&bare(state.answer()?)).to_owned(),
+    let said = match stale.phase {
+        Phase::Active => state.works_on().map(bare),
+        _ => state.answer().map(|answer| first_sentence(&bare(answer)).to_owned()),
     };
-    (!known.is_empty()).then(|| format!("before: {}", text::cut(&known, cells)))
+    let stood = || match stale.phase {
+        Phase::Active => Some(Status::Working),
+        phase => Status::of_last_turn(&state.last_turn).or((phase == Phase::Ready).then_some(Status::Ready)),
+    };
+    let known = said.filter(|said| !said.is_empty()).or_else(|| Some(stood()?.word().into_owned()))?;
+    Some(format!("before: {}", text::cut(&known, cells)))
 }
 
 /// The prompt of a turn and what it does now, each once.

@@ -168,6 +168,8 @@ struct LogLine<'a> {
     /// The other terminals that it happened to.
     others: Vec<&'a str>,
     sentence: Sentence,
+    /// Whether the same again says no more.
+    is_repeatable: bool,
 }
 
 impl<'a> LogLine<'a> {
@@ -175,7 +177,8 @@ impl<'a> LogLine<'a> {
     fn of(event: Event<'a>, view: &View<'a>) -> Option<Self> {
         let name = event.key().and_then(|key| called(view, key)).unwrap_or(event.name());
         let sentence = event.sentence(name)?;
-        Some(Self { at: event.at(), key: event.key(), name, others: Vec::new(), sentence })
+        let is_repeatable = if let Event::Kept(record) = event { record.body.is_repeatable() } else { true };
+        Some(Self { at: event.at(), key: event.key(), name, others: Vec::new(), sentence, is_repeatable })
     }
 
     /// Whether it says an older one, too: the operator did the same again, or one cause ended or hid both terminals.
@@ -183,7 +186,10 @@ impl<'a> LogLine<'a> {
         let has_one_cause = matches!(self.sentence.status, Some(Status::Error | Status::Gone | Status::CutOff));
         let is_together = || has_one_cause && self.at.since(older.at) < TOGETHER;
         self.sentence == older.sentence
-            && if self.key == older.key { self.sentence.actor == Actor::You } else { is_together() }
+            && match self.key == older.key {
+                true => self.sentence.actor == Actor::You && self.is_repeatable,
+                false => is_together(),
+            }
     }
 
     /// Who it is about.

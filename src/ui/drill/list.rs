@@ -206,11 +206,10 @@ impl List<'_> {
 
     /// The evidence that caused a step.
     fn why(&self, index: usize) -> Vec<String> {
-        let evidence = self.step(index).map(TimelineEntry::evidence).unwrap_or_default();
-        let mut lines: Vec<String> =
-            evidence.iter().take(WHY).map(|item| format!("why: {}", evidence_words(item))).collect();
-        if evidence.len() > WHY {
-            lines[WHY - 1] = format!("and {} more", evidence.len() - WHY + 1);
+        let seen = self.step(index).map(|step| seen_words(&step.evidence())).unwrap_or_default();
+        let mut lines: Vec<String> = seen.iter().take(WHY).map(|seen| format!("why: {seen}")).collect();
+        if seen.len() > WHY {
+            lines[WHY - 1] = format!("and {} more", seen.len() - WHY + 1);
         }
         lines
     }
@@ -226,6 +225,23 @@ impl List<'_> {
             pen.text(&text::cut(text, room), style);
         }
     }
+}
+
+/// What was seen, on which row of the screen, each once, whichever rules found it.
+pub fn seen_words(evidence: &[Evidence]) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for Evidence { rule, line, text } in evidence {
+        let said = harmless(text.trim());
+        let words = match line {
+            Some(line) => format!("row {line}: {said}"),
+            None if said.is_empty() => harmless(rule),
+            None => said,
+        };
+        if !seen.contains(&words) {
+            seen.push(words);
+        }
+    }
+    seen
 }
 
 /// One piece of evidence in words: the rule, the row counted from 0 as everywhere, and what stands there.

@@ -158,7 +158,9 @@ impl TimelineEntries {
         self.listed = self.merged.iter().filter(is_listed).cloned().collect();
         if !self.lists_all {
             // What the operator does several times in a row, such as typing keys, is one step, as it is one line of the log.
-            let own = |step: &TimelineEntry| step.body.sentence("it").filter(|it| it.actor == Actor::You);
+            let own = |step: &TimelineEntry| {
+                step.body.sentence("it").filter(|it| it.actor == Actor::You && step.body.is_repeatable())
+            };
             self.listed.dedup_by(|older, newer| own(older).is_some_and(|it| Some(it) == own(newer)));
         }
     }
@@ -348,6 +350,18 @@ mod tests {
         assert_eq!(seconds(&steps), [16, 14, 12]);
         steps.list_all(true);
         assert_eq!(seconds(&steps), [16, 14, 12, 10]);
+        // Each answer is an act of its own.
+        let answered = |id: i64, seconds: i64| {
+            let mut record = typed(id, seconds, "a");
+            if let Body::Input(input) = &mut record.body {
+                let (dialog, about) = (String::new(), "which one".to_owned());
+                input.sent = Sent::Answer { dialog, about, choice: "1 Yes".to_owned(), refuses: false };
+            }
+            record
+        };
+        let mut steps = TimelineEntries::default();
+        steps.keep(vec![answered(1, 10), answered(2, 12)]);
+        assert_eq!(seconds(&steps), [12, 10]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
-use super::list::evidence_words;
+use super::list::{evidence_words, seen_words};
 use super::steps::{StepId, TimelineEntry};
 use crate::agent_record::{Said, Speaker};
 use crate::history::{Body, NamedEvent, StoredTransition};
@@ -16,9 +16,11 @@ use crate::screen::{KeptScreen, harmless};
 use crate::state::{Change, Transition};
 use crate::time::{Span, Timestamp};
 use crate::ui::frame::{Canvas, StyledLine};
+use crate::ui::help::in_brief;
 use crate::ui::reading;
 use crate::ui::scroll::SearchableText;
 use crate::ui::text::Pen;
+use crate::ui::times;
 
 /// How often the transcript of now is asked for at most while the screen changes.
 const PAUSE: Span = Span::from_secs(1);
@@ -179,11 +181,14 @@ fn line(canvas: &Canvas<'_>, said: &Said, hidden: usize) -> StyledLine {
 /// Parts of a public state that are shown in another place.
 const SHOWN_ELSEWHERE: [&str; 3] = ["terminal", "evidence", "preview"];
 
-/// An explanation as lines; headings stand at the margin.
+/// An explanation as lines, the rules only behind what they saw; headings stand at the margin.
 pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<StyledLine> {
     let parts = &canvas.theme.parts;
     let style = |line: &str| if line.starts_with(' ') { parts.text } else { parts.title };
-    text.lines().map(|line| vec![(line.to_owned(), style(line))]).collect()
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let brief = in_brief(&lines);
+    let rest = lines.iter().skip_while(|line| !brief.is_empty() && !line.is_empty());
+    brief.iter().chain(rest).map(|line| vec![(line.clone(), style(line))]).collect()
 }
 
 /// A value as its public word.
@@ -204,6 +209,15 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
     let field =
         |name: &str, value: String| vec![(format!("  {name:<22} "), parts.quiet), (harmless(&value), parts.text)];
     let mut lines: Vec<StyledLine> = Vec::new();
+    let evidence = step.evidence();
+    let seen = seen_words(&evidence);
+    // First what a person needs to know, then how fleetwatch came to it.
+    if let (Some(sentence), Some(_)) = (step.body.sentence("it"), step.transition()) {
+        let since = times::to_the_second(step.at, canvas.zone);
+        lines.push(heading(&format!("{since}  {}", sentence.text)));
+        lines.extend(seen.iter().map(|seen| vec![("  because  ".to_owned(), parts.quiet), (seen.clone(), parts.text)]));
+        lines.push(Vec::new());
+    }
     if let Some(Transition { changed, note, .. }) = step.transition() {
         lines.push(heading("What changed"));
         for Change { field: name, from, to } in changed {
@@ -219,9 +233,8 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
         let fields = step.body.fields();
         lines.extend(fields.iter().filter(|(name, _)| *name != "state").map(|(name, value)| field(name, plain(value))));
     }
-    let evidence = step.evidence();
     if !evidence.is_empty() {
-        lines.extend([Vec::new(), heading("Evidence")]);
+        lines.extend([Vec::new(), heading("Rules")]);
         lines.extend(evidence.iter().map(|item| vec![(format!("  {}", evidence_words(item)), parts.text)]));
     }
     let state = members(&step.body);
