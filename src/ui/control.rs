@@ -2,6 +2,7 @@
 
 mod ability;
 mod drafts;
+mod flags;
 mod table;
 mod tasks;
 mod undo;
@@ -9,7 +10,7 @@ mod waiting;
 
 pub use undo::Arranged;
 
-use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::action::Action;
@@ -51,12 +52,19 @@ impl Ui {
             let rows = self.rows(view);
             self.cursor.locate(&rows);
         }
-        match event {
+        let requests = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key_of_run(*key, view),
             Event::Mouse(mouse) => self.mouse(*mouse, view),
             Event::Paste(text) => self.paste(text, view),
             _ => Vec::new(),
+        };
+        // Why a key did nothing is said once, where the operator looks.
+        if let Some(why) = self.memory.toasts.said_now(&Topic::Key, view.now)
+            && self.overlays.last_mut().is_some_and(|top| top.tell(why))
+        {
+            self.retire(&Topic::Key);
         }
+        requests
     }
 
     /// Follows the fleet and the time: messages go, and what the operator looked at counts as seen. The cursor follows
@@ -380,6 +388,11 @@ impl Ui {
                 let (key, name) = (Keymap::name_of(key), action.name());
                 let why = format!("{key} ({name}) works only on the machine itself, not through --connect");
                 self.say_of(action, why, view);
+                Vec::new()
+            }
+            None if key.code == KeyCode::Enter && self.context() == Context::Confirm => {
+                let yes = self.options.keymap.key_for(Context::Confirm, Action::Confirm).unwrap_or_default();
+                self.say(format!("nothing was done: {yes} says yes"), view);
                 Vec::new()
             }
             None if self.overlays.is_empty() => {

@@ -16,7 +16,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 
-use self::verdict::unknown;
+use self::verdict::{NOT_SEEN, unknown};
 use super::action::Action;
 use super::composer::{NO_TEMPLATE, templates};
 use super::frame::{Canvas, Hint};
@@ -26,8 +26,8 @@ use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, Overla
 use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
 use super::theme::Theme;
-use super::toast;
-use crate::dialog::{self, TextEntry, Verdict};
+use super::toast::{self, Topic};
+use crate::dialog::{self, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
 use crate::screen::Screen;
@@ -36,7 +36,7 @@ use crate::time::{Span, Timestamp};
 use crate::tmux::PasteText;
 
 pub use several::SeveralDialogs;
-pub use verdict::{Ahead, NO_LINE, meant_option};
+pub use verdict::{Ahead, NO_LINE, meant_option, verdict_hints};
 
 /// Why what is typed into a dialog goes nowhere yet.
 const NEW: &str = "the dialog is new on the screen";
@@ -61,15 +61,14 @@ pub struct DialogBox {
     typing: Option<Typing>,
     /// What is the next prompt once the answer was taken.
     reason: Option<String>,
-    /// What was typed and is a draft since the operator stepped back from it.
-    kept: Option<String>,
     /// What the box was opened to answer.
     meant: Option<Action>,
     stage: Stage,
     /// Whether keys have gone to the dialog that is shown, whatever became of them.
     has_sent: bool,
-    /// What the operator reads below the options.
+    /// What the operator reads below the options, and whether the last frame had a line for it beside what would be sent.
     message: Option<(Status, String)>,
+    has_line: bool,
     ahead: Ahead,
 }
 
@@ -142,11 +141,11 @@ impl DialogBox {
             ticks: Vec::new(),
             typing: None,
             reason: None,
-            kept: None,
             meant: None,
             stage: Stage::Choosing,
             has_sent: false,
             message: None,
+            has_line: false,
             ahead: Ahead::None,
         }
     }
@@ -294,21 +293,19 @@ impl DialogBox {
         match self.held(cx.view.now) {
             None | Some(Held::NotWhole) if !anyway && self.wants_text() => {
                 self.message = None;
-                self.typing = Some(Typing { line: self.kept_text(cx.memory), option: self.question.chosen() });
+                self.typing = Some(Typing { line: self.draft(cx.memory), option: self.question.chosen() });
                 return;
             }
             None => {}
             Some(Held::NotWhole) if anyway => {}
             Some(Held::Not(Hold::Changed)) => return self.say_too_early(),
-            Some(Held::NotWhole) => {
-                let message = "nothing was sent: the agent does not show the whole question".to_owned();
-                self.message = Some((Status::Stalled, message));
-                return;
-            }
+            Some(Held::NotWhole) => return self.warn("nothing was sent: the agent does not show the whole question"),
             Some(_) if !self.question.was_shown() => {
                 let key = cx.options.keymap.key_for(self.context(), Action::Answer).unwrap_or_default();
                 return self.say_ignored(&key, cx.view.now);
             }
+            // What was typed is a part of what has to be seen before it is sent.
+            Some(Held::Not(Hold::Unread(..))) if self.typing.is_some() => return self.warn(NOT_SEEN),
             // It says below the options already why.
             Some(_) => return,
         }
@@ -333,8 +330,7 @@ impl DialogBox {
         };
         if option.ticked.is_none() || option.takes_text == Some(TextEntry::Inline) {
             let message = format!("{} {} cannot be ticked from here; go there", option.name, option.label);
-            self.message = Some((Status::Stalled, message));
-            return;
+            return self.warn(&message);
         }
         match self.ticks.binary_search(&chosen) {
             Ok(at) => drop(self.ticks.remove(at)),
@@ -402,14 +398,11 @@ impl Overlay for DialogBox {
         let held = self.held(view.now);
         let mut hints = self.ways(held);
         let dialog = self.shown.as_ref().map(|shown| &shown.dialog).filter(|_| !self.is_deaf(view.now));
-        let refuses = dialog.is_some_and(|dialog| dialog.that_says(Verdict::No).is_some());
-        let why = if refuses { "no, because …" } else { "in your own words …" };
-        let verdicts = [(Action::AllowOnce, "yes, once"), (Action::Refuse, "no"), (Action::RefuseWhy, why)];
         match dialog {
             Some(_) if self.typing.is_some() => hints.push((Action::Template, "template")),
             // Before all of it was read, they only choose.
             Some(_) if matches!(held, Some(Held::Not(_))) => {}
-            Some(dialog) => hints.extend(verdicts.into_iter().filter(|(it, _)| meant_option(dialog, *it).is_some())),
+            Some(dialog) => hints.extend(verdict_hints(dialog, ["yes, once", "no"])),
             None => {}
         }
         hints.push((Action::Raw, "keys"));
@@ -507,6 +500,14 @@ impl Overlay for DialogBox {
         Flow::Stay
     }
 
+    fn tell(&mut self, why: &str) -> bool {
+        let tells = self.stage == Stage::Choosing && self.has_line;
+        if tells {
+            self.warn(why);
+        }
+        tells
+    }
+
     fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match self.typing.is_none() {
             true => cx.say("pasted text is not an answer; nothing was sent"),
@@ -534,7 +535,7 @@ impl Overlay for DialogBox {
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.hears_again(cx.view.now);
+        self.hears_again(cx);
         if matches!(self.stage, Stage::Answered(_)) {
             self.send_reason(cx);
         }
@@ -573,6 +574,10 @@ impl Overlay for DialogBox {
             outcome => outcome.to_string(),
         };
         self.message = Some((toast::outcome_status(outcome), message));
+        // The box of one that was taken closes soon.
+        if !outcome.is_accepted() {
+            cx.memory.toasts.retire(&Topic::Dialog(self.key.clone()));
+        }
         self.has_sent |= !matches!(outcome, Outcome::Refused(_));
         self.stage = if outcome.is_accepted() { Stage::Answered(cx.view.now) } else { Stage::Choosing };
         if outcome.is_accepted() {

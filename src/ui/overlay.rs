@@ -343,6 +343,11 @@ pub trait Overlay: Debug {
         Flow::Stay
     }
 
+    /// Says why a key did nothing, if it has a line for that; else a message does.
+    fn tell(&mut self, _why: &str) -> bool {
+        false
+    }
+
     /// Takes in a pasted text.
     fn paste(&mut self, _text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Pass

@@ -119,6 +119,12 @@ impl Toasts {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
+    /// What has just been said on a topic.
+    pub fn said_now(&self, topic: &Topic, now: Timestamp) -> Option<&str> {
+        let is_it = |toast: &&Toast| toast.topic.as_ref() == Some(topic) && toast.until == now + stay(toast.status);
+        self.shown.iter().rev().find(is_it).map(|toast| toast.text.as_str())
+    }
+
     /// Lets all messages stay as if they had come just now.
     pub fn renew(&mut self, now: Timestamp) {
         self.shown.iter_mut().for_each(|toast| toast.until = now + stay(toast.status));

@@ -1,6 +1,5 @@
 //! Keys of the table: moving in it, opening overlays, order, groups, filter, marks, and the layout.
 
-use super::waiting::verdict_hints;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
@@ -9,7 +8,7 @@ use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, RowKey, Sort};
 use crate::ui::columns::ColumnList;
 use crate::ui::composer::Composer;
-use crate::ui::dialog::{DialogBox, NO_LINE, SeveralDialogs};
+use crate::ui::dialog::{DialogBox, NO_LINE, SeveralDialogs, verdict_hints};
 use crate::ui::drill::Drill;
 use crate::ui::filter::{Filter, FilterBar};
 use crate::ui::frame::Hint;
@@ -47,7 +46,8 @@ impl Ui {
         if let Some(terminal) = self.cursor.terminal(view) {
             if terminal.state.waits() && !answers_marked {
                 hints.push((Action::Open, "answer"));
-                hints.extend(verdict_hints(terminal));
+                // From here they only open its box.
+                hints.extend(terminal.dialog.iter().flat_map(|dialog| verdict_hints(dialog, ["yes …", "no …"])));
             } else if !terminal.state.has_ended() && !answers_marked {
                 hints.push((Action::Prompt, "prompt"));
             }
@@ -412,7 +412,12 @@ impl Ui {
             Action::UnmarkAll => arrangement.flags.unmark_all(),
             _ => return self.lay_out(action, view),
         }
-        // What the operator put into another order is in that order at once.
+        self.put_in_order(view);
+    }
+
+    /// What the operator put into another order is in that order at once.
+    pub(super) fn put_in_order(&mut self, view: &View<'_>) {
+        self.drawn.rows.clear();
         self.release_rows();
         self.follow(view);
         self.cursor.hold(view.now);
@@ -522,55 +527,6 @@ impl Ui {
             }
             None => {}
         }
-    }
-
-    /// Pins or mutes the selected terminal or all that are marked, or takes that back where it holds for all of them. A
-    /// row stays where it is until the cursor leaves it.
-    pub(super) fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        let items = self.acted_on_together(view);
-        let Some(first) = items.first() else { return Vec::new() };
-        let flags = &mut self.memory.arrangement.flags;
-        let holds =
-            |item: &Item<'_>| if action == Action::Pin { flags.is_pinned(*item) } else { flags.is_muted(*item) };
-        let take_back = items.iter().all(holds);
-        let changed: Vec<Item<'_>> = items.iter().copied().filter(|item| holds(item) == take_back).collect();
-        for item in &changed {
-            let _ = if action == Action::Pin { flags.toggle_pin(*item) } else { flags.toggle_mute(*item) };
-        }
-        let undo = self.options.keymap.key_for(Context::Fleet, action);
-        let undo = undo.map(|key| format!("; {key} undoes it")).unwrap_or_default();
-        let waiting = changed.iter().filter(|item| item.status().needs_operator()).count();
-        let (action, did) = match (action, take_back) {
-            (Action::Pin, false) => ("pinned", format!("pinned to the top{undo}")),
-            (Action::Pin, true) => ("unpinned", "no longer pinned".to_owned()),
-            (_, false) if items.len() == 1 && waiting == 1 => {
-                ("muted", format!("muted, although it waits for you{undo}"))
-            }
-            (_, false) if items.len() == 1 => ("muted", format!("muted: it will not count as needing you{undo}")),
-            (_, false) if waiting > 0 => ("muted", format!("muted, although {waiting} of them wait for you{undo}")),
-            (_, false) => ("muted", format!("muted: they will not count as needing you{undo}")),
-            (_, true) if items.len() == 1 => ("unmuted", "counted again when it needs you".to_owned()),
-            (_, true) => ("unmuted", "counted again when they need you".to_owned()),
-        };
-        let message = match items.len() {
-            1 => format!("{} is {did}", first.id()),
-            several => format!("{several} are {did}"),
-        };
-        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, message, view.now);
-        changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
-    }
-
-    /// Takes what the selected terminal or all that are marked finished as seen.
-    pub(super) fn mark_seen(&mut self, view: &View<'_>) -> Vec<Request> {
-        let items = self.acted_on_together(view);
-        items.iter().for_each(|item| self.memory.bells.mark_seen(item.key()));
-        let finished = |item: &Item<'_>| match item {
-            Item::Terminal(terminal) if terminal.state.wants_to_be_seen() => {
-                Some(Request::Seen { key: terminal.key.clone() })
-            }
-            _ => None,
-        };
-        items.iter().filter_map(finished).collect()
     }
 
     /// Does what an action says of the layout.

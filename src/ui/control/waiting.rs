@@ -2,12 +2,11 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::fleet::{Terminal, View};
+use crate::fleet::View;
 use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::arrangement::TableRow;
-use crate::ui::dialog::{Ahead, DialogBox, meant_option};
-use crate::ui::frame::Hint;
+use crate::ui::dialog::{Ahead, DialogBox};
 use crate::ui::item::Item;
 use crate::ui::keymap::{Context, Keymap};
 use crate::ui::question::TypeAhead;
@@ -119,9 +118,14 @@ impl Ui {
         dialog.typed_ahead(if is_meant { Ahead::Kept } else { Ahead::Ignored })
     }
 
-    /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves or closes is a key as ever.
+    /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves, closes or moves is a key as ever:
+    /// it stands in no text.
     pub(super) fn is_typed_ahead(&mut self, key: KeyEvent, action: Option<Action>, view: &View<'_>) -> bool {
-        if self.memory.type_ahead.holds_text_only(view.now) && !Keymap::is_letter(key) {
+        let moves = !matches!(
+            key.code,
+            KeyCode::Char(_) | KeyCode::Enter | KeyCode::Backspace | KeyCode::Delete | KeyCode::Esc
+        );
+        if moves || (self.memory.type_ahead.holds_text_only(view.now) && !Keymap::is_letter(key)) {
             self.memory.type_ahead = TypeAhead::default();
             return false;
         }
@@ -141,13 +145,4 @@ impl Ui {
         self.memory.tell_type_ahead(view.now);
         true
     }
-}
-
-/// The keys that choose an answer of a dialog with the box that they open, where it is certain which answer that is.
-pub(super) fn verdict_hints(terminal: &Terminal) -> Vec<Hint> {
-    let Some(dialog) = &terminal.dialog else { return Vec::new() };
-    let refuses = meant_option(dialog, Action::Refuse).is_some();
-    let why = if refuses { "no, and why" } else { "in your own words" };
-    let hints = [(Action::AllowOnce, "yes"), (Action::Refuse, "no"), (Action::RefuseWhy, why)];
-    hints.into_iter().filter(|(action, _)| meant_option(dialog, *action).is_some()).collect()
 }

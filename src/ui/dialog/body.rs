@@ -23,6 +23,8 @@ use crate::ui::{preview, times};
 
 /// The buttons have room in it.
 const LEAST: usize = 68;
+/// From this height on there is room for a message of two rows.
+const ROOMY: u16 = 16;
 /// The lines of a dialog before this one that are shown.
 const WERE: usize = 6;
 
@@ -158,9 +160,10 @@ impl DialogBox {
     pub(super) fn title(&self, terminal: Option<&Terminal>, canvas: &Canvas<'_>) -> String {
         let name = terminal.map_or(&self.name, |terminal| &terminal.state.terminal.id);
         match (&self.stage, terminal) {
-            (Stage::Choosing, Some(Terminal { state, .. })) => {
+            (Stage::Choosing, Some(terminal @ Terminal { state, .. })) => {
                 let since = times::lasting(state.since(), canvas.now);
-                format!("{name}: {} for {since}", Status::of(state).word())
+                let stale = preview::staleness(canvas, terminal.into()).map(|stale| format!(", {stale}"));
+                format!("{name}: {} for {since}{}", Status::of(state).word(), stale.unwrap_or_default())
             }
             (Stage::Sending, _) => format!("{name}: the answer is on its way"),
             (Stage::Answered(_), _) => format!("{name}: this dialog was answered"),
@@ -172,10 +175,12 @@ impl DialogBox {
         let parts = &canvas.theme.parts;
         let asked = self.asked(canvas.theme);
         let sends = self.sends();
-        let cells = text::width(&sends)
-            .max(self.message.as_ref().map_or(0, |(_, message)| text::width(message) + 2))
-            .max(LEAST);
-        let said = (2, 1 + u16::from(self.message.is_some() || self.typing.is_some()));
+        let message = self.message.as_ref().map(|(status, message)| (*status, (canvas.hint)(message)));
+        let message_cells = message.as_ref().map_or(0, |(_, message)| text::width(message) + 2);
+        let cells = text::width(&sends).max(message_cells).max(LEAST);
+        // What a key has brought about may take two rows.
+        let more = u16::from(message_cells + 4 > usize::from(area.width) && area.height >= ROOMY);
+        let said = (2 + more, 1 + more + u16::from(message.is_some() || self.typing.is_some()));
         let sheet = self.question.draw(canvas, buffer, area, (title, &asked), (cells, said));
         let held = self.held(canvas.now);
         let (said, style) = match (&self.stage, held) {
@@ -185,6 +190,7 @@ impl DialogBox {
             }
             _ => (sends, parts.quiet),
         };
+        self.has_line = area.height >= ROOMY;
         let mut row = 0;
         if let Some(Typing { line, .. }) = &self.typing {
             let mut pen = Pen::new(buffer, sheet.said, row);
@@ -194,16 +200,21 @@ impl DialogBox {
             row += 1;
         }
         // In the last row, what a key has brought about says more than what holds all the time.
-        if self.message.is_none() || row + 1 < sheet.said.height {
+        if message.is_none() || row + 1 + more < sheet.said.height {
             Pen::new(buffer, sheet.said, row).text(&said, style);
             row += 1;
         }
-        if let Some((status, message)) = &self.message {
+        if let Some((status, message)) = &message {
             let style = canvas.theme.style(*status);
+            let (room, rows) = (usize::from(sheet.said.width.saturating_sub(2)), sheet.said.height.saturating_sub(row));
+            let wrapped = |message: &str, most| text::wrapped(message, room, most);
             // Why nothing was sent says that nothing was, where there is no room for both.
-            let is_cut = text::width(message) + 2 > usize::from(sheet.said.width);
+            let is_cut = wrapped(message, usize::MAX).len() > usize::from(rows);
             let message = message.strip_prefix("nothing was sent: ").filter(|_| is_cut).unwrap_or(message.as_str());
-            Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*status), style).skip(1).text(message, style);
+            Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*status), style);
+            for (row, line) in (row..).zip(wrapped(message, usize::from(rows))) {
+                Pen::new(buffer, sheet.said, row).skip(2).text(&line, style);
+            }
         }
         let is_open = self.stage == Stage::Choosing;
         let mut buttons: Vec<Hint> = if is_open { self.ways(held) } else { Vec::new() };

@@ -9,13 +9,17 @@ use crate::operation::{Act, Recipient, When};
 use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::action::Action;
+use crate::ui::frame::Hint;
 use crate::ui::input::LineInput;
 use crate::ui::keymap::Context;
-use crate::ui::overlay::{OverlayContext, OverlayMemory};
+use crate::ui::overlay::{Overlay, OverlayContext};
 use crate::ui::toast::Topic;
 
 /// What is said of an answer that came before anybody can have read what is asked.
 const TOO_EARLY: &str = "nothing was sent: it is new on the screen; look at it first";
+
+/// Why a text is not sent that nobody has seen in its line yet.
+pub(super) const NOT_SEEN: &str = "nothing was sent: not all of it was on the screen yet; press it again";
 
 /// What is said where no line can be opened for the reason of a no; the box says why.
 pub const NO_LINE: &str = "there is no line to say why";
@@ -95,7 +99,7 @@ impl DialogBox {
         self.message = None;
         self.choose(Some(option));
         match answer {
-            Action::RefuseWhy => self.typing = Some(Typing { line: self.kept_text(cx.memory), option: Some(option) }),
+            Action::RefuseWhy => self.typing = Some(Typing { line: self.draft(cx.memory), option: Some(option) }),
             // Whoever means the next one, as in the table, must not refuse.
             Action::ChooseNo => {
                 let key = |action| cx.options.keymap.key_for(Context::Dialog, action).unwrap_or_default();
@@ -114,14 +118,26 @@ impl DialogBox {
         dialog.options.iter().position(|option| option.name.eq_ignore_ascii_case(key))
     }
 
-    /// Says that the key that answers came too early.
-    pub(super) fn say_too_early(&mut self) {
-        self.message = Some((Status::Stalled, TOO_EARLY.to_owned()));
+    /// Says why nothing was done.
+    pub(super) fn warn(&mut self, why: &str) {
+        self.message = Some((Status::Stalled, why.to_owned()));
     }
 
-    /// Says so no longer once it would be heard.
-    pub(super) fn hears_again(&mut self, now: Timestamp) {
+    /// Says that the key that answers came too early.
+    pub(super) fn say_too_early(&mut self) {
+        self.warn(TOO_EARLY);
+    }
+
+    /// Says so, and that keys are ignored, no longer once they would be heard.
+    pub(super) fn hears_again(&mut self, cx: &OverlayContext<'_, '_>) {
+        let (now, ahead) = (cx.view.now, &cx.memory.type_ahead);
         self.message.take_if(|(_, message)| *message == TOO_EARLY && !self.question.is_deaf(now));
+        if let Some((_, message)) = &mut self.message
+            && !ahead.holds(now)
+            && *message == ahead.words()
+        {
+            *message = ahead.words_after();
+        }
     }
 
     /// Says that a key did nothing, if nobody could have read the dialog yet.
@@ -159,7 +175,6 @@ impl DialogBox {
         let is_open = self.stage == Stage::Choosing && !self.types_draft();
         let Some(typing) = self.typing.take().filter(|typing| !typing.line.text().trim().is_empty()) else { return };
         cx.memory.keep_as_draft(&self.key, typing.line.text(), cx.view.now);
-        self.kept = Some(typing.line.text().to_owned());
         let name = cx.terminal(&self.key).map_or("the terminal", |terminal| &terminal.state.terminal.id);
         let opens = cx.options.keymap.key_for(Context::Fleet, Action::Prompt);
         let opens = opens.map(|key| format!("; {key} in the table opens it")).unwrap_or_default();
@@ -172,14 +187,9 @@ impl DialogBox {
         }
         // Nothing that is typed on is an answer, or a key of the dashboard.
         cx.memory.type_ahead.begin(&message, false, cx.view.now);
-        self.message = Some((Status::Stalled, message.clone()));
-        cx.tell_about(Topic::Prompt(self.key.clone()), Status::Ready, message);
-    }
-
-    /// The text that the operator stepped back from, unless it was sent or changed as a draft since; else the draft.
-    pub(super) fn kept_text(&mut self, memory: &mut OverlayMemory) -> LineInput {
-        let kept = self.kept.take().filter(|text| memory.take_draft_back(&self.key, text));
-        kept.map_or_else(|| self.draft(memory), |text| LineInput::new(&text))
+        if !self.tell(&message) {
+            cx.tell_about(Topic::Prompt(self.key.clone()), Status::Ready, message);
+        }
     }
 
     /// What the key that closes does, in a few words.
@@ -233,6 +243,14 @@ impl DialogBox {
 pub fn meant_option(dialog: &Dialog, answer: Action) -> Option<usize> {
     let own_words = || dialog.for_own_words().filter(|_| answer == Action::RefuseWhy);
     dialog.that_says(if answer == Action::AllowOnce { Verdict::Once } else { Verdict::No }).or_else(own_words)
+}
+
+/// The keys that choose an answer of a dialog where it is certain which answer that is, with words for yes and for no.
+pub fn verdict_hints(dialog: &Dialog, [yes, no]: [&'static str; 2]) -> Vec<Hint> {
+    let refuses = dialog.that_says(Verdict::No).is_some();
+    let why = if refuses { "no, because …" } else { "in your own words …" };
+    let hints = [(Action::AllowOnce, yes), (Action::Refuse, no), (Action::RefuseWhy, why)];
+    hints.into_iter().filter(|(answer, _)| meant_option(dialog, *answer).is_some()).collect()
 }
 
 /// What is said where it is not, and which keys choose there.

@@ -15,7 +15,7 @@ use super::scroll::Viewport;
 use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
 use crate::ui::action::Action;
-use crate::ui::keymap::{Context, is_alike};
+use crate::ui::keymap::{Context, Keymap, is_alike};
 use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 
 /// A menu, and what becomes of the entry that is taken.
@@ -127,6 +127,11 @@ impl Overlay for Picker {
                 let is_meant = |entry: &MenuEntry| entry.note == c.to_string();
                 if let Some(index) = self.menu.entries.iter().position(is_meant) {
                     return (self.take)(index, cx);
+                }
+                // It is of a word that was meant for somewhere else, as was the letter that opened this.
+                if Keymap::is_letter(key) {
+                    cx.ignore_word(c);
+                    return Flow::Close;
                 }
             }
             (true, _) => {}

@@ -157,6 +157,11 @@ impl TypeAhead {
         let nothing = if self.why.contains("nothing was") { "" } else { "nothing was sent, and " };
         format!("{}; {nothing}what you type is ignored until you pause or press Esc", self.why)
     }
+
+    /// What the operator reads of it once keys do something again.
+    pub fn words_after(&self) -> String {
+        if self.why.contains("nothing was") { self.why.clone() } else { format!("{}; nothing was sent", self.why) }
+    }
 }
 
 /// Letters that are typed in a row, without a pause. With each letter of a text, who types while no line is open runs a key that

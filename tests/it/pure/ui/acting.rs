@@ -144,9 +144,10 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
     assert!(shown.contains("> keep it") && shown.contains("esc back, keep the text"), "{shown}");
     assert!(shown.contains("esc keep text"), "{shown}");
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
-    assert_eq!((draft(&ui), option_of(&requests)), (None, Some(1)));
+    assert_eq!(option_of(&requests), Some(1));
     let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
     ui.ended(answer, &Outcome::Accepted(Some("ready for a prompt".to_owned())), &fleet.view());
+    assert_eq!(draft(&ui), None, "it was sent");
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("shop-api took the answer: refused; ready for a prompt"), "{shown}");
     // So it is where the box was closed, or the dashboard left, in between; what is typed takes its place.
@@ -195,7 +196,7 @@ fn a_death_behind_the_box_of_a_dialog_is_said_and_not_seen_yet() {
     fleet.terminals[0].state.unseen = false;
     let shown = text(&mut ui, &fleet, 120, 40);
     let row = shown.lines().find(|line| line.contains("shop-api  ")).unwrap_or_default();
-    assert!(row.contains(" gone ") && row.contains(" failed "), "its last turn has the same word: {row}");
+    assert!(row.contains(" gone ") && row.contains(" ✗ "), "its last turn has the same sign: {row}");
 }
 
 #[test]
@@ -1393,6 +1394,47 @@ fn who_quits_is_asked_once_where_drafts_would_be_lost() {
     }
     press(&mut ui, &fleet, &chars("q"));
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+}
+
+#[test]
+fn a_text_for_a_dialog_is_sent_once_it_was_seen_and_never_joins_another() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("w"));
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("first words"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nobody has seen it in its line");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("not all of it was on the screen yet; press it again"), "{shown}");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("w"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("what you type replaces the draft"));
+    press(&mut ui, &fleet, &chars("second"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("> second") && !shown.contains("first words"), "{shown}");
+}
+
+#[test]
+fn keys_that_stand_in_no_text_end_what_is_ignored_of_one() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down]);
+    press(&mut ui, &fleet, &chars("!hello"));
+    assert!(selected(&mut ui, &fleet).contains("billing"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    assert!(selected(&mut ui, &fleet).contains("shop-api"), "it goes where it leads");
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to shop-api"));
+    // A list in which letters choose closes with one that chooses nothing.
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &chars("yes please")), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("e does nothing here") && !shown.contains("copy to the clipboard"), "{shown}");
 }
 
 #[test]

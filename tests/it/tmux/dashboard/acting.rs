@@ -98,6 +98,8 @@ fn a_text_that_begins_with_the_letter_for_yes_answers_nothing() {
     world.open_dialog("ask", "sends: Enter");
     world.type_text("you must not");
     world.wait("nothing was sent: letters followed at once, as in a text");
+    let said = world.screen().matches("letters followed at once").count();
+    assert_eq!(said, 1, "in the box, and nowhere else: {}", world.screen());
     assert!(!world.watched.screen("birds:").contains("answered"), "{}", world.screen());
     // The same letter alone is an answer.
     world.press("Escape");

@@ -1,0 +1,63 @@
+//! What the operator says of rows: pinned, muted, seen.
+
+use crate::fleet::View;
+use crate::status::Status;
+use crate::ui::action::Action;
+use crate::ui::item::Item;
+use crate::ui::keymap::Context;
+use crate::ui::{Request, Topic, Ui};
+
+impl Ui {
+    /// Pins or mutes the selected terminal or all that are marked, or takes that back where it holds for all of them. What
+    /// is pinned goes to its place at once, and the cursor with it; what is muted, not before the cursor leaves it.
+    pub(super) fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+        let items = self.acted_on_together(view);
+        let Some(first) = items.first() else { return Vec::new() };
+        let flags = &mut self.memory.arrangement.flags;
+        let holds =
+            |item: &Item<'_>| if action == Action::Pin { flags.is_pinned(*item) } else { flags.is_muted(*item) };
+        let take_back = items.iter().all(holds);
+        let changed: Vec<Item<'_>> = items.iter().copied().filter(|item| holds(item) == take_back).collect();
+        for item in &changed {
+            let _ = if action == Action::Pin { flags.toggle_pin(*item) } else { flags.toggle_mute(*item) };
+        }
+        let pins = action == Action::Pin;
+        let undo = self.options.keymap.key_for(Context::Fleet, action);
+        let undo = undo.map(|key| format!("; {key} undoes it")).unwrap_or_default();
+        let waiting = changed.iter().filter(|item| item.status().needs_operator()).count();
+        let (action, did) = match (action, take_back) {
+            (Action::Pin, false) => ("pinned", format!("pinned to the top{undo}")),
+            (Action::Pin, true) => ("unpinned", "no longer pinned".to_owned()),
+            (_, false) if items.len() == 1 && waiting == 1 => {
+                ("muted", format!("muted, although it waits for you{undo}"))
+            }
+            (_, false) if items.len() == 1 => ("muted", format!("muted: it will not count as needing you{undo}")),
+            (_, false) if waiting > 0 => ("muted", format!("muted, although {waiting} of them wait for you{undo}")),
+            (_, false) => ("muted", format!("muted: they will not count as needing you{undo}")),
+            (_, true) if items.len() == 1 => ("unmuted", "counted again when it needs you".to_owned()),
+            (_, true) => ("unmuted", "counted again when they need you".to_owned()),
+        };
+        let message = match items.len() {
+            1 => format!("{} is {did}", first.id()),
+            several => format!("{several} are {did}"),
+        };
+        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, message, view.now);
+        if pins {
+            self.put_in_order(view);
+        }
+        changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
+    }
+
+    /// Takes what the selected terminal or all that are marked finished as seen.
+    pub(super) fn mark_seen(&mut self, view: &View<'_>) -> Vec<Request> {
+        let items = self.acted_on_together(view);
+        items.iter().for_each(|item| self.memory.bells.mark_seen(item.key()));
+        let finished = |item: &Item<'_>| match item {
+            Item::Terminal(terminal) if terminal.state.wants_to_be_seen() => {
+                Some(Request::Seen { key: terminal.key.clone() })
+            }
+            _ => None,
+        };
+        items.iter().filter_map(finished).collect()
+    }
+}
