@@ -51,7 +51,8 @@ fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
     assert!(!world.screen().contains("● answered 1"), "the screen is that of then: {}", world.screen());
     world.press("Tab");
     world.wait("What changed");
-    world.wait("Evidence");
+    world.wait("because  row ");
+    world.wait("Rules");
     world.press("Tab");
     world.wait("[transcript]");
     world.wait("» ask");
