@@ -2183,13 +2183,13 @@ fn those_that_wait_have_a_tile_in_view_wherever_the_cursor_is() {
 
 #[test]
 fn what_is_copied_is_chosen_by_a_second_key() {
-    let fleet = SampleFleet::usual();
+    let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("y"));
     let key = fleet.terminals[0].key.clone();
-    assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
-    assert_eq!(press(&mut ui, &fleet, &chars("d")), [Request::Copy { key: key.clone(), what: Copied::Dialog }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("yxd")), [], "as in a word");
+    fleet.now = fleet.now + Span::from_secs(1);
+    assert_eq!(press(&mut ui, &fleet, &chars("yd")), [Request::Copy { key: key.clone(), what: Copied::Dialog }]);
     assert_eq!(press(&mut ui, &fleet, &chars("yn")), [Request::Copy { key: key.clone(), what: Copied::Name }]);
     let chosen = press(&mut ui, &fleet, &[KeyCode::Char('y'), KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
     assert_eq!(chosen, [Request::Copy { key, what: Copied::Transcript }]);

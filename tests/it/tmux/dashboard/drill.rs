@@ -254,7 +254,7 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     world.wait("[facts]");
     world.press("BTab");
     for shown in
-        ["[diff]", "file 1 of 3", "@@ -1,3 +1,3 @@", "-two", "+zwei", "+and more", "new file, untracked, empty"]
+        ["[diff]", "files 1–3 of 3", "@@ -1,3 +1,3 @@", "-two", "+zwei", "+and more", "new file, untracked, empty"]
     {
         world.wait(shown);
     }
