@@ -150,7 +150,8 @@ impl Failure {
             });
         }
         if let Some(error) = report.downcast_ref::<tmux::Error>() {
-            return Self::refused(error).hint(error.hint());
+            let is_typed = matches!(error, tmux::Error::BadName { .. });
+            return if is_typed { Self::usage(error) } else { Self::refused(error) }.hint(error.hint());
         }
         Self::refused(format!("{report:#}"))
     }
@@ -274,13 +275,14 @@ fn called(error: &clap::Error, command: &clap::Command) -> clap::Command {
     called
 }
 
-/// The command that somebody meant who wrote it as an option.
+/// The command that somebody meant who wrote it as an option, or behind `help`.
 fn command_like(error: &clap::Error, typed: &str, command: &clap::Command) -> Option<String> {
     if called(error, command).get_name() != command.get_name() {
         return None;
     }
+    let is_meant = typed.starts_with("--") || error.kind() == ErrorKind::InvalidSubcommand;
     let names = command.get_subcommands().filter(|known| !known.is_hide_set()).map(clap::Command::get_name);
-    let like = names.filter(|name| typed.starts_with("--") && is_like(typed, name));
+    let like = names.filter(|name| is_meant && is_like(typed, name));
     like.min_by_key(|name| strsim::osa_distance(typed, name)).map(str::to_owned)
 }
 
@@ -410,9 +412,10 @@ pub(super) fn nothing(what: impl fmt::Display, hint: &str) -> Done {
 
 /// Prints what happened and what to do about it. The texts may come from a file or a pane, so control sequences are removed.
 fn print(head: &str, what: &str, hint: Option<&str>) {
-    eprintln!("{head}{}", output::in_locale(&one_line(what)));
+    let tell = |line: String| eprint!("{}", output::wrapped_error(&(output::in_locale(&line).into_owned() + "\n")));
+    tell(format!("{head}{}", one_line(what)));
     if let Some(hint) = hint {
-        eprintln!("hint: {}", output::in_locale(&one_line(&completed(hint))));
+        tell(format!("hint: {}", one_line(&completed(hint))));
     }
 }
 

@@ -373,7 +373,7 @@ fn moment_at(text: &str, now: &Zoned) -> Option<jiff::Timestamp> {
         "yesterday" => return day(1),
         _ => {}
     }
-    if let Ok(span) = text.parse::<Span>() {
+    if let Some(span) = text.parse::<Span>().ok().filter(|_| !text.starts_with('-')) {
         now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
     } else if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
         Some(timestamp)
@@ -490,8 +490,8 @@ mod tests {
         assert_eq!(read("22:15").unwrap(), "2026-11-20T21:15:00.000Z");
         assert_eq!(read("today").unwrap(), "2026-11-20T23:00:00.000Z");
         assert_eq!(read("yesterday").unwrap(), "2026-11-19T23:00:00.000Z");
-        assert_eq!(read("now").unwrap(), read("-0s").unwrap());
-        assert_eq!(read("-2h"), read("2h"));
+        assert_eq!(read("now").unwrap(), read("0s").unwrap());
+        assert_eq!((read("2h ago"), read("-2h")), (read("2h"), None));
         assert_eq!((read("soon"), read("")), (None, None));
     }
 

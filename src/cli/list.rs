@@ -34,7 +34,7 @@ pub struct ListArgs {
 /// How terminals and tasks are printed.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ShownAs {
-    /// Print one JSON array with the full public state of each terminal and task.
+    /// Print one JSON array with the full public state of each row.
     #[arg(long)]
     pub json: bool,
     /// Columns to print, in this order; `all` is every one.
@@ -65,10 +65,10 @@ fn columns_named(name: &str) -> impl Iterator<Item = &'static Column> + use<> {
 /// # Errors
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
+    let filter = filter_of(&args.filter)?;
     let survey = Watched::open(options).await?.survey_with_prompts().await?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
-    let filter = filter_of(&args.filter)?;
     keep_what_fits(&filter, &mut view)?;
     let items = Item::all(&view);
     if is_empty && !args.shown.json {
@@ -110,15 +110,19 @@ impl ShownAs {
 /// The filter that words on the command line are.
 ///
 /// # Errors
-/// One has no value: in the dashboard it is about to be typed.
+/// One has no value (in the dashboard it is about to be typed), or one that there can never be.
 pub(super) fn filter_of(words: &[String]) -> Result<Filter, Failure> {
     let filter = Filter::new(&words.join(" "));
     match filter.begun() {
         Some(word) => {
             Err(Failure::usage(format!("`{word}` has no value")).hint("a value follows it: `is:working`, `age:>5m`"))
         }
-        None => Ok(filter),
+        None => filter.fault().map_or(Ok(filter), |fault| Err(unclear(&fault))),
     }
+}
+
+fn unclear(fault: &Unclear) -> Failure {
+    Failure::usage(format!("there is {}", fault.in_short())).hint(fault.hint())
 }
 
 /// Keeps in a view what a filter matches, and warns where that is nothing.
@@ -134,7 +138,7 @@ pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(),
     let nothing_fits = !was_empty && Item::all(view).is_empty();
     match doubt {
         Some(doubt) if doubt.is_wrong() || nothing_fits && matches!(doubt, Unclear::Field(_)) => {
-            return Err(Failure::usage(format!("there is {}", doubt.in_short())).hint(doubt.hint()));
+            return Err(unclear(&doubt));
         }
         doubt if nothing_fits => {
             let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());

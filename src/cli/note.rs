@@ -46,6 +46,22 @@ pub struct NoteArgs {
 /// # Errors
 /// The target fits no terminal, the name is taken, or the history cannot be read or written.
 pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
+    let typed = Some(args.text.join(" ")).filter(|_| !args.text.is_empty());
+    let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
+    let fault = |(part, typed): &(NotePart, &Option<String>)| part.fault(typed.as_deref()?);
+    if let Some(why) = parts.iter().find_map(fault) {
+        return Err(Failure::usage(why).hint("shorten it").into());
+    }
+    let noted = |note: Note| {
+        parts.iter().fold(note, |note, (part, typed)| typed.iter().fold(note, |note, typed| note.with(*part, typed)))
+    };
+    let Note { text, name, .. } = noted(Note::default());
+    if typed.is_some() && text.is_none() {
+        return Err(Failure::usage("the note is empty").hint("`--clear` removes note, name and label").into());
+    }
+    if let Some((name, why)) = name.as_deref().and_then(|name| Some((name, unfit_name(name)?))) {
+        return Err(Failure::usage(format!("`{name}` cannot be a name")).hint(why).into());
+    }
     let watched = Watched::new(options)?;
     let path = super::history::kept_at(&watched.loaded.config.history, "is no place for notes")?;
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
@@ -53,24 +69,9 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let view = survey.fleet.view(survey.now);
     let Some(target) = &args.target else { return list(&Item::all(&view), args.json) };
     let item = watched.meant(&survey, target, Purpose::Acting).await?;
-    let typed = Some(args.text.join(" ")).filter(|_| !args.text.is_empty());
-    let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
-    let fault = |(part, typed): &(NotePart, &Option<String>)| part.fault(typed.as_deref()?);
-    if let Some(why) = parts.iter().find_map(fault) {
-        return Err(Failure::usage(why).hint("shorten it").into());
-    }
     let mut kept = item.kept_note();
-    for (part, typed) in parts {
-        kept.note = typed.iter().fold(kept.note, |note, typed| note.with(part, typed));
-    }
-    if typed.is_some() && kept.note.text.is_none() {
-        return Err(Failure::usage("the note is empty").hint("`--clear` removes note, name and label").into());
-    }
-    let name = args.name.as_ref().and(kept.note.name.as_deref());
-    if let Some(why) = name.and_then(unfit_name) {
-        return Err(Failure::usage(format!("`{}` cannot be a name", name.unwrap_or_default())).hint(why).into());
-    }
-    if let Some(why) = name.and_then(|name| view.name_fault(item.key(), name)) {
+    kept.note = noted(kept.note);
+    if let Some(why) = name.as_deref().and_then(|name| view.name_fault(item.key(), name)) {
         let failure = Failure::refused(format!("{} keeps its name: {why}", item.id()));
         return Err(failure.hint("choose a name that nothing else has").into());
     }
@@ -79,7 +80,7 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     } else if parts.iter().all(|(_, typed)| typed.is_none()) {
         return match &kept.note.text {
             _ if args.json => output::print_json(&Noted::new(item, kept.note)),
-            Some(text) => output::print(&format!("{text}\n")),
+            Some(text) => output::print(&output::wrapped(&format!("{text}\n"))),
             None => {
                 let name = item.id();
                 nothing(format!("{name} has no note"), &format!("`fleetwatch note {} TEXT` writes one", quoted(name)))
@@ -91,7 +92,7 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
         return output::print_json(&Noted { removed: removed(item.note(), &kept.note), ..Noted::new(item, kept.note) });
     }
     let told = told(item.note(), &kept.note);
-    output::print(if told.is_empty() { "nothing is changed\n" } else { &told })
+    output::print(&output::wrapped(if told.is_empty() { "nothing is changed\n" } else { &told }))
 }
 
 /// The parts of a note by their words.

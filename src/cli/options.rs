@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 
+use super::survey::unfit;
 use super::{Failure, shell};
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
 use crate::history;
 use crate::profile::ProfileSet;
 use crate::recording::truth::Field;
+use crate::tmux;
 
 /// Values of options that are the words of a kind.
 macro_rules! values {
@@ -161,10 +163,9 @@ impl GlobalOptions {
 
     /// Refuses a command that `--connect` cannot run, and a directory for a socket, of which tmux says only that no server is there.
     pub fn check(&self, command: Option<&str>) -> Result<(), Failure> {
-        if let Some(path) = self.socket_path.as_ref().filter(|path| self.host.is_none() && path.is_dir()) {
-            return Err(
-                Failure::usage(format!("{}: this is a directory", path.display())).hint("name the socket in it")
-            );
+        if let Some(path) = self.socket_path.as_ref().filter(|_| self.host.is_none()) {
+            let server = ServerId { host: None, socket: Socket::at(path) };
+            tmux::check_name(&server).map_err(unfit)?;
         }
         if self.connect.is_none() || command.is_none_or(|name| AFAR.contains(&name)) {
             return Ok(());

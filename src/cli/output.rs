@@ -145,15 +145,26 @@ impl<V: IntoIterator<Item: Serialize>> Serialize for Streamed<V> {
 
 /// The columns of the terminal on standard output; `None` if it is no terminal, and nothing is cut or coloured.
 pub(super) fn terminal_width() -> Option<usize> {
-    if !io::stdout().is_terminal() {
-        return None;
-    }
-    crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
+    columns(&io::stdout())
+}
+
+fn columns(of: &impl IsTerminal) -> Option<usize> {
+    let (columns, _) = of.is_terminal().then(crossterm::terminal::size)?.ok()?;
+    Some(usize::from(columns)).filter(|columns| *columns > 0)
 }
 
 /// A text for people with its lines broken to the width of the terminal, at blanks: paths stay whole, to be copied.
 pub(super) fn wrapped(text: &str) -> String {
-    let Some(width) = terminal_width() else { return text.to_owned() };
+    broken(text, terminal_width())
+}
+
+/// The same for standard error.
+pub(super) fn wrapped_error(text: &str) -> String {
+    broken(text, columns(&io::stderr()))
+}
+
+fn broken(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
     text.lines().flat_map(|line| hanging(line, width)).map(|row| row + "\n").collect()
 }
 

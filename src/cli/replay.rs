@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::failure::{BadValue, number};
-use super::list::{aligned, cell};
+use super::list::{aligned, cell, make_room};
 use super::target::nearest_or;
 use super::{Done, Failure, output};
 use crate::profile::{ProfileSet, is_version};
@@ -106,7 +106,9 @@ pub fn run(args: &ReplayArgs, profiles: Arc<ProfileSet>) -> Done {
             rows.push(row);
         }
     });
-    output::print(&aligned(&HEAD, &rows, output::terminal_width()))
+    let (mut head, width) = (HEAD.to_vec(), output::terminal_width());
+    make_room(&mut head, &mut rows, |nth| !matches!(HEAD[nth], "LAST" | "STABLE"), width.unwrap_or(usize::MAX));
+    output::print(&aligned(&head, &rows, width))
 }
 
 /// The columns of the table, and what they have of a state.

@@ -106,6 +106,7 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 
 async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
     let text = prompt(args.text.as_deref())?;
+    PasteText::new(text.as_str()).map_err(refused_text)?;
     let watched = Watched::open(options).await?;
     if args.when_ready {
         return send_when_ready(args, text, &watched, report).await;
@@ -172,7 +173,7 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
     let name = &terminal.state.terminal.id;
     // Whoever is refused needs it to answer right the next time.
     if !args.json {
-        output::print(&whole(name, &dialog))?;
+        output::print(&output::wrapped(&whole(name, &dialog)))?;
     }
     let Some(choice) = &args.choice else {
         let first = dialog.options.first().map_or("y", |option| option.name.as_str());

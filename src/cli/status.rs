@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 
 /// Print a one-line summary, without asking tmux.
 ///
-/// It comes from a running dashboard or `watch`.
+/// It comes from a running dashboard or `watch`, and may be a third of a second behind `list` and `wait`.
 ///
 /// Exit codes: 0 success; 1 nothing is watching, or no server answers (with --format tmux the line says so and the code is 0,
 /// because tmux does not show the output of a command that fails); 2 wrong usage or configuration. In the JSON, "watched" says

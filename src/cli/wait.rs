@@ -36,7 +36,7 @@ use crate::ui::Item;
 pub struct WaitArgs {
     #[arg(help = target::HELP, required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Wait only for the first of several targets.
+    /// Wait only for the first of several targets; if one is there already, unknown ones are only warned of.
     #[arg(long)]
     pub any: bool,
     /// What to wait for; with several, the first to come.
@@ -228,6 +228,10 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let found =
         if failures.is_empty() { watch_for(&mut engine, limit, look).await } else { look(engine.fleet()).map(|_| ()) };
     failures.extend(found.err());
+    if args.any && has_met {
+        failures.iter().for_each(Failure::warn);
+        return Ok(ExitCode::SUCCESS);
+    }
     let Some(last) = failures.pop() else { return Ok(ExitCode::SUCCESS) };
     if args.json {
         let is_for_all = unreached.is_empty() && left.iter().all(|one| one.over.is_none());
@@ -447,9 +451,7 @@ async fn watch_for<T>(
         };
         tokio::select! {
             () = turn(engine) => {}
-            signal = &mut end => {
-                return Err(Failure::interrupted(signal, "interrupted while it waited"));
-            }
+            signal = &mut end => return Err(Failure::interrupted(signal, "interrupted while it waited")),
             () = tokio::time::sleep_until(limit.deadline) => return Err(timed_out(&now, limit)),
         }
     }
@@ -575,13 +577,11 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
     match target::resolve(target, &Item::all(&view), purpose) {
         Ok(Item::Terminal(terminal)) => Ok(WaitTarget::Terminal(terminal.key.clone())),
         Ok(Item::Task(task)) => Ok(WaitTarget::Task(task.key.server.clone(), task.window)),
-        Err(missing) => {
-            // A server that does not answer explains better why a terminal is not found.
-            match troubled(fleet) {
-                Some((server, problem)) => Err(watched.explain(server, problem).await),
-                None => Err(missing),
-            }
-        }
+        // A server that does not answer explains better why a terminal is not found.
+        Err(missing) => match troubled(fleet) {
+            Some((server, problem)) => Err(watched.explain(server, problem).await),
+            None => Err(missing),
+        },
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::words::NO_SOCKET;
 use crate::fleet::ServerId;
 use crate::state::Problem;
 
@@ -117,6 +118,9 @@ impl Error {
             Error::Unreachable { check, .. } => check.clone(),
             Error::BadName { what: "host", .. } => {
                 "write the host as for `ssh`, such as `box-2` or `me@box-2`, or define a Host in ~/.ssh/config".into()
+            }
+            Error::BadName { why: NO_SOCKET, .. } => {
+                "name the socket of a tmux server, or a path where nothing is".into()
             }
             Error::BadName { .. } => "use letters, digits, `.`, `_`, `-` and, in paths, `/`".into(),
             Error::Elsewhere { .. } => "run `fleetwatch` there, through ssh".into(),

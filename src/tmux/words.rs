@@ -1,5 +1,6 @@
 //! Words for command lines: quoting for tmux's own language, and names that are checked first.
 
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use super::Error;
@@ -82,6 +83,9 @@ fn check_socket_name(name: &str, remote: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// Why a path is not that of a socket.
+pub(super) const NO_SOCKET: &str = "it is no socket";
+
 fn check_socket_path(path: &Path, remote: bool) -> Result<(), Error> {
     let name = path.to_string_lossy().into_owned();
     let bad = |why| Err(Error::BadName { what: "socket", name: name.clone(), why });
@@ -91,6 +95,10 @@ fn check_socket_path(path: &Path, remote: bool) -> Result<(), Error> {
     }
     if remote && !(text.starts_with('/') && text.chars().all(|c| is_plain(c) || c == '/')) {
         return bad("on a host it must be absolute and hold letters, digits and `. _ - /` only");
+    }
+    // A tmux that starts a server there would put its socket in place of the file.
+    if !remote && std::fs::metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
+        return bad(NO_SOCKET);
     }
     Ok(())
 }

@@ -248,8 +248,7 @@ impl Filter {
     /// What is wrong with it: a state or a field that there is none of, a number that is none, a value that nobody has.
     pub fn doubt(&self, view: &View<'_>) -> Option<Unclear> {
         let unknown = |what: &What| match what {
-            What::Is(word, states) if states.is_empty() => Some(Unclear::State(word.clone())),
-            What::NoNumber(field, value) => Some(Unclear::Number(field, value.clone())),
+            what if what.fault().is_some() => what.fault(),
             What::Fuzzy(_, word) | What::Part(word) => {
                 let Some((name, _)) = word.split_once(':') else {
                     return is_state(word).then(|| Unclear::Name(word.clone()));
@@ -267,6 +266,11 @@ impl Filter {
             }
         };
         self.asked().find_map(unknown)
+    }
+
+    /// What can never fit, whatever there is.
+    pub fn fault(&self) -> Option<Unclear> {
+        self.asked().find_map(What::fault)
     }
 
     /// Whether what it lets through changes by itself as time passes.
@@ -379,6 +383,15 @@ fn values(field: &str, view: &View<'_>) -> Vec<String> {
 }
 
 impl What {
+    /// Why it can never fit.
+    fn fault(&self) -> Option<Unclear> {
+        match self {
+            What::Is(word, states) if states.is_empty() => Some(Unclear::State(word.clone())),
+            What::NoNumber(field, value) => Some(Unclear::Number(field, value.clone())),
+            _ => None,
+        }
+    }
+
     /// What a field and its value ask for; nothing where there is no such field.
     fn asked(field: &str, value: &str) -> Option<Self> {
         let word = value.to_owned();

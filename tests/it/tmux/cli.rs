@@ -126,7 +126,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 59] = [
+    let cases: [(&[&str], &str, &str); 64] = [
         (
             &["--json", "list"],
             "error: unexpected argument '--json' found",
@@ -167,7 +167,32 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "error: --since 2999-01-01 00:00:00 has not come yet",
             "hint: nothing has happened since then; `--since 2h` is two hours ago",
         ),
-        (&["-S", "/tmp", "list"], "error: /tmp: this is a directory", "hint: name the socket in it"),
+        (
+            &["-S", "/etc/passwd", "list"],
+            "error: socket \"/etc/passwd\" cannot be used: it is no socket",
+            "hint: name the socket of a tmux server, or a path where nothing is",
+        ),
+        (
+            &["-L", "nobody", "list", "is:aproval"],
+            "error: there is no state aproval",
+            "hint: did you mean is:approval?",
+        ),
+        (
+            &["-L", "nobody", "send", "x", ""],
+            "error: there is no text to send",
+            "hint: write the text behind the name, or give it on standard input",
+        ),
+        (
+            &["-L", "nobody", "note", "x", "--name", "%4"],
+            "error: `%4` cannot be a name",
+            "hint: a name contains no `:` and does not begin with `%`, `@` or `-`, so that it differs from tmux targets and options: for instance `4`",
+        ),
+        (&["help", "lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
+        (
+            &["history", "--since", "-5m"],
+            "error: invalid value '-5m' for '--since <WHEN>': not a valid time",
+            "hint: write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both (2026-11-21T09:00, 2026-11-21T09:00:00Z)",
+        ),
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
@@ -883,6 +908,22 @@ fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
 }
 
 #[test]
+fn no_file_is_taken_for_a_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, config) = (folder.path().join("precious"), folder.path().join("config.toml"));
+    let path = file.to_str().unwrap();
+    std::fs::write(&file, "kept").unwrap();
+    std::fs::write(&config, format!("[[server]]\npath = \"{path}\"\n")).unwrap();
+    for options in [["-S", path], ["--config", config.to_str().unwrap()]] {
+        for command in [&["run", "x", "--", "true"][..], &["list"], &["watch"], &["tasks", "rerun", "x"]] {
+            let ran = run(&[&options[..], command].concat());
+            assert!(ran.code == Some(2) && ran.errors.contains("cannot be used: it is no socket\nhint: "), "{ran:?}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept", "{command:?}");
+        }
+    }
+}
+
+#[test]
 fn an_agent_without_a_profile_is_listed_with_what_its_pane_tells_and_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("crush");
@@ -1274,6 +1315,9 @@ fn every_command_calls_the_same_state_the_same() {
         };
         ran.out.lines().map(line).collect()
     };
+    let any = run(&["wait", "nobody", "two", "--any", "--for", "ready"]);
+    assert!(any.code == Some(0) && any.out == "two: ready\n", "{any:?}");
+    assert!(any.errors.starts_with("warning: no watched terminal is called `nobody`\n"), "{any:?}");
     let late = ["two", "runs", "two", "--for", "failed", "--timeout", "0"];
     assert_eq!(unmet(&late), [["two", "timeout", "ready"], ["runs", "timeout", "running"]], "two is waited for once");
     let over = ["bad", "runs", "--for", "success", "--timeout", "60"];
