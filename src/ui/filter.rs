@@ -1,7 +1,7 @@
 //! Which terminals are shown: a text that the operator types, word by word.
 //!
 //! A plain word matches a name, an agent or a session that has its letters in order, or a directory that contains it.
-//! `is:`, `agent:`, `host:`, `session:` and `label:` match the beginning of one field; facts about an agent are matched by a part
+//! `is:`, `name:`, `agent:`, `host:`, `session:` and `label:` match the beginning of one field; facts about an agent are matched by a part
 //! or by a number, and how long it has been in its state by `age:` and `waited:`. Of values between commas one must match; `!` in
 //! front negates a word. All words must match.
 
@@ -21,7 +21,7 @@ use super::flags::Flags;
 use super::item::{Item, Measure};
 use crate::fleet::{TerminalKey, View};
 use crate::repository::GitFacts;
-use crate::state::{AgentFacts, FactName, Tri, TurnResult, numbered};
+use crate::state::{AgentFacts, FactName, Phase, Tri, TurnResult, numbered};
 use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -53,19 +53,19 @@ const STATES: [&str; 23] = [
 ];
 
 /// What a word of a filter may ask for by `name:`; other names are part of a plain word.
-const FIELDS: [&str; 16] = [
-    "is", "age", "waited", "agent", "host", "session", "label", "note", "model", "mode", "branch", "prompt", "context",
-    "plan", "tokens", "cost",
+const FIELDS: [&str; 17] = [
+    "is", "name", "age", "waited", "agent", "host", "session", "label", "note", "model", "mode", "branch", "prompt",
+    "context", "plan", "tokens", "cost",
 ];
 
 /// The fields that take several values, of which one is enough; in the texts of the others a comma is a comma.
-const LISTS: [&str; 7] = ["is", "agent", "host", "session", "label", "model", "mode"];
+const LISTS: [&str; 8] = ["is", "name", "agent", "host", "session", "label", "model", "mode"];
 
 /// What fields are called elsewhere, and which of [`FIELDS`] that means.
 const OTHER_FIELDS: [(&str, &str); 4] = [("state", "is"), ("status", "is"), ("attention", "is"), ("tool", "agent")];
 
 /// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn
-/// that ended well, seen or not.
+/// that ended well, seen or not, and `idle` whoever takes a prompt now, whatever its last turn was.
 const SYNONYMS: [(&str, &str); 17] = [
     ("active", "working"),
     ("awaiting_operator", "needs-you"),
@@ -73,7 +73,7 @@ const SYNONYMS: [(&str, &str); 17] = [
     ("completed", "success"),
     ("disconnected", "gone"),
     ("done", "success"),
-    ("idle", "ready"),
+    ("idle", "idle"),
     ("input", "asks"),
     ("known_failure", "failed"),
     ("processing", "working"),
@@ -127,6 +127,7 @@ enum What {
     Part(String),
     /// The word, and the states that it may mean.
     Is(String, Vec<&'static str>),
+    Name(String),
     Agent(String),
     Host(String),
     Session(String),
@@ -370,6 +371,7 @@ fn values(field: &str, view: &View<'_>) -> Vec<String> {
     match field {
         "is" => STATES.map(str::to_owned).to_vec(),
         "age" | "waited" => USUAL_AGES.map(str::to_owned).to_vec(),
+        "name" => of(&|item| first(item.id())),
         "agent" => of(&|item| first(item.tool())),
         "session" => of(&|item| first(item.session())),
         "label" => of(&|item| first(item.label().unwrap_or_default())),
@@ -399,6 +401,7 @@ impl What {
         let measure = MEASURES.iter().find(|(name, ..)| *name == field);
         Some(match field {
             "is" => Self::Is(word, states(value)),
+            "name" => Self::Name(word),
             "agent" => Self::Agent(word),
             "host" => Self::Host(word),
             "session" => Self::Session(word),
@@ -424,6 +427,7 @@ impl What {
     /// The field and the value of one that terminals have or have not, and whose value can be determined.
     fn value(&self) -> Option<(&'static str, &str)> {
         Some(match self {
+            Self::Name(word) => ("name", word),
             Self::Agent(word) => ("agent", word),
             Self::Host(word) => ("host", word),
             Self::Session(word) => ("session", word),
@@ -449,6 +453,7 @@ impl What {
             }
             Self::Part(part) => names.iter().any(|text| contains(text, part)) || contains(item.cwd(), part),
             Self::Is(_, states) => states.iter().any(|state| is(item, flags, state)),
+            Self::Name(word) => begins(item.id(), word) || begins(&own, word),
             Self::Agent(word) => begins(item.tool(), word),
             Self::Host(word) => {
                 begins(item.key().server.host.as_deref().unwrap_or("local"), word)
@@ -519,11 +524,17 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
         Item::Task(_) => None,
     };
     let ended = |result| state.is_some_and(|state| state.last_turn.result == result);
+    let is_at_rest = state.is_some_and(|state| state.turn.phase == Phase::Ready);
+    let takes_a_prompt = match item {
+        Item::Terminal(terminal) => terminal.takes_a_prompt() && Status::doing(&terminal.state) != Status::Working,
+        Item::Task(_) => status == Status::Ready,
+    };
     match word {
         "needs-you" => status.needs_operator(),
         "failed" if state.is_some_and(|state| state.last_turn.is_cut_off()) || ended(TurnResult::KnownFailure) => true,
         "interrupted" if ended(TurnResult::Interrupted) => true,
-        "success" => status.group() == Status::Finished || ended(TurnResult::Success),
+        "success" => status.group() == Status::Finished || (ended(TurnResult::Success) && is_at_rest),
+        "idle" => takes_a_prompt,
         // Begun here, or in the agent's own prompt.
         "draft" => flags.is_drafted(item) || state.is_some_and(|state| state.surface.editing_input == Tri::Yes),
         "background" => state.is_some_and(|state| state.turn.background_work == Tri::Yes),

@@ -1761,13 +1761,15 @@ fn a_filter_holds_as_it_is_typed_and_is_never_hidden() {
         ("blocked", "needs-you"),
         ("waiting", "needs-you"),
         ("awaiting_operator", "needs-you"),
-        ("idle", "ready"),
         ("known_failure", "failed"),
     ] {
         assert_eq!(filtered(&format!("is:{said}")), filtered(&format!("is:{meant}")), "{said}");
         assert!(!filtered(&format!("is:{said}")).is_empty(), "{said}");
     }
+    assert_eq!(filtered("is:idle"), ["infra", "étude", "docs", "web"], "who takes a prompt now, whatever was before");
     assert!(filtered("is:success").contains(&"docs".to_owned()));
+    assert_eq!(filtered("is:success is:working,gone"), Vec::<String>::new(), "it rests after a turn that ended well");
+    assert_eq!(filtered("name:docs,we"), ["docs", "web"]);
     assert_eq!(filtered("is: agent: !"), filtered(""), "a word that asks for nothing yet hides nothing");
     press(&mut ui, &fleet, &chars("/is:bz"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Enter]), [], "there is nothing to open");
