@@ -36,6 +36,20 @@ const TITLE_BACK: &[u8] = b"\x1b[23;0t";
 /// the first one does.
 static HELD: AtomicBool = AtomicBool::new(false);
 
+/// Writes to the terminal while it is held, and nothing after that. When ratatui goes it shows the cursor once more, and panics
+/// where it can tell nobody that this failed, as on a terminal that was closed.
+struct HeldTerminal(Stdout);
+
+impl Write for HeldTerminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if HELD.load(Ordering::SeqCst) { self.0.write(bytes) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if HELD.load(Ordering::SeqCst) { self.0.flush() } else { Ok(()) }
+    }
+}
+
 /// Fails when there is no terminal to draw on.
 pub(super) fn check() -> Result<(), AppError> {
     if io::stdout().is_terminal() { Ok(()) } else { Err(AppError::NotATerminal) }
@@ -43,7 +57,7 @@ pub(super) fn check() -> Result<(), AppError> {
 
 /// The terminal while the dashboard has it.
 pub(super) struct Tty {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Terminal<CrosstermBackend<BufWriter<HeldTerminal>>>,
     mouse: bool,
     /// The last bell or notice that had to wait, as another program had the terminal.
     unrung: Vec<u8>,
@@ -55,7 +69,7 @@ impl Tty {
     /// Takes the terminal: raw mode, alternate screen, pasted texts apart from keys.
     pub(super) fn take(mouse: bool) -> io::Result<Self> {
         give_back_on_panic();
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, HeldTerminal(io::stdout())));
         let terminal = Terminal::new(backend)?;
         take(mouse)?;
         let mut tty = Self { terminal, mouse, unrung: Vec::new(), title: String::new() };

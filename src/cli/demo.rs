@@ -33,7 +33,7 @@ pub fn run(
 ) -> anyhow::Result<ExitCode> {
     let demo = Demo::start()?;
     if args.no_dashboard {
-        println!("{}", demo.server());
+        super::output::print(&format!("{}\n", demo.server()))?;
         super::wait_for(ended(&demo))?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -412,7 +412,7 @@ pub(super) fn nothing(what: impl fmt::Display, hint: &str) -> Done {
 
 /// Prints what happened and what to do about it. The texts may come from a file or a pane, so control sequences are removed.
 fn print(head: &str, what: &str, hint: Option<&str>) {
-    let tell = |line: String| eprint!("{}", output::wrapped_error(&(output::in_locale(&line).into_owned() + "\n")));
+    let tell = |line: String| output::tell(output::wrapped_error(&output::in_locale(&line)).trim_end_matches('\n'));
     tell(format!("{head}{}", one_line(what)));
     if let Some(hint) = hint {
         tell(format!("hint: {}", one_line(&completed(hint))));

@@ -119,7 +119,7 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     }
     if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {
         let hint = "`fleetwatch follow-ups resend NUMBER` sends one again, `dismiss NUMBER` drops it";
-        eprintln!("hint: {}", completed(hint));
+        output::tell(&format!("hint: {}", completed(hint)));
     }
     output::print(&text)
 }

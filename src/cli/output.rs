@@ -28,6 +28,12 @@ pub(super) fn print(text: &str) -> Done {
     conclude(write(text))
 }
 
+/// Writes a line to standard error. Where nobody reads it, as where the terminal is gone, nothing comes of it, and the program
+/// still ends as it should.
+pub(super) fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// Writes a text for people to standard output at once.
 pub(super) fn write(text: &str) -> io::Result<()> {
     write_whole(&in_locale(text))

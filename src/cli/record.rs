@@ -95,10 +95,10 @@ pub async fn run(
         records: profiles.and_then(|profiles| FollowedRecords::new(args, server, key, program, profiles)),
     };
     recorder.take(&first, poll::now()).await?;
-    eprintln!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display());
+    super::output::tell(&format!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display()));
     let ended = record(args, server, key, &mut recorder).await?;
     let seconds = poll::now().since(began).as_secs();
-    eprintln!("{ended}: {} frames in {seconds:.1} s", recorder.frames);
+    super::output::tell(&format!("{ended}: {} frames in {seconds:.1} s", recorder.frames));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -85,7 +85,7 @@ pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCo
     };
     let Some(limit) = args.fail_under else { return Ok(ExitCode::SUCCESS) };
     let low = report.below(limit);
-    low.iter().for_each(|what| eprintln!("error: {what}, less than {limit} %"));
+    low.iter().for_each(|what| super::output::tell(&format!("error: {what}, less than {limit} %")));
     Ok(if low.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -199,7 +199,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let _ended = serving.await;
     // Acts in progress are completed, and kept.
     let acts = async { drop(served.acts.acquire_many(act::MOST).await) };
-    engine.leave(acts).await.iter().for_each(|left| eprintln!("warning: {left}"));
+    engine.leave(acts).await.iter().for_each(|left| super::output::tell(&format!("warning: {left}")));
     done
 }
 

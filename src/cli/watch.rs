@@ -92,7 +92,7 @@ pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
         Engine::start_acting(settings, &watched.servers, (config, &history), has_terminal).map_err(survey::unfit)?;
     let done = print(args, filter, &watched, &mut engine, &history).await;
     // A message that is being sent to an agent arrives, or the next owner settles it.
-    engine.leave(ready(())).await.iter().for_each(|left| eprintln!("warning: {left}"));
+    engine.leave(ready(())).await.iter().for_each(|left| super::output::tell(&format!("warning: {left}")));
     done
 }
 
@@ -281,7 +281,7 @@ impl Printer {
                     continue;
                 }
                 Update::Delivery(DeliveryEvent::Trouble(trouble) | DeliveryEvent::Unclear(trouble)) => {
-                    eprintln!("warning: {}", harmless(trouble));
+                    super::output::tell(&format!("warning: {}", harmless(trouble)));
                     continue;
                 }
                 Update::Refused(why) => {

@@ -116,7 +116,7 @@ pub fn token(args: &TokenArgs) -> Done {
                 Err(Failure::refused(format!("there is no token `{name}`"))
                     .hint("`fleetwatch token list` lists the tokens"))
             })?;
-            eprintln!("{name} is revoked");
+            output::tell(&format!("{name} is revoked"));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -135,7 +135,7 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
         tokens.push(token);
         Ok(())
     })?;
-    eprintln!("good until {}; it is not shown again", until.strftime("%Y-%m-%d %H:%M"));
+    output::tell(&format!("good until {}; it is not shown again", until.strftime("%Y-%m-%d %H:%M")));
     output::print(&format!("{text}\n"))
 }
 

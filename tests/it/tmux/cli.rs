@@ -440,6 +440,13 @@ fn output_that_cannot_be_written_is_an_error() {
         assert_eq!(ran.code, Some(1), "{arguments:?}");
         assert!(ran.errors.starts_with("error: standard output cannot be written: "), "{arguments:?}: {ran:?}");
     }
+    // Where nobody can be told, the exit code still says it.
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let ran: Ran = fleetwatch(&["lst"]).stderr(full).output().unwrap().into();
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let ran: Ran = fleetwatch(&["config", "check", "/nonexistent/x.toml"]).stderr(full).output().unwrap().into();
+    assert_eq!(ran.code, Some(2), "{ran:?}");
 }
 
 #[test]

@@ -434,12 +434,14 @@ fn jumping_hands_the_terminal_over_and_takes_it_back() {
 #[test]
 fn the_end_of_the_terminal_is_the_end_of_the_dashboard() {
     let world = World::with_parrot();
-    world.open();
-    let pid = world.dashboard_pid();
+    let (program, server) = (env!("CARGO_BIN_EXE_fleetwatch"), world.watched.name());
+    let code = world.directory.path().join("code");
+    world.type_text(&format!("clear; (trap : HUP; {program} -L {server}; echo $? > {})", code.display()));
+    world.press("Enter");
+    world.wait("1 ready");
     world.operator.run(&["kill-server"]);
-    let alive =
-        || Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status().unwrap().success();
-    wait_until("the dashboard to end", || !alive());
+    wait_until("the dashboard to end", || std::fs::read_to_string(&code).is_ok_and(|code| code.ends_with('\n')));
+    assert_eq!(std::fs::read_to_string(&code).unwrap(), "0\n", "nobody is there to read why it failed");
 }
 
 #[test]
