@@ -36,6 +36,8 @@ impl Tracker {
         if !is_proven {
             let at = self.stood_since(reading, self.published.phase, now);
             self.ages.begin_anew(Since { at, exact: false });
+            // Nor was it seen to be stable any longer than that.
+            self.stable_since = self.stable_since.max(at);
         }
     }
 
