@@ -15,6 +15,7 @@ use ratatui::layout::Position;
 
 use super::action::Action;
 use super::arrangement::{RowKey, TableRow};
+use super::dialog::MEANWHILE;
 use super::frame::Hint;
 use super::help::{About, ExplanationView, Help};
 use super::item::Item;
@@ -119,9 +120,16 @@ impl Ui {
 
     /// Does what an action says, in whatever has the keyboard.
     pub fn perform(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+        let filters = self.context() == Context::Filter;
         let (passed, mut requests) = self.with_top(view, |overlay, cx| overlay.perform(action, cx));
         if passed {
             requests.extend(self.perform_anywhere(action, view));
+        }
+        match action {
+            // The way back leads to where the cursor was.
+            Action::Close | Action::Complete if filters => self.follow_filter(view),
+            Action::Choose if filters => self.cursor.look_anew(view.now),
+            _ => {}
         }
         requests
     }
@@ -240,8 +248,11 @@ impl Ui {
     }
 
     /// When something that came to the selected row at a time will have been seen there; never, as long as the operator
-    /// was not there for it.
+    /// was not there for it. What the cursor comes to while a filter is typed is looked at once that is done.
     fn seen_since(&self, came: Timestamp) -> Option<Timestamp> {
+        if self.overlays.iter().any(|overlay| overlay.context() == Context::Filter) {
+            return None;
+        }
         let shown = self.cursor.since().max(came);
         let was_there = self
             .touched
@@ -354,6 +365,7 @@ impl Ui {
         // What is typed on behind an answer was meant for it: no letter of it is a command, for the box or for the table.
         let is_letter = Keymap::is_letter(key);
         if is_letter && self.overlays.last().is_some_and(|overlay| overlay.is_over()) {
+            self.say(MEANWHILE.to_owned(), view);
             return Vec::new();
         }
         let action = self.options.keymap.action(self.context(), key);
@@ -370,10 +382,16 @@ impl Ui {
         if self.memory.typed.take(letter, command.is_some(), view.now) {
             self.before_run = Some(Box::new(self.arranged()));
         }
-        if command.is_some() && self.memory.typed.is_text() {
+        let is_text = command.is_some() && self.memory.typed.is_text();
+        if is_text || (action.is_none() && self.is_line_of_run()) {
             let prompt = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
             self.memory.type_ahead.begin_word(&format!("this looks like a text; {prompt} writes a prompt"), view.now);
             self.memory.tell_type_ahead(view.now);
+            return Vec::new();
+        }
+        if action == Some(Action::Choose) && self.context() == Context::Note && self.began_outside() {
+            let again = Keymap::name_of(key);
+            self.say(format!("its beginning may have been typed into the table; {again} again keeps it"), view);
             return Vec::new();
         }
         // One that is held, or bounces, opens the box of a dialog and must not answer it.
@@ -416,8 +434,7 @@ impl Ui {
 
     fn paste(&mut self, text: &str, view: &View<'_>) -> Vec<Request> {
         if self.memory.type_ahead.holds(view.now) {
-            self.memory.type_ahead.prolong(view.now);
-            self.memory.tell_type_ahead(view.now);
+            self.prolong_type_ahead(view);
             return Vec::new();
         }
         let (passed, requests) = self.with_top(view, |overlay, cx| overlay.paste(text, cx));

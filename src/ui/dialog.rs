@@ -41,6 +41,9 @@ pub use verdict::{Ahead, NO_LINE, meant_option, verdict_hints};
 /// Why what is typed into a dialog goes nowhere yet.
 const NEW: &str = "the dialog is new on the screen";
 
+/// What is said of letters that are typed once an answer was asked for.
+pub const MEANWHILE: &str = "what you typed meanwhile was ignored";
+
 /// How long an answered dialog that is still shown is taken for the old one.
 const FOLLOW: Span = Span::from_secs(3);
 /// How long the box of a dialog that has closed by itself stays, and of one that was answered, from then and from the
@@ -501,11 +504,7 @@ impl Overlay for DialogBox {
     }
 
     fn tell(&mut self, why: &str) -> bool {
-        let tells = self.stage == Stage::Choosing && self.has_line;
-        if tells {
-            self.warn(why);
-        }
-        tells
+        self.has_line && self.tell_in_line(why)
     }
 
     fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
@@ -573,6 +572,8 @@ impl Overlay for DialogBox {
             Outcome::Refused(refusal) => refusal.to_string(),
             outcome => outcome.to_string(),
         };
+        let was_typing = self.message.as_ref().is_some_and(|(_, before)| before.ends_with(MEANWHILE));
+        let message = if was_typing { format!("{message}; {MEANWHILE}") } else { message };
         self.message = Some((toast::outcome_status(outcome), message));
         // The box of one that was taken closes soon.
         if !outcome.is_accepted() {

@@ -210,7 +210,11 @@ fn has_draft(terminal: &Terminal) -> bool {
 /// What can be pressed, and what it does: what the agent's profile says, then what stops others.
 fn choices(terminal: &Terminal) -> Vec<(Vec<Key>, String)> {
     let own = own(terminal);
-    let note = format!("stops the turn of {}", terminal.state.terminal.tool);
+    let tool = &terminal.state.terminal.tool;
+    let note = match terminal.state.turn.phase {
+        Phase::Ready => format!("may clear the draft: no turn of {tool} runs"),
+        _ => format!("stops the turn of {tool}"),
+    };
     let others = KEYS.iter().map(|(names, note)| (parsed(names.iter().copied()), (*note).to_owned()));
     let others: Vec<(Vec<Key>, String)> = others.filter(|(keys, _)| *keys != own).collect();
     (!own.is_empty()).then_some((own, note)).into_iter().chain(others).collect()

@@ -104,6 +104,11 @@ impl RowSelection {
         self.key().filter(|_| self.anchor == CursorAnchor::Row)
     }
 
+    /// Takes the operator to look at the row from now on.
+    pub fn look_anew(&mut self, now: Timestamp) {
+        self.since = now;
+    }
+
     /// Whether the operator did something so lately that nothing is to be moved.
     pub fn is_held(&self, now: Timestamp) -> bool {
         now < self.held_until

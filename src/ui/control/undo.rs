@@ -6,6 +6,7 @@ use crate::fleet::{TerminalKey, View};
 use crate::ui::arrangement::{Arrangement, Grouping, Sort};
 use crate::ui::flags::Flags;
 use crate::ui::item::Item;
+use crate::ui::keymap::Context;
 use crate::ui::layout::Panes;
 use crate::ui::{Request, Topic, Ui};
 
@@ -33,6 +34,27 @@ impl Ui {
             self.memory.tell_type_ahead(view.now);
         }
         requests
+    }
+
+    /// Whether a line that a letter of a text opened takes the rest of it. In that of a prompt it is seen before it is sent.
+    pub(super) fn is_line_of_run(&self) -> bool {
+        let began_outside = match self.context() {
+            Context::Note => self.began_outside(),
+            // A sign opens the palette, which is seldom a part of a text.
+            Context::Menu => self.memory.typed.began_outside(),
+            _ => false,
+        };
+        began_outside && self.memory.typed.is_word()
+    }
+
+    /// Whether other letters came right before the one that opened a line, but for those that only moved the cursor.
+    pub(super) fn began_outside(&self) -> bool {
+        let now = self.arranged();
+        let has_changed = |before: &Arranged| {
+            // Marks are made for what is typed then.
+            (before.sort, before.grouping, before.panes, before.muted) != (now.sort, now.grouping, now.panes, now.muted)
+        };
+        self.memory.typed.began_outside() || self.before_run.as_deref().is_some_and(has_changed)
     }
 
     /// How everything is arranged that keys of the table change at once.

@@ -125,7 +125,10 @@ impl Ui {
             key.code,
             KeyCode::Char(_) | KeyCode::Enter | KeyCode::Backspace | KeyCode::Delete | KeyCode::Esc
         );
-        if moves || (self.memory.type_ahead.holds_text_only(view.now) && !Keymap::is_letter(key)) {
+        // After a pause, what only changes what is seen may be pressed as well: in the table it does no harm.
+        let is_step = self.overlays.is_empty() && action.is_some_and(Action::is_step);
+        let is_command = is_step || !Keymap::is_letter(key);
+        if moves || (is_command && self.memory.type_ahead.holds_text_only(view.now)) {
             self.memory.type_ahead = TypeAhead::default();
             return false;
         }
@@ -141,8 +144,16 @@ impl Ui {
             // A box closes with it: what is pressed next is meant for the table.
             return action != Some(Action::Close);
         }
-        self.memory.type_ahead.prolong(view.now);
+        // Help does no harm, either; a word that is typed may end with its key.
+        let asks_help = action == Some(Action::Help) && !self.memory.type_ahead.holds_word(view.now);
+        self.prolong_type_ahead(view);
+        !asks_help
+    }
+
+    /// Takes in what goes nowhere, and says so.
+    pub(super) fn prolong_type_ahead(&mut self, view: &View<'_>) {
+        let may_answer = self.context() == Context::Dialog;
+        self.memory.type_ahead.prolong(may_answer, view.now);
         self.memory.tell_type_ahead(view.now);
-        true
     }
 }

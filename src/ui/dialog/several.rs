@@ -320,7 +320,12 @@ impl Overlay for SeveralDialogs {
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
-        self.answers().hints(self.hold(view.now))
+        let mut hints = self.answers().hints(self.hold(view.now));
+        let verdicts = [(Action::AllowOnce, "choose yes, once"), (Action::ChooseNo, "choose no")];
+        let choose = verdicts.into_iter().filter(|(verdict, _)| self.meant(*verdict).is_some());
+        let last = hints.len().saturating_sub(1);
+        hints.splice(last..last, choose.collect::<Vec<_>>());
+        hints
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
@@ -336,7 +341,13 @@ impl Overlay for SeveralDialogs {
             _ if self.question.is_deaf(cx.view.now) => {}
             Action::Answer => return self.answer(cx),
             Action::AllowOnce | Action::Refuse | Action::ChooseNo => match self.meant(action) {
-                option @ Some(_) => self.choose(option),
+                option @ Some(_) => {
+                    self.choose(option);
+                    let key = cx.options.keymap.key_for(Context::Dialog, Action::Answer).unwrap_or_default();
+                    let (label, count) = self.chosen().map(|it| (it.1.clone(), self.count(&it))).unwrap_or_default();
+                    let them = if count == 1 { "it" } else { "them" };
+                    self.question.say(format!("{label} is chosen: {key} answers {them}"));
+                }
                 None => cx.say("nothing was sent: the profiles do not say which option that is in all of them"),
             },
             Action::Up | Action::Down => {

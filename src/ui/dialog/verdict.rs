@@ -123,6 +123,20 @@ impl DialogBox {
         self.message = Some((Status::Stalled, why.to_owned()));
     }
 
+    /// Says why a key did nothing, behind what becomes of the answer where one is on its way. Returns whether it is said.
+    pub(super) fn tell_in_line(&mut self, why: &str) -> bool {
+        match (&self.stage, &mut self.message) {
+            (Stage::Choosing, _) => self.warn(why),
+            (Stage::Sending | Stage::Answered(_), Some((_, message))) => {
+                if !message.contains(why) {
+                    *message = format!("{message}; {why}");
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Says that the key that answers came too early.
     pub(super) fn say_too_early(&mut self) {
         self.warn(TOO_EARLY);

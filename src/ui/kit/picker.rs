@@ -151,10 +151,13 @@ impl Overlay for Picker {
     }
 }
 
-/// The widest and the highest menu, in cells and entries: what is below is to be seen around it.
+/// The widest and the highest menu, in cells and entries: what is below is to be seen around it. Why an entry would do nothing
+/// is read whole where the screen has room.
 const WIDEST: usize = 66;
 /// See [`WIDEST`].
 const HIGHEST: usize = 14;
+/// The cells that a menu leaves free beside it.
+const BESIDE: u16 = 8;
 
 /// One entry of a menu.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -204,6 +207,8 @@ impl Menu {
         let texts = entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect();
         let cells = |entry: &MenuEntry| text::width(&entry.text) + text::width(&entry.note) + 4;
         let widest = entries.iter().map(cells).max().unwrap_or(0).max(text::width(&title) + 2).clamp(24, WIDEST);
+        let with_why = |entry: &MenuEntry| Some(text::width(&entry.text) + text::width(entry.why_not.as_ref()?) + 4);
+        let widest = widest.max(entries.iter().filter_map(with_why).max().unwrap_or(0));
         Self { title, entries, texts, widest, shown, sign: "/", ..Self::default() }
     }
 
@@ -257,7 +262,8 @@ impl Menu {
         let parts = &canvas.theme.parts;
         // All entries count, not only those that fit, so that the box stays the same while one types.
         let typing = if self.by_letter { 0 } else { 2 };
-        let size = (self.widest + 4, self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
+        let room = usize::from(area.width.saturating_sub(BESIDE)).max(WIDEST + 4);
+        let size = ((self.widest + 4).min(room), self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
         let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
         // What is not drawn cannot be clicked, either.
         self.place = Rect::ZERO;

@@ -88,8 +88,8 @@ impl Pause {
 }
 
 /// What is typed for a line that did not open goes nowhere: its letters are keys that nobody meant. It begins with the
-/// key that opened nothing, and each key after it prolongs it, until the operator pauses: in a sentence as long as one
-/// thinks, for a `y` in its middle may be a yes.
+/// key that opened nothing, and each key after it prolongs it, until the operator pauses: in the box of a dialog as long as one
+/// thinks, for a `y` in the middle of a sentence may be a yes there.
 #[derive(Clone, Debug, Default)]
 pub struct TypeAhead {
     /// Since when keys go nowhere, and for how long after that.
@@ -146,9 +146,10 @@ impl TypeAhead {
         self.opens_again
     }
 
-    /// Takes in a key that goes nowhere.
-    pub fn prolong(&mut self, now: Timestamp) {
+    /// Takes in a key that goes nowhere. Where none answers anything, the next one is of the same text only if it follows soon.
+    pub fn prolong(&mut self, may_answer: bool, now: Timestamp) {
         let patience = self.held.map_or(HELD_FOR, |(_, patience)| patience);
+        let patience = if may_answer { patience } else { patience.min(HELD_FOR) };
         (self.held, self.opens_again, self.has_text) = (Some((now, patience)), false, true);
     }
 
@@ -319,6 +320,8 @@ pub struct Question {
     drawn: Option<Size>,
     /// Where the last frame drew the options.
     places: Vec<(Rect, usize)>,
+    /// What the operator reads in place of the keys, until another option is chosen.
+    said: Option<String>,
 }
 
 impl Question {
@@ -375,9 +378,14 @@ impl Question {
     /// Chooses an option, and has it in view.
     pub fn choose(&mut self, option: usize, asked: &QuestionText) {
         if option < asked.options.len() {
-            self.chosen = Some(option);
+            (self.chosen, self.said) = (Some(option), None);
             self.reading.show(self.first(asked) + option);
         }
+    }
+
+    /// Says what a key that chose did not do.
+    pub fn say(&mut self, what: String) {
+        self.said = Some(what);
     }
 
     /// Leaves nothing chosen.
@@ -498,16 +506,17 @@ impl Answers {
     ) -> HitMap {
         // Why a key does nothing has to be read as well.
         let held = text::width(&Hold::Changed.words(canvas, self.context, self.read));
+        let held = held.max(question.said.as_deref().map_or(0, text::width));
         let cells = frame::buttons_cells(canvas, self.context, &self.hints(None)).max(held);
         let sheet = question.draw(canvas, buffer, area, (title, asked), (cells, (0, 0)));
         let hold = question.hold(asked, canvas.now);
         let mut line = if sheet.buttons.is_empty() { sheet.said } else { sheet.buttons };
         let mut hints = self.hints(hold);
-        if let Some(hold) = hold {
-            let [down, up] = self.read;
-            let message = hold.words(canvas, self.context, [up, down]);
+        let [down, up] = self.read;
+        let held = hold.map(|hold| (hold.words(canvas, self.context, [up, down]), Status::Stalled));
+        if let Some((message, status)) = held.or(question.said.clone().map(|said| (said, Status::Ready))) {
             let mut pen = Pen::new(buffer, line, 0);
-            pen.text(&message, canvas.theme.style(Status::Stalled));
+            pen.text(&message, canvas.theme.style(status));
             let start = pen.column().saturating_add(3).min(line.right());
             line = Rect { x: start, width: line.right() - start, ..line };
             hints = self.others.to_vec();

@@ -1125,7 +1125,8 @@ fn the_palette_begins_with_what_the_selected_row_offers() {
     // What would do nothing stands last, with why, and the key says the same.
     press(&mut ui, &fleet, &chars("queued"));
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("› take back the terminal's queued prompts  no prompt is queued"), "{shown}");
+    assert!(shown.contains("› take back the terminal's queued prompts  "), "{shown}");
+    assert!(shown.contains("  no prompt is queued for shop-api │"), "the reason is whole: {shown}");
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("no prompt is queued for shop-api"));
     press(&mut ui, &fleet, &chars(":"));
@@ -1205,6 +1206,24 @@ fn what_is_looked_at_stays_under_the_cursor_when_that_changes_its_state() {
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     let before = names(&mut ui, &fleet);
     assert_eq!(before, ["docs"]);
+    // What a filter leads to counts as seen a second after it is kept, and not at all where Esc leads back.
+    let seen = |requests: &[Request]| requests.iter().any(|request| matches!(request, Request::Seen { .. }));
+    let mut typing = dashboard();
+    press(&mut typing, &fleet, &[KeyCode::Down, KeyCode::Down]);
+    assert!(selected(&mut typing, &fleet).contains("new-repo"));
+    press(&mut typing, &fleet, &chars("/is:finished"));
+    for end in [KeyCode::Esc, KeyCode::Enter] {
+        fleet.now = fleet.now + Span::from_secs(2);
+        assert!(selected(&mut typing, &fleet).contains("docs") && !seen(&typing.update(&fleet.view())));
+        press(&mut typing, &fleet, &[end]);
+        assert!(!seen(&typing.update(&fleet.view())));
+        if end == KeyCode::Esc {
+            assert!(selected(&mut typing, &fleet).contains("new-repo"));
+            press(&mut typing, &fleet, &chars("/is:finished"));
+        }
+    }
+    fleet.now = fleet.now + Span::from_secs(1);
+    assert!(seen(&typing.update(&fleet.view())));
     let docs = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == "docs").expect("a terminal");
     docs.state.attention = Attention::None;
     assert_eq!(names(&mut ui, &fleet), before, "it was only seen");

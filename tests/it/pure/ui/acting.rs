@@ -280,8 +280,12 @@ fn only_what_works_is_offered_while_an_answer_is_on_its_way_and_after_it() {
     let requests = press(&mut ui, &fleet, &chars("y"));
     let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
     assert_over(&mut ui, &fleet);
+    assert_eq!(press(&mut ui, &fleet, &chars("go on")), []);
+    let ignored = "; what you typed meanwhile was ignored";
+    assert!(text(&mut ui, &fleet, 120, 40).contains(&format!("sending 1 Yes …{ignored}")));
     ui.ended(answer, &Outcome::Accepted(None), &fleet.view());
     assert_over(&mut ui, &fleet);
+    assert!(text(&mut ui, &fleet, 120, 40).contains(&format!("taken{ignored}")));
     // One that closes by itself offers no more.
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
@@ -372,10 +376,16 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     press(&mut ui, &fleet, &[KeyCode::Down]);
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 1)]));
     assert!(text(&mut ui, &fleet, 120, 40).contains("it has no option Yes, and never ask"));
-    // The same word is the same answer, whatever its number is in each of them.
+    // The same word is the same answer, whatever its number is in each of them. The box says what is chosen and sends it.
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 2, (120, 40));
-    press(&mut ui, &fleet, &chars("n"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("y choose yes, once") && shown.contains("n choose no"), "{shown}");
+    for (key, said) in [("y", "Yes is chosen: enter answers them"), ("n", "No is chosen: enter answers them")] {
+        assert_eq!(press(&mut ui, &fleet, &chars(key)), []);
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains(said), "{shown}");
+    }
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("› 3/2  No  2 of 2"), "{shown}");
     assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 2), (1, 1)]));
@@ -677,6 +687,27 @@ fn a_text_that_is_typed_into_the_table_is_sent_to_nobody() {
             let shown = text_of(&mut ui, &fleet);
             assert!(!shown.contains('↑'), "what was pinned on the way is not: {shown}");
         }
+    }
+    // Nor does it leave a note or another order behind, and runs no command, where one of its letters opened a line.
+    for text in ["stop that now please", "stx\n", "pU: stop all"] {
+        let (mut ui, mut fleet) = opened("infra");
+        let before = ui.choices();
+        let mut requests = Vec::new();
+        for key in text.chars() {
+            fleet.now = fleet.now + Span::from_millis(120);
+            requests.extend(press(&mut ui, &fleet, &[if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) }]));
+        }
+        if !text.contains('\n') {
+            requests.extend(press(&mut ui, &fleet, &[KeyCode::Enter]));
+        }
+        assert!(!requests.iter().any(|request| matches!(request, Request::KeepNote { .. })), "{text}: {requests:?}");
+        let shown = text_of(&mut ui, &fleet);
+        if text.contains('\n') {
+            assert!(shown.contains("note on infra") && shown.contains("enter again keeps it"), "{shown}");
+            continue;
+        }
+        assert!(ui.choices() == before, "{text}: {shown}");
+        assert!(!shown.contains("note on") && shown.contains("is undone"), "{text}: {shown}");
     }
     // Several flags are not changed by one text.
     let (mut ui, mut fleet) = opened("billing");
@@ -1251,8 +1282,32 @@ fn a_reason_for_a_row_that_asks_nothing_goes_nowhere_even_if_it_is_thought_of_fi
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("is not asking anything"), "{shown}");
     assert!(!shown.contains("prompt to") && ui.choices() == before, "{shown}");
+    // A key that comes a second after the one before is of no text: what moves acts, and so does any once one was ignored.
+    for (first, then) in [("", 'k'), ("x", 'k'), ("uses", 'g')] {
+        fleet.now = fleet.now + Span::from_secs(6);
+        press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Enter]);
+        for key in chars(first) {
+            fleet.now = fleet.now + Span::from_millis(300);
+            press(&mut ui, &fleet, &[key]);
+            let shown = text(&mut ui, &fleet, 120, 40);
+            assert!(shown.contains("legacy takes no prompt") && shown.contains("what you type is ignored"), "{shown}");
+        }
+        fleet.now = fleet.now + Span::from_millis(1_100);
+        let requests = press(&mut ui, &fleet, &[KeyCode::Char(then)]);
+        if then == 'k' {
+            assert!(!selected(&mut ui, &fleet).contains("legacy"), "after {first:?}");
+        } else {
+            assert!(matches!(requests[..], [Request::Jump { .. }]), "{requests:?}");
+        }
+    }
+    // Help comes at once, and what is typed on is ignored still.
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Enter]);
+    press(&mut ui, &fleet, &chars("?q"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("what you can do now"));
+    press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
     // A key that is no letter was not meant for the line.
     fleet.now = fleet.now + Span::from_secs(6);
+    press(&mut ui, &fleet, &[KeyCode::End]);
     press(&mut ui, &fleet, &chars("w"));
     fleet.now = fleet.now + Span::from_millis(1_500);
     press(&mut ui, &fleet, &[KeyCode::Home]);
