@@ -252,6 +252,9 @@ impl ConfigError {
     /// A file that cannot be read at all.
     pub fn unreadable(path: &Path, error: &io::Error) -> Self {
         let (what, hint) = match error.kind() {
+            io::ErrorKind::NotFound if path.is_symlink() => {
+                ("this link leads to no file".to_owned(), "create the file that it points to, or remove the link")
+            }
             io::ErrorKind::NotFound => (
                 "there is no such file".to_owned(),
                 "`fleetwatch config` prints the default, to start from; `fleetwatch config paths` says where \
@@ -406,8 +409,8 @@ impl SearchPath {
                 Err(error) if candidate.origin.is_required() => {
                     return Err(ConfigError::unreadable(&candidate.path, &error));
                 }
-                // A file that exists but cannot be accessed must not pass for "no configuration".
-                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                // A file that exists but cannot be accessed must not pass for "no configuration", nor a link to none.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied || candidate.path.is_symlink() => {
                     return Err(ConfigError::unreadable(&candidate.path, &error));
                 }
                 Err(_) => {}

@@ -282,9 +282,13 @@ fn command_like(error: &clap::Error, typed: &str, command: &clap::Command) -> Op
     }
     let is_meant = typed.starts_with("--") || error.kind() == ErrorKind::InvalidSubcommand;
     let names = command.get_subcommands().filter(|known| !known.is_hide_set()).map(clap::Command::get_name);
-    let like = names.filter(|name| is_meant && is_like(typed, name));
+    let begins = |name: &str| typed.len() >= BEGINNING && name.starts_with(typed);
+    let like = names.filter(|name| is_meant && (is_like(typed, name) || begins(name)));
     like.min_by_key(|name| strsim::osa_distance(typed, name)).map(str::to_owned)
 }
+
+/// The letters from which on the beginning of a command's name says which is meant.
+const BEGINNING: usize = 3;
 
 /// What other programs call what is meant: `ls`, `get` and `logs`, `-o json`, `tail -f`.
 const ELSEWHERE: [(&str, &str); 12] = [
@@ -339,6 +343,8 @@ fn hint_of(error: &clap::Error, typed: &str, suggestion: Option<String>, command
             let suggests = error.get(ContextKind::SuggestedArg).is_some();
             let usage = if suggests { called(error, command).render_usage() } else { usage.clone() };
             let usage = usage.to_string().trim().replacen("Usage", "usage", 1);
+            // A command with commands below it has a usage of these as well.
+            let usage = usage.lines().next().unwrap_or_default().to_owned();
             let behind = match error.kind() {
                 ErrorKind::UnknownArgument if usage.contains("[TEXT]") && !typed.starts_with('-') => {
                     "; a text with blanks goes in quotes"

@@ -6,9 +6,9 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::failure::{BadValue, completed, nothing};
+use super::list::{aligned, cell};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
-use crate::screen::harmless;
 use crate::time::Timestamp;
 
 /// List messages to agents that wait; resend or dismiss them.
@@ -97,8 +97,10 @@ fn each(args: &FollowUpsArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) 
         };
         decided.push(json!({ "intent": number, "outcome": outcome, "resent_as": resent_as, "detail": detail }));
     }
-    let printed = if args.json { output::print_json(&decided)? } else { output::print(&text)? };
-    let Some(last) = failures.pop() else { return Ok(printed) };
+    let printed = if args.json { output::print_json(&decided) } else { output::print(&text) };
+    let done = if text.is_empty() { "nothing was decided" } else { text.trim_end() };
+    let code = output::acted(done, printed);
+    let Some(last) = failures.pop() else { return Ok(code) };
     failures.iter().for_each(Failure::tell);
     Err(last.into())
 }
@@ -110,18 +112,20 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     if intents.is_empty() {
         return nothing("no follow-up waits or needs a decision", "a [[follow_up]] in the configuration sends some");
     }
-    let mut text = String::new();
-    for intent in intents {
-        let age = now.since(intent.created).rounded();
+    let row = |intent: &Intent| {
+        let age = now.since(intent.created).rounded().to_string();
         let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let line = format!("{} to {}, {}{why}: {}", age, intent.target, word(intent.state), intent.message_text());
-        let _ = writeln!(text, "{:>4}  {}", intent.id.0, harmless(&line));
-    }
+        let state = format!("{}{why}", word(intent.state));
+        let cells = [&intent.id.0.to_string(), &age, &intent.target, &state, &*intent.message_text()];
+        cells.map(cell).to_vec()
+    };
+    let rows: Vec<Vec<String>> = intents.iter().map(row).collect();
+    let table = aligned(&["NUMBER", "AGE", "TO", "STATE", "MESSAGE"], &rows, output::terminal_width());
     if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {
         let hint = "`fleetwatch follow-ups resend NUMBER` sends one again, `dismiss NUMBER` drops it";
         output::tell(&format!("hint: {}", completed(hint)));
     }
-    output::print(&text)
+    output::print(&table)
 }
 
 /// A message in JSON, in the words of `watch --json`.

@@ -111,6 +111,7 @@ fn read(args: &HistoryArgs, options: &GlobalOptions, path: &Path) -> Done {
         let chosen = known.iter().filter(|one| terminals.as_ref().is_none_or(|keys| keys.contains(&one.key)));
         return print_totals(args, &mut reader, &chosen.cloned().collect::<Vec<_>>());
     }
+    let is_filtered = args.target.is_some() || args.since.is_some() || args.until.is_some() || !args.kind.is_empty();
     let filter = RecordFilter {
         terminals,
         since: args.since,
@@ -121,8 +122,8 @@ fn read(args: &HistoryArgs, options: &GlobalOptions, path: &Path) -> Done {
     };
     match (args.json, args.details) {
         (true, _) => print_json(&mut reader, &filter),
-        (false, true) => print_details(&mut reader, &filter),
-        (false, false) => print_sentences(&mut reader, filter),
+        (false, true) => print_details(&mut reader, &filter, is_filtered),
+        (false, false) => print_sentences(&mut reader, filter, is_filtered),
     }
 }
 
@@ -235,7 +236,7 @@ fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Done {
 const PAGE: u32 = 500;
 
 /// What happened in sentences; `limit` of the filter counts them, as not every record has one.
-fn print_sentences(reader: &mut Reader, mut filter: RecordFilter) -> Done {
+fn print_sentences(reader: &mut Reader, mut filter: RecordFilter, is_filtered: bool) -> Done {
     let most = filter.limit.map_or(usize::MAX, |limit| limit as usize);
     filter.limit = Some(PAGE);
     let mut entries: Vec<(Stored, Sentence)> = Vec::new();
@@ -272,27 +273,33 @@ fn print_sentences(reader: &mut Reader, mut filter: RecordFilter) -> Done {
             String::new(),
         )
     });
-    print_lines(lines, output::terminal_width())
+    print_lines(lines, output::terminal_width(), is_filtered)
 }
 
 /// Every record with all that it changed.
-fn print_details(reader: &mut Reader, filter: &RecordFilter) -> Done {
+fn print_details(reader: &mut Reader, filter: &RecordFilter, is_filtered: bool) -> Done {
     let records = reader.records(filter)?;
     let lines = records.iter().map(|record| {
         let (word, color) = word(record);
-        (local(record.at, "%H:%M:%S.%3f"), harmless(&record.name), (format!("{word:<11}"), Some(color)), what(record))
+        // One that began with this word may have no more to say.
+        let what = Some(what(record)).filter(|what| *what != word).unwrap_or_default();
+        (local(record.at, "%H:%M:%S.%3f"), harmless(&record.name), (format!("{word:<11}"), Some(color)), what)
     });
-    print_lines(lines, None)
+    print_lines(lines, None, is_filtered)
 }
 
 /// Lines of a time, whom it is about, a coloured text and another one behind it; what does not fit into `width` is cut.
 fn print_lines(
     lines: impl Iterator<Item = (String, String, (String, Option<Color>), String)>,
     width: Option<usize>,
+    is_filtered: bool,
 ) -> Done {
     let lines: Vec<_> = lines.collect();
     if lines.is_empty() {
-        return nothing("the history has no such entries", WRITTEN_BY);
+        return nothing(
+            if is_filtered { "the history has no such entries" } else { "there are no entries yet" },
+            WRITTEN_BY,
+        );
     }
     let widest = lines.iter().map(|(_, name, ..)| text::width(name)).max().unwrap_or_default();
     let colors = wants_color();

@@ -54,10 +54,17 @@ fn column_names() -> impl Iterator<Item = String> {
     COLUMNS.iter().map(|column| column.title.to_lowercase()).chain([ALL.to_owned()])
 }
 
-/// The columns that a name means.
-fn columns_named(name: &str) -> impl Iterator<Item = &'static Column> + use<> {
-    let (one, is_all) = (Column::named(name), name.eq_ignore_ascii_case(ALL));
-    one.into_iter().chain(COLUMNS.iter().filter(move |_| is_all))
+/// The columns that names mean, as often as they are named; `all` adds those that are not named before it.
+fn columns_named(names: &[String]) -> Vec<&'static Column> {
+    let mut columns: Vec<&Column> = Vec::new();
+    for name in names {
+        columns.extend(Column::named(name));
+        if name.eq_ignore_ascii_case(ALL) {
+            let is_new = |column: &&Column| columns.iter().all(|named| named.title != column.title);
+            columns.extend(COLUMNS.iter().filter(is_new).collect::<Vec<_>>());
+        }
+    }
+    columns
 }
 
 /// Runs the command.
@@ -89,20 +96,16 @@ impl ShownAs {
             let all = items.iter().map(|item| PublicFields::of(&survey.fleet, *item, survey.now));
             return output::print_json_array(all);
         }
-        let named = |names: &Vec<String>| {
-            let mut columns: Vec<&Column> = Vec::new();
-            for column in names.iter().flat_map(|name| columns_named(name)) {
-                if columns.iter().all(|named| named.title != column.title) {
-                    columns.push(column);
-                }
-            }
-            columns
-        };
-        let table = if items.is_empty() {
-            String::new()
-        } else {
-            table(items, self.columns.as_ref().map(named), self.no_headers, survey.now)
-        };
+        if items.is_empty() {
+            return output::print("");
+        }
+        let chosen = self.columns.as_deref().map(columns_named);
+        let (table, left_out) = table(items, chosen, self.no_headers, survey.now);
+        if !left_out.is_empty() && self.columns.is_some() {
+            let many = if left_out.len() == 1 { "has" } else { "have" };
+            let what = format!("{} {many} no room: {}", text::counted(left_out.len(), "column"), left_out.join(", "));
+            Failure::refused(what).hint("a wider terminal or a pipe shows every one").warn();
+        }
         output::print(&table)
     }
 }
@@ -193,51 +196,86 @@ const NOWHERE: usize = 100;
 /// The table of terminals and tasks, a line each, below a head.
 ///
 /// Without `chosen` columns, those of the command line that [`NOWHERE`] has room for; on a terminal, those that are not empty and
-/// have room there: what an agent does gets its third of a line before others say more of it. What does not fit even so is cut:
-/// long names first, then the end of the line.
-fn table(items: &[Item<'_>], chosen: Option<Vec<&'static Column>>, no_headers: bool, now: Timestamp) -> String {
+/// have room there: what an agent does gets its third of a line before others say more of it, and then what is left of the line.
+/// What does not fit even so is cut, long names first. Returns the titles of the columns that have no room as well.
+fn table(
+    items: &[Item<'_>],
+    chosen: Option<Vec<&'static Column>>,
+    no_headers: bool,
+    now: Timestamp,
+) -> (String, Vec<&'static str>) {
     let width = output::terminal_width();
     let is_usual = |column: &&Column| matches!(column.on, ShownOn::Both | ShownOn::CommandLine);
     let fits = |column: &&Column| match width {
         Some(width) => column.is_worth(width) && column.says_something(items),
         None => column.is_worth(NOWHERE),
     };
-    let has_choice = chosen.is_some();
     let columns = chosen.unwrap_or_else(|| COLUMNS.iter().filter(is_usual).filter(fits).collect());
-    let words = |item: Item<'_>, column: &&Column| match width {
-        None if column.title == "WHAT" => item.whole_what(),
+    let words = |item: Item<'_>, column: &&Column| match column.title {
+        WHAT => item.whole_what(),
         _ => (column.words)(item, now),
     };
     let line = |item: &Item<'_>| columns.iter().map(|column| cell(&words(*item, column))).collect();
     let mut rows: Vec<Vec<String>> = items.iter().map(line).collect();
-    let mut head: Vec<&str> = columns.iter().map(|column| column.title).collect();
-    if let (false, Some(width)) = (has_choice, width) {
-        make_room(&mut head, &mut rows, |nth| columns[nth].stays(), width);
+    let mut head: Vec<&'static str> = columns.iter().map(|column| column.title).collect();
+    let left_out = width.map(|width| make_room(&mut head, &mut rows, |nth| columns[nth].stays(), width));
+    let most_said = most_said(&head);
+    if let Some(width) = width.filter(|_| head.get(most_said) == Some(&WHAT)) {
+        shorten(items, &mut rows, most_said, width);
     }
     if no_headers {
         head.clear();
     }
-    aligned(&head, &rows, width)
+    (laid_out(&head, &rows, most_said, width), left_out.unwrap_or_default())
 }
 
-/// Takes out columns that a line has no room for, but none that stays.
-pub(super) fn make_room(head: &mut Vec<&str>, rows: &mut [Vec<String>], stays: impl Fn(usize) -> bool, width: usize) {
-    let cells = |(nth, title): (usize, &&str)| {
-        let widest = rows.iter().map(|row| text::width(&row[nth])).max().unwrap_or_default();
-        (widest.max(title.len()), stays(nth))
-    };
-    for nth in left_out(head.iter().enumerate().map(cells).collect(), width) {
-        head.remove(nth);
-        rows.iter_mut().for_each(|row| drop(row.remove(nth)));
+/// Says what an agent does in short where the other columns leave no room for all of it: each option of a dialog shows its
+/// beginning.
+fn shorten(items: &[Item<'_>], rows: &mut [Vec<String>], what: usize, width: usize) {
+    let widest = |nth: usize| rows.iter().map(|row| text::width(&row[nth]) + GAP).max().unwrap_or_default();
+    let columns = rows.first().map_or(0, Vec::len);
+    let room = width.saturating_sub((0..columns).filter(|nth| *nth != what).map(widest).sum());
+    for (item, row) in items.iter().zip(rows).filter(|(_, row)| text::width(&row[what]) > room) {
+        row[what] = cell(&item.what_within(room));
     }
 }
 
-/// The columns, by their cells and whether they stay, that a line has no room for beside a third of it for the last one.
-/// They are given in the order in which they are taken out: from left to right they say less and less of how a terminal is.
+/// The column that says most, and may take what is left of a line.
+const WHAT: &str = "WHAT";
+
+/// Its place among columns: the last one where it is not among them.
+fn most_said(head: &[&str]) -> usize {
+    head.iter().position(|title| *title == WHAT).unwrap_or(head.len().saturating_sub(1))
+}
+
+/// Takes out columns that a line has no room for, but none that stays; returns their titles.
+pub(super) fn make_room<'t>(
+    head: &mut Vec<&'t str>,
+    rows: &mut [Vec<String>],
+    stays: impl Fn(usize) -> bool,
+    width: usize,
+) -> Vec<&'t str> {
+    let most_said = most_said(head);
+    let cells = |(nth, title): (usize, &&str)| {
+        let widest = rows.iter().map(|row| text::width(&row[nth])).max().unwrap_or_default();
+        (widest.max(title.len()).min(most_cells(nth == most_said, width)), stays(nth))
+    };
+    let out = left_out(head.iter().enumerate().map(cells).collect(), width);
+    let take_out = |nth: usize| {
+        rows.iter_mut().for_each(|row| drop(row.remove(nth)));
+        head.remove(nth)
+    };
+    let mut titles: Vec<&str> = out.into_iter().map(take_out).collect();
+    titles.reverse();
+    titles
+}
+
+/// The columns, by the cells that they need and whether they stay, that a line has no room for. They are given in the order in
+/// which they are taken out: from left to right they say less and less of how a terminal is.
 fn left_out(mut columns: Vec<(usize, bool)>, width: usize) -> Vec<usize> {
     let mut without = Vec::new();
-    while let Some(((last, _), others)) = columns.split_last()
-        && others.iter().map(|(cells, _)| cells.min(&MOST) + GAP).sum::<usize>() + last.min(&(width / 3)) > width
+    while columns.iter().map(|(cells, _)| cells + GAP).sum::<usize>().saturating_sub(GAP) > width
+        && columns.len() > 1
         && let Some(nth) = columns.iter().rposition(|(_, stays)| !stays)
     {
         columns.remove(nth);
@@ -246,14 +284,24 @@ fn left_out(mut columns: Vec<(usize, bool)>, width: usize) -> Vec<usize> {
     without
 }
 
-/// If a line does not fit: the most cells of each column but the last, and the least that it keeps.
+/// If a line does not fit: the most cells of a column before what is left of the line is given out.
+fn most_cells(says_most: bool, width: usize) -> usize {
+    if says_most { width / 3 } else { MOST }
+}
+
+/// If a line does not fit: the most cells of each column but the one that says most, and the least that it keeps.
 const MOST: usize = 24;
 /// See [`MOST`].
 const LEAST: usize = 8;
 
-/// Rows in columns as wide as their widest cell, below a head unless that is empty. If lines would be wider than `width`, long cells are cut, then the end of
-/// the line.
+/// Rows in columns as wide as their widest cell, below a head unless that is empty. If lines would be wider than `width`, long
+/// cells are cut, then the end of the line.
 pub(super) fn aligned(head: &[&str], rows: &[Vec<String>], width: Option<usize>) -> String {
+    laid_out(head, rows, most_said(head), width)
+}
+
+/// The same, where the column at `most_said` gets what the others leave of a line.
+fn laid_out(head: &[&str], rows: &[Vec<String>], most_said: usize, width: Option<usize>) -> String {
     let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
     let rows: Vec<&Vec<String>> = Some(&head).filter(|head| !head.is_empty()).into_iter().chain(rows).collect();
     let mut widths: Vec<usize> = vec![0; rows.first().map_or(0, |row| row.len())];
@@ -262,24 +310,31 @@ pub(super) fn aligned(head: &[&str], rows: &[Vec<String>], width: Option<usize>)
             *widest = text::width(cell).max(*widest);
         }
     }
-    if width.is_some_and(|width| widths.iter().map(|cells| cells + GAP).sum::<usize>() > width + GAP) {
-        widths.iter_mut().rev().skip(1).for_each(|cells| *cells = (*cells).min(MOST));
-        // The last column says most: the widest others shrink until it has a third of the line.
-        let width = width.unwrap_or(usize::MAX);
-        let last = widths.last().copied().unwrap_or(0).min(width / 3);
-        let taken = |widths: &[usize]| widths.iter().rev().skip(1).map(|cells| cells + GAP).sum::<usize>();
-        while taken(&widths) + last > width {
-            let widest = widths.iter_mut().rev().skip(1).max_by_key(|cells| **cells).filter(|cells| **cells > LEAST);
-            let Some(cells) = widest else { break };
+    let taken = |widths: &[usize]| widths.iter().map(|cells| cells + GAP).sum::<usize>().saturating_sub(GAP);
+    if let Some(width) = width.filter(|width| taken(&widths) > *width) {
+        let whole = widths.clone();
+        for (nth, cells) in widths.iter_mut().enumerate() {
+            *cells = (*cells).min(most_cells(nth == most_said, width));
+        }
+        // The widest others shrink until the one that says most has a third of the line.
+        while taken(&widths) > width {
+            let others =
+                widths.iter_mut().enumerate().rev().filter(|(nth, _)| *nth != most_said).map(|(_, cells)| cells);
+            let Some(cells) = others.max_by_key(|cells| **cells).filter(|cells| **cells > LEAST) else { break };
             *cells -= 1;
+        }
+        // What is left goes to it first, and then to whatever is cut.
+        let mut left = width.saturating_sub(taken(&widths));
+        for nth in std::iter::once(most_said).chain(0..widths.len()) {
+            let more = whole[nth].saturating_sub(widths[nth]).min(left);
+            (widths[nth], left) = (widths[nth] + more, left - more);
         }
     }
     let mut table = String::new();
     for row in rows {
         let mut line = String::new();
-        for (nth, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            // The last one is cut with the line.
-            let cell = if nth + 1 == row.len() { Cow::Borrowed(cell.as_str()) } else { text::cut(cell, *width) };
+        for (cell, width) in row.iter().zip(&widths) {
+            let cell = text::cut(cell, *width);
             line.push_str(&cell);
             line.push_str(&" ".repeat((width + GAP).saturating_sub(text::width(&cell))));
         }
@@ -338,10 +393,39 @@ mod tests {
     #[test]
     fn a_narrow_terminal_has_fewer_columns() {
         // NAME, AGENT, STATE, SINCE, LAST, PLAN, WHAT.
-        let columns = vec![(10, true), (14, false), (11, true), (6, false), (11, false), (4, false), (80, true)];
-        let without = |width| left_out(columns.clone(), width);
+        let columns = [(10, true), (14, false), (11, true), (6, false), (11, false), (4, false), (80, true)];
+        let without = |width| {
+            let cells =
+                |(nth, &(cells, stays)): (usize, &(usize, bool))| (cells.min(most_cells(nth == 6, width)), stays);
+            left_out(columns.iter().enumerate().map(cells).collect(), width)
+        };
         assert_eq!((without(120), without(90)), (vec![], vec![5, 4]));
         assert_eq!((without(60), without(40)), (vec![5, 4, 3, 1], vec![5, 4, 3, 1]));
+    }
+
+    #[test]
+    fn what_an_agent_does_gets_what_the_others_leave_wherever_it_stands() {
+        let mut head = vec!["NAME", "WHAT", "PANE", "COST"];
+        let said = "Wrote the docs of it, and then the tests of it, and then the rest";
+        let mut rows = [["docs", said, "%7", "0.12"].map(str::to_owned).to_vec()];
+        let table = |head: &[&str], rows: &[Vec<String>]| laid_out(head, rows, most_said(head), Some(60));
+        insta::assert_snapshot!(table(&head, &rows), @r"
+        NAME  WHAT                                        PANE  COST
+        docs  Wrote the docs of it, and then the tests…   %7    0.12
+        ");
+        assert_eq!(make_room(&mut head, &mut rows, |nth| nth < 2, 20), ["COST"]);
+        assert_eq!(head, ["NAME", "WHAT", "PANE"]);
+    }
+
+    #[test]
+    fn columns_are_printed_as_often_as_they_are_named() {
+        let titles = |names: &[&str]| -> Vec<&str> {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            columns_named(&names).iter().map(|column| column.title).collect()
+        };
+        assert_eq!(titles(&["name", "NAME"]), ["NAME", "NAME"]);
+        let all = titles(&["what", "all"]);
+        assert_eq!((all.len(), all[0], all[1]), (COLUMNS.len(), "WHAT", "NAME"));
     }
 
     #[test]

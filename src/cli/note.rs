@@ -88,11 +88,16 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
         };
     }
     history::keep_note(&path, &kept, item.id(), history::now()).map_err(unusable)?;
-    if args.json {
-        return output::print_json(&Noted { removed: removed(item.note(), &kept.note), ..Noted::new(item, kept.note) });
-    }
-    let told = told(item.note(), &kept.note);
-    output::print(&output::wrapped(if told.is_empty() { "nothing is changed\n" } else { &told }))
+    let told = Some(told(item.note(), &kept.note)).filter(|told| !told.is_empty());
+    let told = told.unwrap_or_else(|| "nothing is changed\n".to_owned());
+    let printed = match args.json {
+        true => {
+            let removed = removed(item.note(), &kept.note);
+            output::print_json(&Noted { removed, ..Noted::new(item, kept.note) })
+        }
+        false => output::print(&output::wrapped(&told)),
+    };
+    Ok(output::acted(told.trim_end(), printed))
 }
 
 /// The parts of a note by their words.

@@ -69,15 +69,19 @@ pub struct GlobalOptions {
     pub host: Option<String>,
     /// Watch through the `fleetwatch serve` there.
     #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["socket_name", "socket_path", "host"])]
+    #[cfg_attr(not(feature = "serve"), arg(hide = true))]
     pub connect: Option<String>,
     /// Token for --connect; default: $FLEETWATCH_TOKEN.
     #[arg(long, value_name = "FILE", global = true)]
+    #[cfg_attr(not(feature = "serve"), arg(hide = true))]
     pub token_file: Option<PathBuf>,
     /// Trust only this authority (PEM) for --connect.
     #[arg(long, value_name = "FILE", global = true)]
+    #[cfg_attr(not(feature = "serve"), arg(hide = true))]
     pub ca: Option<PathBuf>,
     /// Allow an unencrypted connection (--connect, serve).
     #[arg(long, global = true)]
+    #[cfg_attr(not(feature = "serve"), arg(hide = true))]
     pub insecure: bool,
     /// Read this configuration, not the default one.
     #[arg(long, value_name = "FILE", global = true)]

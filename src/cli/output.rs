@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::future::poll_fn;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
@@ -73,6 +74,15 @@ pub(super) fn conclude(written: io::Result<()>) -> Done {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         written => written.map(|()| ExitCode::SUCCESS).context("standard output cannot be written"),
     }
+}
+
+/// The end of a command that has acted, once it has printed that. Where that cannot be printed, `what` was done all the same:
+/// a script that were told of a failure would do it again.
+pub(super) fn acted(what: impl Display, printed: Done) -> ExitCode {
+    printed.unwrap_or_else(|why| {
+        Failure::refused(format!("{what}; {why:#}")).warn();
+        ExitCode::SUCCESS
+    })
 }
 
 /// Reports when nobody reads standard output any more, even while there is nothing to write. A file or a terminal always

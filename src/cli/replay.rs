@@ -29,7 +29,8 @@ pub struct ReplayArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub options: SharedReplayArgs,
-    /// Print `{"t": seconds, "state": {…}}`, one object a line, for the start and for each change but of evidence and of times that run.
+    /// Print `{"t": seconds, "state": {…}}`, one object a line, for the start and for each change but of evidence, of the title and
+    /// of times that run.
     #[arg(long)]
     pub json: bool,
 }
@@ -162,9 +163,10 @@ fn nowhere(state: &State) -> State {
     State { terminal, ..state.clone() }
 }
 
-/// The state without what moves while it stays the same: numbers that run, and the rows of what turns and counts.
+/// The state without what moves while it stays the same: numbers that run, and the rows and the title of what turns and counts.
 fn timeless(state: &State) -> State {
     State {
+        terminal: TerminalFacts { title: Default::default(), ..state.terminal.clone() },
         turn: Turn { elapsed_seconds: 0.0, waited: None, ..state.turn },
         lifecycle_timing: LifecycleTiming {
             readiness_unknown_elapsed_seconds: None,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::failure::quoted;
 use super::history::keep;
 use super::survey::{Watched, unfit};
 use super::{Done, Failure, GlobalOptions, output};
@@ -42,7 +43,8 @@ pub struct RunArgs {
     /// The working directory; default: the current one.
     #[arg(long, value_name = "DIRECTORY")]
     pub cwd: Option<PathBuf>,
-    /// Print the ids as one JSON object; if nothing is started, `{"name", "outcome": "refused", "detail"}`.
+    /// Print one JSON object: `{"name", "outcome": "started", "failed" (it cannot be run) or "refused", "detail"}`, with the ids of
+    /// what was started.
     #[arg(long)]
     pub json: bool,
     /// The command with its arguments, after `--`.
@@ -101,7 +103,8 @@ async fn begin(args: &RunArgs, options: &GlobalOptions) -> anyhow::Result<(bool,
 /// What came of a start; with `--json`, a refusal is printed as well.
 pub(super) fn or_refused<T>(name: &str, json: bool, started: anyhow::Result<T>) -> anyhow::Result<T> {
     if let (Err(why), true) = (&started, json) {
-        output::print_json(&json!({ "name": name, "outcome": "refused", "detail": Failure::of(why).to_string() }))?;
+        let object = json!({ "name": name, "outcome": "refused", "detail": Failure::of(why).to_string() });
+        output::acted("nothing was started", output::print_json(&object));
     }
     started
 }
@@ -153,9 +156,12 @@ impl JustStarted<'_> {
     pub(super) fn tell(&self, seen: Option<&Task>, json: bool) -> Done {
         let (Begun { session: session_id, window, key }, ended) = (self.begun, seen.filter(|task| task.is_dead()));
         let (id, session) = (seen.map_or(self.name, |task| &task.id), self.session);
+        let trouble = self.trouble(seen);
         if json {
-            output::print_json(&json!({
+            let object = json!({
                 "name": self.name,
+                "outcome": if trouble.is_some() { "failed" } else { "started" },
+                "detail": &trouble,
                 // Another one if something else has the given name.
                 "id": id,
                 "status": seen.map_or(TaskStatus::Running, |task| task.status),
@@ -166,8 +172,9 @@ impl JustStarted<'_> {
                 "pane": key.pane.to_string(),
                 "pid": key.pid,
                 "again": self.again,
-            }))?;
-            return self.end(seen);
+            });
+            output::acted(format!("{id} was started"), output::print_json(&object));
+            return self.end(trouble);
         }
         let how = match (ended, self.again) {
             (Some(task), _) => format!("{} at once in", task.as_status().word()),
@@ -176,22 +183,28 @@ impl JustStarted<'_> {
         };
         let host = key.server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
         let (pane, pid) = (key.pane, key.pid);
-        output::print(&format!("{id} {how} {session}{host}: window {window}, pane {pane}, pid {pid}\n"))?;
-        self.end(seen)
+        let said = format!("{id} {how} {session}{host}: window {window}, pane {pane}, pid {pid}");
+        output::acted(&said, output::print(&format!("{said}\n")));
+        self.end(trouble)
+    }
+
+    /// What a shell and tmux say of a command that they cannot run.
+    fn trouble(&self, seen: Option<&Task>) -> Option<String> {
+        let program = self.program;
+        match seen.filter(|task| task.is_dead()).and_then(Task::exit_code)? {
+            127 => Some(format!("there is no command `{program}`")),
+            126 => Some(format!("`{program}` cannot be run")),
+            _ => None,
+        }
     }
 
     /// The end of the command that started it.
     ///
     /// # Errors
-    /// What a shell and tmux say of a command that they cannot run.
-    fn end(&self, seen: Option<&Task>) -> Done {
-        let (program, name) = (self.program, self.name);
-        let why = match seen.filter(|task| task.is_dead()).and_then(Task::exit_code) {
-            Some(127) => format!("there is no command `{program}`"),
-            Some(126) => format!("`{program}` cannot be run"),
-            _ => return Ok(ExitCode::SUCCESS),
-        };
-        let hint = format!("`fleetwatch run {name} -- COMMAND` runs another one in its window");
+    /// The command could not be run.
+    fn end(&self, trouble: Option<String>) -> Done {
+        let Some(why) = trouble else { return Ok(ExitCode::SUCCESS) };
+        let hint = format!("`fleetwatch run {} -- COMMAND` runs another one in its window", quoted(self.name));
         Err(Failure::refused(why).hint(hint).into())
     }
 }

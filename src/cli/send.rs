@@ -5,6 +5,7 @@ use std::io::{ErrorKind, IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
 use super::dialog_shown::{DialogShown, answers, sends};
@@ -62,7 +63,7 @@ pub struct KeysArgs {
     #[arg(value_name = "KEY", required_unless_present = "text", value_parser = <Key as std::str::FromStr>::from_str)]
     pub keys: Vec<Key>,
     /// Type this line first, each character as a key: `--text 1.2.0 Enter`.
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     pub text: Option<String>,
     /// Print one JSON object: `{"terminal", "outcome", "detail", "dialog"}`; errors are printed as well.
     #[arg(long)]
@@ -82,14 +83,14 @@ pub struct AnswerArgs {
     /// A letter is a key only where the options cannot be read. `yes` and `no` (`y` and `n`) mean the one option that says so for this question only, never one that holds for longer
     /// ("always", "don't ask again", "for this session"); if none or several are left, nothing is sent. Where several
     /// options can be ticked, `A,B` ticks exactly these and submits them.
-    #[arg(value_name = "CHOICE")]
+    #[arg(value_name = "CHOICE", value_parser = NonEmptyStringValueParser::new())]
     pub choice: Option<String>,
     /// Your own text, for an option that takes one: typed there, or sent as a prompt once the option has closed the
     /// dialog ("No, and tell Claude what to do differently").
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "choice")]
     pub text: Option<String>,
     /// Answer only this dialog: its full name (`assessment.dialog` in `list --json`), or a text above its options.
-    #[arg(long, value_name = "HASH|TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "HASH|TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub expect: Option<String>,
     /// Print one JSON object: `{"terminal", "outcome", "detail", "dialog"}`; errors are printed as well.
     #[arg(long)]
@@ -179,7 +180,7 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
         let first = dialog.options.first().map_or("y", |option| option.name.as_str());
         let hint = format!("`fleetwatch answer {} {first}` would answer it", quoted(name));
         is_expected_of(args, name, &dialog)?;
-        report.print(None, None)?;
+        report.print("nothing was sent", None, None);
         return nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint });
     };
     let (reply, prompt) = allowed(args, name, choice, &dialog)?;
@@ -371,7 +372,7 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, repor
 
 /// Whether a prompt would be sent now, or refused for good.
 fn is_decided(terminal: &Terminal) -> bool {
-    matches!(terminal.prompt_hindrance(), None | Some(Hindrance::NoProfile))
+    terminal.state.has_ended() || matches!(terminal.prompt_hindrance(), None | Some(Hindrance::NoProfile))
 }
 
 /// Waits until a terminal is ready again, even if its name changes.
@@ -458,7 +459,7 @@ impl ActReport {
         let mut report = Self { json, terminal: target.to_owned(), dialog: None, is_printed: false };
         let done = act(&mut report).await;
         if let Err(why) = &done {
-            report.print(Some("refused"), Some(why.to_string()))?;
+            report.print("nothing was sent", Some("refused"), Some(why.to_string()));
         }
         done
     }
@@ -469,12 +470,13 @@ impl ActReport {
     }
 
     /// Prints the object, if it is wanted and was not printed yet; without an outcome where nothing was to be sent.
-    fn print(&mut self, outcome: Option<&'static str>, detail: Option<String>) -> Done {
+    fn print(&mut self, done: &str, outcome: Option<&'static str>, detail: Option<String>) {
         if !self.json || std::mem::replace(&mut self.is_printed, true) {
-            return Ok(ExitCode::SUCCESS);
+            return;
         }
         let Self { terminal, dialog, .. } = self;
-        output::print_json(&json!({ "terminal": terminal, "outcome": outcome, "detail": detail, "dialog": dialog }))
+        let object = json!({ "terminal": terminal, "outcome": outcome, "detail": detail, "dialog": dialog });
+        output::acted(done, output::print_json(&object));
     }
 
     /// Performs an act and reports the outcome.
@@ -492,13 +494,13 @@ impl ActReport {
                 Failure::refused(format!("another fleetwatch process may send there at the same time: {why}")).warn();
             }
         }
-        self.print(Some(outcome.word()), outcome.detail())?;
+        self.print(&outcome.to_string(), Some(outcome.word()), outcome.detail());
         let look =
             format!("look at it before you send anything again: `fleetwatch explain {}`", quoted(&self.terminal));
         let failure = Failure::of_act(&outcome);
         Err(match outcome {
             Outcome::Accepted(_) if self.json => return Ok(ExitCode::SUCCESS),
-            Outcome::Accepted(_) => return output::print(&format!("{outcome}\n")),
+            Outcome::Accepted(_) => return Ok(output::acted(&outcome, output::print(&format!("{outcome}\n")))),
             Outcome::Refused(Refusal::Text(unfit)) => refused_text(unfit),
             // What tmux calls NAME is a socket.
             Outcome::Refused(Refusal::Tmux(error)) => failure.hint(error.hint()),

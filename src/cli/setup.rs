@@ -103,7 +103,7 @@ fn write(proposals: Vec<Proposal>) -> Done {
             ));
         }
     }
-    output::print(&done)
+    Ok(output::acted(done.trim_end(), output::print(&done)))
 }
 
 impl Proposal {
@@ -306,13 +306,14 @@ impl Confirmation {
             return Ok(Notices::BellAndTerminal);
         }
         let question = "What should happen when an agent or task begins to wait for you?\n  \
-                        b  the terminal's bell rings, as now\n  \
-                        n  the bell rings, and the terminal shows a notification (OSC 9)\n     (inside tmux this needs `set -g allow-passthrough on`)\n  \
-                        q  neither\n[b] ";
-        self.answer(question, "b, n or q", |answer| match answer {
-            "" | "b" => Some(Notices::Bell),
-            "n" => Some(Notices::BellAndTerminal),
-            "q" => Some(Notices::Nothing),
+                        b  bell: the terminal's bell rings, as now\n  \
+                        d  desktop: the bell rings, and the terminal shows a notification (OSC 9)\n     (inside tmux this needs `set -g allow-passthrough on`)\n  \
+                        q  quiet: neither\n[b] ";
+        // No `n`: behind two questions that take it for no, it would be typed for that.
+        self.answer(question, "b, d or q", |answer| match answer {
+            "" | "b" | "bell" => Some(Notices::Bell),
+            "d" | "desktop" => Some(Notices::BellAndTerminal),
+            "q" | "quiet" => Some(Notices::Nothing),
             _ => None,
         })
     }

@@ -15,9 +15,11 @@ use super::options::GLOBAL;
 use super::survey::{Survey, Watched};
 use super::target::nearest_or;
 use super::{Done, Failure, GlobalOptions, output, wait_for};
+use crate::dialog::Choice;
 use crate::engine::Freshness;
 use crate::fleet::{self, Fleet};
 use crate::time::Timestamp;
+use crate::tmux::Key;
 use crate::ui::text::counted;
 use crate::ui::{Filter, Item, filter_completions};
 
@@ -137,7 +139,18 @@ pub fn completions(args: &CompletionArgs) -> Done {
     if let Some(shell) = Shells::builtins().completer(&shell) {
         shell.write_registration(ASKED, name, name, name, &mut text)?;
     }
-    output::print(&String::from_utf8_lossy(&text))
+    let text = String::from_utf8_lossy(&text);
+    output::print(&if args.shell == clap_complete::Shell::Bash { quoting(&text) } else { text.into_owned() })
+}
+
+/// Completions for bash that quote what needs it, such as names with blanks: bash takes what it is given as it is, unlike other
+/// shells. A word that begins with a quote ends with one.
+fn quoting(script: &str) -> String {
+    const DONE: &str = "    if [[ $? != 0 ]]; then\n        unset COMPREPLY\n    elif";
+    const QUOTE: &str = "    if [[ $? != 0 ]]; then\n        unset COMPREPLY\n    elif [[ \"${COMP_WORDS[COMP_CWORD]}\" != [\\\"\\']* ]]; then\n        \
+                         local nth\n        for nth in \"${!COMPREPLY[@]}\"; do\n            \
+                         printf -v \"COMPREPLY[$nth]\" %q \"${COMPREPLY[nth]}\"\n        done\n    fi\n    if";
+    script.replacen(DONE, QUOTE, 1)
 }
 
 /// Answers a shell that asks for completions, and ends the process then.
@@ -158,6 +171,8 @@ fn with_names(command: Command, whole: fn() -> Command) -> Command {
     let completed = |arg: Arg| match arg.get_id().as_str() {
         "target" | "targets" => arg.add(candidates.clone()),
         "filter" => arg.add(words.clone()),
+        "choice" => arg.add(ArgValueCandidates::new(move || choices(whole()).unwrap_or_default())),
+        "keys" => arg.add(ArgValueCandidates::new(|| Key::names().into_iter().map(CompletionCandidate::new).collect())),
         _ if arg.get_value_delimiter().is_some() => {
             let all = arg.get_possible_values();
             arg.add(ArgValueCandidates::new(move || values_left(&all)))
@@ -208,6 +223,17 @@ fn names(command: Command, may_be: &dyn Fn(&Item<'_>) -> bool) -> anyhow::Result
     let named =
         |item: Item<'_>| CompletionCandidate::new(item.id()).help(Some(item.status().word().into_owned().into()));
     Ok(Item::all(&view).into_iter().filter(may_be).map(named).collect())
+}
+
+/// What chooses the options of the dialog of the terminal that is named.
+fn choices(command: Command) -> anyhow::Result<Vec<CompletionCandidate>> {
+    let survey = survey(command)?;
+    let typed: Vec<OsString> = typed().collect();
+    let view = survey.fleet.view(survey.now);
+    let mut named = view.terminals.iter().filter(|it| typed.iter().any(|word| *word == *it.state.terminal.id));
+    let options = named.next().and_then(|terminal| terminal.dialog.as_ref()).map(|dialog| &dialog.options);
+    let choice = |option: &Choice| CompletionCandidate::new(&option.name).help(Some(option.label.clone().into()));
+    Ok(options.into_iter().flatten().map(choice).collect())
 }
 
 /// The words that a filter may go on with.

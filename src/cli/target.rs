@@ -218,8 +218,9 @@ fn missing(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought) -> 
 
 /// A hint with the name that a mistyped one may mean, or another hint if it is like none.
 pub(super) fn nearest_or<'a>(meant: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> String {
+    let meant = meant.to_lowercase();
     names
-        .map(|name| (strsim::jaro_winkler(meant, name), name))
+        .map(|name| (strsim::jaro_winkler(&meant, &name.to_lowercase()), name))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|(left, _), (right, _)| left.total_cmp(right))
         .map_or(otherwise.to_owned(), |(_, name)| format!("did you mean `{name}`?"))

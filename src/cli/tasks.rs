@@ -130,7 +130,8 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                     let found = tasks
                         .iter()
                         .map(|task| EndedTask::refused(task, "nothing is killed, as another target is no task"));
-                    output::print_json(&found.chain(unknown).collect::<Vec<_>>())?;
+                    let objects = found.chain(unknown).collect::<Vec<_>>();
+                    output::acted("nothing was killed", output::print_json(&objects));
                 }
                 earlier.iter().for_each(|(_, why)| why.tell());
                 return Err(last.clone().into());
@@ -164,7 +165,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
             if !yes && !tasks.is_empty() {
                 if *json {
                     let refused = tasks.iter().map(|task| EndedTask::refused(task, "`--yes` is missing"));
-                    output::print_json(&refused.collect::<Vec<_>>())?;
+                    output::acted("nothing was killed", output::print_json(&refused.collect::<Vec<_>>()));
                 }
                 let of = |is_dead: bool, verb: &str| {
                     let names: Vec<String> = (tasks.iter().filter(|task| task.is_dead() == is_dead))
@@ -219,10 +220,12 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool, json: bool) -> Don
         }
         if declared_by.is_some() || changed {
             watched.show_changes([id]).await;
-            if json {
-                return output::print_json(&json!({ "session": session, "host": id.host, "adopted": adopt }));
-            }
-            return output::print(&format!("the windows of {session} {done}\n"));
+            let done = format!("the windows of {session} {done}");
+            let printed = match json {
+                true => output::print_json(&json!({ "session": session, "host": id.host, "adopted": adopt })),
+                false => output::print(&format!("{done}\n")),
+            };
+            return Ok(output::acted(done, printed));
         }
     }
     if let Some((server, problem)) = troubles.first() {
@@ -312,12 +315,14 @@ impl<'a> FoundTasks<'a> {
             keep(&history).await;
         }
         self.watched.show_changes(tasks.iter().map(|task| &task.key.server)).await;
-        let code = if json {
-            output::print_json(&ended)?
-        } else {
-            let line = |(it, task): (&EndedTask<'_>, &&Task)| format!("{} ({}) {}\n", it.name, task.window, it.outcome);
-            output::print(&ended.iter().zip(tasks).filter(|(task, _)| task.is_done()).map(line).collect::<String>())?
+        let line = |(it, task): (&EndedTask<'_>, &&Task)| format!("{} ({}) {}", it.name, task.window, it.outcome);
+        let done: Vec<String> = ended.iter().zip(tasks).filter(|(task, _)| task.is_done()).map(line).collect();
+        let printed = match json {
+            true => output::print_json(&ended),
+            false => output::print(&done.iter().map(|line| format!("{line}\n")).collect::<String>()),
         };
+        let done = if done.is_empty() { "nothing was killed".to_owned() } else { done.join(", ") };
+        let code = output::acted(done, printed);
         Ok(if ended.iter().all(EndedTask::is_done) { code } else { ExitCode::FAILURE })
     }
 

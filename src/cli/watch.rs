@@ -204,6 +204,11 @@ pub(super) struct Printer {
     facts_at: Timestamp,
 }
 
+/// The fields of a transition that people read of: how a terminal is, what it asks, and that it cannot be read. That a draft or
+/// background work came or went is in `--json` and in `history --details`.
+const TOLD: [&str; 8] =
+    ["availability", "phase", "ui_context", "dialog", "result", "attention", "probe_error", "parse_error"];
+
 /// The shortest time between two lines of an agent's facts: tokens grow with each answer.
 const FACTS: Span = Span::from_secs(5);
 /// How often all agents are gone through for new facts.
@@ -305,13 +310,13 @@ impl Printer {
                 Effect::Changed(changed) if new.contains(&changed.key) => {}
                 Effect::Changed(changed) => {
                     if self.lets(&changed.key, fleet.terminal(&changed.key)) {
-                        lines.push((changed.transition.at, self.transition_line(changed)?));
+                        lines.extend(self.transition_line(changed)?.map(|line| (changed.transition.at, line)));
                     }
                 }
                 Effect::Left(left) => {
                     self.shown.remove(&left.key);
                     if self.lets(&left.key, None::<&Terminal>) {
-                        lines.push((left.transition.at, self.transition_line(left)?));
+                        lines.extend(self.transition_line(left)?.map(|line| (left.transition.at, line)));
                     }
                 }
                 Effect::TaskIntroduced { server, window } => {
@@ -385,17 +390,17 @@ impl Printer {
         Ok(self.line(at, id, &if what.is_empty() { word.into_owned() } else { format!("{word}: {what}") }))
     }
 
-    fn transition_line(&self, printed: &TerminalTransition) -> io::Result<String> {
+    /// The line for a transition; none for people where it changed nothing that is [told](TOLD).
+    fn transition_line(&self, printed: &TerminalTransition) -> io::Result<Option<String>> {
         let TerminalTransition { id, transition, state, .. } = printed;
         let at = transition.at;
         if self.json {
             let Transition { changed, note, evidence, .. } = transition;
             let (word, what) = state.as_ref().map(|state| said_of(state)).unzip();
             let happened = Transitioned { word, what, changed, note: note.as_deref(), evidence };
-            return json_line(at, "transition", id, state, Some(happened));
+            return json_line(at, "transition", id, state, Some(happened)).map(Some);
         }
-        let changes = changed(transition).into_iter().map(|changed| changed.text);
-        Ok(self.line(at, id, &changes.chain(transition.note.clone()).collect::<Vec<_>>().join(", ")))
+        Ok(told(transition).map(|what| self.line(at, id, &what)))
     }
 
     pub(super) fn task_line(&self, task: &Task) -> io::Result<String> {
@@ -467,6 +472,15 @@ impl Printer {
     }
 }
 
+/// What a transition changed that is [told](TOLD).
+fn told(transition: &Transition) -> Option<String> {
+    let mut told = transition.clone();
+    told.changed.retain(|change| change.field.rsplit('.').next().is_some_and(|field| TOLD.contains(&field)));
+    let changes = changed(&told).into_iter().map(|changed| changed.text);
+    let what: Vec<String> = changes.chain(told.note).collect();
+    (!what.is_empty()).then(|| what.join(", "))
+}
+
 /// What an agent is and what it waits for or does, for people.
 fn said_of(state: &State) -> (Cow<'static, str>, String) {
     (Status::of(state).word(), what_of_agent(state, None))
@@ -476,4 +490,35 @@ fn said_of(state: &State) -> (Cow<'static, str>, String) {
 fn state_of<'a>(fleet: &'a Fleet, name: &str, at: Timestamp) -> Option<&'a State> {
     let view = fleet.view(at);
     view.terminals.into_iter().map(|terminal| &terminal.state).find(|state| state.terminal.id == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext};
+
+    #[test]
+    fn people_read_how_a_terminal_is_and_not_that_a_draft_came_or_went() {
+        let transition = |phase, fields: &[(&'static str, &str, &str)]| {
+            let change = |&(field, from, to): &(&'static str, &str, &str)| Change {
+                field: field.into(),
+                from: json!(from),
+                to: json!(to),
+            };
+            let summary = Summary {
+                availability: Availability::Available,
+                phase,
+                result: TurnResult::None,
+                source: TurnSource::None,
+                ui_context: UiContext::NormalPrompt,
+                status: OperatorStatus::Ready,
+            };
+            let changed = fields.iter().map(change).collect();
+            Transition { at: Timestamp::default(), changed, summary, note: None, evidence: Arc::default() }
+        };
+        let [draft, background] = [("editing_input", "yes", "no"), ("background_work", "yes", "no")];
+        assert_eq!(told(&transition(Phase::Ready, &[draft, background])), None);
+        let begins = transition(Phase::Active, &[draft, ("phase", "ready", "active")]);
+        assert_eq!(told(&begins).as_deref(), Some("ready → working"));
+    }
 }

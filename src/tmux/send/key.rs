@@ -13,6 +13,15 @@ pub struct Key(String);
 #[error("{0:?} is not a key")]
 pub struct UnknownKey(pub String);
 
+impl Key {
+    /// The names of keys that are no characters, as tmux writes them.
+    pub fn names() -> Vec<&'static str> {
+        let mut names: Vec<&str> = NAMES.iter().map(|(_, tmux)| *tmux).collect();
+        names.dedup();
+        names
+    }
+}
+
 impl UnknownKey {
     /// The key that was probably meant, else all that there are.
     pub fn hint(&self) -> String {
@@ -26,9 +35,8 @@ impl UnknownKey {
         if let Some((_, tmux)) = nearest.filter(|(likeness, _)| *likeness > 0.8) {
             return format!("did you mean `{tmux}`?");
         }
-        let mut names: Vec<&str> = NAMES.iter().map(|(_, tmux)| *tmux).collect();
-        names.dedup();
-        format!("a key is one character, {} or F1 to F{FUNCTION_KEYS}, with C-, M- or S- in front", names.join(", "))
+        let names = Key::names().join(", ");
+        format!("a key is one character, {names} or F1 to F{FUNCTION_KEYS}, with C-, M- or S- in front")
     }
 }
 

@@ -126,7 +126,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 64] = [
+    let cases: [(&[&str], &str, &str); 68] = [
         (
             &["--json", "list"],
             "error: unexpected argument '--json' found",
@@ -151,6 +151,21 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             &["score", "x.cast", "--tool", "claud"],
             "error: no profile reads an agent `claud`",
             "hint: did you mean `claude`?",
+        ),
+        (
+            &["tasks", "--bogus"],
+            "error: unexpected argument '--bogus' found",
+            "hint: usage: fleetwatch tasks [OPTIONS]",
+        ),
+        (
+            &["keys", "web", "--text", ""],
+            "error: a value is required for '--text <TEXT>' but none was supplied",
+            "hint: give it a value, or leave it out",
+        ),
+        (
+            &["answer", "web", ""],
+            "error: a value is required for '[CHOICE]' but none was supplied",
+            "hint: give it a value, or leave it out",
         ),
         (
             &["list", "--bogus"],
@@ -382,6 +397,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: write a whole number, such as 20",
         ),
         (&["--lst"], "error: unexpected argument '--lst' found", "hint: did you mean `list`?"),
+        (&["follow"], "error: unrecognized subcommand 'follow'", "hint: did you mean `follow-ups`?"),
         (&["ls"], "error: unrecognized subcommand 'ls'", "hint: did you mean `list`?"),
         (&["list", "-o", "json"], "error: unexpected argument '-o' found", "hint: did you mean `--json`?"),
         (
@@ -462,6 +478,12 @@ fn a_wrong_configuration_stops_every_command_with_its_place() {
     }
     let by_variable: Ran = fleetwatch(&["list"]).env("FLEETWATCH_CONFIG", file).output().unwrap().into();
     assert_eq!((by_variable.code, by_variable.errors), (Some(2), said));
+
+    let home = folder.path().join("home");
+    std::fs::create_dir_all(home.join("fleetwatch")).unwrap();
+    std::os::unix::fs::symlink("missing.toml", home.join("fleetwatch/config.toml")).unwrap();
+    let loose: Ran = fleetwatch(&["list"]).env("XDG_CONFIG_HOME", &home).output().unwrap().into();
+    assert!(loose.code == Some(2) && loose.errors.contains("this link leads to no file\nhint: create"), "{loose:?}");
 
     let missing = run(&["--config", "/nonexistent/x.toml", "list"]);
     assert_eq!(missing.code, Some(2));
@@ -613,6 +635,8 @@ fn completions_and_man_pages_know_the_commands() {
     }
     assert_eq!(completed("bash", &["list", "--columns", "name,pro"]), "name,prompt");
     assert_eq!(completed("bash", &["score", "--field", "ph"]), "phase");
+    assert_eq!(completed("bash", &["keys", "x", "Esc"]), "Escape");
+    assert!(run(&["completions", "bash"]).out.contains("%q"), "a name with blanks is one word");
     let others = completed("bash", &["wait", "x", "--for", "ready,"]);
     assert!(others.contains("ready,working") && !others.contains("ready,ready"), "{others}");
     assert_eq!(completed("fish", &["watch", "is:wor"]), "is:working");
@@ -1600,7 +1624,10 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
       0.100  unknown  -     -       no: it is not certain to be ready  -
     ");
     // What turns and counts is no change.
-    let frame = |sign, seconds| format!("[0.2, \"o\", \"\\u001b[H{sign} Baking… ({seconds}s · esc to interrupt)\"]\n");
+    let frame = |sign, seconds| {
+        let title = format!("\\u001b]2;{sign} Baking\\u0007");
+        format!("[0.2, \"o\", \"{title}\\u001b[H{sign} Baking… ({seconds}s · esc to interrupt)\"]\n")
+    };
     let turning =
         "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n".to_owned() + &frame("✻", 1) + &frame("✶", 2);
     std::fs::write(&path, turning).unwrap();

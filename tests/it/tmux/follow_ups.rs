@@ -530,8 +530,9 @@ fn the_operator_has_an_unclear_message_sent_again_or_dismisses_it() {
     let (again, enough) = (aviary.unclear("birds has finished: one"), aviary.unclear("birds has finished: two"));
     let listed = aviary.fleetwatch(&["follow-ups"]);
     let text = String::from_utf8(listed.stdout).unwrap();
-    assert!(listed.status.success() && text.lines().count() == 2, "{text}");
-    assert!(text.contains("to lead, unclear whether it arrived (its sender died): birds has finished: one"), "{text}");
+    assert!(listed.status.success() && text.lines().count() == 3, "{text}");
+    assert!(text.starts_with("NUMBER  AGE  TO    STATE "), "{text}");
+    assert!(text.contains("  lead  unclear whether it arrived (its sender died)  birds has finished: one\n"), "{text}");
     aviary.throughout(1, || assert_eq!(aviary.reported(), [""; 0]));
     let resent = aviary.fleetwatch(&["follow-ups", "resend", &again.0.to_string()]);
     let text = String::from_utf8(resent.stdout).unwrap();

@@ -95,7 +95,7 @@ impl Home {
 /// The questions, by words of them.
 const POPUP: &str = "in a popup with prefix F";
 const STATUS: &str = "Show in tmux's status line";
-const NOTICES: &str = "q  neither";
+const NOTICES: &str = "q  quiet: neither";
 const WRITE: &str = "Write this?";
 
 #[test]
@@ -148,7 +148,7 @@ fn what_is_chosen_is_written_behind_links_and_tmux_takes_it() {
 #[test]
 fn files_that_are_not_there_are_made() {
     let home = Home::new();
-    home.answers(&[(POPUP, "y"), (STATUS, "n"), (NOTICES, "n"), (WRITE, "y")]);
+    home.answers(&[(POPUP, "y"), (STATUS, "n"), (NOTICES, "d"), (WRITE, "y")]);
     home.wait("ended with 0");
     let files = home.files();
     let (tmux, config) = (home.path(".tmux.conf"), home.path("xdg/fleetwatch/config.toml"));
@@ -202,7 +202,7 @@ fn who_does_not_say_yes_has_nothing_written() {
     home.write(".tmux.conf", "set -g mouse on\n");
     let before = home.files();
     let unwanted = |what: &str| assert_eq!(home.files(), before, "{what}");
-    let all = [(POPUP, ""), (STATUS, ""), (NOTICES, "n"), (WRITE, "")];
+    let all = [(POPUP, ""), (STATUS, ""), (NOTICES, "d"), (WRITE, "")];
     home.answers(&all);
     home.wait("ended with 1");
     home.wait("nothing was written");
@@ -212,7 +212,7 @@ fn who_does_not_say_yes_has_nothing_written() {
     for nth in 1..=5 {
         let asked = || home.terminal.screen("main:").matches(NOTICES).count() == nth;
         wait_until("the question once more", asked);
-        home.keys(&["x", "Enter"]);
+        home.keys(&["n", "Enter"]);
     }
     home.wait("ended with 1");
     unwanted("wrong answers");
@@ -241,7 +241,7 @@ fn a_file_that_cannot_be_written_keeps_all_as_they_are() {
     let config = home.write("xdg/fleetwatch/config.toml", "[ui]\ntheme = \"light\"\n");
     fs::set_permissions(&config, fs::Permissions::from_mode(0o444)).unwrap();
     let before = home.files();
-    home.answers(&[(POPUP, ""), (STATUS, ""), (NOTICES, "n"), (WRITE, "y")]);
+    home.answers(&[(POPUP, ""), (STATUS, ""), (NOTICES, "d"), (WRITE, "y")]);
     home.wait("ended with 1");
     home.wait("is read-only");
     assert_eq!(home.files(), before, "also not the one that could be");

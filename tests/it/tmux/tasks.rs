@@ -914,9 +914,20 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
         serde_json::from_str(&world.run(&["run", "quick1", "--session", "more", "--json", "--", "sleep", "9"]))
             .unwrap();
     assert_eq!(
-        (&reported["name"], &reported["id"], &reported["status"]),
-        (&"quick1".into(), &"more:quick1".into(), &"running".into())
+        (&reported["name"], &reported["id"], &reported["status"], &reported["outcome"]),
+        (&"quick1".into(), &"more:quick1".into(), &"running".into(), &"started".into())
     );
+    // What is done is done, whether it can be printed or not.
+    #[cfg(target_os = "linux")]
+    for words in
+        [&["run", "full", "--", "sleep", "100"][..], &["keys", "full", "y"], &["tasks", "kill", "full", "--json"]]
+    {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let done = world.command(words).stdout(full).output().unwrap();
+        let errors = String::from_utf8_lossy(&done.stderr);
+        let is_told = errors.starts_with("warning: ") && errors.contains("; standard output cannot be written: ");
+        assert!(done.status.success() && is_told, "{words:?}: {errors}");
+    }
     // On a busy machine it may end after it was looked at.
     let ran = || world.output(&["run", "nosuch", "--", "/nonexistent/x"]);
     let is_told =
@@ -933,6 +944,13 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
         reported.status.code() == Some(1) && errors.starts_with("error: there is no command `/nonexistent/x`")
     };
     assert!(is_refused(&reported), "{reported:?}");
+    wait_until("the same to be told in JSON", || {
+        let ran = world.output(&["run", "nosuch", "--json", "--", "/nonexistent/x"]);
+        let told: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        ran.status.code() == Some(1)
+            && told["outcome"] == "failed"
+            && told["detail"] == "there is no command `/nonexistent/x`"
+    });
     wait_until("the same to be told when it is run again", || {
         let again = world.output(&["tasks", "rerun", "nosuch"]);
         is_told(&again) && is_refused(&again)
