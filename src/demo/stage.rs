@@ -256,9 +256,10 @@ pub(super) fn end_with(directory: PathBuf, server: String) {
     });
 }
 
-/// Takes a demo's directory for removal. It works only once: the directory has another name from then on.
+/// Takes a demo's directory for removal. It works only once: the directory has another name from then on, which no other process
+/// gives it, as one may come while what another has claimed is still being removed.
 fn claim(directory: &Path) -> Option<PathBuf> {
-    let claimed = directory.with_extension("ended");
+    let claimed = directory.with_extension(format!("ended-{}", std::process::id()));
     (is_demo(directory) && std::fs::rename(directory, &claimed).is_ok()).then_some(claimed)
 }
 

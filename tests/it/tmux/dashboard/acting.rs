@@ -719,8 +719,8 @@ fn an_agent_is_interrupted_once_the_operator_has_said_so() {
         let history = world.history();
         history.lines().any(|line| line.contains(r#""sender":"dashboard""#) && line.contains(r#""keys":["C-c"]"#))
     });
-    // It ends on it.
-    world.wait("1 ended with tmux");
+    // It ends on it, and the server with it, which one poll may see one after the other.
+    wait_until("the end", || ["1 ended with tmux", "1 gone"].iter().any(|end| world.screen().contains(end)));
     world.press("x");
     world.wait("nothing to interrupt: the agent of birds has ended");
     world.quit();
