@@ -140,6 +140,7 @@ impl Scene {
 #[cfg(test)]
 mod scenes_tests {
     use super::*;
+    use crate::recording::{EventKind, Player};
 
     #[test]
     fn what_is_said_of_recordings_is_said_in_plain_words() {
@@ -150,7 +151,6 @@ mod scenes_tests {
             "tmux ended 3s ago: quit and run `fleetwatch demo` again"
         );
     }
-    use crate::recording::{EventKind, Player};
 
     #[test]
     fn every_scene_can_be_played() {

@@ -446,8 +446,21 @@ pub fn before_and_after(Transition { changed, summary, .. }: &Transition) -> (St
 }
 
 /// What a transition changed, most telling first.
-pub fn changed(Transition { changed, summary, .. }: &Transition) -> Vec<Changed> {
-    let fields: Vec<Field<'_>> = changed.iter().map(|Change { field, from, to }| (last(field), from, to)).collect();
+pub fn changed(transition: &Transition) -> Vec<Changed> {
+    changed_of(transition, |_| true)
+}
+
+/// The same of what people read as it happens: how a terminal is, what it asks, and that it cannot be read. That a draft or
+/// background work came or went is no news to them.
+pub fn news(transition: &Transition) -> Vec<Changed> {
+    const NEWS: [&str; 8] =
+        ["availability", "phase", "ui_context", "dialog", "result", "attention", "probe_error", "parse_error"];
+    changed_of(transition, |field| NEWS.contains(&field))
+}
+
+fn changed_of(Transition { changed, summary, .. }: &Transition, is_told: impl Fn(&str) -> bool) -> Vec<Changed> {
+    let fields = changed.iter().map(|Change { field, from, to }| (last(field), from, to));
+    let fields: Vec<Field<'_>> = fields.filter(|(field, ..)| is_told(field)).collect();
     let (before, after) = (status_before(&fields, summary), status_after(summary));
     let mut changes: Vec<(u8, Changed)> = Vec::new();
     if before != after {
@@ -638,13 +651,20 @@ mod change_tests {
     use crate::state::{OperatorStatus, TurnSource};
     use crate::time::Timestamp;
 
-    fn text(phase: Phase, ui_context: UiContext, fields: &[Change]) -> String {
+    fn transition(phase: Phase, ui_context: UiContext, fields: &[Change]) -> Transition {
         let status = OperatorStatus::Unknown;
         let (availability, result, source) = (Availability::Available, TurnResult::None, TurnSource::None);
         let summary = Summary { availability, phase, result, source, ui_context, status };
         let (at, evidence) = (Timestamp::default(), Arc::default());
-        let transition = Transition { at, changed: fields.to_vec(), summary, note: None, evidence };
-        changed(&transition).into_iter().map(|changed| changed.text).collect::<Vec<_>>().join(", ")
+        Transition { at, changed: fields.to_vec(), summary, note: None, evidence }
+    }
+
+    fn text(phase: Phase, ui_context: UiContext, fields: &[Change]) -> String {
+        words(changed(&transition(phase, ui_context, fields)))
+    }
+
+    fn words(changes: Vec<Changed>) -> String {
+        changes.into_iter().map(|changed| changed.text).collect::<Vec<_>>().join(", ")
     }
 
     #[test]
@@ -672,10 +692,13 @@ mod change_tests {
         let (status, source) = (OperatorStatus::TuiDown, TurnSource::SurfaceInference);
         let (availability, phase, ui_context) = (Availability::TuiDown, Phase::Unknown, UiContext::Unknown);
         let summary = Summary { availability, phase, result: TurnResult::None, source, ui_context, status };
-        let transition =
-            Transition { changed: cut_off.to_vec(), ..Transition::last(summary, "", Timestamp::default()) };
-        let said: Vec<String> = changed(&transition).into_iter().map(|changed| changed.text).collect();
+        let gone = Transition { changed: cut_off.to_vec(), ..Transition::last(summary, "", Timestamp::default()) };
+        let said: Vec<String> = changed(&gone).into_iter().map(|changed| changed.text).collect();
         assert_eq!(said, ["unknown → gone", CUT_OFF]);
+        let news = |phase, fields: &[Change]| words(news(&transition(phase, UiContext::NormalPrompt, fields)));
+        let [draft, background] = ["surface.editing_input", "background_work"].map(|name| field(name, "yes", "no"));
+        assert_eq!(news(Phase::Ready, &[draft.clone(), background]), "");
+        assert_eq!(news(Phase::Active, &[draft, field("turn.phase", "ready", "active")]), "ready → working");
         let task = [field("status", "waiting_input", "running")];
         assert_eq!(text(Phase::Active, UiContext::Unknown, &task), "asks → running");
     }

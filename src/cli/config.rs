@@ -148,9 +148,7 @@ impl ShownConfig {
             }
         }
     }
-}
 
-impl ShownConfig {
     /// The tables by their names, with values as JSON has them.
     fn json(self) -> anyhow::Result<Map<String, Value>> {
         let mut tables = Map::new();

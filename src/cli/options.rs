@@ -165,7 +165,7 @@ impl GlobalOptions {
         text
     }
 
-    /// Refuses a command that `--connect` cannot run, and a directory for a socket, of which tmux says only that no server is there.
+    /// Refuses a command that `--connect` cannot run, and for a socket what is none, of which tmux says only that no server is there.
     pub fn check(&self, command: Option<&str>) -> Result<(), Failure> {
         if let Some(path) = self.socket_path.as_ref().filter(|_| self.host.is_none()) {
             let server = ServerId { host: None, socket: Socket::at(path) };

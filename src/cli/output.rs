@@ -77,7 +77,7 @@ pub(super) fn conclude(written: io::Result<()>) -> Done {
 }
 
 /// The end of a command that has acted, once it has printed that. Where that cannot be printed, `what` was done all the same:
-/// a script that were told of a failure would do it again.
+/// a script that is told of a failure does it again.
 pub(super) fn acted(what: impl Display, printed: Done) -> ExitCode {
     printed.unwrap_or_else(|why| {
         Failure::refused(format!("{what}; {why:#}")).warn();

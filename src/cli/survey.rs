@@ -249,13 +249,15 @@ impl Watched {
     /// the remedy; a silent host is not, because it would take as long again.
     pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
         let again = match self.server(server) {
-            Ok(handle) => match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | "timeout")) {
-                Some(check) => return Failure::refused(&problem.message).hint(check),
-                None => match tokio::time::timeout(AGAIN, handle.poll(&[])).await {
-                    Ok(poll) => poll.err(),
-                    Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),
-                },
-            },
+            Ok(handle) => {
+                match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | tmux::Error::TIMEOUT)) {
+                    Some(check) => return Failure::refused(&problem.message).hint(check),
+                    None => match tokio::time::timeout(AGAIN, handle.poll(&[])).await {
+                        Ok(poll) => poll.err(),
+                        Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),
+                    },
+                }
+            }
             // Nothing more is known here.
             Err(tmux::Error::Elsewhere { .. }) => {
                 return Failure::refused(&problem.message)

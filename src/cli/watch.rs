@@ -28,7 +28,7 @@ use crate::poll;
 use crate::repository::GitFacts;
 use crate::screen::harmless;
 use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
-use crate::status::{Status, changed};
+use crate::status::{Status, news};
 use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
 use crate::ui::{Filter, Flags, Item, what_of_agent};
@@ -203,11 +203,6 @@ pub(super) struct Printer {
     /// When the facts of all agents were last gone through.
     facts_at: Timestamp,
 }
-
-/// The fields of a transition that people read of: how a terminal is, what it asks, and that it cannot be read. That a draft or
-/// background work came or went is in `--json` and in `history --details`.
-const TOLD: [&str; 8] =
-    ["availability", "phase", "ui_context", "dialog", "result", "attention", "probe_error", "parse_error"];
 
 /// The shortest time between two lines of an agent's facts: tokens grow with each answer.
 const FACTS: Span = Span::from_secs(5);
@@ -390,7 +385,7 @@ impl Printer {
         Ok(self.line(at, id, &if what.is_empty() { word.into_owned() } else { format!("{word}: {what}") }))
     }
 
-    /// The line for a transition; none for people where it changed nothing that is [told](TOLD).
+    /// The line for a transition; none for people where it brings no news.
     fn transition_line(&self, printed: &TerminalTransition) -> io::Result<Option<String>> {
         let TerminalTransition { id, transition, state, .. } = printed;
         let at = transition.at;
@@ -400,7 +395,9 @@ impl Printer {
             let happened = Transitioned { word, what, changed, note: note.as_deref(), evidence };
             return json_line(at, "transition", id, state, Some(happened)).map(Some);
         }
-        Ok(told(transition).map(|what| self.line(at, id, &what)))
+        let changes = news(transition).into_iter().map(|changed| changed.text);
+        let what: Vec<String> = changes.chain(transition.note.clone()).collect();
+        Ok((!what.is_empty()).then(|| self.line(at, id, &what.join(", "))))
     }
 
     pub(super) fn task_line(&self, task: &Task) -> io::Result<String> {
@@ -472,15 +469,6 @@ impl Printer {
     }
 }
 
-/// What a transition changed that is [told](TOLD).
-fn told(transition: &Transition) -> Option<String> {
-    let mut told = transition.clone();
-    told.changed.retain(|change| change.field.rsplit('.').next().is_some_and(|field| TOLD.contains(&field)));
-    let changes = changed(&told).into_iter().map(|changed| changed.text);
-    let what: Vec<String> = changes.chain(told.note).collect();
-    (!what.is_empty()).then(|| what.join(", "))
-}
-
 /// What an agent is and what it waits for or does, for people.
 fn said_of(state: &State) -> (Cow<'static, str>, String) {
     (Status::of(state).word(), what_of_agent(state, None))
@@ -490,35 +478,4 @@ fn said_of(state: &State) -> (Cow<'static, str>, String) {
 fn state_of<'a>(fleet: &'a Fleet, name: &str, at: Timestamp) -> Option<&'a State> {
     let view = fleet.view(at);
     view.terminals.into_iter().map(|terminal| &terminal.state).find(|state| state.terminal.id == name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext};
-
-    #[test]
-    fn people_read_how_a_terminal_is_and_not_that_a_draft_came_or_went() {
-        let transition = |phase, fields: &[(&'static str, &str, &str)]| {
-            let change = |&(field, from, to): &(&'static str, &str, &str)| Change {
-                field: field.into(),
-                from: json!(from),
-                to: json!(to),
-            };
-            let summary = Summary {
-                availability: Availability::Available,
-                phase,
-                result: TurnResult::None,
-                source: TurnSource::None,
-                ui_context: UiContext::NormalPrompt,
-                status: OperatorStatus::Ready,
-            };
-            let changed = fields.iter().map(change).collect();
-            Transition { at: Timestamp::default(), changed, summary, note: None, evidence: Arc::default() }
-        };
-        let [draft, background] = [("editing_input", "yes", "no"), ("background_work", "yes", "no")];
-        assert_eq!(told(&transition(Phase::Ready, &[draft, background])), None);
-        let begins = transition(Phase::Active, &[draft, ("phase", "ready", "active")]);
-        assert_eq!(told(&begins).as_deref(), Some("ready → working"));
-    }
 }

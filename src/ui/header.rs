@@ -17,14 +17,13 @@ use crate::fleet::{ServerHealth, ServerId, ServerView, View};
 use crate::state::Since;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
+use crate::tmux::Error;
 
 /// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
 const EARLY: Span = Span::from_millis(100);
 /// From this age on, the header says how old the data is.
 const OLD: Span = Span::from_secs(5);
 
-/// The kind of trouble with a server that does not answer.
-const SILENT: &str = "timeout";
 /// What to do about a server that has ended.
 pub const START_AGAIN: &str = "start it again";
 
@@ -319,7 +318,7 @@ fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a ServerHealt
 /// What a server is called where something is wrong with it: the only one, on this machine, needs no name to be silent.
 fn called(server: &ServerView, view: &View<'_>) -> String {
     let is_only = view.servers.len() == 1 && server.id.host.is_none();
-    let is_silent = matches!(&server.health, ServerHealth::Failed(problem) if problem.kind == SILENT);
+    let is_silent = matches!(&server.health, ServerHealth::Failed(problem) if problem.kind == Error::TIMEOUT);
     if is_only && is_silent { "tmux".to_owned() } else { server.id.to_string() }
 }
 
@@ -364,8 +363,8 @@ fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
         ServerHealth::Failed(problem) => {
             let since = server.answered_at.map(|at| times::age(now.since(at)));
             Some(match (problem.kind.as_str(), since) {
-                (SILENT, Some(since)) => format!("! no answer for {since}"),
-                (SILENT, None) => "! no answer".to_owned(),
+                (Error::TIMEOUT, Some(since)) => format!("! no answer for {since}"),
+                (Error::TIMEOUT, None) => "! no answer".to_owned(),
                 (kind, since) => {
                     format!("! {}{}", kind.replace('_', " "), since.map(|it| format!(" {it}")).unwrap_or_default())
                 }

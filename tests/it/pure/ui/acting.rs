@@ -121,14 +121,20 @@ fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen where the no is not known");
 }
 
-#[test]
-fn who_steps_back_from_a_reason_refuses_nothing() {
+/// A dashboard with the line open in which a no gets its reason.
+fn asked_for_a_reason() -> (SampleFleet, Ui) {
     let mut fleet = SampleFleet::usual();
     ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("w"));
     frame(&mut ui, &fleet, 120, 40);
+    (fleet, ui)
+}
+
+#[test]
+fn who_steps_back_from_a_reason_refuses_nothing() {
+    let (fleet, mut ui) = asked_for_a_reason();
     press(&mut ui, &fleet, &chars("keep it"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("sends: 2"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -1453,12 +1459,7 @@ fn who_quits_is_asked_once_where_drafts_would_be_lost() {
 
 #[test]
 fn a_text_for_a_dialog_is_sent_once_it_was_seen_and_never_joins_another() {
-    let mut fleet = SampleFleet::usual();
-    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
-    let mut ui = dashboard();
-    frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("w"));
-    frame(&mut ui, &fleet, 120, 40);
+    let (fleet, mut ui) = asked_for_a_reason();
     press(&mut ui, &fleet, &chars("first words"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nobody has seen it in its line");
     let shown = text(&mut ui, &fleet, 120, 40);
