@@ -59,12 +59,12 @@ fn transitions() -> &'static [TransitionRecord] {
 fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut Vec<TransitionRecord>) {
     let mut fleet = Fleet::new(fleetwatch::fleet::Settings::default(), Arc::clone(profiles));
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() };
-    let place = PaneLocation {
+    let place = Arc::new(PaneLocation {
         session: recording.name.clone(),
         window_panes: 1,
         session_windows: 1,
         ..PaneLocation::default()
-    };
+    });
     let (tool, version) = (recording.header.tool.as_deref(), recording.header.version.as_deref());
     for frame in Player::new(recording) {
         let at = recording.began() + frame.at;
@@ -78,7 +78,7 @@ fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut
         let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
         let report = PaneReport {
             key: key.clone(),
-            place: place.clone(),
+            place: Arc::clone(&place),
             cwd: None,
             program: program(profiles, tool, version, command),
             facts: frame.facts.clone(),

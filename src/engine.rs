@@ -587,9 +587,7 @@ async fn sleep_until(moment: Option<Timestamp>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::{
-        self, Capture, PaneId, PaneLocation, PaneReport, PollResult, ServerReport, TerminalKey, TerminalTransition,
-    };
+    use crate::fleet::{self, Capture, PaneId, PaneReport, PollResult, ServerReport, TerminalKey, TerminalTransition};
     use crate::owner::Rank;
     use crate::profile::Program;
     use crate::screen::{PaneFacts, Screen};
@@ -606,7 +604,7 @@ mod tests {
         let key = TerminalKey { server: server.clone(), pane: PaneId(1), pid: 7, instance: Default::default() };
         let pane = PaneReport {
             key,
-            place: PaneLocation::default(),
+            place: Arc::default(),
             cwd: None,
             facts: PaneFacts::default(),
             program: Program::Agent { tool: "claude".to_owned(), version: None },

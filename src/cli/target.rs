@@ -99,7 +99,7 @@ impl<'a> TargetCandidate<'a> {
         let key = item.key();
         let renamed_from = item.note().name.as_ref().map(|_| item.own_name());
         let (window, place) = match item {
-            Item::Terminal(terminal) => (None, Cow::Borrowed(&terminal.place)),
+            Item::Terminal(terminal) => (None, Cow::Borrowed(&*terminal.place)),
             Item::Task(task) => (Some(task.window), Cow::Owned(place(task))),
         };
         Self { id: item.id(), renamed_from, host: key.server.host.as_deref(), pane: key.pane, window, place }

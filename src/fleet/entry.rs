@@ -17,7 +17,7 @@ use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal};
 use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
 use crate::hash::fast;
-use crate::ids::{PaneLocation, TerminalKey};
+use crate::ids::TerminalKey;
 use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs, TakenAs};
 use crate::screen::{KeptScreen, PaneFacts, Screen};
 use crate::state::{Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition};
@@ -83,7 +83,7 @@ impl Entry {
             ..TerminalFacts::default()
         };
         let terminal = Terminal {
-            place: PaneLocation::default(),
+            place: Arc::default(),
             declared: Declared::default(),
             note: Note::default(),
             process: None,

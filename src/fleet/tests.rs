@@ -9,7 +9,7 @@ use crate::status::Status;
 fn pane(pane: u32, pid: u32) -> PaneReport {
     PaneReport {
         key: TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid, instance: Default::default() },
-        place: PaneLocation { session: "web".to_owned(), ..PaneLocation::default() },
+        place: PaneLocation { session: "web".to_owned(), ..PaneLocation::default() }.into(),
         cwd: None,
         facts: PaneFacts::default(),
         program: Program::Agent { tool: "claude".to_owned(), version: None },
@@ -188,7 +188,7 @@ fn a_name_that_the_operator_gives_is_its_agents() {
     let running = |process| PaneReport { agent_process: Some(process), declared: None, ..pane(0, 10) };
     let other = |session: &str| {
         let place = PaneLocation { session: session.to_owned(), ..PaneLocation::default() };
-        PaneReport { place, declared: None, ..pane(1, 11) }
+        PaneReport { place: place.into(), declared: None, ..pane(1, 11) }
     };
     let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
     // It is known before the terminal is found.

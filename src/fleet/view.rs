@@ -28,7 +28,7 @@ const PACKED_AT_ONCE: usize = 64;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Terminal {
     pub key: TerminalKey,
-    pub place: PaneLocation,
+    pub place: Arc<PaneLocation>,
     /// Its configuration.
     pub declared: Declared,
     /// The operator's note on it.
@@ -369,7 +369,7 @@ fn split(mut panes: Vec<PaneReport>, count: usize) -> Vec<PollResult> {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PaneReport {
     pub key: TerminalKey,
-    pub place: PaneLocation,
+    pub place: Arc<PaneLocation>,
     pub cwd: Option<String>,
     pub facts: PaneFacts,
     /// What runs in the pane.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::fleet::{self, Capture, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerReport};
+use crate::fleet::{self, Capture, Declared, Fleet, Input, PaneId, PaneReport, PollResult, ServerReport};
 use crate::pattern::Pattern;
 use crate::profile::{ProfileSet, Program};
 use crate::screen::PaneFacts;
@@ -53,7 +53,7 @@ impl NotifyScene {
         let now = Timestamp::from_millis(1_700_000_000_000);
         let pane = |(pane, name): (u32, &str)| PaneReport {
             key: key(pane),
-            place: PaneLocation::default(),
+            place: Arc::default(),
             cwd: None,
             facts: PaneFacts::default(),
             program: Program::Agent { tool: "claude".to_owned(), version: None },
@@ -147,7 +147,7 @@ fn what_a_first_poll_finds_bit_by_bit_is_no_news() {
     let listed = |fleet: &Fleet, capture: Capture| {
         let pane = |terminal: &Terminal| PaneReport {
             key: terminal.key.clone(),
-            place: PaneLocation::default(),
+            place: Arc::default(),
             cwd: None,
             facts: PaneFacts::default(),
             program: Program::Agent { tool: "claude".to_owned(), version: None },

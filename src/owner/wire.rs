@@ -253,13 +253,13 @@ mod tests {
 
     #[test]
     fn a_poll_comes_back_from_what_is_new_in_it() {
-        use crate::fleet::{PaneId, PaneLocation};
+        use crate::fleet::PaneId;
         use crate::profile::Program;
         use crate::screen::{PaneFacts, Screen};
         let server = ServerId::default();
         let pane = |pane, title: &str, capture| PaneReport {
             key: TerminalKey { server: server.clone(), pane: PaneId(pane), pid: 7, instance: Default::default() },
-            place: PaneLocation::default(),
+            place: Arc::default(),
             cwd: None,
             facts: PaneFacts { title: title.to_owned(), ..PaneFacts::default() },
             program: Program::Other { command: "sh".to_owned() },

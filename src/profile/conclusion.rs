@@ -178,7 +178,7 @@ impl Conclusion<'_> {
         for y in sight.region(Region::Turn) {
             if !sight.is_any(y, sight.profile.turn.chrome) {
                 // Glyphs blink and borders reflow; only letters and digits were said.
-                text.extend(sight.row(y).chars().filter(|c| c.is_alphanumeric()));
+                sight.row(y).split(|c: char| !c.is_alphanumeric()).for_each(|word| text.push_str(word));
             }
         }
         TurnRegion {

@@ -58,7 +58,7 @@ pub struct ListedPane {
     pub session_id: u32,
     /// tmux's number of the window, without its `@`.
     pub window_id: u32,
-    pub place: PaneLocation,
+    pub place: Arc<PaneLocation>,
     /// When something was last printed in the pane's window, in seconds of the server's clock.
     pub activity: i64,
     pub columns: u16,
@@ -401,7 +401,7 @@ fn read_brief(numbers: &str, known: &KnownRows, windows: &BTreeMap<u32, u32>) ->
         if before == (activity, columns, rows, bell, in_mode, false) && row.place.session_windows == session_windows {
             return Arc::clone(row);
         }
-        let place = PaneLocation { session_windows, ..row.place.clone() };
+        let place = PaneLocation { session_windows, ..PaneLocation::clone(&row.place) }.into();
         let facts = PaneFacts { bell, in_mode, dead: false, exit_status: None, ..row.facts.clone() };
         Arc::new(ListedPane { place, activity, columns, rows, facts, died: None, ..ListedPane::clone(row) })
     }))
@@ -439,14 +439,14 @@ fn read_row(numbers: &str, texts: [&str; TEXTS], windows: &BTreeMap<u32, u32>) -
         pid,
         session_id,
         window_id,
-        place: PaneLocation {
+        place: Arc::new(PaneLocation {
             session: harmless(session),
             window_index,
             window_name: harmless(window),
             pane_index,
             window_panes,
             session_windows,
-        },
+        }),
         activity,
         columns,
         rows,

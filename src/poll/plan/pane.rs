@@ -48,7 +48,7 @@ const TASK_ENDING: u8 = 4;
 pub(super) struct PaneMemory {
     pub(super) wanted: CaptureNeed,
     /// Its place when that was decided.
-    pub(super) place: Option<PaneLocation>,
+    pub(super) place: Option<Arc<PaneLocation>>,
     /// Whether fleetwatch itself runs in it.
     pub(super) own: bool,
     program: Option<Identified>,

@@ -57,7 +57,7 @@ impl PlayedServer {
             pid: 5000 + id,
             session_id: id,
             window_id: id,
-            place,
+            place: place.into(),
             activity: self.clock,
             columns: 80,
             rows: 2,
@@ -314,7 +314,7 @@ fn rules_say_what_is_watched() {
     assert_eq!(names, ["s2", "s3"]);
     assert_eq!(reports[0].declared.as_ref().unwrap().name.as_deref(), Some("build"));
     // A pane that moves to where a rule names it is watched from then on.
-    tmux.pane_mut(4).place.session = "s2".into();
+    Arc::make_mut(&mut tmux.pane_mut(4).place).session = "s2".into();
     assert_eq!(tmux.poll().len(), 3);
 }
 
@@ -322,7 +322,7 @@ fn rules_say_what_is_watched() {
 fn a_pane_in_two_sessions_is_one_terminal_where_a_rule_names_it() {
     let mut tmux = PlayedServer::new("[[terminal]]\nsession = \"b\"\n");
     tmux.pane(1, "make", "x").pane(1, "make", "x");
-    tmux.panes[1].0.place.session = "b".into();
+    Arc::make_mut(&mut tmux.panes[1].0.place).session = "b".into();
     let reports = tmux.poll();
     assert_eq!((reports.len(), reports[0].place.session.as_str()), (1, "b"));
 }

@@ -507,7 +507,8 @@ impl World {
                 window_panes: 1,
                 session_windows: 1,
                 ..PaneLocation::default()
-            },
+            }
+            .into(),
             cwd: None,
             facts: self.facts.clone(),
             program,

@@ -2482,7 +2482,7 @@ fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
     for (index, terminal) in fleet.terminals.iter_mut().enumerate() {
         let id = format!("agent-{index}");
         (terminal.state.attention, terminal.state.turn.phase) = (Attention::None, Phase::Ready);
-        terminal.place.session = format!("session-{}", index / 5);
+        Arc::make_mut(&mut terminal.place).session = format!("session-{}", index / 5);
         terminal.key.server = fleetwatch::fleet::ServerId::default();
         if index == 29 {
             terminal.state = waiting.clone();

@@ -63,7 +63,7 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
             let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
             let report = PaneReport {
                 key: key.clone(),
-                place: PaneLocation { session: name.to_owned(), ..PaneLocation::default() },
+                place: PaneLocation { session: name.to_owned(), ..PaneLocation::default() }.into(),
                 cwd: None,
                 program: program(&profiles, header.tool.as_deref(), header.version.as_deref(), command),
                 facts: frame.facts,
@@ -127,7 +127,7 @@ fn what_was_missed_is_reported_with_the_state_of_its_time() {
             let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
             let report = PaneReport {
                 key: key.clone(),
-                place: PaneLocation::default(),
+                place: Default::default(),
                 cwd: None,
                 program: program(&profiles, header.tool.as_deref(), header.version.as_deref(), command),
                 facts: frame.facts,

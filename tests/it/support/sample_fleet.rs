@@ -100,7 +100,7 @@ impl SampleFleet {
                 let pane = u32::try_from(n).unwrap_or(u32::MAX);
                 terminal.key.pane = PaneId(pane);
                 terminal.state.terminal.id = format!("{}-{n}", names[n % names.len()]);
-                terminal.place.window_index = pane;
+                Arc::make_mut(&mut terminal.place).window_index = pane;
                 terminal
             })
             .collect();
@@ -220,7 +220,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
             pid: 4000 + pane,
             instance: Default::default(),
         },
-        place,
+        place: place.into(),
         declared: Declared::default(),
         note: Note::default(),
         process: None,

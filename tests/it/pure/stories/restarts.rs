@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fleetwatch::fleet::{
-    Capture, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
+    Capture, Declared, Fleet, Input, PaneId, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Frame, Player, in_parallel, program};
@@ -44,7 +44,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
         let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
         let report = PaneReport {
             key: key.clone(),
-            place: PaneLocation::default(),
+            place: Default::default(),
             cwd: None,
             program: program(&profiles, tool, version, command),
             facts: frame.facts.clone(),
