@@ -27,7 +27,7 @@ use crate::engine::{Engine, EngineEvent, Update};
 use crate::fleet::{Effect, ServerId, Terminal};
 use crate::history::{Answer, History, Intent, IntentId, Questions, Stored};
 use crate::notify::Suppression;
-use crate::operation::{Operation, Producer};
+use crate::operation::Producer;
 use crate::owner;
 use crate::poll;
 use crate::screen::harmless;
@@ -35,7 +35,7 @@ use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Keymap, Topic, Ui, UiOptions, outcome_text};
+use crate::ui::{Action, Keymap, Request, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
 pub use appearance::Environment;
 use drafts::DraftStore;
@@ -116,6 +116,8 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
 const HELD_KEY: Duration = Duration::from_millis(300);
 /// A letter within this time after one that answers a dialog makes both a text.
 const TEXT_GOES_ON: Duration = Duration::from_millis(300);
+/// The same of one that ends the dashboard: that gives the operator something to wait for.
+const ENDS_AFTER: Duration = Duration::from_millis(200);
 /// For so long after a jump was asked for no key is a command.
 const JUMPING: Duration = Duration::from_millis(300);
 
@@ -148,8 +150,8 @@ struct App {
     jumped: Option<Instant>,
     /// The last key, and when it came.
     last_key: Option<(KeyEvent, Instant)>,
-    /// An answer that a letter gave, and when it is certain that the letter began no text.
-    held_answer: Option<(Operation, Instant)>,
+    /// An answer that a letter gave, or the end that it asked for, and when it is certain that the letter began no text.
+    held: Option<(Request, Instant)>,
     last_frame: Instant,
     /// The clock as it was read for the next frame, or the one that is shown: all ages on it go by this time.
     now: Timestamp,
@@ -196,7 +198,7 @@ impl App {
             lent: None,
             config,
             wants_to_end: false,
-            held_answer: None,
+            held: None,
             jumped: None,
             last_key: None,
             last_frame: Instant::now(),
@@ -299,7 +301,7 @@ impl App {
                 }
             }
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
-            () = due(self.held_answer.as_ref().map(|(_, at)| *at)) => self.send_held_answer(),
+            () = due(self.held.as_ref().map(|(_, at)| *at)) => self.carry_out_held(),
         }
         Ok(())
     }
@@ -316,10 +318,18 @@ impl App {
         self.last_key.is_some_and(|(key, _)| Keymap::is_letter(key))
     }
 
-    /// Sends the answer whose letter began no text.
-    fn send_held_answer(&mut self) {
-        if let Some((operation, _)) = self.held_answer.take() {
-            self.actors.perform(operation);
+    /// Carries out what a letter asked for only once it is certain that it began no text.
+    fn hold(&mut self, request: Request, time: Duration) {
+        self.carry_out_held();
+        self.held = Some((request, Instant::now() + time));
+    }
+
+    /// Carries out what was asked for by a letter that began no text.
+    fn carry_out_held(&mut self) {
+        match self.held.take() {
+            Some((Request::Perform(operation), _)) => self.actors.perform(operation),
+            Some((Request::Quit, _)) => self.wants_to_end = true,
+            _ => {}
         }
     }
 
@@ -472,11 +482,11 @@ impl App {
         }
         if is_typed {
             let is_text = self.goes_on_as_text(&event);
-            if let Some((operation, _)) = self.held_answer.take_if(|(_, at)| is_text && *at > Instant::now()) {
-                self.ui.answered_with_text(&operation, &self.engine.fleet().view(poll::now()));
+            if let Some((request, _)) = self.held.take_if(|(_, at)| is_text && *at > Instant::now()) {
+                self.ui.asked_by_text(&request, &self.engine.fleet().view(poll::now()));
                 return Ok(());
             }
-            self.send_held_answer();
+            self.carry_out_held();
         }
         if let Event::Key(key) = &mut event {
             let before = self.last_key.replace((*key, Instant::now()));

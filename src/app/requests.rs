@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::lending::LendPurpose;
-use super::{App, AppError, TEXT_GOES_ON};
+use super::{App, AppError, ENDS_AFTER, TEXT_GOES_ON};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
 use crate::git::difference_at;
@@ -43,6 +43,7 @@ impl App {
             return Ok(());
         }
         match request {
+            Request::Quit if self.was_letter() => self.hold(Request::Quit, ENDS_AFTER),
             Request::Quit => self.wants_to_end = true,
             Request::Reload => self.reload(),
             Request::Redraw => self.tty.clear()?,
@@ -68,10 +69,7 @@ impl App {
             Request::Edit { text } => self.edit(text)?,
             Request::Perform(operation) => match &operation.act {
                 Act::Prompt { when: When::Ready, .. } if !self.is_remote() => self.queue(operation),
-                Act::Answer { .. } if self.was_letter() => {
-                    self.send_held_answer();
-                    self.held_answer = Some((operation, tokio::time::Instant::now() + TEXT_GOES_ON));
-                }
+                Act::Answer { .. } if self.was_letter() => self.hold(Request::Perform(operation), TEXT_GOES_ON),
                 _ => self.actors.perform(operation),
             },
         }

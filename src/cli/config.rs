@@ -167,6 +167,12 @@ impl ShownConfig {
     }
 }
 
+/// A line for each file that nothing reads because of its name.
+fn misnamed(search: &SearchPath) -> String {
+    let line = |path: PathBuf| format!("{} is not read; it would have to be called config.toml\n", path.display());
+    search.misnamed().into_iter().map(line).collect()
+}
+
 fn paths(options: &GlobalOptions) -> Done {
     let search = options.search_path();
     let used = Loaded::find(&search);
@@ -184,9 +190,7 @@ fn paths(options: &GlobalOptions) -> Done {
     if let Ok(Loaded { path: None, .. }) = used {
         text.push_str("no file found; the defaults of `fleetwatch config` apply\n");
     }
-    for misnamed in search.misnamed() {
-        let _ = writeln!(text, "{} is not read; it would have to be called config.toml", misnamed.display());
-    }
+    text.push_str(&misnamed(&search));
     let code = output::print(&text)?;
     // The lines above help to fix the error, so they come first.
     used.map_err(Failure::from)?;
@@ -235,7 +239,10 @@ fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
     let Checked { good, faults, is_default } = checked(file, options);
     let mut lines: String = good.iter().map(|path| format!("{}: ok\n", path.display())).collect();
     if is_default {
-        lines.push_str("no configuration file found; the defaults apply\n");
+        lines.push_str(
+            "no configuration file found; the defaults apply. `fleetwatch config paths` says where one is read\n",
+        );
+        lines.push_str(&misnamed(&options.search_path()));
     }
     let code = output::print(&lines)?;
     faults.iter().for_each(Failure::tell);

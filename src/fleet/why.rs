@@ -206,7 +206,7 @@ pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &
         () if sources.iter().any(|source| source.directory.is_some()) => {
             "no record in its directory has changed since it began, or another agent of its kind works there"
         }
-        () => "no record yet that is proven to be its own, or its version writes none or shares it",
+        () => "none is certainly its own: it may have written none yet, or share one with other agents",
     }
 }
 

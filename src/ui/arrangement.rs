@@ -413,9 +413,9 @@ fn rank(item: Item<'_>, muted: bool) -> (usize, bool) {
     if muted { (Status::Ready.urgency(), false) } else { (item.status().urgency(), !item.asked_before()) }
 }
 
-/// The place of a terminal by what it does.
+/// The place of a terminal by its state: those that say the same stand together.
 fn phase(item: Item<'_>) -> usize {
-    match item.doing() {
+    match item.status() {
         Status::Working | Status::Running => 0,
         Status::Ready => 1,
         other => 2 + other.urgency(),

@@ -27,7 +27,7 @@ use super::toast::{self, Topic};
 use super::{Request, Ui};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
-use crate::operation::{Act, Operation, Outcome, Refusal, When};
+use crate::operation::{Act, Operation, Outcome, When};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -165,13 +165,6 @@ impl Ui {
         }
         // What is open may tell it itself.
         self.on_event(OverlayEvent::Ended { operation, outcome }, view);
-    }
-
-    /// The letter that answered turned out to begin a text: nothing was sent, and the rest of the text does nothing either.
-    pub fn answered_with_text(&mut self, operation: &Operation, view: &View<'_>) {
-        let why = "nothing was sent: letters followed at once, as in a text";
-        self.ended(operation, &Refusal::Other(why.to_owned()).into(), view);
-        self.memory.type_ahead.begin(why, false, view.now);
     }
 
     /// What the operator can do about a prompt that was refused.
@@ -384,9 +377,7 @@ impl Ui {
         }
         let is_text = command.is_some() && self.memory.typed.is_text();
         if is_text || (action.is_none() && self.is_line_of_run()) {
-            let prompt = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
-            self.memory.type_ahead.begin_word(&format!("this looks like a text; {prompt} writes a prompt"), view.now);
-            self.memory.tell_type_ahead(view.now);
+            self.ignore_text(view);
             return Vec::new();
         }
         if action == Some(Action::Choose) && self.context() == Context::Note && self.began_outside() {

@@ -561,6 +561,9 @@ impl Overlay for DialogBox {
     }
 
     fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
+        if matches!(event, OverlayEvent::TextIgnored) && self.typing.is_none() && self.stage == Stage::Choosing {
+            self.question.unchoose();
+        }
         let OverlayEvent::Ended { operation: Operation { to, act: Act::Answer { .. }, .. }, outcome } = event else {
             return;
         };

@@ -187,14 +187,6 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// What it does, however its last turn ended.
-    pub fn doing(self) -> Status {
-        match self {
-            Item::Terminal(terminal) => Status::doing(&terminal.state),
-            Item::Task(_) => self.status(),
-        }
-    }
-
     /// Since when its status holds.
     pub fn since(self) -> Since {
         match self {
@@ -450,7 +442,7 @@ fn first_sentence(text: &str) -> &str {
     ends.into_iter().find(is_end).map_or(text, |at| &text[..at])
 }
 
-/// What it asks, else the last thing that it printed, else its command.
+/// What it asks, else the last thing that it printed, with its command behind that while it runs, else its command.
 fn what_of_task(task: &Task) -> String {
     let printed = task.preview().useful(1).first().map(|line| line.trim().to_owned());
     let command = || task.command().to_owned();
@@ -459,7 +451,7 @@ fn what_of_task(task: &Task) -> String {
     }
     match (task.prompt(), printed) {
         (Some(prompt), _) => prompt.trim().to_owned(),
-        (None, Some(line)) if task.status == TaskStatus::Running => format!("{}: {line}", command()),
+        (None, Some(line)) if task.status == TaskStatus::Running => format!("{line} · {}", command()),
         (None, printed) => printed.unwrap_or_else(command),
     }
 }

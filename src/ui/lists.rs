@@ -92,19 +92,27 @@ pub fn palette(
         let text = binding.map_or(action.description(), |binding| binding.description.as_str());
         MenuEntry { why_not: why.clone(), ..MenuEntry::new(text, keys.unwrap_or_default()) }
     };
-    let by_name = orders.iter().map(|order| MenuEntry::new(format!("sort by {}", order.name()), ""));
+    let by_name = Sort::ALL.map(|order| {
+        let says_nothing = || format!("no terminal says its {}", order.name());
+        let why_not = (!orders.contains(&order)).then(says_nothing);
+        MenuEntry { why_not, ..MenuEntry::new(format!("sort by {}", order.name()), "") }
+    });
     let entries = actions.iter().map(entry).chain(by_name).collect();
     // The footer and the keymap call them by their names.
-    let names: Vec<&str> =
-        actions.iter().map(|(_, action)| action.name()).chain(orders.iter().map(|order| order.name())).collect();
-    let ordered = orders.iter().map(|order| format!("sort-{} order", order.name()));
+    let names: Vec<&str> = actions.iter().map(|(_, action)| action.name()).chain(Sort::ALL.map(Sort::name)).collect();
+    let ordered = Sort::ALL.iter().map(|order| format!("sort-{} order", order.name()));
     let synonyms = actions.iter().map(|(_, action)| words_for(*action)).chain(ordered).collect();
     let palette = Picker::new("commands", "do it", entries, move |index, cx| {
         if let Some((_, action)) = actions.get(index) {
             return Flow::Perform(*action);
         }
         // The key that goes on from the order before does all that another order takes.
-        cx.memory.arrangement.sort = orders[index - actions.len()].before(&orders);
+        let order = Sort::ALL[index - actions.len()];
+        if !orders.contains(&order) {
+            cx.say(&format!("no terminal says its {}", order.name()));
+            return Flow::Close;
+        }
+        cx.memory.arrangement.sort = order.before(&orders);
         Flow::Perform(Action::Sort)
     });
     palette.found_by(names).also_called(synonyms).typed_behind(":")

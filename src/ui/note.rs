@@ -122,6 +122,11 @@ impl Overlay for NoteBar {
                 for (kept, name) in kept {
                     cx.ask(Request::KeepNote { kept, name: name.clone() });
                 }
+                // A label may have no column.
+                if self.part == NotePart::Label {
+                    let label = if self.line.text().is_empty() { "removed" } else { self.line.text() };
+                    cx.say(&format!("{}{label}", self.head()));
+                }
                 Flow::Close
             }
             Action::Close => Flow::Close,

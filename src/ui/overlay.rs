@@ -85,6 +85,8 @@ pub enum OverlayReply {
 pub enum OverlayEvent<'a> {
     /// An operation was performed, or was not.
     Ended { operation: &'a Operation, outcome: &'a Outcome },
+    /// Letters went nowhere, as they are of a text that was meant for another place.
+    TextIgnored,
     /// Another text is the draft for a terminal now.
     Drafted { key: &'a TerminalKey },
     /// The prompts that were sent before: to one terminal, and to any, newest first; and those that were begun for agents that

@@ -45,9 +45,18 @@ pub struct Raw {
     pressed: Vec<String>,
     /// When a key opened it that may be pressed once too often.
     opened: Option<Timestamp>,
-    /// What the task that it was opened for is called; it stays open when that ends, so that what is typed on does not
-    /// become keys of the dashboard.
+    /// What the task that it was opened for is called.
     task: Option<String>,
+    /// What that asked, where this was opened to answer it: it closes once that was answered.
+    question: Option<TaskQuestion>,
+}
+
+/// What a task asks.
+#[derive(Debug)]
+struct TaskQuestion {
+    prompt: String,
+    /// Whether its row is the last one, which only an answer makes another one. Below a menu it is Enter that answers.
+    is_last: bool,
 }
 
 /// Function keys that tmux has.
@@ -99,6 +108,7 @@ impl Raw {
             pressed: Vec::new(),
             opened: None,
             task: None,
+            question: None,
         }
     }
 
@@ -114,7 +124,18 @@ impl Raw {
 
     /// The mode for a task that asks, opened with Enter, which is its default answer as well.
     pub fn answering(task: &Task, now: Timestamp) -> Self {
-        Self { opened: Some(now), pause: Pause::default(), ..Self::for_task(task) }
+        let question =
+            task.prompt().map(|prompt| TaskQuestion { is_last: ends_with(task, prompt), prompt: prompt.to_owned() });
+        Self { opened: Some(now), pause: Pause::default(), question, ..Self::for_task(task) }
+    }
+
+    /// Whether keys went to a task that it does not ask any more for what it asked when this was opened.
+    fn has_answered(&self, task: &Task) -> bool {
+        let has_entered = self.pressed.iter().any(|key| *key == spoken("Enter"));
+        self.question.as_ref().is_some_and(|TaskQuestion { prompt, is_last }| {
+            let may_be_over = has_entered || (*is_last && !self.pressed.is_empty());
+            may_be_over && task.prompt() != Some(prompt) && !ends_with(task, prompt)
+        })
     }
 
     /// The task that still takes keys.
@@ -151,8 +172,8 @@ impl Raw {
                 format!("every key goes to {}{once}; {leave} leaves", state.terminal.id)
             }
             (_, Some(task), _) => format!("every key goes to {}{once}; {leave} leaves", task.id),
-            (.., Some(ended)) => format!("{ended} has ended, and keys go nowhere; {leave} leaves"),
-            (.., None) => format!("the terminal is gone; {leave} leaves"),
+            (.., Some(task)) => format!("{task} has ended"),
+            (.., None) => "the terminal is gone".to_owned(),
         }
     }
 
@@ -195,9 +216,8 @@ impl Overlay for Raw {
         Some(&self.key)
     }
 
-    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
-        let is_over = self.task.is_some() && self.live_task(view).is_none();
-        vec![(Action::Close, if is_over { "leave" } else { "leave; every other key goes to the terminal" })]
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::Close, "leave; every other key goes to the terminal")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
@@ -240,7 +260,7 @@ impl Overlay for Raw {
 
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let is_second = self.opened.take().is_some_and(|opened| cx.view.now.since(opened) < TWICE);
-        if (is_second && key.code == KeyCode::Enter) || (self.task.is_some() && self.live_task(cx.view).is_none()) {
+        if is_second && key.code == KeyCode::Enter {
             return Flow::Stay;
         }
         if self.is_paused(cx.view.now) {
@@ -302,13 +322,28 @@ impl Overlay for Raw {
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let terminal = cx.terminal(&self.key);
         self.follow(terminal.filter(|terminal| terminal.state.waits()).and_then(|terminal| terminal.dialog.as_ref()));
-        if self.task.is_some() || terminal.is_some() {
+        if terminal.is_some() {
             return Flow::Stay;
         }
-        cx.tell(Status::Gone, "the terminal is gone".to_owned());
-        cx.memory.type_ahead.begin("the terminal is gone", false, cx.view.now);
+        // What is typed on was meant for it, and is no key of the dashboard.
+        match self.live_task(cx.view) {
+            Some(task) if self.has_answered(task) => {
+                cx.memory.type_ahead.begin(&format!("{} was answered", task.id), true, cx.view.now);
+            }
+            Some(_) => return Flow::Stay,
+            None => {
+                let why = self.whereto(cx.view, "");
+                cx.memory.type_ahead.begin(&why, false, cx.view.now);
+                cx.tell(Status::Gone, why);
+            }
+        }
         Flow::Close
     }
+}
+
+/// Whether the last line of a task begins with its question, as long as nobody has answered that.
+fn ends_with(task: &Task, prompt: &str) -> bool {
+    task.preview().useful(1).first().is_some_and(|last| last.starts_with(prompt))
 }
 
 /// A key as it is shown. What is typed may be a password: whether it is to be seen is for the terminal to decide.

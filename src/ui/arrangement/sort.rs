@@ -13,7 +13,7 @@ pub enum Sort {
     #[default]
     Attention,
     Name,
-    /// What they do: working, ready, waiting, gone.
+    /// Their state: working, ready, and then by how urgently it needs the operator.
     Phase,
     /// How long they have been doing that, longest first.
     Age,
@@ -30,7 +30,8 @@ pub enum Sort {
 }
 
 impl Sort {
-    const ALL: [Self; 11] = [
+    /// All of them, in the order in which one key goes through them.
+    pub const ALL: [Self; 11] = [
         Self::Attention,
         Self::Name,
         Self::Phase,

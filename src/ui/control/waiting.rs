@@ -3,14 +3,16 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::fleet::View;
+use crate::operation::Refusal;
 use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::arrangement::TableRow;
 use crate::ui::dialog::{Ahead, DialogBox};
 use crate::ui::item::Item;
 use crate::ui::keymap::{Context, Keymap};
+use crate::ui::overlay::OverlayEvent;
 use crate::ui::question::TypeAhead;
-use crate::ui::{Topic, Ui};
+use crate::ui::{Request, Topic, Ui};
 
 /// How long the cursor is on a row before anybody can have read what stands there.
 const READ: Span = Span::from_millis(300);
@@ -150,10 +152,30 @@ impl Ui {
         !asks_help
     }
 
-    /// Takes in what goes nowhere, and says so.
+    /// Takes in what goes nowhere, and says so. What was chosen in the box of a dialog may have been chosen by the same text.
     pub(super) fn prolong_type_ahead(&mut self, view: &View<'_>) {
         let may_answer = self.context() == Context::Dialog;
         self.memory.type_ahead.prolong(may_answer, view.now);
         self.memory.tell_type_ahead(view.now);
+        self.on_event(OverlayEvent::TextIgnored, view);
+    }
+
+    /// Lets a text go nowhere that was typed where no line is open, and says which key opens one.
+    pub(super) fn ignore_text(&mut self, view: &View<'_>) {
+        let (context, line, what) = match self.context() {
+            Context::Dialog => (Context::Dialog, Action::RefuseWhy, "opens a line for it"),
+            _ => (Context::Fleet, Action::Prompt, "writes a prompt"),
+        };
+        let key = self.options.keymap.key_for(context, line).unwrap_or_default();
+        self.memory.type_ahead.begin_word(&format!("this looks like a text; {key} {what}"), view.now);
+        self.memory.tell_type_ahead(view.now);
+    }
+
+    /// Says of what a letter asked for that it was not done, as other letters followed at once.
+    pub fn asked_by_text(&mut self, request: &Request, view: &View<'_>) {
+        let Request::Perform(operation) = request else { return self.ignore_text(view) };
+        let why = "nothing was sent: letters followed at once, as in a text";
+        self.ended(operation, &Refusal::Other(why.to_owned()).into(), view);
+        self.memory.type_ahead.begin(why, false, view.now);
     }
 }

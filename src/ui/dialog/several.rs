@@ -22,7 +22,7 @@ use crate::ui::composer::{Outcomes, Progress};
 use crate::ui::find;
 use crate::ui::frame::{Canvas, Hint};
 use crate::ui::keymap::{Context, Keymap};
-use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext};
+use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
 use crate::ui::text;
@@ -391,5 +391,11 @@ impl Overlay for SeveralDialogs {
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         Flow::Stay
+    }
+
+    fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
+        if matches!(event, OverlayEvent::TextIgnored) {
+            self.question.unchoose();
+        }
     }
 }

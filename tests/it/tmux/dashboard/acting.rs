@@ -111,6 +111,11 @@ fn a_text_that_begins_with_the_letter_for_yes_answers_nothing() {
     world.wait("birds took the answer: ready for a prompt");
     world.wait_without("sends: Enter");
     world.wait("i prompt");
+    // Nor does one that begins with the letter that quits end the dashboard.
+    world.type_text("quiet please");
+    world.wait("this looks like a text; i writes a prompt; nothing was sent");
+    world.press("Escape");
+    world.wait_without("this looks like a text");
     world.quit();
 }
 

@@ -192,21 +192,38 @@ fn a_task_that_asks_is_answered_in_place_and_what_is_typed_is_nowhere_kept() {
     world.type_text("y");
     world.press("Enter");
     world.watched.wait_for_text("tasks:", "first y");
+    // One question, one answer: what is typed on goes neither to the next question nor to the dashboard.
+    world.wait_without("every key goes to build");
+    world.type_text("qR");
+    world.wait("build was answered; nothing was sent, and what you type is ignored until you pause or press Esc");
+    world.press("Escape");
+    world.wait("enter answer");
+    world.press("Enter");
+    world.wait("every key goes to build; ctrl-] leaves");
     world.type_text("q; ünï");
     world.press("Enter");
     world.watched.wait_for_text("tasks:", "second q; ünï");
+    world.wait_without("every key goes to build");
+    world.wait("enter answer");
+    world.press("Enter");
+    world.wait("every key goes to build; ctrl-] leaves");
     world.type_text("hunter2");
+    world.wait("* *");
+    assert!(!world.screen().contains("h u n t"), "{}", world.screen());
     world.press("Enter");
     world.watched.wait_for_text("tasks:", "third 7 letters");
+    world.wait_without("every key goes to build");
+    // What is typed when it has ended is not taken for keys of the dashboard either.
+    world.press("Escape");
+    world.press("r");
+    world.wait("every key goes to build; ctrl-] leaves");
     world.wait("third 7 letters");
-    world.wait("* enter");
-    assert!(!world.screen().contains("h u n t"), "{}", world.screen());
-    // What is typed when it has ended is not taken for keys of the dashboard.
+    world.wait_without("once you pause");
     world.press("C-c");
-    world.wait("build has ended, and keys go nowhere");
+    world.wait("build has ended");
     world.type_text("qR?");
-    world.press("C-]");
-    world.wait("? help");
+    world.wait("build has ended; nothing was sent, and what you type is ignored until you pause or press Esc");
+    world.press("Escape");
     world.wait("exited 130");
     world.press("r");
     world.wait("build has ended");
