@@ -18,6 +18,7 @@ mod note;
 mod options;
 mod output;
 mod profiles;
+mod read_output;
 pub mod record;
 mod replay;
 mod run;
@@ -75,6 +76,7 @@ enum Command {
     Tasks(tasks::TasksArgs),
     FollowUps(follow_ups::FollowUpsArgs),
     Explain(explain::ExplainArgs),
+    Output(read_output::OutputArgs),
     Inspect(inspect::InspectArgs),
     Record(record::RecordArgs),
     Replay(replay::ReplayArgs),
@@ -128,6 +130,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Keys(args) => wait_for(send::keys(&args, &options)),
         Command::Answer(args) => wait_for(send::answer(&args, &options)),
         Command::Explain(args) => wait_for(explain::run(&args, &options)),
+        Command::Output(args) => wait_for(read_output::run(&args, &options)),
         Command::Inspect(args) => wait_for(inspect::run(&args, &options)),
         Command::Record(args) => wait_for(record_target(&args, &options)),
         Command::Replay(args) => replay::run(&args, Arc::new(options.profiles()?)),

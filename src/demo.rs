@@ -13,7 +13,7 @@ use crate::time::Span;
 use crate::ui::START_AGAIN;
 
 pub use player::{Play, play};
-pub use stage::{Demo, Sweep, history_of, leave, sweep};
+pub use stage::{Demo, Sweep, history_of, leave, running, sweep};
 
 /// What is said of agents and servers as it holds for recordings.
 pub fn worded(text: &str) -> String {

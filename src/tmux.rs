@@ -199,6 +199,21 @@ impl Server {
         Ok(poll)
     }
 
+    /// All lines that tmux has kept of a pane, scrolled away or not, as they were printed; of a dead one without tmux's own
+    /// last line. Nothing in them acts on a terminal.
+    pub async fn scrollback(&self, pane: PaneId, is_dead: bool) -> Result<String, Error> {
+        let pane = pane.to_string();
+        let words = ["capture-pane", "-p", "-J", "-S", "-", "-t", &pane];
+        let output = run::run(&self.settings, &self.id, &words, Vec::new()).await?;
+        if output.code != Some(0) {
+            return Err(self.explain(&output, Error::Failed(format!("pane {pane} is not shown"))));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut lines: Vec<String> = text.lines().map(|line| harmless(line.trim_end())).collect();
+        lines.pop_if(|last| is_dead && last.starts_with(listing::DEAD));
+        Ok(lines.join("\n"))
+    }
+
     /// Captures panes without listing the others.
     pub async fn capture(&self, panes: &[PaneId]) -> Result<Listing, Error> {
         self.ask(ServerRequest { list: None, captures: panes, known: None }).await

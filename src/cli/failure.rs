@@ -291,11 +291,12 @@ fn command_like(error: &clap::Error, typed: &str, command: &clap::Command) -> Op
 const BEGINNING: usize = 3;
 
 /// What other programs call what is meant: `ls`, `get` and `logs`, `-o json`, `tail -f`.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     ("ls", "list"),
     ("ps", "list"),
     ("get", "list"),
-    ("logs", "history"),
+    ("logs", "output"),
+    ("cat", "output"),
     ("log", "history"),
     ("kill", "tasks"),
     ("describe", "explain"),

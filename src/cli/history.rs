@@ -248,10 +248,10 @@ fn print_sentences(reader: &mut Reader, mut filter: RecordFilter, is_filtered: b
         (filter.before, is_blank) = (Some(oldest.id), false);
         for record in page.into_iter().rev() {
             let Some(sentence) = record.body.sentence(&harmless(&record.name)) else { continue };
-            // Keys that are typed one by one are one line, of the time of the first.
-            let continues = |(later, told): &&mut (Stored, Sentence)| {
-                sentence.actor == Actor::You && record.key == later.key && *told == sentence
-            };
+            // Keys that are typed one by one are one line, of the time of the first; each prompt and answer has its own.
+            let is_repeatable = record.body.is_repeatable() && sentence.actor == Actor::You;
+            let continues =
+                |(later, told): &&mut (Stored, Sentence)| is_repeatable && record.key == later.key && *told == sentence;
             match entries.last_mut().filter(continues) {
                 Some(last) => last.0 = record,
                 None => entries.push((record, sentence)),

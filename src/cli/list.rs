@@ -9,6 +9,7 @@ use super::failure::nothing;
 use super::options::Trimmed;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output};
+use crate::demo;
 use crate::fleet::{Fleet, View};
 use crate::state::State;
 use crate::task::TaskFields;
@@ -24,7 +25,7 @@ use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, wh
 #[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {
     /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`;
-    /// `is:failed,stalled` is what has either state, `!is:ready` all that is not ready.
+    /// `name:api,web` and `is:failed,stalled` are either of them, `!is:ready` all that is not ready. All words must match.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
     #[command(flatten)]
@@ -81,17 +82,21 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     if is_empty && !args.shown.json {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
         let what = format!("no pane of {} runs a known agent or is named in the configuration", servers.join(", "));
-        return nothing(what, "start an agent in a pane; `fleetwatch demo` shows some");
+        let demo = match demo::running() {
+            Some(demo) => format!("a demo runs: `fleetwatch -L {demo} list`"),
+            None => "start an agent in a pane; `fleetwatch demo` shows some".to_owned(),
+        };
+        return nothing(what, &demo);
     }
-    let done = args.shown.print(&items, &survey);
+    let done = args.shown.print(&items, &survey, None);
     // The process is about to end, and freeing a thousand terminals takes 20 ms.
     std::mem::forget(survey);
     done
 }
 
 impl ShownAs {
-    /// Prints what a survey has found.
-    pub(super) fn print(&self, items: &[Item<'_>], survey: &Survey) -> Done {
+    /// Prints what a survey has found, with columns of these titles where others are usual than those of `list`.
+    pub(super) fn print(&self, items: &[Item<'_>], survey: &Survey, usual: Option<&[&str]>) -> Done {
         if self.json {
             let all = items.iter().map(|item| PublicFields::of(&survey.fleet, *item, survey.now));
             return output::print_json_array(all);
@@ -100,7 +105,7 @@ impl ShownAs {
             return output::print("");
         }
         let chosen = self.columns.as_deref().map(columns_named);
-        let (table, left_out) = table(items, chosen, self.no_headers, survey.now);
+        let (table, left_out) = table(items, (chosen, usual), self.no_headers, survey.now);
         if !left_out.is_empty() && self.columns.is_some() {
             let many = if left_out.len() == 1 { "has" } else { "have" };
             let what = format!("{} {many} no room: {}", text::counted(left_out.len(), "column"), left_out.join(", "));
@@ -135,6 +140,7 @@ fn unclear(fault: &Unclear) -> Failure {
 pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(), Failure> {
     let (doubt, was_empty) = (filter.doubt(view), Item::all(view).is_empty());
     let (flags, now) = (Flags::default(), view.now);
+    let names = filter.as_names().filter(|names| Item::all(view).into_iter().any(names.matcher(&flags, now)));
     let mut fits = filter.matcher(&flags, now);
     view.terminals.retain(|terminal| fits(Item::from(*terminal)));
     view.tasks.retain(|task| fits(Item::from(*task)));
@@ -144,7 +150,9 @@ pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(),
             return Err(unclear(&doubt));
         }
         doubt if nothing_fits => {
-            let hint = doubt.map_or_else(|| "`fleetwatch list` shows everything".to_owned(), |doubt| doubt.hint());
+            let any = names.map(|names| format!("all words must match; `{}` is either of them", names.text()));
+            let any = any.or_else(|| doubt.map(|doubt| doubt.hint()));
+            let hint = any.unwrap_or_else(|| "`fleetwatch list` shows everything".to_owned());
             Failure::refused(format!("nothing fits `{}`", filter.text())).hint(hint).warn();
         }
         _ => {}
@@ -195,20 +203,23 @@ const NOWHERE: usize = 100;
 
 /// The table of terminals and tasks, a line each, below a head.
 ///
-/// Without `chosen` columns, those of the command line that [`NOWHERE`] has room for; on a terminal, those that are not empty and
+/// Without `chosen` columns, the `usual` ones, else those of the command line that [`NOWHERE`] has room for; on a terminal, those that are not empty and
 /// have room there: what an agent does gets its third of a line before others say more of it, and then what is left of the line.
 /// What does not fit even so is cut, long names first. Returns the titles of the columns that have no room as well.
 fn table(
     items: &[Item<'_>],
-    chosen: Option<Vec<&'static Column>>,
+    (chosen, usual): (Option<Vec<&'static Column>>, Option<&[&str]>),
     no_headers: bool,
     now: Timestamp,
 ) -> (String, Vec<&'static str>) {
     let width = output::terminal_width();
-    let is_usual = |column: &&Column| matches!(column.on, ShownOn::Both | ShownOn::CommandLine);
+    let is_usual = |column: &&Column| match usual {
+        Some(titles) => titles.contains(&column.title),
+        None => matches!(column.on, ShownOn::Both | ShownOn::CommandLine),
+    };
     let fits = |column: &&Column| match width {
         Some(width) => column.is_worth(width) && column.says_something(items),
-        None => column.is_worth(NOWHERE),
+        None => usual.is_some() || column.is_worth(NOWHERE),
     };
     let columns = chosen.unwrap_or_else(|| COLUMNS.iter().filter(is_usual).filter(fits).collect());
     let words = |item: Item<'_>, column: &&Column| match column.title {

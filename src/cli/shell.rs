@@ -55,7 +55,7 @@ pub fn exit_codes() -> String {
 
 /// The commands in the order of the help, in groups; those of the last group are for writers of profiles and scripts.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("See", &["list", "watch", "status", "explain", "history"]),
+    ("See", &["list", "watch", "status", "output", "explain", "history"]),
     ("Act", &["send", "answer", "keys", "wait", "note"]),
     ("Tasks", &["run", "tasks", "follow-ups"]),
     ("Remote", &["serve", "token"]),
@@ -144,12 +144,13 @@ pub fn completions(args: &CompletionArgs) -> Done {
 }
 
 /// Completions for bash that quote what needs it, such as names with blanks: bash takes what it is given as it is, unlike other
-/// shells. A word that begins with a quote ends with one.
+/// shells. A word that begins with a quote ends with one. A comma needs no quotes, and what was quoted would not be completed further.
 fn quoting(script: &str) -> String {
     const DONE: &str = "    if [[ $? != 0 ]]; then\n        unset COMPREPLY\n    elif";
     const QUOTE: &str = "    if [[ $? != 0 ]]; then\n        unset COMPREPLY\n    elif [[ \"${COMP_WORDS[COMP_CWORD]}\" != [\\\"\\']* ]]; then\n        \
                          local nth\n        for nth in \"${!COMPREPLY[@]}\"; do\n            \
-                         printf -v \"COMPREPLY[$nth]\" %q \"${COMPREPLY[nth]}\"\n        done\n    fi\n    if";
+                         printf -v \"COMPREPLY[$nth]\" %q \"${COMPREPLY[nth]}\"\n            \
+                         COMPREPLY[nth]=\"${COMPREPLY[nth]//\\\\,/,}\"\n        done\n    fi\n    if";
     script.replacen(DONE, QUOTE, 1)
 }
 

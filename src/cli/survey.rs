@@ -23,7 +23,7 @@ use crate::sender::Sender;
 use crate::state::{KeptNote, Problem};
 use crate::time::Timestamp;
 use crate::ui::Item;
-use crate::{engine, history, owner, poll, private, tmux};
+use crate::{demo, engine, history, owner, poll, private, tmux};
 
 /// The longest time to watch a task that may wait at a prompt: what looks like a question counts as one after a second
 /// without change.
@@ -267,6 +267,10 @@ impl Watched {
         };
         match again {
             Some(error @ tmux::Error::BadName { .. }) => unfit(error),
+            Some(error @ tmux::Error::NoServer { .. }) if *server == ServerId::default() => {
+                let hint = demo::running().map_or_else(|| error.hint(), |demo| format!("a demo runs: add `-L {demo}`"));
+                Failure::refused(&error).hint(hint)
+            }
             Some(error) => Failure::refused(&error).hint(error.hint()),
             None => Failure::refused(&problem.message).hint("it answers now; try again"),
         }

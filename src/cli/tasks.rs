@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::failure::{nothing, quoted};
 use super::history::keep;
-use super::list::ShownAs;
+use super::list::{ListArgs, ShownAs, filter_of, keep_what_fits};
 use super::run::{JustStarted, or_refused, seen_now};
 use super::survey::{Survey, Watched, unfit};
 use super::target::Purpose;
@@ -37,9 +37,11 @@ pub struct TasksArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum TasksCommand {
-    /// Print every task (the default).
-    List(ShownAs),
+    /// Print every task, or those that fit a filter (the default).
+    #[command(before_help = "Example: fleetwatch tasks list is:exited")]
+    List(ListArgs),
     /// Kill tasks: end their programs and close their windows.
+    #[command(before_help = "Example: fleetwatch tasks kill build")]
     Kill {
         /// Tasks, by their names, window ids such as @12, or tmux targets.
         #[arg(required = true, value_name = "TASK")]
@@ -49,6 +51,7 @@ pub enum TasksCommand {
         json: bool,
     },
     /// Run an ended task again, with the same command.
+    #[command(before_help = "Example: fleetwatch tasks rerun build")]
     Rerun {
         /// The task, by its name, a window id such as @12, or a tmux target.
         #[arg(value_name = "TASK")]
@@ -58,6 +61,7 @@ pub enum TasksCommand {
         json: bool,
     },
     /// Close the windows of tasks that have ended.
+    #[command(before_help = "Example: fleetwatch tasks prune")]
     Prune {
         /// Only those of this session.
         #[arg(long, value_name = "SESSION")]
@@ -67,6 +71,7 @@ pub enum TasksCommand {
         json: bool,
     },
     /// Treat every window of a session as a task, as [[task]] in the configuration does, until you undo it.
+    #[command(before_help = "Example: fleetwatch tasks adopt builds")]
     Adopt {
         /// The session's name.
         #[arg(value_name = "SESSION")]
@@ -79,6 +84,7 @@ pub enum TasksCommand {
         json: bool,
     },
     /// Kill all tasks, and close the windows of those that have ended.
+    #[command(before_help = "Example: fleetwatch tasks kill-all --yes")]
     KillAll {
         /// Only those of this session.
         #[arg(long, value_name = "SESSION")]
@@ -92,6 +98,9 @@ pub enum TasksCommand {
     },
 }
 
+/// What says something of tasks.
+const COLUMNS_OF_TASKS: [&str; 9] = ["NAME", "SERVER", "STATE", "SINCE", "LAST", "PLACE", "PANE", "COMMAND", "WHAT"];
+
 /// Runs the command.
 ///
 /// # Errors
@@ -101,14 +110,17 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     if let Some(TasksCommand::Adopt { session, undo, json }) = &args.command {
         return adopt(&watched, session, !undo, *json).await;
     }
-    let command = args.command.clone().unwrap_or(TasksCommand::List(args.shown.clone()));
+    let command = args
+        .command
+        .clone()
+        .unwrap_or_else(|| TasksCommand::List(ListArgs { filter: Vec::new(), shown: args.shown.clone() }));
     let survey = match &command {
         TasksCommand::List(_) => watched.survey_with_prompts().await?,
         _ => watched.survey().await?,
     };
     let acting = FoundTasks { watched: &watched, survey: &survey };
     match &command {
-        TasksCommand::List(shown) => acting.list(shown),
+        TasksCommand::List(listed) => acting.list(listed),
         TasksCommand::Kill { targets, json } => {
             let (mut tasks, mut missing): (Vec<&Task>, Vec<(&String, Failure)>) = (Vec::new(), Vec::new());
             for target in targets {
@@ -272,12 +284,15 @@ impl<'a> FoundTasks<'a> {
         })
     }
 
-    fn list(&self, shown: &ShownAs) -> Done {
-        let items: Vec<Item<'_>> = self.tasks(None).map(Item::Task).collect();
-        if items.is_empty() && !shown.json {
+    fn list(&self, ListArgs { filter, shown }: &ListArgs) -> Done {
+        let filter = filter_of(filter)?;
+        let mut view = self.survey.fleet.view(self.survey.now);
+        view.terminals.clear();
+        if view.tasks.is_empty() && !shown.json {
             return no_tasks();
         }
-        shown.print(&items, self.survey)
+        keep_what_fits(&filter, &mut view)?;
+        shown.print(&Item::all(&view), self.survey, Some(&COLUMNS_OF_TASKS))
     }
 
     /// Ends tasks and removes their windows; tasks that had already ended do not count as killed.

@@ -207,6 +207,13 @@ fn run(mut tmux: Command) -> anyhow::Result<()> {
 // The demo listens on a socket in its directory and never says anything. The kernel closes a connection when the
 // process behind it is gone, and a player that reads the end of it cleans up.
 
+/// The server of a demo of this user's that runs now.
+pub fn running() -> Option<String> {
+    let all = std::fs::read_dir(std::env::temp_dir()).ok()?.flatten().map(|entry| entry.path());
+    let mut running = all.filter(|path| is_demo(path) && UnixStream::connect(socket(path)).is_ok());
+    running.next()?.file_name()?.to_str().map(str::to_owned)
+}
+
 /// The name that begins every demo's directory and server.
 pub(super) const PREFIX: &str = "fleetwatch-demo-";
 

@@ -97,7 +97,7 @@ pub(super) enum ListedKind {
 const COMMAND: usize = 200;
 
 /// How tmux begins what it writes into the last row of a pane whose program has ended.
-const DEAD: &str = "Pane is dead";
+pub(super) const DEAD: &str = "Pane is dead";
 
 /// Texts in a row.
 const TEXTS: usize = 7;

@@ -294,6 +294,18 @@ impl Filter {
         self.kept.retain(stays);
     }
 
+    /// A filter for any of the names that its words may have been meant as, where it has several words and all are plain.
+    pub fn as_names(&self) -> Option<Self> {
+        let plain = |what: &What| match what {
+            What::Fuzzy(_, word) | What::Part(word) => Some(word.trim_matches(',').to_owned()),
+            _ => None,
+        };
+        let words: Vec<String> = self.asked().map(plain).collect::<Option<_>>()?;
+        let names = words.join(",");
+        let is_list = names.contains(',') && self.terms.iter().all(|term| term.wanted);
+        is_list.then(|| Self::new(&format!("name:{names}")))
+    }
+
     /// Its first word that asks for nothing yet: `is:`, `age:>`.
     pub fn begun(&self) -> Option<&str> {
         self.text.split_whitespace().find(|word| Term::new(word).is_none())

@@ -187,6 +187,14 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// What runs in it, as tmux says it, or as a task was started.
+    pub fn command(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => &terminal.facts.command,
+            Item::Task(task) => task.command(),
+        }
+    }
+
     /// Since when its status holds.
     pub fn since(self) -> Since {
         match self {

@@ -117,7 +117,7 @@ impl Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 22] = [
+pub const COLUMNS: [Column; 23] = [
     column(NAME, ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name),
     column("SERVER", ShownOn::Both, Width::Words(6, 20), SERVER, |it, _| it.key().server.to_string(), quiet),
     column(AGENT, ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), agent),
@@ -154,6 +154,7 @@ pub const COLUMNS: [Column; 22] = [
         |it, _| it.note().text.clone().unwrap_or_default(),
         quiet,
     ),
+    column("COMMAND", ShownOn::Neither, Width::Words(7, 40), MORE + 1, |it, _| it.command().to_owned(), quiet),
     column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what::draw),
 ];
 

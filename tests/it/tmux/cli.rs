@@ -92,8 +92,9 @@ impl Drop for Demo {
 #[test]
 fn without_a_server_every_command_says_so_and_what_to_do() {
     let tmux = PrivateTmux::unstarted();
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 9] = [
         &["list"],
+        &["output", "x"],
         &["list", "--json"],
         &["send", "x", "text"],
         &["keys", "x", "Escape"],
@@ -637,6 +638,14 @@ fn completions_and_man_pages_know_the_commands() {
     assert_eq!(completed("bash", &["score", "--field", "ph"]), "phase");
     assert_eq!(completed("bash", &["keys", "x", "Esc"]), "Escape");
     assert!(run(&["completions", "bash"]).out.contains("%q"), "a name with blanks is one word");
+    // What is quoted is not completed further, and a comma needs no quotes.
+    let typed = "COMP_WORDS=(fleetwatch list --columns name,sta); COMP_CWORD=3; COMP_TYPE=9; \
+                 _clap_complete_fleetwatch fleetwatch name,sta --columns; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let program = Path::new(env!("CARGO_BIN_EXE_fleetwatch")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &format!("source <(fleetwatch completions bash); {typed}")]).env("PATH", path);
+    assert_eq!(String::from_utf8_lossy(&bash.output().unwrap().stdout), "name,state\nname,stable\n");
     let others = completed("bash", &["wait", "x", "--for", "ready,"]);
     assert!(others.contains("ready,working") && !others.contains("ready,ready"), "{others}");
     assert_eq!(completed("fish", &["watch", "is:wor"]), "is:working");
@@ -1068,6 +1077,14 @@ fn the_demo_is_listed_explained_and_answered() {
     assert_eq!((&first["terminal"], &first["word"]), (&"shop-api".into(), &"approval".into()));
     signal("INT", watch.id());
     assert_eq!(watch.wait().unwrap().code(), Some(0));
+    for words in [&["list", "docs,shop-api"][..], &["list", "docs", "shop-api"]] {
+        let both = demo.run(words);
+        let hint = "hint: all words must match; `name:docs,shop-api` is either of them\n";
+        assert!((both.code, both.errors.ends_with(hint)) == (Some(0), true), "{both:?}");
+    }
+    let printed: Value = serde_json::from_str(&demo.run(&["output", "search", "--json"]).out).unwrap();
+    assert!(printed["source"] == "screen" && printed["exit_code"].is_null(), "{printed}");
+    assert!(printed["text"].as_str().unwrap().contains("Point 1: "), "{printed}");
     let cut = demo.run(&["list", "agent:claude", "!is:"]);
     assert!(cut.code == Some(2) && cut.errors.starts_with("error: `!is:` has no value\n"), "{cut:?}");
     let unknown = demo.run(&["list", "is:ready,reddy"]);
@@ -1273,9 +1290,9 @@ fn every_command_calls_the_same_state_the_same() {
     let heads = |table: &str| table.lines().next().unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(heads(&table).join(" "), "NAME SERVER AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE PANE WHAT");
     let all = heads(&run(&["list", "--columns", "name,all"]).out);
-    assert_eq!((all.len(), all[0].as_str()), (22, "NAME"), "each of them once");
+    assert_eq!((all.len(), all[0].as_str()), (23, "NAME"), "each of them once");
     assert!(["PHASE", "COST", "BRANCH", "LABEL", "NOTE"].iter().all(|it| all.contains(&(*it).to_owned())), "{all:?}");
-    assert_eq!(heads(&run(&["tasks"]).out), heads(&table));
+    assert_eq!(heads(&run(&["tasks"]).out).join(" "), "NAME SERVER STATE SINCE LAST PLACE PANE COMMAND WHAT");
     let tasks: Value = serde_json::from_str(&run(&["tasks", "--json"]).out).unwrap();
     assert_eq!(run(&["tasks", "list", "--columns", "name"]).out.lines().count(), 1 + tasks.as_array().unwrap().len());
     assert_eq!(run(&["list", "two", "--no-headers", "--columns", "Name,state,label,note"]).out, "two  ready  -  -\n");
@@ -1296,7 +1313,9 @@ fn every_command_calls_the_same_state_the_same() {
     }
     let of_bad = table.lines().find(|row| row.starts_with("bad ")).unwrap();
     assert!(of_bad.contains("  rang  "), "its bell is shown: {table}");
-    assert!(cells(&run(&["tasks"]).out).iter().all(|row| cells(&table).contains(row)), "{table}");
+    assert!(run(&["tasks"]).out.contains("  rang  "));
+    let tasks = run(&["tasks", "--columns", "name,server,agent,state"]).out;
+    assert!(cells(&tasks).iter().all(|row| cells(&table).contains(row)), "{table}{tasks}");
 
     let listed: Value = serde_json::from_str(&run(&["list", "--json"]).out).unwrap();
     let all = words(&["watch"]);

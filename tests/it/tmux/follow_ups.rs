@@ -502,7 +502,7 @@ to = \"lead\"
 #[test]
 fn watch_prints_what_becomes_of_each_message() {
     let mut aviary = Aviary::new(FINISHED);
-    aviary.watch_with(&["--json", "lead"]);
+    aviary.watch_with(&["--json", "name:lead"]);
     aviary.tell("birds", "nap 3.5");
     wait_until("lead to be told", || aviary.reported().len() == 1);
     wait_until("both lines", || aviary.follow_up_lines().len() == 2);

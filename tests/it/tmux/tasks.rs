@@ -392,7 +392,8 @@ fn a_session_is_adopted_and_let_go() {
     world.tmux.run(&["rename-window", "-t", "mine:", "server"]);
     assert_eq!(world.run(&["tasks"]), "");
     assert_eq!(world.run(&["tasks", "adopt", "mine"]), "the windows of mine are tasks now\n");
-    assert!(world.run(&["tasks"]).contains("  task   running  "), "{}", world.run(&["tasks"]));
+    let listed = world.run(&["tasks"]);
+    assert!(listed.contains("\nserver  ") && listed.contains("  running  "), "{listed}");
     let undone = world.run(&["tasks", "adopt", "mine", "--undo", "--json"]);
     assert_eq!(undone, "{\"session\":\"mine\",\"host\":null,\"adopted\":false}\n");
     assert_eq!(world.run(&["tasks"]), "");
@@ -502,6 +503,22 @@ fn sessions_and_windows_that_come_move_and_change_their_names_make_no_events() {
     watch.tells("last", &["started"]);
     watch.tells("one", &[]);
     watch.tells("two", &[]);
+}
+
+#[test]
+fn all_that_a_task_has_printed_can_be_read() {
+    let world = World::new("");
+    world.run(&["run", "build", "--", "sh", "-c", "seq 1 300; printf '\\033]0;x\\007\\033[31mred\\033[0m\\n'; exit 7"]);
+    world.run(&["wait", "build", "--for", "exited", "--timeout", "60"]);
+    let printed = world.run(&["output", "build"]);
+    let expected: String = (1..=300).map(|number| format!("{number}\n")).chain(["red\n".to_owned()]).collect();
+    assert_eq!(printed, expected);
+    let printed: Value = serde_json::from_str(&world.run(&["output", "build", "--json"])).unwrap();
+    assert_eq!((&printed["source"], &printed["exit_code"]), (&"task".into(), &7.into()));
+    let listed = world.run(&["tasks", "list", "is:exited"]);
+    assert!(listed.starts_with("NAME   SERVER"), "{listed}");
+    assert!(listed.contains("exited 7") && listed.contains("COMMAND") && !listed.contains("CONTEXT"), "{listed}");
+    assert_eq!(world.run(&["tasks", "list", "is:running", "--json"]).trim_end(), "[]");
 }
 
 #[test]

@@ -1,0 +1,81 @@
+//! `fleetwatch output`: what a task has printed, or what an agent answered last.
+
+use serde::Serialize;
+
+use super::failure::nothing;
+use super::survey::{Survey, Watched};
+use super::target::Purpose;
+use super::{Done, Failure, GlobalOptions, explain, output, target};
+use crate::agent_record::Speaker;
+use crate::fleet::Terminal;
+use crate::profile::Projector;
+use crate::state::KEPT_TEXT;
+use crate::ui::Item;
+
+/// Print what a task has printed, or what an agent answered last.
+///
+/// Of a task, it is all that tmux has kept. Of an agent, it is the answer of its last turn as its own record has it. Where no
+/// record is read, or the turn goes on or did not end well, it is what the screen shows since the last prompt.
+#[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: fleetwatch output build")]
+pub struct OutputArgs {
+    #[arg(help = target::HELP)]
+    pub target: String,
+    /// Print one JSON object: `{"name", "source": "task", "record" or "screen", "text", "exit_code"}`; the last is null of an agent and of a
+    /// task that runs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct OutputObject<'a> {
+    name: &'a str,
+    source: &'static str,
+    text: String,
+    exit_code: Option<i32>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// No such terminal, its screen cannot be read, or tmux does not answer.
+pub async fn run(args: &OutputArgs, options: &GlobalOptions) -> Done {
+    let watched = Watched::new(options)?;
+    let survey = watched.survey().await?;
+    let item = watched.meant(&survey, &args.target, Purpose::Reading).await?;
+    let (source, text, exit_code) = match item {
+        Item::Task(task) => {
+            let text = watched.server(&task.key.server)?.scrollback(task.key.pane, task.is_dead()).await;
+            let text = text.map_err(|error| Failure::refused(&error).hint(error.hint()))?;
+            ("task", text, task.exit_code())
+        }
+        Item::Terminal(terminal) => {
+            let (source, text) = of_agent(terminal, &survey, &watched)?;
+            (source, text, None)
+        }
+    };
+    if args.json {
+        return output::print_json(&OutputObject { name: item.id(), source, text, exit_code });
+    }
+    match text.trim_end() {
+        "" => nothing(format!("{} shows nothing yet", item.id()), "`fleetwatch list` says what it does"),
+        text => output::print(&format!("{text}\n")),
+    }
+}
+
+/// What an agent said last, and where that was read.
+fn of_agent(terminal: &Terminal, survey: &Survey, watched: &Watched) -> Result<(&'static str, String), Failure> {
+    let state = survey.fleet.state_of(terminal, survey.now);
+    if let Some(answer) = state.answer() {
+        if answer.chars().count() >= KEPT_TEXT {
+            let cut = format!("only the first {KEPT_TEXT} characters of the answer are kept");
+            Failure::refused(cut).hint("its pane and its record have all of it").warn();
+        }
+        return Ok(("record", answer.to_owned()));
+    }
+    let read = explain::read(terminal, &watched.settings.profiles)?;
+    let said = read.selected.profile.project(&read.screen, &terminal.facts, Projector::Profile).said(&read.screen);
+    let answer = said.iter().rposition(|line| line.by == Speaker::User).map_or(0, |prompt| prompt + 1);
+    let lines: Vec<&str> = said[answer..].iter().map(|line| line.text.as_str()).collect();
+    Ok(("screen", lines.join("\n").trim_matches('\n').to_owned()))
+}
