@@ -441,8 +441,9 @@ impl Tracker {
             && !resized
             && (reading.turn.prompt.is_some() || self.turn.is_in_flight())
             && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
-        self.turn.sighted(&Sighting { reading, grew, resumes, resized, temporal: self.temporal }, now, notes);
-        self.shown.show(&reading.facts, reading.composer.is_some(), now);
+        let sighting = Sighting { reading, grew, resumes, resized, temporal: self.temporal };
+        let begins = self.turn.sighted(&sighting, now, notes);
+        self.shown.show(&reading.facts, (reading.composer.is_some(), begins), now);
         self.last_reading = Some((reading.clone(), now));
         self.show(next);
     }
@@ -479,10 +480,9 @@ impl Tracker {
             return self.read(&reading, false, now, next, notes);
         }
         self.turn.pass_time(now, self.temporal, notes);
-        if next.diagnostics.process_state == ProcessState::TuiUp {
-            self.show(next);
-        } else {
-            next.last_turn = self.turn.last_turn().clone();
+        match next.diagnostics.process_state {
+            ProcessState::TuiUp => self.show(next),
+            _ => next.last_turn = self.turn.last_turn().clone(),
         }
     }
 

@@ -278,14 +278,16 @@ impl AgentFacts {
     }
 
     /// Takes over what a screen shows, which holds until it shows something else. The mode is shown at the prompt or is the
-    /// usual one; where it was another, no word stands for it, so that a record from before does not count either.
-    pub fn show(&mut self, shown: &[(FactName, FactValue)], at_prompt: bool, at: Timestamp) {
+    /// usual one; where it was another, no word stands for it, so that a record from before does not count either. The prompt
+    /// of a turn that begins may read as the one before.
+    pub fn show(&mut self, shown: &[(FactName, FactValue)], (at_prompt, begins): (bool, bool), at: Timestamp) {
         let is_usual = at_prompt && shown.iter().all(|(name, _)| *name != FactName::PermissionMode);
         if let Some(mode) = self.0.get_mut(&FactName::PermissionMode).filter(|mode| is_usual && !is_empty(mode)) {
             *mode = Fact { value: FactValue::Text(String::new()), source: FactSource::Screen, at };
         }
         for (name, value) in shown {
-            if self.0.get(name).is_none_or(|known| known.value != *value) {
+            let is_asked_anew = begins && *name == FactName::LastPrompt;
+            if self.0.get(name).is_none_or(|known| known.value != *value || is_asked_anew) {
                 self.0.insert(*name, Fact { value: value.clone(), source: FactSource::Screen, at });
             }
         }
@@ -380,8 +382,8 @@ mod tests {
         let text = |text: &str| FactValue::Text(text.to_owned());
         let mut shown = AgentFacts::default();
         let at = Timestamp::from_millis(5);
-        shown.show(&[(FactName::Model, text("shown")), (FactName::PermissionMode, text("plan"))], true, at);
-        shown.show(&[], false, at);
+        shown.show(&[(FactName::Model, text("shown")), (FactName::PermissionMode, text("plan"))], (true, false), at);
+        shown.show(&[], (false, false), at);
         assert_eq!(shown.text(FactName::PermissionMode), Some("plan"), "a dialog hides it");
         let mut recorded = AgentFacts::default();
         recorded.put(FactName::PermissionMode, Fact { source: FactSource::Record, ..fact(text("default"), 3) });
@@ -391,11 +393,18 @@ mod tests {
             facts.text(FactName::PermissionMode).map(str::to_owned)
         };
         assert_eq!(mode(&shown, &recorded).as_deref(), Some("plan"), "a record tells it with the next prompt");
-        shown.show(&[], true, at);
+        shown.show(&[], (true, false), at);
         assert_eq!((mode(&shown, &recorded), shown.text(FactName::Model)), (None, Some("shown")));
         recorded.put(FactName::PermissionMode, Fact { source: FactSource::Record, ..fact(text("default"), 6) });
         assert_eq!(mode(&shown, &recorded).as_deref(), Some("default"));
         assert_eq!(mode(&shown, &AgentFacts::default()), None);
+        // The same prompt again is that of the turn that begins with it.
+        let asked = [(FactName::LastPrompt, text("go on"))];
+        for (begins, known_at) in [(true, 5), (false, 5), (true, 7)] {
+            shown.show(&asked, (true, begins), Timestamp::from_millis(known_at));
+            shown.show(&asked, (true, false), Timestamp::from_millis(known_at + 1));
+            assert_eq!(shown.get(FactName::LastPrompt).map(|fact| fact.at.as_millis()), Some(known_at));
+        }
         let known = |source| {
             let mut facts = AgentFacts::default();
             facts.put(FactName::Model, Fact { source, ..fact(text("recorded"), 9) });

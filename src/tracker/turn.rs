@@ -184,9 +184,9 @@ impl TurnTracker {
         self.turn.state.flight()
     }
 
-    /// A readable screen was seen.
-    pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Timestamp, notes: &mut Vec<&'static str>) {
-        let reading = sighting.reading;
+    /// A readable screen was seen. Returns whether a turn begins with it.
+    pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Timestamp, notes: &mut Vec<&'static str>) -> bool {
+        let (reading, rested) = (sighting.reading, self.flight().is_none());
         let believed = self.note_activity(reading, now);
         self.greets = (self.greets || reading.is_opening()) && !reading.shows_input();
         // What a command prints and the picker that it opens are not the work of a turn.
@@ -229,6 +229,7 @@ impl TurnTracker {
             self.tell_returned_prompt(reading, now);
         }
         self.pass_time(now, sighting.temporal, notes);
+        rested && self.flight().is_some()
     }
 
     /// What happens by itself: the end of a turn, settle, silence, recoveries.
