@@ -215,11 +215,18 @@ fn what_is_left_out_is_reported() {
         "... 5 more lines hidden",
         "(12 lines hidden)",
         "... 2 hidden (Ctrl+O) ...",
+        "[… 8 lines] ^a view all",
         "make all && rm -rf …",
         "…",
     ] {
         assert_eq!(cuts(row), [Cut::LeftOut(row.to_owned())], "{row}");
     }
+    // A list that is longer than its place.
+    let more = |rows: &str| dialog(&format!("Run it?\n{rows}\n\nEnter to confirm")).cuts;
+    let arrow = |arrow: &str| vec![Cut::LeftOut(arrow.to_owned())];
+    assert_eq!(more("› 1. Yes\n  2. Yes, and never ask again\n↓"), arrow("↓"));
+    assert_eq!(more("↑\n  2. No\n› 3. No, and stop"), arrow("↑"));
+    assert_eq!(more("› 1. Yes\n  2. No\n\n↓ to scroll"), []);
     for row in ["src/cart.py (+5 -0)", "12 lines were read", "echo 'Loading…'", "3 more to go", "... and so on"] {
         assert_eq!(cuts(row), [], "{row}");
     }

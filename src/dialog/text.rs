@@ -51,10 +51,14 @@ pub(super) fn of_option(label: &str, rows: &[DialogLine<'_>]) -> (String, Vec<St
     (label, below.skip(wrapped).map(str::to_owned).collect())
 }
 
-/// Rows in which the agent says that it left something out.
-pub(super) fn left_out(lines: &[DialogLine<'_>]) -> Vec<Cut> {
-    lines
+/// Rows in which the agent says that it left something out, up to the options' last one; an arrow right below that says
+/// that there are more options.
+pub(super) fn left_out(lines: &[DialogLine<'_>], end: usize) -> Vec<Cut> {
+    let (shown, below) = lines.split_at(end);
+    let more = below.first().filter(|line| is_arrow(line.text));
+    shown
         .iter()
+        .chain(more)
         .map(|line| line.text)
         .filter(|text| is_left_out(text))
         .map(|text| Cut::LeftOut(text.to_owned()))
@@ -81,9 +85,14 @@ fn goes_on(line: &DialogLine<'_>, below: &DialogLine<'_>) -> bool {
     !below.text.is_empty() && !is_rule(below.text) && below.column >= line.column && !is_item(below.unmarked().0)
 }
 
+/// Whether a row is only the sign of a list that more of it is above or below.
+fn is_arrow(text: &str) -> bool {
+    ["↑", "↓", "▲", "▼"].contains(&text)
+}
+
 fn is_left_out(text: &str) -> bool {
     let text = text.trim_end_matches([')', ']']);
-    if text.ends_with('…') {
+    if text.ends_with('…') || is_arrow(text) {
         return true;
     }
     let lower = text.to_lowercase();
@@ -91,7 +100,7 @@ fn is_left_out(text: &str) -> bool {
     let counted = behind.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     let counts = counted.len() < behind.len();
     let what = counted.trim_start_matches("more ");
-    let marked = lower.starts_with(['…', '+', '⋮']) || lower.starts_with("...") || lower.starts_with("(…");
+    let marked = ["…", "+", "⋮", "...", "(…", "[…"].iter().any(|mark| lower.starts_with(mark));
     let says_so = ["more", "hidden", "omitted", "truncated"].iter().any(|word| counted.contains(word));
     // A narrow box leaves the word for rows out.
     let of_rows = what.starts_with("line") || what.starts_with("row") || (marked && what.starts_with("hidden"));
