@@ -17,7 +17,7 @@ pub enum NoChoice {
 const ANSWERS: [(&str, &[&str]); 2] =
     [("yes", &["yes", "allow", "approve", "accept"]), ("no", &["no", "reject", "deny", "decline", "don't", "don’t"])];
 /// Words of options that hold for more than this question.
-const STANDING: [&str; 17] = [
+const STANDING: [&str; 18] = [
     "always",
     "again",
     "without asking",
@@ -35,6 +35,7 @@ const STANDING: [&str; 17] = [
     "from now",
     "bypass",
     "permanent",
+    "clear context",
 ];
 
 impl Dialog {

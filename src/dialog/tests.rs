@@ -50,6 +50,8 @@ fn yes_and_no_mean_what_is_asked_now_only() {
     assert_eq!(meant("yes", &["Allow once", "Allow always", "Reject"]), Ok(1));
     assert_eq!(meant("no", &["Allow once", "Allow always", "Reject"]), Ok(3));
     assert_eq!(meant("Yes", &["Yes, allow once", "Always allow run 'rm *' commands", "No"]), Ok(1));
+    let plan = ["Yes, implement this plan\n     Switch to Default", "Yes, clear context and implement", "No, stay"];
+    assert_eq!((meant("yes", &plan), meant("no", &plan)), (refused("yes", NoChoice::Standing), Ok(3)));
     let offer = ["Yes, set auto mode as my default permission mode", "No, keep manual mode"];
     assert_eq!((meant("yes", &offer), meant("no", &offer)), (refused("yes", NoChoice::Standing), Ok(2)));
     assert_eq!(meant("yes", &["Yes, run it here", "Yes, run it there"]), refused("yes", NoChoice::Several));
