@@ -20,7 +20,12 @@ impl TurnTracker {
         if known && !flight_moved {
             return;
         }
-        if self.is_in_flight() || !self.record_knows(result, now) {
+        // A command is a turn only where the agent shows work; what else it prints ends none.
+        let is_turn = match self.flight() {
+            Some(flight) => flight.seen_at().is_some() || !(flight.is_command() || region.command),
+            None => !region.command && !self.record_knows(result, now),
+        };
+        if is_turn {
             self.conclude(result, Some(end.detail.clone()), now, region);
         }
         self.known_end = Some((end.clone(), region.prompt));

@@ -26,7 +26,7 @@ fn the_archive_holds_exactly_the_listed_recordings() {
         })
         .collect();
     assert_eq!(contents, include_str!("../../../recordings/CONTENTS"));
-    assert_eq!(archive.names().count(), 558);
+    assert_eq!(archive.names().count(), 575);
 }
 
 #[test]
