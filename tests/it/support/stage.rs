@@ -45,8 +45,8 @@ impl Agent {
     /// The versions that are installed.
     pub fn versions(self) -> Versions {
         match self {
-            Self::ClaudeCode => Versions { old: "2.1.197", new: "2.1.330" },
-            Self::Codex => Versions { old: "0.116.0", new: "0.169.0" },
+            Self::ClaudeCode => Versions { old: "2.1.197", new: "2.1.332" },
+            Self::Codex => Versions { old: "0.116.0", new: "0.171.0" },
         }
     }
 
