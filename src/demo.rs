@@ -10,7 +10,7 @@ mod stage;
 use crate::recording::{Archive, Recording, RecordingError};
 use crate::sender::ASTRAY;
 use crate::time::Span;
-use crate::ui::START_AGAIN;
+use crate::ui::{LEFT_TO_NEXT, START_AGAIN};
 
 pub use player::{Play, play};
 pub use stage::{Demo, Sweep, history_of, leave, running, sweep};
@@ -18,6 +18,7 @@ pub use stage::{Demo, Sweep, history_of, leave, running, sweep};
 /// What is said of agents and servers as it holds for recordings.
 pub fn worded(text: &str) -> String {
     let text = text.replace(ASTRAY, "this is a recording: its cursor does not move, and it takes no text");
+    let text = text.replace(LEFT_TO_NEXT, "it is dropped with the demo");
     text.replace(START_AGAIN, "quit and run `fleetwatch demo` again")
 }
 

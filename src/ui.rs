@@ -73,6 +73,9 @@ use layout::{Panes, Regions};
 use order::RowSelection;
 use overlay::{Overlay, OverlayMemory};
 
+/// What becomes of a prompt that waits when the dashboard is left.
+pub const LEFT_TO_NEXT: &str = "whoever watches next sends it";
+
 /// What the dashboard looks like and listens to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UiOptions {

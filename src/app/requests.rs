@@ -23,7 +23,7 @@ use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
 use crate::time::Timestamp;
 use crate::tmux::{self, Clipboard, Jump, Server, Start};
-use crate::ui::{Copied, Decision, Request, Topic, Waiting, decided};
+use crate::ui::{Copied, Decision, LEFT_TO_NEXT, Request, Topic, Waiting, decided};
 
 /// Earlier prompts that the composer offers, of one terminal and of all.
 const RECALLED: usize = 200;
@@ -466,7 +466,8 @@ impl App {
     pub(super) fn still_waiting(&self) -> Vec<String> {
         let waiting = self.follow_ups.values().filter(|it| it.recipient.is_some() && waits(it));
         let message = |it: &Intent| {
-            format!("a prompt is queued for {}, and whoever watches next sends it: {}", it.target, it.message_text())
+            let message = format!("a prompt is queued for {}, and {LEFT_TO_NEXT}: {}", it.target, it.message_text());
+            (self.hint)(&message)
         };
         waiting.map(message).collect()
     }
