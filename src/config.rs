@@ -300,6 +300,17 @@ const FILE_NAME: &str = "config.toml";
 /// What it is called by mistake: the default one in the repository has this name.
 const MISNAMED: &str = "fleetwatch.toml";
 
+/// Files beside missing ones that somebody may take for them, and that are not read.
+pub fn misnamed<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Vec<PathBuf> {
+    let missing = paths.into_iter().filter(|path| !path.exists());
+    missing.map(|path| path.with_file_name(MISNAMED)).filter(|path| path.exists()).collect()
+}
+
+/// What is said of such a file.
+pub fn not_read(path: &Path) -> String {
+    format!("{} is not read; it would have to be called {FILE_NAME}", path.display())
+}
+
 /// The file of a custom theme, in the directory of a configuration.
 pub fn theme_file(name: &str) -> Option<PathBuf> {
     // Anything but a plain word could lead out of the directory.
@@ -394,8 +405,7 @@ impl SearchPath {
     /// Files beside a missing configuration that somebody may take for it, and that are not read.
     pub fn misnamed(&self) -> Vec<PathBuf> {
         let looked_for = self.candidates.iter().filter(|candidate| !candidate.origin.is_required());
-        let missing = looked_for.map(|candidate| &candidate.path).filter(|path| !path.exists());
-        missing.map(|path| path.with_file_name(MISNAMED)).filter(|path| path.exists()).collect()
+        misnamed(looked_for.map(|candidate| &candidate.path))
     }
 
     /// The first place with a file; `None` if there is none and none was asked for.

@@ -211,7 +211,9 @@ impl Server {
         let text = String::from_utf8_lossy(&output.stdout);
         let mut lines: Vec<String> = text.lines().map(|line| harmless(line.trim_end())).collect();
         lines.pop_if(|last| is_dead && last.starts_with(listing::DEAD));
-        Ok(lines.join("\n"))
+        // Below what was printed, the screen is blank.
+        let printed = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+        Ok(lines[..printed].join("\n"))
     }
 
     /// Captures panes without listing the others.

@@ -163,6 +163,10 @@ pub enum Request {
     Redraw,
     /// Read configuration, keymap and theme again.
     Reload,
+    /// Show everything in a theme that is compiled in.
+    Theme {
+        name: &'static str,
+    },
     /// Show the terminal in tmux.
     Jump {
         key: TerminalKey,

@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{App, appearance};
-use crate::config::{Config, ConfigError};
+use crate::config::{self, Config, ConfigError};
 use crate::fleet::ServerId;
 use crate::poll;
 use crate::private::FileStamp;
 use crate::profile::ProfileSet;
 use crate::status::Status;
-use crate::ui::{Topic, UiOptions};
+use crate::ui::{Theme, Topic, UiOptions};
 
 /// How often the files are checked.
 const EVERY: Duration = Duration::from_secs(1);
@@ -169,6 +169,14 @@ impl App {
         self.tell_of_reload(changed, &later, faults);
     }
 
+    /// Shows everything in a theme that is compiled in, until the configuration is read again.
+    pub(super) fn show_in(&mut self, name: &str) {
+        let Some(theme) = Theme::shipped(name) else { return };
+        self.ui.set_options(UiOptions { theme, ..self.ui.options().clone() });
+        let message = format!("theme {name}, until the dashboard ends; `theme = \"{name}\"` in [ui] keeps it");
+        self.ui.notify_about(Topic::Theme, Status::Finished, message, poll::now());
+    }
+
     /// Tells all that is wrong, each file for itself, and what holds now.
     fn tell_of_reload(&mut self, changed: bool, later: &[&str], faults: Vec<(Topic, String)>) {
         [Topic::Files, Topic::Config, Topic::Keymap, Topic::Theme, Topic::Profiles]
@@ -180,7 +188,14 @@ impl App {
                 [] => String::new(),
                 later => format!("; {} takes effect at the next start", later.join(" and ")),
             };
-            self.ui.notify_about(Topic::Files, Status::Finished, format!("configuration reloaded{later}"), now);
+            let candidates = &self.watch.source.candidates;
+            let misnamed = config::misnamed(candidates).into_iter().next();
+            let misnamed = misnamed.filter(|_| !candidates.iter().any(|path| path.exists()));
+            let (status, message) = match misnamed {
+                None => (Status::Finished, format!("configuration reloaded{later}")),
+                Some(path) => (Status::Stalled, config::not_read(&path)),
+            };
+            self.ui.notify_about(Topic::Files, status, message, now);
         }
         let but = if changed { "left as it was" } else { "nothing was changed" };
         for (topic, fault) in faults {

@@ -46,6 +46,7 @@ impl App {
             Request::Quit if self.was_letter() => self.hold(Request::Quit, ENDS_AFTER),
             Request::Quit => self.wants_to_end = true,
             Request::Reload => self.reload(),
+            Request::Theme { name } => self.show_in(name),
             Request::Redraw => self.tty.clear()?,
             Request::Suspend => self.suspend().await?,
             Request::Seen { key } => self.saw(key, "seen"),

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::options::{toml_files, user_profiles};
 use super::{Done, Failure, GlobalOptions, dashboard, output};
-use crate::config::{Config, ConfigError, DEFAULT_TEXT, Loaded, Position, SCHEMA, SearchPath};
+use crate::config::{self, Config, ConfigError, DEFAULT_TEXT, Loaded, Position, SCHEMA, SearchPath};
 use crate::profile::ProfileSet;
 use crate::ui::{Keymap, Theme};
 
@@ -169,8 +169,7 @@ impl ShownConfig {
 
 /// A line for each file that nothing reads because of its name.
 fn misnamed(search: &SearchPath) -> String {
-    let line = |path: PathBuf| format!("{} is not read; it would have to be called config.toml\n", path.display());
-    search.misnamed().into_iter().map(line).collect()
+    search.misnamed().iter().map(|path| format!("{}\n", config::not_read(path))).collect()
 }
 
 fn paths(options: &GlobalOptions) -> Done {

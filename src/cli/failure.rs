@@ -251,6 +251,7 @@ pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCod
         }
     });
     let hint = conflict
+        .or_else(|| without_dashes(error, &typed, command))
         .or_else(|| misplaced(error, &typed, command))
         .unwrap_or_else(|| hint_of(error, &typed, suggestion, command));
     // clap lists missing arguments on lines of their own; an error is one line.
@@ -313,6 +314,13 @@ fn called_elsewhere(error: &clap::Error, typed: &str, command: &clap::Command) -
     let takes = |name: &str| called.get_arguments().any(|arg| arg.get_long() == name.strip_prefix("--"));
     let meant = ELSEWHERE.iter().filter(|(other, _)| *other == typed).map(|(_, own)| *own);
     meant.filter(|own| called.find_subcommand(own).is_some() || takes(own)).map(str::to_owned).next()
+}
+
+/// How `run` takes the command that was typed without dashes before it.
+fn without_dashes(error: &clap::Error, typed: &str, command: &clap::Command) -> Option<String> {
+    let is_word = error.kind() == ErrorKind::UnknownArgument && !typed.starts_with('-');
+    (is_word && called(error, command).get_name() == "run")
+        .then(|| format!("the command goes behind `--`: `fleetwatch run NAME -- {typed} …`"))
 }
 
 /// Where an option of a command belongs that stands before it.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::failure::nothing;
+use super::failure::{nothing, quoted};
 use super::survey::{Survey, Watched};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, explain, output, target};
@@ -72,6 +72,11 @@ fn of_agent(terminal: &Terminal, survey: &Survey, watched: &Watched) -> Result<(
             Failure::refused(cut).hint("its pane and its record have all of it").warn();
         }
         return Ok(("record", answer.to_owned()));
+    }
+    if state.has_ended() {
+        let id = &state.terminal.id;
+        let failure = Failure::refused(format!("the agent of {id} has ended, and no record of its answer is known"));
+        return Err(failure.hint(format!("`fleetwatch history {}` says what it did", quoted(id))));
     }
     let read = explain::read(terminal, &watched.settings.profiles)?;
     let said = read.selected.profile.project(&read.screen, &terminal.facts, Projector::Profile).said(&read.screen);

@@ -268,7 +268,8 @@ impl Watched {
         match again {
             Some(error @ tmux::Error::BadName { .. }) => unfit(error),
             Some(error @ tmux::Error::NoServer { .. }) if *server == ServerId::default() => {
-                let hint = demo::running().map_or_else(|| error.hint(), |demo| format!("a demo runs: add `-L {demo}`"));
+                let demo = demo::running().map(|demo| format!("; a demo runs: add `-L {demo}`"));
+                let hint = error.hint() + &demo.unwrap_or_default();
                 Failure::refused(&error).hint(hint)
             }
             Some(error) => Failure::refused(&error).hint(error.hint()),

@@ -378,6 +378,17 @@ mod tests {
     }
 
     #[test]
+    fn the_same_prompt_again_is_that_of_the_turn_that_begins_with_it() {
+        let asked = [(FactName::LastPrompt, FactValue::Text("go on".to_owned()))];
+        let mut shown = AgentFacts::default();
+        for (begins, known_at) in [(true, 5), (false, 5), (true, 7)] {
+            shown.show(&asked, (true, begins), Timestamp::from_millis(known_at));
+            shown.show(&asked, (true, false), Timestamp::from_millis(known_at + 1));
+            assert_eq!(shown.get(FactName::LastPrompt).map(|fact| fact.at.as_millis()), Some(known_at));
+        }
+    }
+
+    #[test]
     fn a_screen_tells_what_no_record_proves() {
         let text = |text: &str| FactValue::Text(text.to_owned());
         let mut shown = AgentFacts::default();
@@ -398,13 +409,6 @@ mod tests {
         recorded.put(FactName::PermissionMode, Fact { source: FactSource::Record, ..fact(text("default"), 6) });
         assert_eq!(mode(&shown, &recorded).as_deref(), Some("default"));
         assert_eq!(mode(&shown, &AgentFacts::default()), None);
-        // The same prompt again is that of the turn that begins with it.
-        let asked = [(FactName::LastPrompt, text("go on"))];
-        for (begins, known_at) in [(true, 5), (false, 5), (true, 7)] {
-            shown.show(&asked, (true, begins), Timestamp::from_millis(known_at));
-            shown.show(&asked, (true, false), Timestamp::from_millis(known_at + 1));
-            assert_eq!(shown.get(FactName::LastPrompt).map(|fact| fact.at.as_millis()), Some(known_at));
-        }
         let known = |source| {
             let mut facts = AgentFacts::default();
             facts.put(FactName::Model, Fact { source, ..fact(text("recorded"), 9) });

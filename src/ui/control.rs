@@ -294,7 +294,10 @@ impl Ui {
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],
             Action::Reload => return vec![Request::Reload],
-            Action::Explain => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
+            Action::Explain => match self.why_not(action, view).filter(|_| self.overlays.is_empty()) {
+                Some(why) => self.say(why, view),
+                None => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
+            },
             Action::Messages => match self.memory.toasts.recent(&self.options.zone) {
                 Some(recent) => self.open(ExplanationView::new(About::Messages, &recent)),
                 None => self.say("nothing was said yet".to_owned(), view),

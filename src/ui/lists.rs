@@ -13,6 +13,7 @@ use super::keymap::{Binding, Context, Keymap, show};
 use super::overlay::{Flow, OverlayContext};
 use super::picker::{MenuEntry, Picker};
 use super::question::Confirm;
+use super::theme::Theme;
 use super::{Copied, Request, text, times};
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalKey, View};
 use crate::history::{Intent, IntentId, IntentState};
@@ -66,7 +67,7 @@ pub fn words_for(action: Action) -> String {
 
 /// The actions of the table with the keys of a keymap, those first that `here` names: what the selected row offers. What
 /// would do nothing now stands last, with why. An action whose key was taken away is here all the same. Behind them stand the
-/// orders, which one key goes through, by name.
+/// orders, which one key goes through, by name, and the themes.
 pub fn palette(
     keymap: &Keymap,
     here: &[Action],
@@ -97,17 +98,33 @@ pub fn palette(
         let why_not = (!orders.contains(&order)).then(says_nothing);
         MenuEntry { why_not, ..MenuEntry::new(format!("sort by {}", order.name()), "") }
     });
-    let entries = actions.iter().map(entry).chain(by_name).collect();
+    let themes: Vec<&str> = Theme::names().collect();
+    let shown_in = themes.iter().map(|name| MenuEntry::new(format!("theme {name}"), ""));
+    let entries = actions.iter().map(entry).chain(by_name).chain(shown_in).collect();
     // The footer and the keymap call them by their names.
-    let names: Vec<&str> = actions.iter().map(|(_, action)| action.name()).chain(Sort::ALL.map(Sort::name)).collect();
+    let names: Vec<&str> = actions
+        .iter()
+        .map(|(_, action)| action.name())
+        .chain(Sort::ALL.map(Sort::name))
+        .chain(themes.clone())
+        .collect();
     let ordered = Sort::ALL.iter().map(|order| format!("sort-{} order", order.name()));
-    let synonyms = actions.iter().map(|(_, action)| words_for(*action)).chain(ordered).collect();
+    let synonyms = actions
+        .iter()
+        .map(|(_, action)| words_for(*action))
+        .chain(ordered)
+        .chain(themes.iter().map(|_| "colour color".to_owned()))
+        .collect();
     let palette = Picker::new("commands", "do it", entries, move |index, cx| {
         if let Some((_, action)) = actions.get(index) {
             return Flow::Perform(*action);
         }
         // The key that goes on from the order before does all that another order takes.
-        let order = Sort::ALL[index - actions.len()];
+        let index = index - actions.len();
+        let Some(&order) = Sort::ALL.get(index) else {
+            cx.ask(Request::Theme { name: themes[index - Sort::ALL.len()] });
+            return Flow::Close;
+        };
         if !orders.contains(&order) {
             cx.say(&format!("no terminal says its {}", order.name()));
             return Flow::Close;

@@ -191,8 +191,16 @@ impl RowSelection {
         }
     }
 
-    /// The place of the row that stood next behind the selected one, which has left; where there is none, its own.
+    /// The place of what runs now in the pane of the selected row, which has left, such as a task that was started again; else
+    /// of the row that stood next behind it; where there is none, its own.
     fn behind(&self, rows: &[TableRow<'_>]) -> usize {
+        let is_in =
+            |key: &TerminalKey, item: Item<'_>| (&item.key().server, item.key().pane) == (&key.server, key.pane);
+        let in_pane =
+            self.key().and_then(|key| rows.iter().position(|row| row.item().is_some_and(|item| is_in(key, item))));
+        if let Some(place) = in_pane {
+            return place;
+        }
         let from = self.stood.iter().position(|(key, _)| Some(key) == self.key()).map_or(usize::MAX, |place| place + 1);
         let place = |key: &TerminalKey| rows.iter().position(|row| row.item().is_some_and(|item| item.key() == key));
         let next = self.stood.iter().skip(from).find_map(|(key, _)| place(key));
@@ -204,6 +212,11 @@ impl RowSelection {
         let found = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         self.index = found.unwrap_or(self.index);
         found.is_some()
+    }
+
+    /// Selects a terminal, wherever its row will be.
+    pub fn choose(&mut self, key: TerminalKey) {
+        (self.key, self.anchor) = (Some(RowKey::Terminal(key)), CursorAnchor::Row);
     }
 
     /// Selects the row at an index, or nothing when there is none.

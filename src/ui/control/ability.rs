@@ -66,6 +66,9 @@ impl Ui {
             (Action::Open, Some(Item::Terminal(terminal))) if !terminal.state.waits() => Composer::refused(terminal)?,
             (Action::Prompt, Some(Item::Terminal(terminal))) => Composer::refused(terminal)?,
             (Action::Prompt, Some(item)) => self.why_no_agent(item),
+            (Action::Explain, Some(Item::Task(task))) => {
+                format!("no rules read a task; {} tells what happened in {}", self.fleet_key(Action::History), task.id)
+            }
             (Action::Raw, Some(Item::Terminal(Terminal { state, .. }))) if state.is_unavailable() => {
                 format!("{} takes no keys: its pane is gone", state.terminal.id)
             }
@@ -107,6 +110,15 @@ impl Ui {
 
     /// Why a task takes nothing that is for agents.
     fn why_no_agent(&self, item: Item<'_>) -> String {
+        if let Item::Task(task) = item
+            && task.is_dead()
+        {
+            return format!(
+                "{} is a task that has ended; {} runs it again",
+                task.id,
+                self.fleet_key(Action::RerunTask)
+            );
+        }
         format!("{} is a task, not an agent; {} sends every key there", item.id(), self.fleet_key(Action::Raw))
     }
 

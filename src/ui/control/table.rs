@@ -389,6 +389,8 @@ impl Ui {
                 self.before_filter = self.cursor.row().cloned();
                 return self.open(bar);
             }
+            // Nothing is put into another order.
+            Action::Dismiss if arrangement.filter.is_empty() => return self.memory.toasts.clear(),
             Action::Dismiss => {
                 arrangement.filter = Filter::default();
                 self.memory.toasts.clear();
@@ -399,7 +401,16 @@ impl Ui {
                 arrangement.sort = arrangement.sort.next(&orders);
                 self.say_order(&orders, view);
             }
-            Action::Group => arrangement.grouping = arrangement.grouping.next(),
+            Action::Group => {
+                // The head under the cursor goes, its first terminal does not.
+                if let Some(RowKey::Head(group)) = self.cursor.row() {
+                    let mut members =
+                        arrangement.shown(view).filter(|it| arrangement.group_of(*it).as_ref() == Some(group));
+                    members.next().into_iter().for_each(|first| self.cursor.choose(first.key().clone()));
+                }
+                let arrangement = &mut self.memory.arrangement;
+                arrangement.grouping = arrangement.grouping.next();
+            }
             Action::Fold => return self.fold_here(None, view),
             Action::FocusLeft => return self.fold_here(Some(true), view),
             Action::FocusRight => return self.fold_here(Some(false), view),

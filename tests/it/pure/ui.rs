@@ -1108,6 +1108,9 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         press(&mut ui, &fleet, &[KeyCode::Enter]);
         assert!(text(&mut ui, &fleet, 120, 40).contains(&format!("[{order}]")), "{order}");
     }
+    // A theme is shown at once.
+    press(&mut ui, &fleet, &chars(":theme light"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [Request::Theme { name: "light" }]);
     press(&mut ui, &fleet, &chars(":zzzz"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("nothing fits"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Esc]), []);
@@ -1396,6 +1399,38 @@ fn groups_fold_and_count_what_they_hide() {
         MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 9, row, modifiers: KeyModifiers::NONE };
     ui.handle(&Event::Mouse(click), &fleet.view());
     assert!(selected(&mut ui, &fleet).contains("▸ prod"), "a click folds");
+    // The head goes with its group; the cursor stays on what was first in it.
+    press(&mut ui, &fleet, &chars("b"));
+    assert!(selected(&mut ui, &fleet).contains("infra"), "{}", selected(&mut ui, &fleet));
+}
+
+#[test]
+fn esc_that_removes_nothing_leaves_rows_where_they_are() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down]);
+    let before = names(&mut ui, &fleet);
+    turn_into(&mut fleet, 0, Attention::None);
+    fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(names(&mut ui, &fleet), before);
+    fleet.now = fleet.now + Span::from_secs(6);
+    assert_ne!(names(&mut ui, &fleet), before, "it is no longer the one that waits longest");
+}
+
+#[test]
+fn the_cursor_follows_what_is_started_again_in_its_pane() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Down, KeyCode::Down]);
+    let row = selected(&mut ui, &fleet);
+    let name = row.split_whitespace().find(|word| word.chars().any(char::is_alphabetic)).expect("a name");
+    let again = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == name).expect("a terminal");
+    again.key.pid += 5000;
+    let found = selected(&mut ui, &fleet);
+    assert!(found.contains(name), "{name}: {found}");
 }
 
 /// The heading of the table.

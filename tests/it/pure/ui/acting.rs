@@ -1391,7 +1391,7 @@ fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
     for (at, key, reported) in [
         (docs, 'w', "docs is not asking anything"),
         (legacy, 'i', "legacy takes no prompt: its agent has ended"),
-        (build, 'i', "lint is a task, not an agent"),
+        (build, 'i', "lint is a task that has ended; R runs it again"),
         (docs, 'B', "mark the terminals first"),
     ] {
         let mut fleet = SampleFleet { terminals: fleet.terminals.clone(), ..SampleFleet::usual() };
