@@ -146,8 +146,6 @@ struct App {
     lent: Option<Lent>,
     tty: Tty,
     wants_to_end: bool,
-    /// Completes the commands in what is said once the dashboard is left.
-    hint: fn(&str) -> String,
     /// When the operator asked last to be brought to a terminal.
     jumped: Option<Instant>,
     /// The last key, and when it came.
@@ -201,7 +199,6 @@ impl App {
             config,
             wants_to_end: false,
             held: None,
-            hint,
             jumped: None,
             last_key: None,
             last_frame: Instant::now(),

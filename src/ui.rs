@@ -342,6 +342,11 @@ impl Ui {
         self.hint = hint;
     }
 
+    /// A text with the commands in it as [`Self::complete_hints`] has them.
+    pub fn hint_in_place(&self, text: &str) -> String {
+        (self.hint)(text)
+    }
+
     /// The rows of the table, top first; of a grid, in the order of its tiles.
     fn rows<'a>(&self, view: &View<'a>) -> Vec<TableRow<'a>> {
         if let Some(tiles) = &self.tiles {

@@ -468,7 +468,7 @@ impl App {
         let waiting = self.follow_ups.values().filter(|it| it.recipient.is_some() && waits(it));
         let message = |it: &Intent| {
             let message = format!("a prompt is queued for {}, and {LEFT_TO_NEXT}: {}", it.target, it.message_text());
-            (self.hint)(&message)
+            self.ui.hint_in_place(&message)
         };
         waiting.map(message).collect()
     }

@@ -207,11 +207,16 @@ fn run(mut tmux: Command) -> anyhow::Result<()> {
 // The demo listens on a socket in its directory and never says anything. The kernel closes a connection when the
 // process behind it is gone, and a player that reads the end of it cleans up.
 
-/// The server of a demo of this user's that runs now.
+/// The server of a demo that runs now. Anybody may make a directory beside those of demos, and what is named is typed: nothing
+/// but numbers stands behind the [`PREFIX`].
 pub fn running() -> Option<String> {
-    let all = std::fs::read_dir(std::env::temp_dir()).ok()?.flatten().map(|entry| entry.path());
-    let mut running = all.filter(|path| is_demo(path) && UnixStream::connect(socket(path)).is_ok());
-    running.next()?.file_name()?.to_str().map(str::to_owned)
+    let is_numbered = |name: &str| {
+        name.strip_prefix(PREFIX).is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))
+    };
+    let names =
+        std::fs::read_dir(std::env::temp_dir()).ok()?.flatten().filter_map(|it| it.file_name().into_string().ok());
+    let mut numbered = names.filter(|name| is_numbered(name));
+    numbered.find(|name| UnixStream::connect(socket(&std::env::temp_dir().join(name))).is_ok())
 }
 
 /// The name that begins every demo's directory and server.

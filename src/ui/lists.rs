@@ -94,8 +94,7 @@ pub fn palette(
         MenuEntry { why_not: why.clone(), ..MenuEntry::new(text, keys.unwrap_or_default()) }
     };
     let by_name = Sort::ALL.map(|order| {
-        let says_nothing = || format!("no terminal says its {}", order.name());
-        let why_not = (!orders.contains(&order)).then(says_nothing);
+        let why_not = (!orders.contains(&order)).then(|| says_nothing(order));
         MenuEntry { why_not, ..MenuEntry::new(format!("sort by {}", order.name()), "") }
     });
     let themes: Vec<&str> = Theme::names().collect();
@@ -126,13 +125,18 @@ pub fn palette(
             return Flow::Close;
         };
         if !orders.contains(&order) {
-            cx.say(&format!("no terminal says its {}", order.name()));
+            cx.say(&says_nothing(order));
             return Flow::Close;
         }
         cx.memory.arrangement.sort = order.before(&orders);
         Flow::Perform(Action::Sort)
     });
     palette.found_by(names).also_called(synonyms).typed_behind(":")
+}
+
+/// Why an order is of no use.
+fn says_nothing(order: Sort) -> String {
+    format!("no terminal says its {}", order.name())
 }
 
 /// What can be copied, with the key that does it and what it is called.

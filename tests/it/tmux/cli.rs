@@ -90,6 +90,24 @@ impl Drop for Demo {
 }
 
 #[test]
+fn only_a_demo_is_named_where_no_server_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let hint = |name: &str| {
+        let demo = folder.path().join(name);
+        std::fs::create_dir(&demo).unwrap();
+        let _alive = std::os::unix::net::UnixListener::bind(demo.join("alive")).unwrap();
+        let mut list = fleetwatch(&["list"]);
+        let ran: Ran = list.env("TMPDIR", folder.path()).env("TMUX_TMPDIR", folder.path()).output().unwrap().into();
+        std::fs::remove_dir_all(&demo).unwrap();
+        assert!(ran.code == Some(1) && ran.errors.contains("hint: start one with `tmux new-session`"), "{ran:?}");
+        ran.errors.contains("a demo runs: add `-L fleetwatch-demo-")
+    };
+    assert!(hint("fleetwatch-demo-31-0"));
+    // Anybody may make such a directory, and what is named is typed.
+    assert!(!hint("fleetwatch-demo-x`; echo") && !hint("fleetwatch-demo-1;ls"));
+}
+
+#[test]
 fn without_a_server_every_command_says_so_and_what_to_do() {
     let tmux = PrivateTmux::unstarted();
     let commands: [&[&str]; 9] = [
