@@ -151,6 +151,8 @@ pub enum Cut {
     LeftOut(String),
     /// The rest of this row, which ends at the edge of the pane or of its box.
     Edge(String),
+    /// Perhaps what comes behind this row: its agent scrolls there, and does not say so.
+    Scrolled(String),
 }
 
 /// How a dialog takes its answer.
@@ -325,6 +327,19 @@ impl Dialog {
     pub(crate) fn has_no_top(&mut self, above: Vec<String>) {
         self.cuts.insert(0, Cut::Top);
         self.above = above;
+    }
+
+    /// Notes that rows above the options may be scrolled out of sight: of those the dialog has as many as its agent shows at
+    /// most, or it has the whole height of the pane, but for the rows that its agent keeps above it.
+    pub(crate) fn scrolls_from(&mut self, rows: usize, screen: &Screen) {
+        const ABOVE: usize = 2;
+        let above = self.rows.start..self.option_rows.start;
+        if above.len() < rows && above.start > ABOVE {
+            return;
+        }
+        let text = above.rev().filter_map(|y| screen.row(y)).map(|row| row.text());
+        let mut said = text.map(|text| text.trim_matches(|c: char| c == '┃' || c.is_whitespace()).to_owned());
+        self.cuts.extend(said.find(|text| !text.is_empty()).map(Cut::Scrolled));
     }
 
     /// Whether an option says no and nothing else, whatever the dialog asks. Refusing lets nothing happen, so nobody has to

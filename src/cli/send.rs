@@ -295,6 +295,7 @@ fn whole(name: &str, dialog: &Dialog) -> String {
         match cut {
             Cut::Top => say("! ", "its beginning is not on the screen"),
             Cut::LeftOut(row) => say("! ", &format!("the agent leaves something out: {row}")),
+            Cut::Scrolled(row) => say("! ", &format!("the agent may scroll more of it, behind this row: {row}")),
             Cut::Edge(row) => say("! ", &format!("the edge of its pane or box cuts this row: {row}")),
         }
     }

@@ -321,3 +321,20 @@ fn a_plain_no_refuses_what_is_not_shown_whole() {
     found.cuts.push(Cut::Edge("2. No".to_owned()));
     assert!(!found.refuses(1), "it may go on behind the edge");
 }
+
+#[test]
+fn what_an_agent_scrolls_without_a_mark_is_not_whole() {
+    let asked = |above: usize, rows: usize| {
+        let command: String = (0..rows).map(|row| format!(" ┃  step {row}\n")).collect();
+        let shown = format!("{}Run it?\n{command}\n❯ 1. Yes\n  2. No", "before\n".repeat(above));
+        let screen = Screen::from_text(&shown, 100);
+        let mut found = Dialog::read(&screen, above..above + rows + 4);
+        found.set_verdicts(&["yes".to_owned()], &["no".to_owned()]);
+        found.scrolls_from(9, &screen);
+        found
+    };
+    assert!(asked(3, 6).is_whole());
+    assert_eq!(asked(3, 7).cuts, [Cut::Scrolled("step 6".to_owned())]);
+    assert!(asked(3, 7).refuses(1), "a plain no needs no reading");
+    assert_eq!(asked(1, 2).cuts, [Cut::Scrolled("step 1".to_owned())], "it fills the pane");
+}

@@ -86,6 +86,7 @@ pub(super) struct ScreenRule {
     pub excerpt: Option<Kind>,
     pub question: Option<Kind>,
     pub note: Option<Kind>,
+    pub scrolls_from: Option<usize>,
     pub by_either: bool,
     pub manner: Option<Manner>,
     pub ticks: bool,
@@ -361,6 +362,7 @@ fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<Screen
         note: optional(&data.note)?,
         by_either: data.by_either,
         manner: data.manner,
+        scrolls_from: data.scrolls_from,
         ticks: data.ticks,
         status_row: data.status_row,
     })

@@ -237,6 +237,9 @@ impl Conclusion<'_> {
         if top == Some(None) {
             dialog.has_no_top(self.above(matched));
         }
+        if let Some(rows) = fired.rule.scrolls_from {
+            dialog.scrolls_from(rows, sight.screen);
+        }
         if let Some(manner) = fired.rule.manner.filter(|_| !dialog.options.is_empty()) {
             dialog.manner = manner;
         }

@@ -379,6 +379,9 @@ pub(super) struct RuleData {
     pub question: Option<String>,
     /// For questions: which of `rows` begins what stands in the open line for a note, as its group `text`; a blank row ends it.
     pub note: Option<String>,
+    /// For dialogs whose agent scrolls what is above the options, without a mark: their rows before the options, from which on
+    /// some may be out of sight. So may they be where the dialog has the whole height of the pane.
+    pub scrolls_from: Option<usize>,
     /// For dialogs: the rows do not show who opened it. Opened by a command of the operator it is a menu, whatever the
     /// rule gives; a menu that opens in the agent's turn waits for the operator.
     #[serde(default)]

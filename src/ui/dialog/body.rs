@@ -60,6 +60,7 @@ impl Shown {
                 !self.before.is_empty() && !text.trim().is_empty() && !self.before.contains(&text.trim().to_owned());
             let cut = self.dialog.cuts.iter().find_map(|cut| match cut {
                 Cut::LeftOut(row) if text.contains(row.as_str()) => Some("▼ left out: "),
+                Cut::Scrolled(row) if text.contains(row.as_str()) => Some("▼ may go on: "),
                 Cut::Edge(row) if text.contains(row.as_str()) => Some("▶ cut off: "),
                 _ => None,
             });
