@@ -242,6 +242,17 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// The tasks that it acts on.
+    fn tasks(&self) -> Vec<&TerminalKey> {
+        match self {
+            Self::KillTasks { tasks } => tasks.iter().map(|(key, _)| key).collect(),
+            Self::RerunTask { key, .. } => vec![key],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// What of a terminal is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {

@@ -334,6 +334,8 @@ impl Menu {
         const WORD: usize = 3;
         /// What is shorter is like too many of the words that mean something.
         const LONG: usize = 5;
+        /// More words than an entry has.
+        const MANY: usize = 100;
         let (name, others) = self.synonyms[index].split_once(' ').unwrap_or((&self.synonyms[index], ""));
         // What comes behind the first clause says under which conditions.
         let text = self.entries[index].text.to_lowercase();
@@ -346,11 +348,14 @@ impl Menu {
         let meant = begins(&mut others.split(' ')).filter(|_| typed.len() >= WORD);
         let meant = meant.map(|at| (if at.0 { 2 } else { 1 }, at));
         let said = begins(&mut clause.split(|c: char| !c.is_alphanumeric())).map(|at| (1, at));
-        let misspelt = typed.len() >= WORD && name.split('-').any(|word| is_alike(typed, word));
-        let misspelt = misspelt.then_some((3, (true, 0)));
+        // The word that takes the fewest letters to mend is the one that was meant; of those alike, the first.
+        let mends = |words: &mut dyn Iterator<Item = &str>| {
+            let alike = words.enumerate().filter(|(_, word)| is_alike(typed, word));
+            alike.map(|(at, word)| strsim::osa_distance(typed, word) * MANY + at).min()
+        };
+        let misspelt = mends(&mut name.split('-')).filter(|_| typed.len() >= WORD).map(|at| (3, (true, at)));
         let within = self.texts[index].to_lowercase().find(typed).map(|at| (4, (true, at)));
-        let alike = others.split(' ').position(|word| is_alike(typed, word)).filter(|_| typed.len() >= LONG);
-        let alike = alike.map(|at| (5, (true, at)));
+        let alike = mends(&mut others.split(' ')).filter(|_| typed.len() >= LONG).map(|at| (5, (true, at)));
         [named, meant, said, misspelt, within, alike].into_iter().flatten().min()
     }
 }

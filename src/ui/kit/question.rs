@@ -10,7 +10,7 @@ use ratatui::style::Style;
 use super::frame::{self, Canvas, Hint};
 use super::reading::{Paragraph, ReadProgress, height};
 use super::text::{self, Pen};
-use crate::fleet::View;
+use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::Request;
@@ -542,6 +542,14 @@ impl Confirm {
         let answers = Answers::yes_or(yes, &[(Action::Close, "no")]);
         Self { title, asked: text.into(), answers, requests, question: Question::default() }
     }
+
+    /// Whether it asks about tasks of which none is left.
+    fn is_moot(&self, view: &View<'_>) -> bool {
+        let mut tasks = self.requests.iter().flat_map(Request::tasks).peekable();
+        let is_left =
+            |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && task.as_status() != Status::Gone);
+        tasks.peek().is_some() && !tasks.any(is_left)
+    }
 }
 
 impl Overlay for Confirm {
@@ -567,5 +575,13 @@ impl Overlay for Confirm {
             }
             _ => self.question.perform(action),
         }
+    }
+
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if !self.is_moot(cx.view) {
+            return Flow::Stay;
+        }
+        cx.say(&format!("no task is left to {}", self.answers.yes.1));
+        Flow::Close
     }
 }

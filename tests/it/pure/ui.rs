@@ -1095,6 +1095,8 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("que", "take back the terminal's queued prompts"),
         ("note", "write a note"),
         ("nte", "write a note"),
+        // The likelier of two words that it may be.
+        ("thme", "theme dark"),
         ("sort by agent", "sort by agent"),
     ] {
         press(&mut ui, &fleet, &chars(":"));

@@ -1656,3 +1656,17 @@ fn no_key_goes_to_a_terminal_that_was_not_on_the_screen_nor_do_those_behind_it()
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("every key goes to"), "a sentence is not for its keyboard");
 }
+
+#[test]
+fn a_question_about_tasks_goes_when_none_of_them_is_left() {
+    let mut fleet = SampleFleet { tasks: super::tasks(), ..SampleFleet::usual() };
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    alt(&mut ui, &fleet, 'k');
+    assert!(text(&mut ui, &fleet, 120, 40).contains("kill 4 tasks?"));
+    fleet.tasks.truncate(1);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("kill 4 tasks?"), "one is left");
+    fleet.tasks.clear();
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("kill 4 tasks?") && shown.contains("no task is left to kill"), "{shown}");
+}
