@@ -102,7 +102,14 @@ pub fn run() -> ExitCode {
         |matches: ArgMatches| Ok((Cli::from_arg_matches(&matches)?, matches.subcommand_name().map(str::to_owned)));
     let (cli, name) = match command.try_get_matches_from_mut(std::env::args_os()).and_then(read) {
         Ok(read) => read,
-        Err(error) => return failure::from_clap(&error, &command),
+        Err(error) => {
+            // What was understood of the line is not asked for again.
+            let understood = Cli::command().ignore_errors(true).try_get_matches_from(std::env::args_os());
+            if let Ok(Ok(options)) = understood.map(|matches| GlobalOptions::from_arg_matches(&matches)) {
+                failure::complete_hints(&options);
+            }
+            return failure::from_clap(&error, &command);
+        }
     };
     failure::complete_hints(&cli.options);
     let server = crate::tmux::local(cli.options.socket_name.clone(), None);

@@ -24,6 +24,7 @@ use crate::history::{self, History, Reader, Trouble};
 use crate::repository::GitTrouble;
 use crate::screen::harmless;
 use crate::state::FactSource;
+use crate::status::Status;
 use crate::tmux::{self, Trace};
 use crate::ui::Depth;
 use crate::ui::text::counted;
@@ -112,9 +113,27 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
         finding.what = without_number(&finding.what);
         finding.remedy = finding.remedy.take().map(|remedy| completed(&remedy));
     }
-    let code =
-        if args.json { output::print_json(&findings)? } else { output::print(&output::wrapped(&text(&findings)))? };
+    let code = if args.json {
+        output::print_json(&findings)?
+    } else {
+        output::print(&marked(&output::wrapped(&text(&findings))))?
+    };
     Ok(if findings.iter().any(|finding| finding.grade == Grade::Bad) { ExitCode::FAILURE } else { code })
+}
+
+/// The findings with their marks in colours, where these are wanted.
+fn marked(text: &str) -> String {
+    let color = |mark: &str| match mark {
+        "ok" => Some(output::color(Status::Finished)),
+        "note" => Some(output::color(Status::Working)),
+        "FAIL" => Some(output::color(Status::Failed)),
+        _ => None,
+    };
+    let line = |line: &str| {
+        let (mark, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
+        format!("{}{rest}\n", output::painted(mark, color(mark).filter(|_| output::wants_color())))
+    };
+    text.lines().map(line).collect()
 }
 
 /// The findings for people.

@@ -259,11 +259,21 @@ pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCod
     ExitCode::from(2)
 }
 
-/// Whether a name is what was typed but for a wrong letter in three; the dashes of options do not count.
+/// Whether a name is what was typed but for a wrong letter in three; the dashes of options do not count. A short word with
+/// another letter in it is another word, such as `nope` for `note`.
 fn is_like(typed: &str, name: &str) -> bool {
     let (typed, name) = (typed.trim_start_matches('-'), name.trim_start_matches('-'));
-    strsim::osa_distance(typed, name) * 3 <= name.len()
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let is_other = name.len() <= SHORT && typed.len() == name.len() && letters(typed) != letters(name);
+    !is_other && strsim::osa_distance(typed, name) * 3 <= name.len()
 }
+
+/// The letters of a short word.
+const SHORT: usize = 4;
 
 /// The command that was called, by the usage that clap shows of it.
 fn called(error: &clap::Error, command: &clap::Command) -> clap::Command {

@@ -2,18 +2,19 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, ToSpan, Zoned};
-use ratatui::crossterm::style::{Color, Stylize};
+use ratatui::crossterm::style::Color;
 use serde_json::{Map, Value, json};
 
 use super::failure::{BadValue, nothing, number};
 use super::list::{aligned, make_room};
+use super::output::{color, painted, wants_color};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
@@ -309,19 +310,14 @@ fn print_lines(
         let room = width.map_or(usize::MAX, |width| width.saturating_sub(text::width(&start)));
         let whole = if rest.is_empty() { first.clone() } else { format!("{first}  {rest}") };
         let cut = text::cut(&whole, room);
-        let line = match (color.filter(|_| colors), cut.strip_prefix(first.as_str())) {
-            (Some(color), Some(rest)) => format!("{start}{}{rest}", first.with(color)),
-            (Some(color), None) => format!("{start}{}", cut.as_ref().with(color)),
-            (None, _) => format!("{start}{cut}"),
+        let (first, rest) = match cut.strip_prefix(first.as_str()) {
+            Some(rest) => (first.as_str(), rest),
+            None => (cut.as_ref(), ""),
         };
+        let line = format!("{start}{}{rest}", painted(first, color.filter(|_| colors)));
         let _ = writeln!(printed, "{}", line.trim_end());
     }
     output::print(&printed)
-}
-
-/// Whether colours are wanted: standard output is a terminal, and nobody said no.
-fn wants_color() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// The day, and the time as the clock on the wall shows it in that form.
@@ -331,7 +327,7 @@ fn local(at: Timestamp, clock: &str) -> String {
 }
 
 /// What a record is about in one word, and its colour.
-fn word(record: &Stored) -> (Cow<'_, str>, Color) {
+pub(super) fn word(record: &Stored) -> (Cow<'_, str>, Color) {
     match &record.body {
         Body::Transition(_) | Body::TaskEvent(_) => {
             let status = record.body.status().unwrap_or(Status::Unknown);
@@ -341,17 +337,6 @@ fn word(record: &Stored) -> (Cow<'_, str>, Color) {
         Body::FollowUp(_) => ("follow-up".into(), Color::Blue),
         Body::Action(_) => ("action".into(), Color::Blue),
         Body::Other { kind, .. } => (kind.into(), Color::DarkGrey),
-    }
-}
-
-const fn color(status: Status) -> Color {
-    match status.group() {
-        Status::Failed | Status::Stalled | Status::Error => Color::Red,
-        Status::Finished => Color::Green,
-        Status::Working => Color::Yellow,
-        Status::Ready => Color::Cyan,
-        Status::Unknown | Status::Gone => Color::DarkGrey,
-        _ => Color::Magenta,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use clap::builder::PossibleValuesParser;
+use ratatui::crossterm::style::Color;
 use serde::Serialize;
 
 use super::failure::nothing;
@@ -234,10 +235,12 @@ fn table(
     if let Some(width) = width.filter(|_| head.get(most_said) == Some(&WHAT)) {
         shorten(items, &mut rows, most_said, width);
     }
+    let state = head.iter().position(|title| *title == STATE).filter(|_| output::wants_color());
     if no_headers {
         head.clear();
     }
-    (laid_out(&head, &rows, most_said, width), left_out.unwrap_or_default())
+    let colors = state.map(|nth| (nth, items.iter().map(|item| output::color(item.status())).collect()));
+    (laid_out(&head, &rows, most_said, width, colors), left_out.unwrap_or_default())
 }
 
 /// Says what an agent does in short where the other columns leave no room for all of it: each option of a dialog shows its
@@ -253,6 +256,8 @@ fn shorten(items: &[Item<'_>], rows: &mut [Vec<String>], what: usize, width: usi
 
 /// The column that says most, and may take what is left of a line.
 const WHAT: &str = "WHAT";
+/// The column whose words have colours.
+const STATE: &str = "STATE";
 
 /// Its place among columns: the last one where it is not among them.
 fn most_said(head: &[&str]) -> usize {
@@ -308,11 +313,18 @@ const LEAST: usize = 8;
 /// Rows in columns as wide as their widest cell, below a head unless that is empty. If lines would be wider than `width`, long
 /// cells are cut, then the end of the line.
 pub(super) fn aligned(head: &[&str], rows: &[Vec<String>], width: Option<usize>) -> String {
-    laid_out(head, rows, most_said(head), width)
+    laid_out(head, rows, most_said(head), width, None)
 }
 
-/// The same, where the column at `most_said` gets what the others leave of a line.
-fn laid_out(head: &[&str], rows: &[Vec<String>], most_said: usize, width: Option<usize>) -> String {
+/// The same, where the column at `most_said` gets what the others leave of a line, and the cells of one column may have colours.
+fn laid_out(
+    head: &[&str],
+    rows: &[Vec<String>],
+    most_said: usize,
+    width: Option<usize>,
+    colors: Option<(usize, Vec<Color>)>,
+) -> String {
+    let above = usize::from(!head.is_empty());
     let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
     let rows: Vec<&Vec<String>> = Some(&head).filter(|head| !head.is_empty()).into_iter().chain(rows).collect();
     let mut widths: Vec<usize> = vec![0; rows.first().map_or(0, |row| row.len())];
@@ -342,14 +354,25 @@ fn laid_out(head: &[&str], rows: &[Vec<String>], most_said: usize, width: Option
         }
     }
     let mut table = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
+    for (nth, row) in rows.into_iter().enumerate() {
+        let (mut line, mut coloured) = (String::new(), None);
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
             let cell = text::cut(cell, *width);
+            let color =
+                colors.as_ref().filter(|(of, _)| *of == column).and_then(|(_, all)| all.get(nth.checked_sub(above)?));
+            coloured = color.map(|color| (line.len()..line.len() + cell.len(), *color)).or(coloured);
             line.push_str(&cell);
             line.push_str(&" ".repeat((width + GAP).saturating_sub(text::width(&cell))));
         }
-        table.push_str(&text::cut(line.trim_end(), width.unwrap_or(usize::MAX)));
+        let line = text::cut(line.trim_end(), width.unwrap_or(usize::MAX));
+        match coloured
+            .and_then(|(at, color)| Some((line.get(..at.start)?, line.get(at.clone())?, line.get(at.end..)?, color)))
+        {
+            Some((before, word, after, color)) => {
+                table.extend([before, &output::painted(word, Some(color)), after]);
+            }
+            None => table.push_str(&line),
+        }
         table.push('\n');
     }
     table
@@ -419,7 +442,7 @@ mod tests {
         let mut head = vec!["NAME", "WHAT", "PANE", "COST"];
         let said = "Wrote the docs of it, and then the tests of it, and then the rest";
         let mut rows = [["docs", said, "%7", "0.12"].map(str::to_owned).to_vec()];
-        let table = |head: &[&str], rows: &[Vec<String>]| laid_out(head, rows, most_said(head), Some(60));
+        let table = |head: &[&str], rows: &[Vec<String>]| laid_out(head, rows, most_said(head), Some(60), None);
         insta::assert_snapshot!(table(&head, &rows), @r"
         NAME  WHAT                                        PANE  COST
         docs  Wrote the docs of it, and then the tests…   %7    0.12

@@ -271,12 +271,17 @@ pub(super) fn named(server: ServerId) -> ServerId {
     let Socket::Path(path) = &server.socket else { return server };
     let above = path.parent().and_then(Path::parent).filter(|_| server.host.is_none());
     let Some(above) = above.filter(|above| homes().iter().any(|home| home == above)) else { return server };
-    let directory = above.join(format!("tmux-{}", rustix::process::getuid().as_raw()));
+    let directory = of_user(above);
     ServerId { socket: server.socket.named_in(&directory), ..server }
 }
 
+/// The directory in which this user's tmux makes sockets, in a place where tmux makes directories.
+pub(super) fn of_user(home: &Path) -> PathBuf {
+    home.join(format!("tmux-{}", rustix::process::getuid().as_raw()))
+}
+
 /// Where tmux makes its directory, as written and with links resolved.
-fn homes() -> Vec<PathBuf> {
+pub(super) fn homes() -> Vec<PathBuf> {
     let chosen = std::env::var_os("TMUX_TMPDIR").map(PathBuf::from).filter(|path| path.exists());
     let home = chosen.unwrap_or_else(|| PathBuf::from("/tmp"));
     home.canonicalize().into_iter().chain([home]).collect()

@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use std::task::Poll;
 
 use anyhow::Context as _;
+use ratatui::crossterm::style::{Color, Stylize};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde::{Serialize, Serializer};
@@ -22,6 +23,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::{Done, Failure};
 use crate::app::Environment;
+use crate::status::Status;
 use crate::ui::{in_ascii, text};
 
 /// Prints a text for people.
@@ -167,6 +169,28 @@ pub(super) fn terminal_width() -> Option<usize> {
 fn columns(of: &impl IsTerminal) -> Option<usize> {
     let (columns, _) = of.is_terminal().then(crossterm::terminal::size)?.ok()?;
     Some(usize::from(columns)).filter(|columns| *columns > 0)
+}
+
+/// Whether colours are wanted: standard output is a terminal, and nobody said no.
+pub(super) fn wants_color() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The colour of a state's word, the same in every command.
+pub(super) const fn color(status: Status) -> Color {
+    match status.group() {
+        Status::Failed | Status::Stalled | Status::Error => Color::Red,
+        Status::Finished => Color::Green,
+        Status::Working => Color::Yellow,
+        Status::Ready => Color::Cyan,
+        Status::Unknown | Status::Gone => Color::DarkGrey,
+        _ => Color::Magenta,
+    }
+}
+
+/// A text in a colour, where there is one.
+pub(super) fn painted(text: &str, color: Option<Color>) -> Cow<'_, str> {
+    color.map_or(text.into(), |color| text.with(color).to_string().into())
 }
 
 /// A text for people with its lines broken to the width of the terminal, at blanks: paths stay whole, to be copied.

@@ -1,7 +1,9 @@
 //! Completions and the man page, made from the same description as `--help`.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use clap::{Arg, Command, FromArgMatches};
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate};
 
-use super::options::GLOBAL;
+use super::options::{GLOBAL, homes, of_user};
 use super::survey::{Survey, Watched};
 use super::target::nearest_or;
 use super::{Done, Failure, GlobalOptions, output, wait_for};
@@ -64,8 +66,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// Whether a command asks the servers, or reads what the history has of them: those of the first three groups do.
 pub fn asks_servers(name: &str) -> bool {
-    let is_in = |(_, names): &(&str, &[&str])| names.contains(&name);
-    GROUPS[..3].iter().any(is_in) || ["serve", "doctor", "inspect", "record"].contains(&name)
+    is_everyday(name) || ["serve", "doctor", "inspect", "record"].contains(&name)
 }
 
 /// The command with help for people: the commands in groups, and in each of them an example in place of the options that
@@ -162,6 +163,7 @@ pub fn complete(command: fn() -> Command) {
 /// The command with the names of what is watched for each target, and with the words of a filter.
 fn with_names(command: Command, whole: fn() -> Command) -> Command {
     let name = command.get_name().to_owned();
+    let is_man = name == "man";
     let may_be = move |item: &Item<'_>| match name.as_str() {
         "kill" | "rerun" => item.terminal().is_none(),
         "send" | "answer" | "inspect" | "record" => item.terminal().is_some(),
@@ -172,6 +174,8 @@ fn with_names(command: Command, whole: fn() -> Command) -> Command {
     let completed = |arg: Arg| match arg.get_id().as_str() {
         "target" | "targets" => arg.add(candidates.clone()),
         "filter" => arg.add(words.clone()),
+        "socket_name" => arg.add(ArgValueCandidates::new(sockets)),
+        "command" if is_man => arg.add(ArgValueCandidates::new(move || commands(whole()))),
         "choice" => arg.add(ArgValueCandidates::new(move || choices(whole()).unwrap_or_default())),
         "keys" => arg.add(ArgValueCandidates::new(|| Key::names().into_iter().map(CompletionCandidate::new).collect())),
         _ if arg.get_value_delimiter().is_some() => {
@@ -181,6 +185,26 @@ fn with_names(command: Command, whole: fn() -> Command) -> Command {
         _ => arg,
     };
     command.mut_args(completed).mut_subcommands(|command| with_names(command, whole))
+}
+
+/// The names of the sockets on which this user's tmux servers may listen.
+fn sockets() -> Vec<CompletionCandidate> {
+    let files = homes().into_iter().filter_map(|home| std::fs::read_dir(of_user(&home)).ok()).flatten().flatten();
+    let is_socket = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_socket());
+    let names: BTreeSet<OsString> = files.filter(is_socket).map(|entry| entry.file_name()).collect();
+    names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The commands below the one that is named so far behind `man`.
+fn commands(mut command: Command) -> Vec<CompletionCandidate> {
+    let typed: Vec<String> = typed().map(|word| word.to_string_lossy().into_owned()).collect();
+    let named = typed.iter().skip_while(|word| *word != "man").skip(1);
+    for name in named.take_while(|word| !word.is_empty()) {
+        let Some(below) = command.find_subcommand(name).cloned() else { break };
+        command = below;
+    }
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+    shown.map(|it| CompletionCandidate::new(it.get_name()).help(it.get_about().cloned())).collect()
 }
 
 /// The values of a list that it does not have yet.
@@ -326,8 +350,13 @@ fn text_of(page: &Command, is_whole: bool) -> io::Result<String> {
     }
     let [head, text] = [head, text].map(|part| String::from_utf8_lossy(&part).into_owned());
     let mut text = format!("{head}.SH SYNOPSIS\n{usage}\n{text}");
-    if let Some(example) = example.strip_prefix("Example: ") {
-        text.push_str(&format!(".SH EXAMPLE\n{}\n", example.replace('\\', "\\e").replace('-', "\\-")));
+    let own = |example: &str| Some(example.strip_prefix("Example: ")?.replace('\\', "\\e").replace('-', "\\-"));
+    let below = page.get_subcommands().filter(|it| !it.is_hide_set() && (!is_whole || is_everyday(it.get_name())));
+    let below = below.filter_map(|it| own(&it.get_before_help()?.to_string()));
+    let mut examples: Vec<String> = own(&example).into_iter().collect();
+    examples.extend(below.filter(|example| !examples.contains(example)).collect::<Vec<_>>());
+    if !examples.is_empty() {
+        text.push_str(&format!(".SH EXAMPLES\n{}\n", examples.join("\n.br\n")));
     }
     text.push_str(".SH \"EXIT STATUS\"\n");
     for (code, meaning) in EXIT_CODES {
@@ -341,5 +370,14 @@ fn text_of(page: &Command, is_whole: bool) -> io::Result<String> {
             }
         }
     }
+    let words: Vec<&str> = page.get_bin_name().unwrap_or("fleetwatch").split(' ').collect();
+    let above = (1..words.len()).rev().map(|nth| words[..nth].join("-")).chain(["tmux".to_owned()]);
+    let above: Vec<String> = above.map(|name| format!("\\fB{}\\fR(1)", name.replace('-', "\\-"))).collect();
+    text.push_str(&format!(".SH \"SEE ALSO\"\n{}\n", above.join(", ")));
     Ok(text)
+}
+
+/// Whether a command is for those who watch and act, not for setup or for writers of profiles.
+fn is_everyday(name: &str) -> bool {
+    GROUPS[..3].iter().any(|(_, names)| names.contains(&name))
 }

@@ -126,7 +126,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
             let what = if args.poll || is_watched { "no server answers" } else { "nothing is watching" };
             format!("#[dim]{what}#[default]\n")
         }
-        Format::Plain if is_known => summary.plain(),
+        Format::Plain if is_known => summary.plain(now),
         Format::Plain => {
             let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once";
             return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)).into());
@@ -196,6 +196,9 @@ fn name(summary: &ServerSummary) -> String {
 /// What waits for the operator.
 const WAIT: [Status; 4] = [Status::Approval, Status::Question, Status::Trust, Status::Setup];
 
+/// Those that are named; the others are counted.
+const NAMED: usize = 3;
+
 /// All servers together.
 struct TotalSummary {
     /// Their names, unless they are the ones of a command without options.
@@ -213,7 +216,7 @@ impl TotalSummary {
             *counts.entry(word.clone()).or_default() += count;
         }
         let mut needs: Vec<Need> = summaries.iter().flat_map(|summary| summary.needs.iter().cloned()).collect();
-        needs.sort_by_key(Need::place);
+        needs.sort_by_key(|need| (need.place(), need.since));
         let silent = |summary: &ServerSummary| Some((name(summary), summary.problem.clone()?));
         let problems = summaries.iter().filter_map(silent).collect();
         Self { servers: String::new(), counts, needs, problems }
@@ -231,9 +234,28 @@ impl TotalSummary {
         })
     }
 
-    fn plain(&self) -> String {
+    /// The line for people, with those that wait for them by name, the longest wait first.
+    fn plain(&self, now: Timestamp) -> String {
+        let waiting = |need: &&Need| WAIT.iter().any(|status| status.name() == need.counted);
+        let told = |Need { terminal, since, .. }: &Need| match since {
+            Some(since) => format!("{} ({})", harmless(terminal), now.since(*since).rounded()),
+            None => harmless(terminal),
+        };
+        let waiting: Vec<String> = self.needs.iter().filter(waiting).map(told).collect();
         let part = |(group, count, name): (Status, usize, Option<String>)| {
-            format!("{} {}", name.unwrap_or(count.to_string()), group.group_word(count))
+            let word =
+                output::painted(group.group_word(count), Some(output::color(group)).filter(|_| output::wants_color()));
+            if !group.needs_operator() || waiting.is_empty() {
+                return format!("{} {word}", name.unwrap_or(count.to_string()));
+            }
+            let named = waiting.len().min(NAMED);
+            let more = Some(count - named.min(count)).filter(|more| *more > 0).map(|more| format!("{more} more"));
+            let who: Vec<String> = waiting[..named].iter().cloned().chain(more).collect();
+            if count == 1 {
+                format!("{} {word}", who.join(", "))
+            } else {
+                format!("{count} {word}: {}", who.join(", "))
+            }
         };
         let silent = self.problems.iter().map(|(server, _)| format!("{server} does not answer"));
         let parts: Vec<String> = self.groups().map(part).chain(silent).collect();
@@ -252,9 +274,9 @@ impl TotalSummary {
     }
 
     fn json(&self, now: Timestamp, is_watched: bool) -> serde_json::Value {
-        let need = |Need { terminal, attention, counted, word }: &Need| {
+        let need = |Need { terminal, attention, counted, word, since }: &Need| {
             let needs_you = WAIT.iter().any(|status| status.name() == counted);
-            json!({ "terminal": terminal, "attention": attention, "word": word, "needs_you": needs_you })
+            json!({ "terminal": terminal, "attention": attention, "word": word, "needs_you": needs_you, "since": since })
         };
         let needs: Vec<_> = self.needs.iter().map(need).collect();
         let problem = |(server, Problem { kind, message }): &(String, Problem)| json!({ "server": server, "kind": kind, "message": message });
@@ -284,6 +306,7 @@ mod tests {
                     attention: *attention,
                     counted: attention.word().to_owned(),
                     word: attention.word().to_owned(),
+                    since: None,
                 })
                 .collect(),
             problems: Vec::new(),
@@ -293,15 +316,19 @@ mod tests {
     #[test]
     fn several_are_counted_and_one_is_named() {
         let one = summary(&[("approval", 1), ("working", 3)], &[("shop #{pane_id} #[fg=red]", Attention::Approval)]);
-        assert_eq!(one.plain(), "shop #{pane_id} #[fg=red] needs you · 3 working\n");
+        assert_eq!(one.plain(Timestamp::default()), "shop #{pane_id} #[fg=red] needs you · 3 working\n");
         assert_eq!(one.tmux(), "#[fg=magenta,bold]? shop ##{pane_id} ##[fg=red]#[default] #[fg=yellow]*3#[default]\n");
         let two = summary(
             &[("approval", 1), ("trust", 1), ("ready", 1)],
             &[("a", Attention::Approval), ("b", Attention::Trust)],
         );
-        assert_eq!(two.plain(), "2 need you · 1 ready\n");
+        assert_eq!(two.plain(Timestamp::default()), "2 need you: a, b · 1 ready\n");
         assert_eq!(two.tmux(), "#[fg=magenta,bold]?2#[default] #[fg=cyan]·1#[default]\n");
-        assert_eq!(summary(&[], &[]).plain(), "no terminals\n");
+        assert_eq!(summary(&[], &[]).plain(Timestamp::default()), "no terminals\n");
+        let at = |minutes: i64| Timestamp::from_millis(minutes * 60_000);
+        let mut many = summary(&[("question", 5)], &["a", "b", "c", "d", "e"].map(|name| (name, Attention::Question)));
+        many.needs.iter_mut().for_each(|need| need.since = Some(at(0)));
+        assert_eq!(many.plain(at(12)), "5 need you: a (12m), b (12m), c (12m), 2 more\n");
     }
 
     #[test]
@@ -317,13 +344,13 @@ mod tests {
         let servers = names(&["/default", "/name:ag#ents", "box/default", "/path:/srv/box"].map(of));
         assert_eq!(servers, "local, ag#ents, box/default, /srv/box");
         let total = TotalSummary { servers: "ag#ents".to_owned(), ..summary(&[("ready", 1)], &[]) };
-        assert_eq!(total.plain(), "ag#ents: 1 ready\n");
+        assert_eq!(total.plain(Timestamp::default()), "ag#ents: 1 ready\n");
         assert_eq!(total.tmux(), "#[dim]ag##ents:#[default] #[fg=cyan]·1#[default]\n");
         let problem = Some(Problem { kind: "no_server".to_owned(), message: "none".to_owned() });
         let down = ServerSummary { problem, ..of("/name:down") };
         assert!(silence(std::slice::from_ref(&down)).is_some() && silence(&[]).is_none());
         let both = [down, ServerSummary { counts: [("ready".to_owned(), 1)].into(), ..of("/default") }];
         assert!(silence(&both).is_none());
-        assert_eq!(TotalSummary::of(&both).plain(), "1 ready · down does not answer\n");
+        assert_eq!(TotalSummary::of(&both).plain(Timestamp::default()), "1 ready · down does not answer\n");
     }
 }

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use ratatui::crossterm::style::Color;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::history::warn_of;
+use super::history::{warn_of, word};
 use super::list::{filter_of, keep_what_fits};
-use super::output::end_asked_for;
+use super::output::{color, end_asked_for};
 use super::survey::{self, Watched};
 use super::{Done, Failure, GlobalOptions, follow_ups, output};
 use crate::delivery::DeliveryEvent;
@@ -31,7 +32,7 @@ use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, news};
 use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
-use crate::ui::{Filter, Flags, Item, what_of_agent};
+use crate::ui::{Filter, Flags, Item, text, what_of_agent};
 
 /// Print a line for each terminal, then for each event.
 ///
@@ -202,7 +203,14 @@ pub(super) struct Printer {
     printed: BTreeMap<TerminalKey, (AgentFacts, Option<Arc<GitFacts>>, Timestamp)>,
     /// When the facts of all agents were last gone through.
     facts_at: Timestamp,
+    /// The cells of the longest name so far.
+    widest: usize,
 }
+
+/// The most cells that a name is given, so that one long name does not push all others away; and those of a word.
+const NAME: usize = 24;
+/// See [`NAME`].
+const WORD: usize = 11;
 
 /// The shortest time between two lines of an agent's facts: tokens grow with each answer.
 const FACTS: Span = Span::from_secs(5);
@@ -248,6 +256,7 @@ impl Printer {
             shown: BTreeMap::new(),
             printed: BTreeMap::new(),
             facts_at: Timestamp::default(),
+            widest: 0,
         }
     }
 
@@ -269,6 +278,11 @@ impl Printer {
     /// The lines for updates in the order of their times, each with its line feed.
     pub(super) fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
         let mut lines: Vec<(Timestamp, String)> = Vec::new();
+        if !self.json && !updates.is_empty() {
+            let view = fleet.view(poll::now());
+            let widths = Item::all(&view).into_iter().map(|item| text::width(item.id()));
+            self.widest = widths.chain([self.widest]).max().unwrap_or_default();
+        }
         // The first line of a terminal includes all that its first poll reported, even transitions.
         let mut new = BTreeSet::new();
         for update in updates {
@@ -382,7 +396,7 @@ impl Printer {
         if self.json {
             return json_line(at, "state", id, state, Some(json!({ "word": word, "what": what })));
         }
-        Ok(self.line(at, id, &if what.is_empty() { word.into_owned() } else { format!("{word}: {what}") }))
+        Ok(self.line(at, id, &word, color(Status::of(state)), &what))
     }
 
     /// The line for a transition; none for people where it brings no news.
@@ -395,25 +409,29 @@ impl Printer {
             let happened = Transitioned { word, what, changed, note: note.as_deref(), evidence };
             return json_line(at, "transition", id, state, Some(happened)).map(Some);
         }
-        let changes = news(transition).into_iter().map(|changed| changed.text);
-        let what: Vec<String> = changes.chain(transition.note.clone()).collect();
-        Ok((!what.is_empty()).then(|| self.line(at, id, &what.join(", "))))
+        let news = news(transition);
+        let told = news.iter().find_map(|changed| changed.status);
+        let status = state.as_ref().map(|state| Status::of(state)).or(told).unwrap_or(Status::Unknown);
+        let what: Vec<String> = news.into_iter().map(|changed| changed.text).chain(transition.note.clone()).collect();
+        Ok((!what.is_empty()).then(|| self.line(at, id, &status.word(), color(status), &what.join(", "))))
     }
 
     pub(super) fn task_line(&self, task: &Task) -> io::Result<String> {
-        let word = task.as_status().word();
+        let status = task.as_status();
+        let word = status.word();
         if self.json {
             return json_line(task.since, "state", &task.id, task.fields(), Some(json!({ "word": word })));
         }
         let what = task.prompt().unwrap_or(task.command());
-        Ok(self.line(task.since, &task.id, &format!("{word}: {what}")))
+        Ok(self.line(task.since, &task.id, &word, color(status), what))
     }
 
     fn task_event_line(&self, event: &TaskEvent) -> io::Result<String> {
         if self.json {
             return json_line(event.at, "task_event", &event.id, &event.state, Some(&event.happening));
         }
-        Ok(self.line(event.at, &event.id, &event.happening.text()))
+        let status = Status::of_task(event.state.status, event.state.exit_code);
+        Ok(self.line(event.at, &event.id, &status.word(), color(status), &event.happening.text()))
     }
 
     /// The line for a follow-up that is queued, takes in another event, or has ended.
@@ -437,7 +455,8 @@ impl Printer {
         }
         let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let (number, word, text) = (intent.id.0, follow_ups::word(intent.state), intent.message_text());
-        Ok(self.line(at, &intent.target, &format!("follow-up {number} {word}{why}: {text}")))
+        let what = format!("{number} {word}{why}: {text}");
+        Ok(self.line(at, &intent.target, "follow-up", Color::Blue, &what))
     }
 
     /// The line for what was sent into a terminal of this fleet, and its outcome; the same as in `history`.
@@ -459,13 +478,18 @@ impl Printer {
             Body::Input(StoredInput { ended_at: Some(ended_at), .. }) => *ended_at,
             _ => input.at,
         };
-        Ok(self.line(at, &input.name, &format!("input {what}")))
+        let (word, color) = word(input);
+        Ok(self.line(at, &input.name, &word, color, &what))
     }
 
-    /// What happened to a terminal or task, for people.
-    fn line(&self, at: Timestamp, name: &str, what: &str) -> String {
+    /// What happened to a terminal or task, for people: in columns, as in a log.
+    fn line(&self, at: Timestamp, name: &str, word: &str, color: Color, what: &str) -> String {
         let clock = at.in_zone(&self.zone).map(|local| local.strftime("%H:%M:%S.%3f").to_string());
-        format!("{}  {}  {}\n", clock.unwrap_or_else(|| at.to_string()), harmless(name), harmless(what))
+        let (clock, name, what) = (clock.unwrap_or_else(|| at.to_string()), harmless(name), harmless(what));
+        let blanks = |cells: usize, text: &str| " ".repeat(cells.saturating_sub(text::width(text)));
+        let (behind_name, behind_word) = (blanks(self.widest.min(NAME), &name), blanks(WORD, word));
+        let word = output::painted(word, Some(color).filter(|_| output::wants_color()));
+        format!("{}\n", format!("{clock}  {name}{behind_name}  {word}{behind_word}  {what}").trim_end())
     }
 }
 

@@ -56,6 +56,9 @@ pub struct Need {
     pub counted: String,
     /// [`Status::word`].
     pub word: String,
+    /// Since when; an older version did not say.
+    #[serde(default)]
+    pub since: Option<Timestamp>,
 }
 
 impl Need {
@@ -75,23 +78,23 @@ impl ServerSummary {
     ) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut needs = Vec::new();
-        let mut count = |id: &str, status: Status, attention: Attention| {
+        let mut count = |id: &str, status: Status, attention: Attention, since: Timestamp| {
             *counts.entry(status.name().to_owned()).or_default() += 1;
             if status.attention() != Attention::None && needs.len() < NAMED {
                 let (counted, word) = (status.name().to_owned(), status.word().into_owned());
-                needs.push(Need { terminal: id.to_owned(), attention, counted, word });
+                needs.push(Need { terminal: id.to_owned(), attention, counted, word, since: Some(since) });
             }
         };
         for terminal in view.terminals.iter().filter(|terminal| terminal.key.server == *server) {
             let state = &terminal.state;
             let status = if is_muted(terminal) { quiet(Status::doing(state)) } else { Status::of(state) };
-            count(&state.terminal.id, status, state.attention);
+            count(&state.terminal.id, status, state.attention, state.since);
         }
         for task in view.tasks.iter().filter(|task| task.key.server == *server) {
             let status = if is_task_muted(task) { quiet(task.as_status()) } else { task.as_status() };
-            count(&task.id, status, status.attention());
+            count(&task.id, status, status.attention(), task.since);
         }
-        needs.sort_by_key(Need::place);
+        needs.sort_by_key(|need| (need.place(), need.since));
         let health = view.servers.iter().find(|shown| shown.id == *server).map(|shown| &shown.health);
         let problem = health.and_then(ServerHealth::problem).cloned();
         Self { server: server.word(), at: view.now, is_left: false, counts, needs, problem }

@@ -20,7 +20,7 @@ pub enum Error {
     #[error("tmux {found} is too old{}", on(.host))]
     TooOld { found: String, host: Option<Arc<str>> },
     /// Nobody listens on the socket.
-    #[error("no tmux server is running on {server}")]
+    #[error("no tmux server is running on {}", socket(.server))]
     NoServer { server: ServerId, message: String },
     /// The server has ended in the midst of the call. tmux says the same of one that ends the connection because it does not
     /// understand its client: who asks again knows which of the two it was.
@@ -54,6 +54,11 @@ pub enum Error {
     /// tmux or the system said no for another reason.
     #[error("tmux failed: {0}")]
     Failed(String),
+}
+
+/// A server as whoever looks for it calls its socket.
+fn socket(server: &ServerId) -> String {
+    if *server == ServerId::default() { "the default socket".to_owned() } else { server.to_string() }
 }
 
 fn version(client: &Option<String>) -> String {
@@ -105,7 +110,7 @@ impl Error {
             }
             Error::TooOld { .. } => format!("fleetwatch needs tmux {}.{} or newer", OLDEST.0, OLDEST.1),
             Error::NoServer { server, .. } => {
-                format!("start one{}, or name another with -L NAME or -S PATH", with_tmux(server))
+                format!("start one{}, or name another with -L NAME, -S PATH or --host HOST", with_tmux(server))
             }
             Error::Lost { server, .. } => {
                 format!("start it again{}; if the same ends it once more, install a newer tmux", with_tmux(server))
