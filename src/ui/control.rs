@@ -407,8 +407,8 @@ impl Ui {
                 self.say(format!("nothing was done: {yes} says yes"), view);
                 Vec::new()
             }
-            None if self.overlays.is_empty() => {
-                let help = self.options.keymap.key_for(Context::Fleet, Action::Help).unwrap_or_default();
+            None if self.overlays.is_empty() || is_astray => {
+                let help = self.options.keymap.key_for(self.context(), Action::Help).unwrap_or_default();
                 let why = format!("{} does nothing here", Keymap::name_of(key));
                 self.say(format!("{why}; {help} lists keys"), view);
                 if is_letter {

@@ -581,6 +581,7 @@ impl Overlay for DialogBox {
         // The box of one that was taken closes soon.
         if !outcome.is_accepted() {
             cx.memory.toasts.retire(&Topic::Dialog(self.key.clone()));
+            self.close_line(cx);
         }
         self.has_sent |= !matches!(outcome, Outcome::Refused(_));
         self.stage = if outcome.is_accepted() { Stage::Answered(cx.view.now) } else { Stage::Choosing };
@@ -589,7 +590,7 @@ impl Overlay for DialogBox {
             self.typing = None;
         }
         match outcome {
-            // The text still stands in the box.
+            // The text is a draft now.
             Outcome::Refused(_) | Outcome::NotTaken { .. } => self.reason = None,
             Outcome::Unverified { .. } => self.send_reason(cx),
             Outcome::Accepted(_) => {}

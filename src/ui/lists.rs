@@ -29,7 +29,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Jump, "attach switch goto focus visit"),
     (Action::Raw, "attach keys keyboard terminal passthrough"),
     (Action::Interrupt, "cancel escape abort stop kill end terminate"),
-    (Action::Unqueue, "withdraw cancel queue"),
+    (Action::Unqueue, "withdraw cancel queue undo"),
     (Action::History, "log detail details transcript drill events screen diff changes git facts"),
     (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),
     (Action::Explain, "reason debug"),
@@ -47,9 +47,9 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Columns, "table fields hide show order widths"),
     (Action::TaskSessions, "adopt windows"),
     (Action::Servers, "hosts machines ssh latency connection"),
-    (Action::KillTask, "kill stop end terminate"),
+    (Action::KillTask, "kill stop end terminate delete remove"),
     (Action::RerunTask, "restart rerun retry again"),
-    (Action::PruneTasks, "clean clear"),
+    (Action::PruneTasks, "clean clear delete remove"),
     (Action::FollowUps, "outbox messages"),
     (Action::Copy, "yank clipboard"),
     (Action::Redraw, "refresh repaint"),
@@ -112,7 +112,7 @@ pub fn palette(
         .iter()
         .map(|(_, action)| words_for(*action))
         .chain(ordered)
-        .chain(themes.iter().map(|_| "colour color".to_owned()))
+        .chain(themes.iter().map(|name| format!("theme-{name} colour color")))
         .collect();
     let palette = Picker::new("commands", "do it", entries, move |index, cx| {
         if let Some((_, action)) = actions.get(index) {

@@ -206,6 +206,20 @@ impl DialogBox {
         }
     }
 
+    /// Keeps the text of an answer that was not taken as a draft and closes its line: who believes it sent types the keys
+    /// of the dashboard, and none of them may end up in the text or answer the dialog.
+    pub(super) fn close_line(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        let Some(typing) = self.typing.take_if(|typing| !typing.line.text().trim().is_empty()) else { return };
+        cx.memory.keep_as_draft(&self.key, typing.line.text(), cx.view.now);
+        // Its option alone would be another answer.
+        self.question.unchoose();
+        if let Some((_, message)) = &mut self.message {
+            let again = cx.options.keymap.key_for(Context::Dialog, Action::RefuseWhy);
+            message.push_str(&again.map(|key| format!("; {key} brings the text back")).unwrap_or_default());
+            cx.memory.type_ahead.begin(message, false, cx.view.now);
+        }
+    }
+
     /// What the key that closes does, in a few words.
     pub(super) fn way_back(&self) -> &'static str {
         match &self.typing {

@@ -321,7 +321,8 @@ impl Menu {
         // Of those that fit less, what would do nothing comes last here as well.
         let is_dead = |index: usize| self.entries[index].why_not.is_some();
         ranked.sort_unstable_by_key(|((tier, at), index)| (*tier, *tier > 1 && is_dead(*index), *at, *index));
-        self.shown = match ranked.is_empty() {
+        // Letters that are scattered over a sentence find a name; a command that they find was never meant.
+        self.shown = match self.synonyms.is_empty() || words.is_empty() {
             true => best(self.typed.text(), &self.texts),
             false => ranked.into_iter().map(|(_, index)| index).collect(),
         };

@@ -237,12 +237,17 @@ fn a_no_takes_its_reason_along_as_the_next_prompt() {
     let requests = ui.update(&fleet.view());
     assert_eq!(acts(&requests), [(&key, &prompt(reason, When::Ready))]);
     assert_eq!(acts(&ui.update(&fleet.view())), [], "once");
-    // What was not taken stays in the box.
+    // What was not taken is kept, and no key that is meant for the dashboard ends up in it.
     let mut ui = Ui::new(options.clone());
     begin(&mut ui);
     ui.ended(&answer, &Refusal::Begun.into(), &fleet.view());
     assert_eq!(acts(&ui.update(&fleet.view())), []);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("2  No: first"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("w brings the text back"));
+    assert_eq!(press(&mut ui, &fleet, &chars("jy")), []);
+    fleet.now = fleet.now + Span::from_secs(2);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "a no without its reason is another answer");
+    press(&mut ui, &fleet, &chars("w"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("2  No: first, make a copy of shop-api"));
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
     // What may have been taken is followed by nothing, and its reason is a draft.
     ui.ended(&answer, &Outcome::Unverified { why: "not seen".to_owned() }, &fleet.view());

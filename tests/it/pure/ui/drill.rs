@@ -594,3 +594,14 @@ fn list_and_moment_are_stacked_where_the_frame_is_narrow_and_take_turns_where_it
     press(&mut ui, &fleet, &[KeyCode::Tab]);
     assert_eq!(rows(&mut ui, 14).map(|row| row.is_some()), [false, true, false]);
 }
+
+#[test]
+fn a_key_without_a_meaning_in_the_history_says_so() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("d"));
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("Q"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("Q does nothing here; ? lists keys"));
+}
