@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use crate::support::private_tmux::{PATIENCE, Permit, PrivateTmux, signal, wait_until};
@@ -693,7 +694,11 @@ fn completions_and_man_pages_know_the_commands() {
         mistyped.code == Some(2) && mistyped.errors.contains("hint: make the directory above it first"),
         "{mistyped:?}"
     );
-    let named: Vec<_> = page.lines().filter_map(|line| line.strip_suffix("(1)")).collect();
+    assert!(page.contains(".SH \"SEE ALSO\"\n\\fBtmux\\fR(1)\n"), "{page}");
+    assert!(list.contains("\\fBfleetwatch\\fR(1), \\fBtmux\\fR(1)\n"), "{list}");
+    assert!(completed("bash", &["man", "tasks", "ki"]).contains("kill"));
+    let named = page.lines().filter(|line| line.starts_with("fleetwatch"));
+    let named: Vec<_> = named.filter_map(|line| line.strip_suffix("(1)")).collect();
     let missing = named.iter().find(|name| !pages.join(name.replace("\\-", "-") + ".1").exists());
     assert!(!named.is_empty() && missing.is_none(), "{missing:?}");
 }
@@ -1339,13 +1344,23 @@ fn every_command_calls_the_same_state_the_same() {
     let all = words(&["watch"]);
     let mut watch =
         fleetwatch(&all.iter().map(String::as_str).collect::<Vec<_>>()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut shown = String::new();
-    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
-    let is_shown = |shown: &str, name: &str, word: &str| shown.contains(&format!("  {name}  {word}"));
+    let lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let read = Arc::new(Mutex::new(String::new()));
+    let reader = Arc::clone(&read);
+    std::thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| *reader.lock().unwrap() += &(line + "\n"));
+    });
+    // Its columns: the time, the name, the word.
+    let is_shown = |name: &str, word: &str| {
+        let cells = |line: &str| -> Vec<String> {
+            line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+        };
+        let lines: Vec<Vec<String>> = read.lock().unwrap().lines().map(cells).collect();
+        lines.iter().any(|line| line.get(1..3).is_some_and(|cells| cells == [name, word]))
+    };
     // A task that asks is one that runs until a second poll shows the same; then an event says that it asks.
-    while !states.iter().all(|(name, word, ..)| is_shown(&shown, name, word)) {
-        shown += &(lines.next().unwrap().unwrap() + "\n");
-    }
+    wait_until("each state in watch", || states.iter().all(|(name, word, ..)| is_shown(name, word)));
+    let shown = read.lock().unwrap().clone();
     let times: Vec<&str> = shown.lines().filter_map(|line| line.split("  ").next()).collect();
     assert!(times.is_sorted(), "{shown}");
     for (name, word, condition, field, value) in states {
