@@ -131,7 +131,7 @@ fn marked(text: &str) -> String {
     };
     let line = |line: &str| {
         let (mark, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
-        format!("{}{rest}\n", output::painted(mark, color(mark).filter(|_| output::wants_color())))
+        format!("{}{rest}\n", output::painted(mark, color(mark)))
     };
     text.lines().map(line).collect()
 }

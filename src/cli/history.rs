@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::failure::{BadValue, nothing, number};
 use super::list::{aligned, make_room};
-use super::output::{color, painted, wants_color};
+use super::output::{color, painted};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
@@ -303,7 +303,6 @@ fn print_lines(
         );
     }
     let widest = lines.iter().map(|(_, name, ..)| text::width(name)).max().unwrap_or_default();
-    let colors = wants_color();
     let mut printed = String::new();
     for (time, name, (first, color), rest) in lines {
         let start = format!("{time}  {name}{}  ", " ".repeat(widest - text::width(&name)));
@@ -314,7 +313,7 @@ fn print_lines(
             Some(rest) => (first.as_str(), rest),
             None => (cut.as_ref(), ""),
         };
-        let line = format!("{start}{}{rest}", painted(first, color.filter(|_| colors)));
+        let line = format!("{start}{}{rest}", painted(first, color));
         let _ = writeln!(printed, "{}", line.trim_end());
     }
     output::print(&printed)

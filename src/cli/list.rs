@@ -235,7 +235,7 @@ fn table(
     if let Some(width) = width.filter(|_| head.get(most_said) == Some(&WHAT)) {
         shorten(items, &mut rows, most_said, width);
     }
-    let state = head.iter().position(|title| *title == STATE).filter(|_| output::wants_color());
+    let state = head.iter().position(|title| *title == STATE);
     if no_headers {
         head.clear();
     }

@@ -172,7 +172,7 @@ fn columns(of: &impl IsTerminal) -> Option<usize> {
 }
 
 /// Whether colours are wanted: standard output is a terminal, and nobody said no.
-pub(super) fn wants_color() -> bool {
+fn wants_color() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
@@ -188,9 +188,9 @@ pub(super) const fn color(status: Status) -> Color {
     }
 }
 
-/// A text in a colour, where there is one.
+/// A text in a colour, where there is one and colours are wanted.
 pub(super) fn painted(text: &str, color: Option<Color>) -> Cow<'_, str> {
-    color.map_or(text.into(), |color| text.with(color).to_string().into())
+    color.filter(|_| wants_color()).map_or(text.into(), |color| text.with(color).to_string().into())
 }
 
 /// A text for people with its lines broken to the width of the terminal, at blanks: paths stay whole, to be copied.

@@ -243,8 +243,7 @@ impl TotalSummary {
         };
         let waiting: Vec<String> = self.needs.iter().filter(waiting).map(told).collect();
         let part = |(group, count, name): (Status, usize, Option<String>)| {
-            let word =
-                output::painted(group.group_word(count), Some(output::color(group)).filter(|_| output::wants_color()));
+            let word = output::painted(group.group_word(count), Some(output::color(group)));
             if !group.needs_operator() || waiting.is_empty() {
                 return format!("{} {word}", name.unwrap_or(count.to_string()));
             }

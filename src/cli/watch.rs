@@ -488,7 +488,7 @@ impl Printer {
         let (clock, name, what) = (clock.unwrap_or_else(|| at.to_string()), harmless(name), harmless(what));
         let blanks = |cells: usize, text: &str| " ".repeat(cells.saturating_sub(text::width(text)));
         let (behind_name, behind_word) = (blanks(self.widest.min(NAME), &name), blanks(WORD, word));
-        let word = output::painted(word, Some(color).filter(|_| output::wants_color()));
+        let word = output::painted(word, Some(color));
         format!("{}\n", format!("{clock}  {name}{behind_name}  {word}{behind_word}  {what}").trim_end())
     }
 }
