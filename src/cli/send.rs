@@ -62,7 +62,7 @@ pub struct KeysArgs {
     /// The keys, by their tmux names: Escape, C-c, Up, Enter, F5, y.
     #[arg(value_name = "KEY", required_unless_present = "text", value_parser = <Key as std::str::FromStr>::from_str)]
     pub keys: Vec<Key>,
-    /// Type this line first, each character as a key: `--text 1.2.0 Enter`.
+    /// Type this line first, each character as a key: `--text 1.2.0 Enter`. The history keeps only that a text was typed.
     #[arg(long, allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     pub text: Option<String>,
     /// Print one JSON object: `{"terminal", "outcome", "detail", "dialog"}`; errors are printed as well.
@@ -145,6 +145,8 @@ async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActRep
     let item = watched.meant(&survey, &args.target, Purpose::Acting).await?;
     report.is_about(item);
     let (to, privacy) = match item {
+        // Whoever types a line may type a password, and an agent runs programs that ask for one.
+        Item::Terminal(terminal) if args.text.is_some() => (Recipient::as_shown(terminal), Privacy::Secret),
         Item::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
         Item::Task(task) => (Recipient::of_task(task), Privacy::Secret),
     };

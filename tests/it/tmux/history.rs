@@ -391,6 +391,21 @@ fn watch_tells_what_another_process_sent_and_what_came_of_it() {
 }
 
 #[test]
+fn of_a_text_that_keys_type_only_that_is_kept_whoever_it_is_typed_to() {
+    let cage = Cage::new();
+    cage.run(&["run", "job", "--", "cat"]);
+    let watch = Watch::start(&cage, &[]);
+    watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    for name in ["main", "job"] {
+        cage.run(&["keys", name, "--text", "pass word", "Enter"]);
+        let line = watch.wait_for("the keys", |line| line["kind"] == "input" && line["terminal"] == name);
+        assert_eq!(line["keys"], serde_json::json!(["(text)", "Enter"]));
+        let said = cage.run(&["history", name, "--kind", "input"]);
+        assert!(said.ends_with(&format!("  you  typed a text and pressed Enter in {name}\n")), "{said}");
+    }
+}
+
+#[test]
 fn a_watch_ends_when_nobody_reads_it_although_nothing_happens() {
     let cage = Cage::new();
     let mut watch = cage.fleetwatch(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
