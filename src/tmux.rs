@@ -101,6 +101,22 @@ pub struct Server {
     settings: Settings,
 }
 
+/// What tmux has kept of what a pane has printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scrollback {
+    pub text: String,
+    /// How many lines above the screen tmux keeps at most, where it may have dropped some.
+    pub dropping: Option<u32>,
+}
+
+impl Scrollback {
+    /// A history that has become full loses a tenth of its lines at once and fills up again, so one that holds more than the
+    /// rest may have been full before; nothing that tmux says tells it from one that fills up for the first time.
+    fn dropping(size: u32, limit: u32) -> Option<u32> {
+        (size > limit.saturating_sub((limit / 10).max(1))).then_some(limit)
+    }
+}
+
 /// Calls for screens, some of which are under way. Dropping them ends them.
 pub struct Captures {
     server: Server,
@@ -201,19 +217,23 @@ impl Server {
 
     /// All lines that tmux has kept of a pane, scrolled away or not, as they were printed; of a dead one without tmux's own
     /// last line. Nothing in them acts on a terminal.
-    pub async fn scrollback(&self, pane: PaneId, is_dead: bool) -> Result<String, Error> {
+    pub async fn scrollback(&self, pane: PaneId, is_dead: bool) -> Result<Scrollback, Error> {
         let pane = pane.to_string();
-        let words = ["capture-pane", "-p", "-J", "-S", "-", "-t", &pane];
+        let facts = ["display-message", "-p", "-t", &pane, "#{history_size} #{history_limit}", ";"];
+        let words = [&facts[..], &["capture-pane", "-p", "-J", "-S", "-", "-t", &pane]].concat();
         let output = run::run(&self.settings, &self.id, &words, Vec::new()).await?;
         if output.code != Some(0) {
             return Err(self.explain(&output, Error::Failed(format!("pane {pane} is not shown"))));
         }
         let text = String::from_utf8_lossy(&output.stdout);
-        let mut lines: Vec<String> = text.lines().map(|line| harmless(line.trim_end())).collect();
+        let mut lines = text.lines();
+        let facts = lines.next().and_then(|facts| facts.split_once(' '));
+        let dropping = facts.and_then(|(size, limit)| Scrollback::dropping(size.parse().ok()?, limit.parse().ok()?));
+        let mut lines: Vec<String> = lines.map(|line| harmless(line.trim_end())).collect();
         lines.pop_if(|last| is_dead && last.starts_with(listing::DEAD));
         // Below what was printed, the screen is blank.
         let printed = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
-        Ok(lines[..printed].join("\n"))
+        Ok(Scrollback { text: lines[..printed].join("\n"), dropping })
     }
 
     /// Captures panes without listing the others.

@@ -10,6 +10,7 @@ use crate::agent_record::Speaker;
 use crate::fleet::Terminal;
 use crate::profile::Projector;
 use crate::state::KEPT_TEXT;
+use crate::tmux::Scrollback;
 use crate::ui::Item;
 
 /// Print what a task has printed, or what an agent answered last.
@@ -21,8 +22,9 @@ use crate::ui::Item;
 pub struct OutputArgs {
     #[arg(help = target::HELP)]
     pub target: String,
-    /// Print one JSON object: `{"name", "source": "task", "record" or "screen", "text", "exit_code"}`; the last is null of an agent and of a
-    /// task that runs.
+    /// Print one JSON object: `{"name", "source": "task", "record" or "screen", "text", "truncated", "exit_code"}`; the last is null of an agent and
+    /// of a task that runs. `truncated` says whether the beginning of what a task has printed may be missing, or the end of a recorded
+    /// answer; it is null of a screen.
     #[arg(long)]
     pub json: bool,
 }
@@ -32,6 +34,8 @@ struct OutputObject<'a> {
     name: &'a str,
     source: &'static str,
     text: String,
+    /// Whether that may be less than was said; `None` where nothing tells.
+    truncated: Option<bool>,
     exit_code: Option<i32>,
 }
 
@@ -43,35 +47,44 @@ pub async fn run(args: &OutputArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
     let item = watched.meant(&survey, &args.target, Purpose::Reading).await?;
-    let (source, text, exit_code) = match item {
+    let shown = match item {
         Item::Task(task) => {
-            let text = watched.server(&task.key.server)?.scrollback(task.key.pane, task.is_dead()).await;
-            let text = text.map_err(|error| Failure::refused(&error).hint(error.hint()))?;
-            ("task", text, task.exit_code())
+            let kept = watched.server(&task.key.server)?.scrollback(task.key.pane, task.is_dead()).await;
+            let Scrollback { text, dropping } = kept.map_err(|error| Failure::refused(&error).hint(error.hint()))?;
+            if let Some(limit) = dropping {
+                let name = item.id();
+                Failure::refused(format!(
+                    "the beginning may be missing: tmux keeps at most {limit} lines of {name} above its screen"
+                ))
+                .hint("tmux's option `history-limit` has it keep more, in windows that are made from then on")
+                .warn();
+            }
+            let truncated = Some(dropping.is_some());
+            OutputObject { name: item.id(), source: "task", text, truncated, exit_code: task.exit_code() }
         }
-        Item::Terminal(terminal) => {
-            let (source, text) = of_agent(terminal, &survey, &watched)?;
-            (source, text, None)
-        }
+        Item::Terminal(terminal) => of_agent(terminal, &survey, &watched)?,
     };
     if args.json {
-        return output::print_json(&OutputObject { name: item.id(), source, text, exit_code });
+        return output::print_json(&shown);
     }
-    match text.trim_end() {
+    match shown.text.trim_end() {
         "" => nothing(format!("{} shows nothing yet", item.id()), "`fleetwatch list` says what it does"),
         text => output::print(&format!("{text}\n")),
     }
 }
 
 /// What an agent said last, and where that was read.
-fn of_agent(terminal: &Terminal, survey: &Survey, watched: &Watched) -> Result<(&'static str, String), Failure> {
+fn of_agent<'a>(terminal: &'a Terminal, survey: &Survey, watched: &Watched) -> Result<OutputObject<'a>, Failure> {
+    let name = &terminal.state.terminal.id;
+    let said = |source, text, truncated| OutputObject { name, source, text, truncated, exit_code: None };
     let state = survey.fleet.state_of(terminal, survey.now);
     if let Some(answer) = state.answer() {
-        if answer.chars().count() >= KEPT_TEXT {
+        let is_cut = answer.chars().count() >= KEPT_TEXT;
+        if is_cut {
             let cut = format!("only the first {KEPT_TEXT} characters of the answer are kept");
             Failure::refused(cut).hint("its pane and its record have all of it").warn();
         }
-        return Ok(("record", answer.to_owned()));
+        return Ok(said("record", answer.to_owned(), Some(is_cut)));
     }
     if state.has_ended() {
         let id = &state.terminal.id;
@@ -79,8 +92,8 @@ fn of_agent(terminal: &Terminal, survey: &Survey, watched: &Watched) -> Result<(
         return Err(failure.hint(format!("`fleetwatch history {}` says what it did", quoted(id))));
     }
     let read = explain::read(terminal, &watched.settings.profiles)?;
-    let said = read.selected.profile.project(&read.screen, &terminal.facts, Projector::Profile).said(&read.screen);
-    let answer = said.iter().rposition(|line| line.by == Speaker::User).map_or(0, |prompt| prompt + 1);
-    let lines: Vec<&str> = said[answer..].iter().map(|line| line.text.as_str()).collect();
-    Ok(("screen", lines.join("\n").trim_matches('\n').to_owned()))
+    let shown = read.selected.profile.project(&read.screen, &terminal.facts, Projector::Profile).said(&read.screen);
+    let answer = shown.iter().rposition(|line| line.by == Speaker::User).map_or(0, |prompt| prompt + 1);
+    let lines: Vec<&str> = shown[answer..].iter().map(|line| line.text.as_str()).collect();
+    Ok(said("screen", lines.join("\n").trim_matches('\n').to_owned(), None))
 }

@@ -529,6 +529,28 @@ fn all_that_a_task_has_printed_can_be_read() {
 }
 
 #[test]
+fn output_says_where_tmux_has_dropped_its_beginning() {
+    let world = World::new("");
+    world.tmux.new_session("tasks", &["sleep", "100"]);
+    world.tmux.run(&["set-option", "-g", "history-limit", "100"]);
+    for (name, lines, is_cut) in [("short", "80", false), ("long", "1000", true)] {
+        world.run(&["run", name, "--", "seq", lines]);
+        world.run(&["wait", name, "--for", "exited", "--timeout", "60"]);
+        let printed = world.output(&["output", name, "--json"]);
+        let object: Value = serde_json::from_slice(&printed.stdout).unwrap();
+        assert_eq!(object["truncated"], is_cut, "{name}");
+        let said = String::from_utf8_lossy(&printed.stderr).into_owned();
+        assert_eq!(
+            said.contains("may be missing: tmux keeps at most 100 lines of long above its screen"),
+            is_cut,
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), if is_cut { 2 } else { 0 }, "{said}");
+        assert_eq!(object["text"].as_str().is_some_and(|text| text.starts_with("1\n")), !is_cut, "{object}");
+    }
+}
+
+#[test]
 fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs() {
     let world = World::new("");
     let first: Value =
