@@ -30,7 +30,7 @@ use crate::repository::GitFacts;
 use crate::screen::harmless;
 use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, news};
-use crate::task::{Task, TaskEvent};
+use crate::task::{Happening, Task, TaskEvent, rang};
 use crate::time::{Span, Timestamp};
 use crate::ui::{Filter, Flags, Item, text, what_of_agent};
 
@@ -410,10 +410,17 @@ impl Printer {
             return json_line(at, "transition", id, state, Some(happened)).map(Some);
         }
         let news = news(transition);
+        if news.is_empty() && transition.note.is_none() {
+            return Ok(None);
+        }
         let told = news.iter().find_map(|changed| changed.status);
-        let status = state.as_ref().map(|state| Status::of(state)).or(told).unwrap_or(Status::Unknown);
-        let what: Vec<String> = news.into_iter().map(|changed| changed.text).chain(transition.note.clone()).collect();
-        Ok((!what.is_empty()).then(|| self.line(at, id, &status.word(), color(status), &what.join(", "))))
+        let (status, what) = match state {
+            Some(state) => (Status::of(state), what_of_agent(state, None)),
+            None => (told.unwrap_or(Status::Unknown), String::new()),
+        };
+        let what: Vec<&str> = [what.as_str()].into_iter().chain(transition.note.as_deref()).collect();
+        let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+        Ok(Some(self.line(at, id, &status.word(), color(status), &what)))
     }
 
     pub(super) fn task_line(&self, task: &Task) -> io::Result<String> {
@@ -431,7 +438,7 @@ impl Printer {
             return json_line(event.at, "task_event", &event.id, &event.state, Some(&event.happening));
         }
         let status = Status::of_task(event.state.status, event.state.exit_code);
-        Ok(self.line(event.at, &event.id, &status.word(), color(status), &event.happening.text()))
+        Ok(self.line(event.at, &event.id, &status.word(), color(status), &beside_word(event)))
     }
 
     /// The line for a follow-up that is queued, takes in another event, or has ended.
@@ -496,6 +503,17 @@ impl Printer {
 /// What an agent is and what it waits for or does, for people.
 fn said_of(state: &State) -> (Cow<'static, str>, String) {
     (Status::of(state).word(), what_of_agent(state, None))
+}
+
+/// What happened to a task beside what its word says.
+fn beside_word(event: &TaskEvent) -> String {
+    match &event.happening {
+        Happening::Exited { bells: 0, .. } => event.preview.useful(1).concat(),
+        Happening::Exited { bells, .. } => rang(*bells),
+        Happening::Input { prompt } => prompt.trim().to_owned(),
+        Happening::Disappeared { reason } => reason.clone().unwrap_or_default(),
+        Happening::Started | Happening::Notify { .. } => event.happening.text(),
+    }
 }
 
 /// The public state of the terminal with this name.

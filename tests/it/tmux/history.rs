@@ -391,6 +391,43 @@ fn watch_tells_what_another_process_sent_and_what_came_of_it() {
 }
 
 #[test]
+fn a_line_of_watch_says_what_becomes_of_a_terminal_and_no_word_twice() {
+    let cage = Cage::new();
+    let printed = cage.home.path().join("watch.txt");
+    let child = cage.fleetwatch(&["watch"]).stdout(std::fs::File::create(&printed).unwrap()).spawn().unwrap();
+    let watch = Watch { child, lines: std::sync::mpsc::channel().1 };
+    // The columns behind the time: the name, the word, and what is said beside it.
+    let lines = || -> Vec<Vec<String>> {
+        let cells = |line: &str| -> Vec<String> {
+            line.split("  ").map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+        };
+        let whole = std::fs::read_to_string(&printed).unwrap();
+        whole.lines().map(|line| cells(line).split_off(1)).collect()
+    };
+    let wait_for = |name: &str, word: &str| {
+        wait_until(word, || lines().iter().any(|line| line[..2] == [name, word]));
+        lines().into_iter().rfind(|line| line[..2] == [name, word]).unwrap().get(2).cloned().unwrap_or_default()
+    };
+    wait_for("main", "ready");
+    cage.run(&["send", "main", "polly"]);
+    let said = wait_for("main", "finished");
+    let listed: Value = serde_json::from_str(&cage.run(&["list", "main", "--json"])).unwrap();
+    assert_eq!(listed[0]["what"], said, "as --json has it");
+    assert!(!said.is_empty() && wait_for("main", "working").contains("polly"), "{:?}", lines());
+    cage.run(&["run", "job", "--", "sh", "-c", "read -p 'Go on? [y/N] ' x; echo it is over; exit 3"]);
+    assert_eq!(wait_for("job", "asks"), "Go on? [y/N]");
+    cage.run(&["keys", "job", "y", "Enter"]);
+    assert_eq!(wait_for("job", "exited 3"), "it is over");
+    cage.run(&["send", "main", "exit"]);
+    wait_for("main", "failed");
+    drop(watch);
+    for line in lines() {
+        let said = line.get(2).map(String::as_str).unwrap_or_default();
+        assert!(!said.contains('→') && !said.starts_with(&line[1]), "{line:?}");
+    }
+}
+
+#[test]
 fn of_a_text_that_keys_type_only_that_is_kept_whoever_it_is_typed_to() {
     let cage = Cage::new();
     cage.run(&["run", "job", "--", "cat"]);
