@@ -193,7 +193,8 @@ pub(super) fn painted(text: &str, color: Option<Color>) -> Cow<'_, str> {
     color.filter(|_| wants_color()).map_or(text.into(), |color| text.with(color).to_string().into())
 }
 
-/// A text for people with its lines broken to the width of the terminal, at blanks: paths stay whole, to be copied.
+/// A text for people with its lines broken to the width of the terminal, at blanks: paths stay whole, to be copied. Words in it may
+/// be [`painted`].
 pub(super) fn wrapped(text: &str) -> String {
     broken(text, terminal_width())
 }
@@ -211,18 +212,19 @@ fn broken(text: &str, width: Option<usize>) -> String {
 /// A line in rows of at most `cells` cells. Those behind the first stand below the last column that begins in its first half, and
 /// below the text behind an arrow.
 fn hanging(line: &str, cells: usize) -> Vec<String> {
-    if text::width(line) <= cells {
+    if shown_width(line) <= cells {
         return vec![line.to_owned()];
     }
     let begins = |(at, c): &(usize, char)| *c != ' ' && line[..*at].ends_with("  ");
-    let half = text::fitting(line, cells / 2).len();
-    let column = line.char_indices().take_while(|(at, _)| *at <= half).filter(begins).last().map_or(0, |(at, _)| at);
+    let is_in_half = |at: &usize| shown_width(&line[..*at]) <= cells / 2;
+    let begins = line.char_indices().filter(begins).map(|(at, _)| at);
+    let column = begins.take_while(is_in_half).last().unwrap_or_default();
     let arrow = line[column..].strip_prefix("→ ").map_or(0, |said| line.len() - column - said.len());
     let (head, rest) = line.split_at(column + arrow);
-    let below = " ".repeat(if head.is_empty() { 2 } else { text::width(head) });
+    let below = " ".repeat(if head.is_empty() { 2 } else { shown_width(head) });
     let (mut rows, mut row, mut is_begun) = (Vec::new(), head.to_owned(), false);
     for word in rest.split_inclusive(' ') {
-        if is_begun && text::width(&row) + text::width(word.trim_end()) > cells {
+        if is_begun && shown_width(&row) + shown_width(word.trim_end()) > cells {
             rows.push(std::mem::replace(&mut row, below.clone()).trim_end().to_owned());
         }
         row.push_str(word);
@@ -230,6 +232,13 @@ fn hanging(line: &str, cells: usize) -> Vec<String> {
     }
     rows.push(row);
     rows
+}
+
+/// The cells of a text without the sequences that colour it.
+fn shown_width(text: &str) -> usize {
+    let mut parts = text.split('\u{1b}');
+    let before = parts.next().map_or(0, text::width);
+    before + parts.filter_map(|part| part.split_once('m')).map(|(_, shown)| text::width(shown)).sum::<usize>()
 }
 
 // The log of actions, warnings and errors, in a file that the user names. Without one nothing is written.
@@ -274,5 +283,15 @@ mod tests {
         short  line
         ");
         assert!(rows.lines().all(|row| text::width(row) <= 44));
+    }
+
+    #[test]
+    fn a_colour_takes_no_cells() {
+        let red = |word: &str| word.with(Color::Red).to_string();
+        let line = format!("10:00:00  docs  {}  what it says of it", red("failed"));
+        let [plain, coloured] = ["10:00:00  docs  failed  what it says of it".to_owned(), line]
+            .map(|line| hanging(&line, 36).join("\n").replace(&red("failed"), "failed"));
+        assert_eq!(coloured, plain);
+        assert_eq!(plain, "10:00:00  docs  failed  what it says\n                of it");
     }
 }

@@ -126,7 +126,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
             let what = if args.poll || is_watched { "no server answers" } else { "nothing is watching" };
             format!("#[dim]{what}#[default]\n")
         }
-        Format::Plain if is_known => summary.plain(now),
+        Format::Plain if is_known => output::wrapped(&summary.plain(now)),
         Format::Plain => {
             let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once";
             return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)).into());

@@ -496,7 +496,8 @@ impl Printer {
         let blanks = |cells: usize, text: &str| " ".repeat(cells.saturating_sub(text::width(text)));
         let (behind_name, behind_word) = (blanks(self.widest.min(NAME), &name), blanks(WORD, word));
         let word = output::painted(word, Some(color));
-        format!("{}\n", format!("{clock}  {name}{behind_name}  {word}{behind_word}  {what}").trim_end())
+        let line = format!("{clock}  {name}{behind_name}  {word}{behind_word}  {what}");
+        output::wrapped(&format!("{}\n", line.trim_end()))
     }
 }
 

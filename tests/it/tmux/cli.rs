@@ -1480,6 +1480,9 @@ fn every_command_calls_the_same_state_the_same() {
     let broken =
         "ok    record         one, two: only its screen is read: no\n                     rules for its records\n";
     assert!(doctor.contains(broken), "{doctor}");
+    let summed_up = on_terminal(&["status"]);
+    let is_broken = |summed_up: &str| summed_up.lines().nth(1).is_some_and(|row| row.starts_with("  "));
+    assert!(is_broken(&summed_up), "{summed_up}");
     operator.run(&["resize-window", "-t", "main", "-x", "140", "-y", "40"]);
     let dashboard = words(&[]);
     let program = [&["respawn-pane", "-k", "-t", "main", env!("CARGO_BIN_EXE_fleetwatch")][..]].concat();
