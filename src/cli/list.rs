@@ -75,7 +75,8 @@ fn columns_named(names: &[String]) -> Vec<&'static Column> {
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     let filter = filter_of(&args.filter)?;
-    let survey = Watched::open(options).await?.survey_with_prompts().await?;
+    let survey =
+        Watched::open(options).await?.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
     keep_what_fits(&filter, &mut view)?;
@@ -134,6 +135,13 @@ fn unclear(fault: &Unclear) -> Failure {
     Failure::usage(format!("there is {}", fault.in_short())).hint(fault.hint())
 }
 
+/// Why the servers could not be asked; where a filter seems to ask for a field that there is none of, that is wrong first: what is
+/// not there can have no name of that kind.
+pub(super) fn unless_unclear(filter: &Filter, why: Failure) -> Failure {
+    let unknown = filter.unknown_field().filter(|_| !why.is_interrupted());
+    unknown.map_or(why, |unknown| unclear(&unknown))
+}
+
 /// Keeps in a view what a filter matches, and warns where that is nothing.
 ///
 /// # Errors
@@ -145,12 +153,12 @@ pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(),
     let mut fits = filter.matcher(&flags, now);
     view.terminals.retain(|terminal| fits(Item::from(*terminal)));
     view.tasks.retain(|task| fits(Item::from(*task)));
-    let nothing_fits = !was_empty && Item::all(view).is_empty();
+    let nothing_fits = Item::all(view).is_empty();
     match doubt {
         Some(doubt) if doubt.is_wrong() || nothing_fits && matches!(doubt, Unclear::Field(_)) => {
             return Err(unclear(&doubt));
         }
-        doubt if nothing_fits => {
+        doubt if nothing_fits && !was_empty => {
             let any = names.map(|names| format!("all words must match; `{}` is either of them", names.text()));
             let any = any.or_else(|| doubt.map(|doubt| doubt.hint()));
             let hint = any.unwrap_or_else(|| "`fleetwatch list` shows everything".to_owned());

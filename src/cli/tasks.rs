@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::failure::{nothing, quoted};
 use super::history::keep;
-use super::list::{ListArgs, ShownAs, filter_of, keep_what_fits};
+use super::list::{ListArgs, ShownAs, filter_of, keep_what_fits, unless_unclear};
 use super::run::{JustStarted, or_refused, seen_now};
 use super::survey::{Survey, Watched, unfit};
 use super::target::Purpose;
@@ -115,7 +115,10 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
         .clone()
         .unwrap_or_else(|| TasksCommand::List(ListArgs { filter: Vec::new(), shown: args.shown.clone() }));
     let survey = match &command {
-        TasksCommand::List(_) => watched.survey_with_prompts().await?,
+        TasksCommand::List(listed) => {
+            let filter = filter_of(&listed.filter)?;
+            watched.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?
+        }
         _ => watched.survey().await?,
     };
     let acting = FoundTasks { watched: &watched, survey: &survey };
@@ -288,10 +291,11 @@ impl<'a> FoundTasks<'a> {
         let filter = filter_of(filter)?;
         let mut view = self.survey.fleet.view(self.survey.now);
         view.terminals.clear();
-        if view.tasks.is_empty() && !shown.json {
+        let has_none = view.tasks.is_empty();
+        keep_what_fits(&filter, &mut view)?;
+        if has_none && !shown.json {
             return no_tasks();
         }
-        keep_what_fits(&filter, &mut view)?;
         shown.print(&Item::all(&view), self.survey, Some(&COLUMNS_OF_TASKS))
     }
 

@@ -99,8 +99,6 @@ pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
 
 async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut Engine, history: &History) -> Done {
     let mut inputs = history.inputs();
-    // A state or a number is wrong whatever there is.
-    keep_what_fits(&filter, &mut engine.fleet().view(poll::now()))?;
     let mut is_unchecked = !filter.is_empty();
     let mut printer = Printer::new(args.json, filter);
     let mut health = BTreeMap::new();
@@ -125,7 +123,9 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
             Some(()) = closed.recv(), if !args.background => return Ok(ExitCode::SUCCESS),
             _ = &mut end => return Ok(ExitCode::SUCCESS),
         }
-        if is_unchecked && !engine.is_waiting() {
+        // Where no server is, there is nothing that an unknown field could be part of the name of.
+        let is_silent = || engine.has_listed() && engine.fleet().servers().all(|it| it.health != ServerHealth::Up);
+        if is_unchecked && (!engine.is_waiting() || is_silent()) {
             is_unchecked = false;
             keep_what_fits(&printer.filter, &mut engine.fleet().view(poll::now()))?;
         }

@@ -251,11 +251,7 @@ impl Filter {
         let unknown = |what: &What| match what {
             what if what.fault().is_some() => what.fault(),
             What::Fuzzy(_, word) | What::Part(word) => {
-                let Some((name, _)) = word.split_once(':') else {
-                    return is_state(word).then(|| Unclear::Name(word.clone()));
-                };
-                let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-');
-                is_name.then(|| Unclear::Field(name.to_owned()))
+                what.unknown_field().or_else(|| is_state(word).then(|| Unclear::Name(word.clone())))
             }
             what => {
                 let (field, word) = what.value()?;
@@ -272,6 +268,11 @@ impl Filter {
     /// What can never fit, whatever there is.
     pub fn fault(&self) -> Option<Unclear> {
         self.asked().find_map(What::fault)
+    }
+
+    /// A field that it seems to ask for and that there is none of. The word may be part of a name where something is called so.
+    pub fn unknown_field(&self) -> Option<Unclear> {
+        self.asked().find_map(What::unknown_field)
     }
 
     /// Whether what it lets through changes by itself as time passes.
@@ -404,6 +405,14 @@ impl What {
             What::NoNumber(field, value) => Some(Unclear::Number(field, value.clone())),
             _ => None,
         }
+    }
+
+    /// The field that a plain word would ask for.
+    fn unknown_field(&self) -> Option<Unclear> {
+        let (What::Fuzzy(_, word) | What::Part(word)) = self else { return None };
+        let (name, _) = word.split_once(':')?;
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-');
+        is_name.then(|| Unclear::Field(name.to_owned()))
     }
 
     /// What a field and its value ask for; nothing where there is no such field.

@@ -146,7 +146,17 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 68] = [
+    let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: note: model: mode: branch: prompt: \
+                  context: plan: tokens: cost:";
+    let cases: [(&[&str], &str, &str); 72] = [
+        (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
+        (&["-L", "nobody", "watch", "foo:bar"], "error: there is no field foo", fields),
+        (&["-L", "nobody", "tasks", "list", "foo:bar"], "error: there is no field foo", fields),
+        (
+            &["-L", "nobody", "tasks", "list", "is:aproval"],
+            "error: there is no state aproval",
+            "hint: did you mean is:approval?",
+        ),
         (
             &["--json", "list"],
             "error: unexpected argument '--json' found",
