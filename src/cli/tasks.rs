@@ -101,6 +101,9 @@ pub enum TasksCommand {
 /// What says something of tasks.
 const COLUMNS_OF_TASKS: [&str; 9] = ["NAME", "SERVER", "STATE", "SINCE", "LAST", "PLACE", "PANE", "COMMAND", "WHAT"];
 
+/// Why a task is left alone that was named beside what is none.
+const SPARED: &str = "nothing is killed, as another target is no task";
+
 /// Runs the command.
 ///
 /// # Errors
@@ -142,11 +145,13 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                         outcome: "refused",
                         detail: Some(why.to_string()),
                     });
-                    let found = tasks
-                        .iter()
-                        .map(|task| EndedTask::refused(task, "nothing is killed, as another target is no task"));
+                    let found = tasks.iter().map(|task| EndedTask::refused(task, SPARED));
                     let objects = found.chain(unknown).collect::<Vec<_>>();
                     output::acted("nothing was killed", output::print_json(&objects));
+                }
+                if !tasks.is_empty() {
+                    let spared = tasks.iter().map(|task| format!("{} ({})", task.id, task.window)).collect::<Vec<_>>();
+                    Failure::refused(format!("{} stays as it is: {SPARED}", spared.join(", "))).warn();
                 }
                 earlier.iter().for_each(|(_, why)| why.tell());
                 return Err(last.clone().into());

@@ -454,6 +454,7 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     assert_eq!(world.run(&["tasks", "kill", "build", "@1"]), "build (@1) killed\n", "named twice, killed once");
     assert!(!world.run(&["tasks"]).contains("build"), "the one that watches knows of it at once");
     assert_eq!(world.run(&["wait", "build", "--for", "gone"]), "build: gone\n", "the history knows it");
+    assert!(missing.starts_with("warning: build (@"), "what stays is named: {missing}");
     assert_eq!(world.run(&["wait", pane, "--for", "gone"]), format!("{pane}: gone\n"), "by its pane as well");
     let told = world.run(&["wait", "build", "--for", "gone", "--json"]);
     assert_eq!(told, "{\"reached\":\"gone\",\"id\":\"build\",\"word\":\"gone\"}\n");
