@@ -222,22 +222,27 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool, json: bool) -> Don
     for id in watched.servers.iter().filter(|id| troubles.iter().all(|(silent, _)| silent != *id)) {
         let found = view.sessions.iter().find(|known| known.server == *id && known.name == session);
         let declared_by = found.map(|found| found.declared_by);
-        let done = match (declared_by, adopt) {
-            (Some(Some(DeclaredBy::Configuration)), false) => {
-                return Err(Failure::refused(format!("the configuration makes {session} a task session"))
-                    .hint("remove its [[task]]")
-                    .into());
-            }
-            (Some(_), true) => "are tasks now",
-            (Some(_), false) => "are no longer tasks, except those of `run`",
-            (None, false) => "would no longer be tasks",
-            (None, true) => continue,
-        };
-        let changed = change(id)?;
+        if let (Some(Some(DeclaredBy::Configuration)), false) = (declared_by, adopt) {
+            return Err(Failure::refused(format!("the configuration makes {session} a task session"))
+                .hint("remove its [[task]]")
+                .into());
+        }
+        if declared_by.is_none() && adopt {
+            continue;
+        }
+        let mut changed = change(id)?;
         if declared_by == Some(Some(DeclaredBy::Run)) && !adopt {
             let server = watched.server(id)?;
             server.undeclare_tasks(session).await?;
+            changed = true;
         }
+        let done = match (declared_by, adopt) {
+            (Some(_), true) if changed => "are tasks now",
+            (Some(_), true) => "are tasks already",
+            (Some(_), false) if changed => "are no longer tasks, except those of `run`",
+            (Some(_), false) => "are not adopted, so there is nothing to undo",
+            (None, _) => "would no longer be tasks",
+        };
         if declared_by.is_some() || changed {
             watched.show_changes([id]).await;
             let done = format!("the windows of {session} {done}");

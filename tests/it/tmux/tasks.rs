@@ -392,10 +392,13 @@ fn a_session_is_adopted_and_let_go() {
     world.tmux.run(&["rename-window", "-t", "mine:", "server"]);
     assert_eq!(world.run(&["tasks"]), "");
     assert_eq!(world.run(&["tasks", "adopt", "mine"]), "the windows of mine are tasks now\n");
+    assert_eq!(world.run(&["tasks", "adopt", "mine"]), "the windows of mine are tasks already\n");
     let listed = world.run(&["tasks"]);
     assert!(listed.contains("\nserver  ") && listed.contains("  running  "), "{listed}");
     let undone = world.run(&["tasks", "adopt", "mine", "--undo", "--json"]);
     assert_eq!(undone, "{\"session\":\"mine\",\"host\":null,\"adopted\":false}\n");
+    let again = world.run(&["tasks", "adopt", "mine", "--undo"]);
+    assert_eq!(again, "the windows of mine are not adopted, so there is nothing to undo\n");
     assert_eq!(world.run(&["tasks"]), "");
     assert_eq!(world.run(&["tasks", "prune", "--json"]), "[]\n");
     assert!(world.refused(1, &["tasks", "adopt", "yours"]).contains("there is no session yours"));
@@ -451,10 +454,10 @@ fn who_kills_a_task_through_fleetwatch_is_named_everywhere() {
     let pane = pane.trim();
     let missing = world.refused(1, &["tasks", "kill", "build", "nosuch", "nobody"]);
     assert!(missing.contains("no task is called `nosuch`") && missing.contains("`nobody`"), "{missing}");
+    assert!(missing.starts_with("warning: build (@"), "what stays is named: {missing}");
     assert_eq!(world.run(&["tasks", "kill", "build", "@1"]), "build (@1) killed\n", "named twice, killed once");
     assert!(!world.run(&["tasks"]).contains("build"), "the one that watches knows of it at once");
     assert_eq!(world.run(&["wait", "build", "--for", "gone"]), "build: gone\n", "the history knows it");
-    assert!(missing.starts_with("warning: build (@"), "what stays is named: {missing}");
     assert_eq!(world.run(&["wait", pane, "--for", "gone"]), format!("{pane}: gone\n"), "by its pane as well");
     let told = world.run(&["wait", "build", "--for", "gone", "--json"]);
     assert_eq!(told, "{\"reached\":\"gone\",\"id\":\"build\",\"word\":\"gone\"}\n");
