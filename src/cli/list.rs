@@ -180,7 +180,7 @@ pub(super) enum PublicFields<'a> {
         state: Box<State>,
         note: Option<&'a str>,
         word: Cow<'static, str>,
-        what: String,
+        what: Option<String>,
     },
     Task {
         #[serde(flatten)]
@@ -195,12 +195,17 @@ impl<'a> PublicFields<'a> {
         let (note, word) = (item.note().text.as_deref(), item.status().word());
         match item {
             Item::Terminal(terminal) => {
-                let (state, what) = (fleet.state_of(terminal, now).into(), what_of_agent(&terminal.state, None));
+                let (state, what) = (fleet.state_of(terminal, now).into(), what_or_null(&terminal.state));
                 PublicFields::Terminal { id: item.id(), state, note, word, what }
             }
             Item::Task(task) => PublicFields::Task { task: task.fields().into(), note, word },
         }
     }
+}
+
+/// What an agent waits for or does, in JSON.
+pub(super) fn what_or_null(state: &State) -> Option<String> {
+    Some(what_of_agent(state, None)).filter(|what| !what.is_empty())
 }
 
 // The fleet as a table of text: the columns of the dashboard, straight even with wide characters.

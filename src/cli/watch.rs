@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::history::{warn_of, word};
-use super::list::{filter_of, keep_what_fits};
+use super::list::{filter_of, keep_what_fits, what_or_null};
 use super::output::{color, end_asked_for};
 use super::survey::{self, Watched};
 use super::{Done, Failure, GlobalOptions, follow_ups, output};
@@ -32,7 +32,7 @@ use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, news};
 use crate::task::{Happening, Task, TaskEvent, rang};
 use crate::time::{Span, Timestamp};
-use crate::ui::{Filter, Flags, Item, text, what_of_agent};
+use crate::ui::{Filter, Flags, Item, text};
 
 /// Print a line for each terminal, then for each event.
 ///
@@ -381,8 +381,7 @@ impl Printer {
             }
             if self.lets(&terminal.key, Some(*terminal)) {
                 let (word, what) = said_of(&terminal.state);
-                let happened =
-                    Transitioned { word: Some(word), what: Some(what), changed: &changed, note: None, evidence: &[] };
+                let happened = Transitioned { word: Some(word), what, changed: &changed, note: None, evidence: &[] };
                 lines.push_str(&json_line(now, "facts", id, &terminal.state, Some(happened))?);
             }
             self.printed.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
@@ -396,7 +395,7 @@ impl Printer {
         if self.json {
             return json_line(at, "state", id, state, Some(json!({ "word": word, "what": what })));
         }
-        Ok(self.line(at, id, &word, color(Status::of(state)), &what))
+        Ok(self.line(at, id, &word, color(Status::of(state)), &what.unwrap_or_default()))
     }
 
     /// The line for a transition; none for people where it brings no news.
@@ -406,7 +405,7 @@ impl Printer {
         if self.json {
             let Transition { changed, note, evidence, .. } = transition;
             let (word, what) = state.as_ref().map(|state| said_of(state)).unzip();
-            let happened = Transitioned { word, what, changed, note: note.as_deref(), evidence };
+            let happened = Transitioned { word, what: what.flatten(), changed, note: note.as_deref(), evidence };
             return json_line(at, "transition", id, state, Some(happened)).map(Some);
         }
         let news = news(transition);
@@ -414,12 +413,9 @@ impl Printer {
             return Ok(None);
         }
         let told = news.iter().find_map(|changed| changed.status);
-        let (status, what) = match state {
-            Some(state) => (Status::of(state), what_of_agent(state, None)),
-            None => (told.unwrap_or(Status::Unknown), String::new()),
-        };
-        let what: Vec<&str> = [what.as_str()].into_iter().chain(transition.note.as_deref()).collect();
-        let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+        let status = state.as_deref().map(Status::of).or(told).unwrap_or(Status::Unknown);
+        let what = state.as_deref().and_then(what_or_null).into_iter().chain(transition.note.clone());
+        let what = what.collect::<Vec<_>>().join(" · ");
         Ok(Some(self.line(at, id, &status.word(), color(status), &what)))
     }
 
@@ -501,9 +497,9 @@ impl Printer {
     }
 }
 
-/// What an agent is and what it waits for or does, for people.
-fn said_of(state: &State) -> (Cow<'static, str>, String) {
-    (Status::of(state).word(), what_of_agent(state, None))
+/// What an agent is, and what it waits for or does if anything, for people.
+fn said_of(state: &State) -> (Cow<'static, str>, Option<String>) {
+    (Status::of(state).word(), what_or_null(state))
 }
 
 /// What happened to a task beside what its word says.

@@ -432,7 +432,10 @@ fn of_a_text_that_keys_type_only_that_is_kept_whoever_it_is_typed_to() {
     let cage = Cage::new();
     cage.run(&["run", "job", "--", "cat"]);
     let watch = Watch::start(&cage, &[]);
-    watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    let ready = watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    let listed: Value = serde_json::from_str(&cage.run(&["list", "main", "--json"])).unwrap();
+    let nothing = Some(&Value::Null);
+    assert_eq!([ready.get("what"), listed[0].get("what")], [nothing; 2], "it has neither asked nor answered");
     for name in ["main", "job"] {
         cage.run(&["keys", name, "--text", "pass word", "Enter"]);
         let line = watch.wait_for("the keys", |line| line["kind"] == "input" && line["terminal"] == name);
