@@ -410,9 +410,7 @@ impl Gate for &mut WhenReady<'_> {
 fn prompt(argument: Option<&str>) -> anyhow::Result<String> {
     match argument {
         Some(text) if text != "-" => Ok(text.to_owned()),
-        None if std::io::stdin().is_terminal() => Err(Failure::usage("there is no text to send")
-            .hint("write it after the target, or give it on standard input")
-            .into()),
+        None if std::io::stdin().is_terminal() => Err(refused_text(UnfitText::Empty).into()),
         _ => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| {
