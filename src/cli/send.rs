@@ -286,7 +286,7 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
 
 /// The whole dialog, with its options as they can be typed and what each of them sends.
 fn whole(name: &str, dialog: &Dialog) -> String {
-    let mut shown = format!("{name} asks (dialog {}):\n", dialog.id());
+    let mut shown = format!("{name} asks:\n");
     let mut say = |indent: &str, line: &str| {
         let line = format!("{indent}{}", harmless(line));
         shown.push_str(line.trim_end());
