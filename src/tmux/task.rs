@@ -1,7 +1,8 @@
 //! Task windows: started, restarted and ended, with their arguments unchanged and without a shell.
 //!
-//! tmux hands a command of one word to a shell; `env` in front of it makes two. Every change is one script, in which the
-//! options of a window are set in the same pass of the server that made it: a program that ends at once is kept.
+//! tmux hands a command of one word to a shell, and says nothing where there is no such program: with `env` in front, no command
+//! has one word, and a missing program is named. Every change is one script, in which the options of a window are set in the
+//! same pass of the server that made it: a program that ends at once is kept.
 
 mod bells;
 
@@ -74,14 +75,11 @@ impl Argv {
     }
 
     /// The words that tmux starts without a shell.
-    fn words(&self) -> Vec<String> {
-        let mut words = self.0.clone();
-        if let [program] = &self.0[..] {
-            // `env` would take a name with `=` for a variable; `nice` takes any.
-            let before: &[&str] = if program.contains('=') { &["nice", "-n", "0", "--"] } else { &["env", "--"] };
-            words.splice(0..0, before.iter().map(|&word| word.to_owned()));
-        }
-        words
+    fn words(&self) -> impl Iterator<Item = &str> {
+        // `env` would take a name with `=` for a variable; `nice` takes any.
+        let has_sign = self.0.first().is_some_and(|program| program.contains('='));
+        let before: &[&str] = if has_sign { &["nice", "-n", "0", "--"] } else { &["env", "--"] };
+        before.iter().copied().chain(self.0.iter().map(String::as_str))
     }
 }
 
@@ -236,7 +234,7 @@ fn push_program(command: &mut TmuxCommand<'_>, task: &NewTask<'_>) -> Result<(),
     }
     command.push_param("--");
     for word in task.argv.words() {
-        command.push_param(word);
+        command.push_param(word.to_owned());
     }
     Ok(())
 }

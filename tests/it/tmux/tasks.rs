@@ -979,7 +979,7 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
         assert!(done.status.success() && is_told, "{words:?}: {errors}");
     }
     // On a busy machine it may end after it was looked at.
-    let ran = || world.output(&["run", "nosuch", "--", "/nonexistent/x"]);
+    let ran = || world.output(&["run", "nosuch", "--", "/nonexistent/x", "of", "two"]);
     let is_told =
         |ran: &Output| String::from_utf8_lossy(&ran.stdout).starts_with("nosuch exited 127 at once in tasks: ");
     let mut reported = ran();
@@ -994,6 +994,8 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
         reported.status.code() == Some(1) && errors.starts_with("error: there is no command `/nonexistent/x`")
     };
     assert!(is_refused(&reported), "{reported:?}");
+    let named = world.run(&["tasks", "list", "nosuch", "--columns", "command,what"]);
+    assert!(named.contains("\n/nonexistent/x of two  env: ") && named.contains(": No such file"), "{named}");
     wait_until("the same to be told in JSON", || {
         let ran = world.output(&["run", "nosuch", "--json", "--", "/nonexistent/x"]);
         let told: Value = serde_json::from_slice(&ran.stdout).unwrap();
