@@ -33,7 +33,7 @@ pub struct ExplainArgs {
     /// Watch for this many seconds first, for what only time shows: growth, timers, the end of a turn.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub watch: Option<Duration>,
-    /// Omit the rules that did not fire.
+    /// Put the rules first, without those that did not fire.
     #[arg(long)]
     pub fired: bool,
     /// Print one JSON object: `{"explanation", "reading", "record", "state", "timers"}`, the first three null for an agent that is gone; of a

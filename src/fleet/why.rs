@@ -52,8 +52,14 @@ impl Why<'_> {
     /// The details behind [`Why::answer`] for people, several lines of harmless text.
     pub fn text(&self, rules: RuleSelection) -> String {
         let mut text = String::new();
+        // Few rules fire, and who asks only for them looks for them.
+        if rules == RuleSelection::Fired {
+            push_rules(&mut text, self.explanation, rules);
+        }
         push_screen(&mut text, self.screen, self.explanation);
-        push_rules(&mut text, self.explanation, rules);
+        if rules == RuleSelection::Tried {
+            push_rules(&mut text, self.explanation, rules);
+        }
         push_state(&mut text, self.reading, self.state);
         self.push_timers(&mut text);
         text

@@ -1135,6 +1135,9 @@ fn the_demo_is_listed_explained_and_answered() {
     assert!(agent.code == Some(1) && agent.errors.starts_with("error: docs is an agent, not a task\n"), "{agent:?}");
     let refused = demo.run(&["list", "is:reddy"]);
     assert!(refused.code == Some(2) && refused.errors.contains("did you mean is:ready?"), "{refused:?}");
+    let fired = demo.run(&["explain", "shop", "--fired"]).out;
+    let at = |title: &str| fired.find(&format!("\n{title}")).unwrap_or_else(|| panic!("no {title} in {fired}"));
+    assert!(at("Rules") < at("Regions") && !fired.contains("\n  · "), "what fired stands first: {fired}");
     let explained = demo.run(&["explain", "shop"]).out;
     assert!(explained.starts_with("shop-api waits for your approval: "), "{explained}");
     let answer = explained.split("\n\n").next().unwrap();
