@@ -313,12 +313,12 @@ impl ServerPoller {
         Ok(Self {
             on_host: server.id().host.is_some().then(|| hosts.join()),
             processes: TableReading::begin(&server),
+            recall: Recall::begin(history, server.id(), since.known),
             server,
             profiles,
             memory,
             keeper,
             chosen: Chosen::new(adopted),
-            recall: Recall::new(history, since.known),
             versions: VersionCache::default(),
             agents: BTreeMap::new(),
             reads_records: records,

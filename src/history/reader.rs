@@ -174,6 +174,13 @@ impl Reader {
         select(&self.connection, &mut self.codec, tail, values)
     }
 
+    /// What the operator did with a terminal, and what was sent to it, since a time. SQLite plans this once for all terminals.
+    pub(super) fn done_since(&mut self, key: &TerminalKey, since: Timestamp) -> Result<Vec<Stored>, Trouble> {
+        let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Vec::new()) };
+        let tail = "WHERE r.terminal = ?1 AND r.at >= ?2 AND r.kind IN ('action', 'input') ORDER BY r.at, r.id";
+        self.select(tail, params![terminal, since])
+    }
+
     /// The given tasks that were killed through fleetwatch since a time, with the reason; oldest first.
     pub(super) fn task_kills(
         &mut self,

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::reader::{Reader, RecordFilter};
-use super::record::{Body, Kind, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition};
+use tokio::task::JoinHandle;
+
+use super::reader::Reader;
+use super::record::{Body, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition};
 use super::{Trouble, now};
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
@@ -37,37 +39,82 @@ impl Record {
 #[derive(Debug)]
 pub struct Recall {
     path: Option<PathBuf>,
+    server: ServerId,
+    /// What is known of the server's terminals, read while tmux lists them for the first time.
+    left_behind: Option<JoinHandle<Option<LeftBehind>>>,
     /// The terminals of the last poll; `None` before the first one.
     there: Option<BTreeSet<TerminalKey>>,
     /// The tasks of the last poll that had not ended.
     alive: BTreeMap<WindowId, TerminalKey>,
 }
 
+/// What is known of all that have not left a server.
+#[derive(Debug, Default)]
+struct LeftBehind {
+    agents: Vec<(TerminalKey, KnownAgent)>,
+    tasks: Vec<task::TaskHistory>,
+}
+
+/// What is known of an agent, and the prompt that it took just now, whose turn nobody has seen begin.
+#[derive(Debug)]
+struct KnownAgent {
+    known: Box<TerminalHistory>,
+    sent: Option<(Timestamp, String)>,
+}
+
+impl KnownAgent {
+    fn inputs(self, key: TerminalKey) -> impl Iterator<Item = Input> {
+        let sent = self.sent.map(|(at, text)| Input::Submitted { key: key.clone(), at, text });
+        std::iter::once(Input::Known { key, known: self.known }).chain(sent)
+    }
+}
+
 impl Recall {
-    /// A recall from a history, except for terminals that are already known; without a history it finds nothing.
-    pub fn new(history: Option<PathBuf>, there: BTreeSet<TerminalKey>) -> Self {
-        Self { path: history, there: (!there.is_empty()).then_some(there), alive: BTreeMap::new() }
+    /// A recall of a server from a history, except for terminals that are already known; without a history it finds nothing.
+    /// Begins to read; must be called within the runtime.
+    pub fn begin(history: Option<PathBuf>, server: &ServerId, there: BTreeSet<TerminalKey>) -> Self {
+        let there = (!there.is_empty()).then_some(there);
+        let (server, alive) = (server.clone(), BTreeMap::new());
+        let mut recall = Self { path: history, server, left_behind: None, there, alive };
+        recall.left_behind = recall.read_left_behind();
+        recall
+    }
+
+    /// Begins to read what is known from before the first report; `None` after it.
+    fn read_left_behind(&self) -> Option<JoinHandle<Option<LeftBehind>>> {
+        let (path, server) = (self.path.clone().filter(|_| self.there.is_none())?, self.server.clone());
+        Some(tokio::task::spawn_blocking(move || left_behind(&path, &server)))
     }
 
     /// The inputs before a report: before the first one for all terminals of the server, later only for those that come back.
-    /// A separate thread reads the history.
+    /// Separate threads read the history.
     pub async fn before(&mut self, report: &ServerReport) -> Vec<Input> {
         let panes = match &report.outcome {
             PollResult::Listed(panes) => panes.as_slice(),
             PollResult::NoServer(_) => &[],
-            PollResult::Read { .. } | PollResult::Failed(_) => return Vec::new(),
+            PollResult::Read { .. } => return Vec::new(),
+            PollResult::Failed(_) => {
+                // Others may write before it answers.
+                self.left_behind = None;
+                return Vec::new();
+            }
         };
+        let left_behind = self.left_behind.take().or_else(|| self.read_left_behind());
         let there: BTreeSet<TerminalKey> = panes.iter().map(|pane| pane.key.clone()).collect();
         let before = self.there.replace(there.clone());
-        let is_first = before.is_none();
         let new: Vec<TerminalKey> = there.difference(&before.unwrap_or_default()).cloned().collect();
-        let (Some(path), true) = (self.path.clone(), is_first || !new.is_empty()) else { return Vec::new() };
-        let server = is_first.then(|| report.server.clone());
-        let reading = tokio::task::spawn_blocking(move || known(&path, server.as_ref(), new));
-        match tokio::time::timeout(LONGEST, reading).await {
-            Ok(Ok(known)) => known,
-            Ok(Err(_)) | Err(_) => Vec::new(),
-        }
+        let (Some(path), true) = (self.path.clone(), left_behind.is_some() || !new.is_empty()) else {
+            return Vec::new();
+        };
+        let server = self.server.clone();
+        let reading = async move {
+            let left_behind = match left_behind {
+                Some(reading) => reading.await.unwrap_or_default(),
+                None => None,
+            };
+            tokio::task::spawn_blocking(move || known(&path, &server, left_behind, new)).await.unwrap_or_default()
+        };
+        tokio::time::timeout(LONGEST, reading).await.unwrap_or_default()
     }
 
     /// The inputs before a report that keep tasks killed elsewhere from counting as lost. A separate thread reads the
@@ -94,73 +141,85 @@ impl Recall {
     }
 }
 
-/// The knowledge of some terminals, and of all that have not left a server; none if the history cannot be read. Records are
-/// read one by one, so that never all of them are in memory.
-fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec<Input> {
-    let Ok(mut reader) = Reader::open(path) else { return Vec::new() };
-    let mut known: Vec<Input> = Vec::new();
-    let mut tasks = Vec::new();
-    let left_behind = server.map(|server| reader.left_behind(server)).transpose();
-    let there: BTreeMap<(PaneId, u32), TerminalKey> = there.into_iter().map(|key| ((key.pane, key.pid), key)).collect();
-    let mut found: BTreeSet<&TerminalKey> = BTreeSet::new();
-    for last in left_behind.ok().flatten().unwrap_or_default() {
-        let Some(last) = reader.select("WHERE r.id = ?1", [last.0]).ok().and_then(|mut last| last.pop()) else {
-            continue;
-        };
+/// What is known of all that have not left a server; `None` if the history cannot be read. Records are read one by one, so
+/// that never all of them are in memory.
+fn left_behind(path: &Path, server: &ServerId) -> Option<LeftBehind> {
+    let mut reader = Reader::open(path).ok()?;
+    let mut found = LeftBehind::default();
+    for last in reader.left_behind(server).unwrap_or_default() {
+        let last = reader.select("WHERE r.id = ?1", [last.0]).ok().and_then(|mut last| last.pop());
+        let Some((last, key)) = last.and_then(|last| last.key.clone().map(|key| (last, key))) else { continue };
         // A server may have been spelt otherwise then.
-        let Some((server, key)) = server.zip(last.key.clone()) else { continue };
         let key = TerminalKey { server: server.clone(), ..key };
-        if let Some(fields) = last.body.task() {
-            tasks.extend(task(&mut reader, key, fields, last.at).ok());
-            continue;
+        match last.body.task() {
+            Some(fields) => found.tasks.extend(task(&mut reader, key, fields, last.at).ok()),
+            None => {
+                let agent = agent(&mut reader, &key, last).ok().flatten();
+                found.agents.extend(agent.map(|agent| (key, agent)));
+            }
         }
-        // What is stored does not say which instance of the server it was.
-        let same = there.get(&(key.pane, key.pid)).filter(|there| there.may_be(&key));
-        found.extend(same);
-        known.extend(agent(&mut reader, same.cloned().unwrap_or(key), last).unwrap_or_default());
     }
-    known.extend(server.map(|server| Input::KnownTasks { server: server.clone(), tasks }));
-    for key in there.values().filter(|key| !found.contains(key)) {
+    Some(found)
+}
+
+/// The knowledge of some terminals, and of those that were left behind.
+fn known(path: &Path, server: &ServerId, left_behind: Option<LeftBehind>, there: Vec<TerminalKey>) -> Vec<Input> {
+    let there: BTreeMap<(PaneId, u32), TerminalKey> = there.into_iter().map(|key| ((key.pane, key.pid), key)).collect();
+    let mut known: Vec<Input> = Vec::new();
+    let mut found: BTreeSet<&TerminalKey> = BTreeSet::new();
+    if let Some(LeftBehind { agents, tasks }) = left_behind {
+        for (key, agent) in agents {
+            // What is stored does not say which instance of the server it was.
+            let same = there.get(&(key.pane, key.pid)).filter(|there| there.may_be(&key));
+            found.extend(same);
+            known.extend(agent.inputs(same.cloned().unwrap_or(key)));
+        }
+        known.push(Input::KnownTasks { server: server.clone(), tasks });
+    }
+    let mut others = there.values().filter(|key| !found.contains(key)).peekable();
+    if others.peek().is_none() {
+        return known;
+    }
+    let Ok(mut reader) = Reader::open(path) else { return known };
+    for key in others {
         let last = reader.transitions(key, 1).ok().and_then(|mut last| last.pop());
-        known.extend(last.and_then(|last| agent(&mut reader, key.clone(), last).ok()).unwrap_or_default());
+        let agent = last.and_then(|last| agent(&mut reader, key, last).ok().flatten());
+        known.extend(agent.into_iter().flat_map(|agent| agent.inputs(key.clone())));
     }
     known
 }
 
 /// The knowledge of an agent from its last transition, and the prompt that was sent since.
-fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Vec<Input>, Trouble> {
+fn agent(reader: &mut Reader, key: &TerminalKey, last: Stored) -> Result<Option<KnownAgent>, Trouble> {
     // A task has no public state of an agent, and one that an older fleetwatch wrote may lack something.
     let Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), screen, .. }) = last.body else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let screen = screen.map(|id| reader.packed_screen(id)).transpose()?.flatten();
     let screen = screen.map(KeptScreen::packed);
-    let watched = reader.watched(&key, last.at, now())?;
+    let watched = reader.watched(key, last.at, now())?;
     let watched_until = watched.iter().map(|(_, end)| *end).max().unwrap_or(last.at).max(last.at);
     let joins = |until: Timestamp, (begin, end): &(Timestamp, Timestamp)| {
         if begin.since(until) <= HANDOVER { until.max(*end) } else { until }
     };
     let unbroken_until = watched.iter().fold(last.at, joins);
-    let (terminals, kinds) = (Some(vec![key.clone()]), vec![Kind::Action, Kind::Input]);
-    let since = state.last_turn.at.or(Some(last.at));
-    let done = reader.records(&RecordFilter { terminals, since, kinds, ..RecordFilter::default() })?;
+    let done = reader.done_since(key, state.last_turn.at.unwrap_or(last.at))?;
     // Whoever sends something has seen what stands there.
     let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
     let seen = state.last_turn.at.is_some() && done.iter().any(sees);
-    // A prompt that the agent took just now, and whose turn nobody has seen begin.
     let just_taken = |record: &Stored| match &record.body {
         Body::Input(StoredInput { sent: Sent::Prompt { text }, outcome, .. })
             if matches!(outcome.as_deref(), None | Some("accepted" | "unverified"))
                 && record.at > last.at
                 && now().since(record.at) < HANDOVER =>
         {
-            Some(Input::Submitted { key: key.clone(), at: record.at, text: text.clone() })
+            Some((record.at, text.clone()))
         }
         _ => None,
     };
     let sent = done.iter().rev().find_map(just_taken);
     let known = Box::new(TerminalHistory { state: *state, screen, watched_until, unbroken_until, seen });
-    Ok([Some(Input::Known { key, known }), sent].into_iter().flatten().collect())
+    Ok(Some(KnownAgent { known, sent }))
 }
 
 /// The same of a task that had these fields at a time.

@@ -363,7 +363,8 @@ fn a_prompt_that_was_sent_just_now_is_told_behind_what_was_known() {
     assert!(runtime.block_on(history.written(Duration::from_secs(10))));
     let report =
         crate::fleet::ServerReport::new(ServerId::default(), now, crate::fleet::PollResult::Listed(Vec::new()));
-    let mut recall = Recall::new(Some(path), Default::default());
+    let _runtime = runtime.enter();
+    let mut recall = Recall::begin(Some(path), &Default::default(), Default::default());
     let told = runtime.block_on(recall.before(&report));
     let sent = told.iter().find_map(|input| match input {
         Input::Submitted { key, at, text } => Some((key.clone(), *at, text.clone())),
@@ -389,7 +390,8 @@ fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_reported() {
         [kill(1, 100), kill(2, 10), kill(3, 100), WriterMessage::Record(Arc::new(moved)), kill(5, 100), kill(6, 100)];
     store(&path, "theirs", at(0)).write(&messages, at(100)).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let mut recall = Recall::new(Some(path), Default::default());
+    let _runtime = runtime.enter();
+    let mut recall = Recall::begin(Some(path), &Default::default(), Default::default());
     let mut before = |report: &TaskReport| {
         let answer = runtime.block_on(recall.before_tasks(report)).into_iter().map(|input| match input {
             Input::TaskKilled { window, reason, .. } => (window.0, reason),
