@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::App;
 use super::keeper::Keeper;
 use crate::fleet::TerminalKey;
-use crate::history::{Draft, Drafts, Settings};
+use crate::history::{Draft, DraftKind, Drafts, Settings};
 use crate::poll;
 use crate::status::Status;
 use crate::ui::{Topic, Ui};
@@ -48,8 +48,8 @@ impl App {
         };
         let has_agents = !self.engine.fleet().view(self.now).terminals.is_empty();
         // What is for several is no news where there are none.
-        let found: Vec<Draft> =
-            found.into_iter().filter(|it| !it.is_aside && (it.key.is_some() || has_agents)).collect();
+        let is_told = |it: &Draft| it.kind == DraftKind::Prompt && (it.key.is_some() || has_agents);
+        let found: Vec<Draft> = found.into_iter().filter(is_told).collect();
         let names: Vec<&str> = found.iter().filter_map(name).collect();
         let answered = |draft: &&Draft| {
             let mut servers = self.engine.fleet().servers();
@@ -97,7 +97,7 @@ impl App {
             key: key.cloned(),
             text: text.to_owned(),
             at: self.ui.draft_time(key),
-            is_aside: false,
+            kind: DraftKind::Prompt,
         };
         let several = several.map(|text| draft(None, text));
         let unsent = drafts.into_iter().map(|(key, text)| draft(Some(key), text)).chain(several);

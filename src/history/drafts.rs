@@ -21,7 +21,21 @@ const DIRECTORY: &str = "drafts";
 /// The most bytes of a file that are read.
 const LONGEST: u64 = 16 << 20;
 
-/// A prompt that was not sent.
+/// What a draft is of, and so where it comes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DraftKind {
+    /// The prompt to a terminal begins with it.
+    #[default]
+    Prompt,
+    /// The same, but another one stands in its place.
+    Aside,
+    /// An answer that was not taken: it comes back where a dialog is answered. A prompt that began with it would send to
+    /// whatever the agent does next what was meant for a dialog.
+    Answer,
+}
+
+/// A text that was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// Its terminal; `None` for the draft to several terminals.
@@ -29,8 +43,7 @@ pub struct Draft {
     pub text: String,
     /// When it was written last; `None` where that was not kept.
     pub at: Option<Timestamp>,
-    /// Whether another draft stands in its place.
-    pub is_aside: bool,
+    pub kind: DraftKind,
 }
 
 /// The drafts of this process.
@@ -49,8 +62,8 @@ struct WrittenDraft {
     text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    aside: bool,
+    #[serde(default)]
+    kind: DraftKind,
 }
 
 impl Drafts {
@@ -122,19 +135,21 @@ impl Drop for Drafts {
 impl WrittenDraft {
     fn of(draft: &Draft) -> Self {
         let terminal = draft.key.as_ref().map(Columns::of);
-        Self { terminal, text: draft.text.clone(), at: draft.at, aside: draft.is_aside }
+        Self { terminal, text: draft.text.clone(), at: draft.at, kind: draft.kind }
     }
 }
 
 /// The drafts of several processes, oldest first: of those for one terminal the newest stands, and the others beside it.
 fn settled(mut drafts: Vec<Draft>) -> Vec<Draft> {
-    drafts.sort_by_key(|draft| (!draft.is_aside, draft.at));
+    drafts.sort_by_key(|draft| (draft.kind == DraftKind::Prompt, draft.at));
     let mut settled: Vec<Draft> = Vec::new();
     while let Some(draft) = drafts.pop() {
-        let same = || settled.iter().filter(|known| known.key == draft.key);
+        let is_answer = |draft: &Draft| draft.kind == DraftKind::Answer;
+        let same = || settled.iter().filter(|it| it.key == draft.key && is_answer(it) == is_answer(&draft));
         if !same().any(|known| known.text == draft.text) {
-            let is_aside = draft.is_aside || same().next().is_some();
-            settled.push(Draft { is_aside, ..draft });
+            let steps_aside = draft.kind == DraftKind::Prompt && same().next().is_some();
+            let kind = if steps_aside { DraftKind::Aside } else { draft.kind };
+            settled.push(Draft { kind, ..draft });
         }
     }
     settled.reverse();
@@ -159,7 +174,7 @@ fn read(file: &Path) -> io::Result<Vec<Draft>> {
     }
     let written: Vec<WrittenDraft> = serde_json::from_slice(&fs::read(file)?)?;
     let key = |it: &WrittenDraft| it.terminal.as_ref().map(Columns::key);
-    let draft = |it: WrittenDraft| Draft { key: key(&it), text: it.text, at: it.at, is_aside: it.aside };
+    let draft = |it: WrittenDraft| Draft { key: key(&it), text: it.text, at: it.at, kind: it.kind };
     Ok(written.into_iter().map(draft).collect())
 }
 
@@ -191,7 +206,7 @@ mod tests {
             key: Some(TerminalKey { server, pane: PaneId(pane), pid: 7, instance: Default::default() }),
             text: text.to_owned(),
             at: Some(Timestamp::from_millis(i64::from(pane))),
-            is_aside: false,
+            kind: DraftKind::Prompt,
         }
     }
 
@@ -207,7 +222,7 @@ mod tests {
         let files = || fs::read_dir(directory.path().join(DIRECTORY)).unwrap().flatten().count();
         let (first, taken) = start(&settings);
         assert_eq!(taken, []);
-        let several = Draft { key: None, text: "to all".to_owned(), at: None, is_aside: false };
+        let several = Draft { key: None, text: "to all".to_owned(), at: None, kind: DraftKind::Prompt };
         first.keep(&[draft(1, "half\na thought"), several.clone()]).unwrap();
         let mode = fs::metadata(&first.file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -218,12 +233,12 @@ mod tests {
         drop((first, second));
         let (third, mut taken) = start(&settings);
         taken.sort_by_key(|draft| (draft.key.is_some(), draft.at));
-        let older = Draft { is_aside: true, ..draft(1, "half\na thought") };
+        let older = Draft { kind: DraftKind::Aside, ..draft(1, "half\na thought") };
         assert_eq!(taken, [several, older, newer], "the newer one stands, and none is lost");
         drop(third);
         let (fourth, taken) = start(&settings);
         assert_eq!(taken.len(), 3, "what was only taken over is kept as well");
-        assert_eq!(taken.iter().filter(|draft| draft.is_aside).count(), 1);
+        assert_eq!(taken.iter().filter(|draft| draft.kind == DraftKind::Aside).count(), 1);
         fourth.keep(&[]).unwrap();
         drop(fourth);
         assert_eq!(files(), 0);
@@ -240,7 +255,7 @@ mod tests {
         fs::write(&file, "[{\"text\": \"half a thought\"}]").unwrap();
         let _held = Lock::try_take(&file.with_extension("lock")).unwrap().unwrap();
         let (_drafts, taken) = start(&settings);
-        assert_eq!(taken, [Draft { key: None, text: "half a thought".to_owned(), at: None, is_aside: false }]);
+        assert_eq!(taken, [Draft { key: None, text: "half a thought".to_owned(), at: None, kind: DraftKind::Prompt }]);
         assert!(!file.exists());
     }
 
@@ -275,7 +290,7 @@ mod tests {
         File::create(&large).unwrap().set_len(LONGEST + 1).unwrap();
         fs::write(&own, "[{\"text\": \"to all\"}]").unwrap();
         let (drafts, taken) = start(&settings);
-        assert_eq!(taken, [Draft { key: None, text: "to all".to_owned(), at: None, is_aside: false }]);
+        assert_eq!(taken, [Draft { key: None, text: "to all".to_owned(), at: None, kind: DraftKind::Prompt }]);
         assert_eq!([&other, &large, &own].map(|file| file.exists()), [true, true, false]);
         assert_eq!(fs::read(&other).unwrap(), b"[{\"text\": 3}]");
         fs::write(&drafts.file, "of another time").unwrap();

@@ -20,7 +20,7 @@ use super::text::{self, Pen};
 use super::toast::Topic;
 use super::{Request, find, layout, preview, times};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::Draft;
+use crate::history::{Draft, DraftKind};
 use crate::operation::{Act, Operation, Recipient, When};
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -86,9 +86,11 @@ impl Composer {
             text.select_all();
         }
         let mut recall = PromptRecall::default();
-        let aside: Vec<&Draft> = memory.aside(to.one()).filter(|aside| aside.text != draft).collect();
+        let aside = memory.aside(to.one()).filter(|aside| aside.text != draft);
+        let (answers, aside): (Vec<&Draft>, Vec<&Draft>) = aside.partition(|it| it.kind == DraftKind::Answer);
+        recall.set_answers(answers.iter().map(|answer| answer.text.clone()));
         aside.iter().rev().for_each(|aside| recall.set_aside(aside.text.clone()));
-        let (aside_at, kept_at) = (aside.first().and_then(|aside| aside.at), memory.draft_time(to.one()));
+        let (aside_at, kept_at) = (aside.first().or(answers.first()).and_then(|it| it.at), memory.draft_time(to.one()));
         Self {
             to,
             text,
@@ -284,8 +286,7 @@ impl Composer {
         }
     }
 
-    /// Takes over another draft for the terminal. Where something is being written, that stays, and the other one is beside
-    /// it.
+    /// Takes over another draft for the terminal, beside what is being written.
     fn meet_draft(&mut self, key: &TerminalKey, memory: &mut OverlayMemory) {
         let (Some(draft), own) = (memory.drafts.get(key).cloned(), self.prompt()) else { return };
         let at = memory.draft_time(Some(key));
@@ -334,16 +335,11 @@ impl Composer {
         let target = format!("prompt to {}", state.terminal.id);
         let mut title =
             vec![(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (word.as_ref(), state_style)];
-        let kept = self.kept_words(canvas);
+        let kept = format!("draft from {}", written(self.kept_at, canvas));
         if self.is_kept {
             title.insert(1, (kept.as_str(), canvas.theme.style(Status::Stalled)));
         }
         frame::titled(canvas, buffer, area, &title)
-    }
-
-    /// What the operator reads of the draft that it began with.
-    fn kept_words(&self, canvas: &Canvas<'_>) -> String {
-        format!("draft from {}", written(self.kept_at, canvas))
     }
 
     /// What becomes of that draft with the next key, and where another one is.
@@ -351,13 +347,14 @@ impl Composer {
         let parts = &canvas.theme.parts;
         let quiet = |text: &str| (text.to_owned(), parts.quiet);
         let key = |key: &str| (key.to_owned(), parts.key);
-        let other = format!(" brings the other draft, from {}", written(self.aside_at, canvas));
-        let other = if self.replaced.is_some() { " brings the draft back" } else { &other };
-        let offers = self.recall.offers_draft();
+        let other = self.recall.offers().map(|other| match self.replaced {
+            Some(_) => " brings the draft back".to_owned(),
+            None => format!(" brings {other}, from {}", written(self.aside_at, canvas)),
+        });
         let edits = vec![quiet("what you type replaces the draft; "), key("→"), quiet(" edits it")];
         [
             if self.is_selected { edits } else { Vec::new() },
-            if offers { vec![key("↑"), quiet(other)] } else { Vec::new() },
+            other.map_or_else(Vec::new, |other| vec![key("↑"), quiet(&other)]),
         ]
     }
 

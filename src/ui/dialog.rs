@@ -16,6 +16,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 
+use self::drafts::Typing;
 use self::verdict::{NOT_SEEN, unknown};
 use super::action::Action;
 use super::composer::{NO_TEMPLATE, templates};
@@ -85,15 +86,6 @@ struct Shown {
     /// What it says, and what the one said that it took the place of, in lines.
     now: Vec<String>,
     before: Vec<String>,
-}
-
-/// An answer in the operator's own words.
-#[derive(Clone, Debug)]
-struct Typing {
-    line: LineInput,
-    /// The option that takes it; `None` where there is none, or none any more. What is typed must not become keys of the
-    /// dashboard, nor be lost: it is kept as a draft then.
-    option: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -191,7 +183,7 @@ impl DialogBox {
                     self.message = Some((Status::Stalled, unknown(&shown.dialog, answer)));
                 }
                 if meant == Some(Action::RefuseWhy) {
-                    self.typing = Some(Typing { line: LineInput::default(), option: chosen });
+                    self.typing = Some(Typing::begin(LineInput::default(), chosen));
                 }
                 // One that came up just now may not be the one that the key was meant for that opened it.
                 match self.ahead {
@@ -275,7 +267,7 @@ impl DialogBox {
     fn reply(&self) -> Option<Reply> {
         let (dialog, chosen) = (&self.shown.as_ref()?.dialog, self.question.chosen()?);
         Some(match &self.typing {
-            Some(Typing { line, option: Some(option) }) if dialog.takes_text(*option) && !self.types_nothing() => {
+            Some(Typing { line, option: Some(option), .. }) if dialog.takes_text(*option) && !self.types_nothing() => {
                 Reply::Text { option: *option, text: PasteText::new(line.text()).ok()? }
             }
             Some(typing) => Reply::Option(typing.option?),
@@ -296,7 +288,7 @@ impl DialogBox {
         match self.held(cx.view.now) {
             None | Some(Held::NotWhole) if !anyway && self.wants_text() => {
                 self.message = None;
-                self.typing = Some(Typing { line: self.draft(cx.memory), option: self.question.chosen() });
+                self.typing = Some(Typing::begin(self.draft(cx.memory), self.question.chosen()));
                 return;
             }
             None => {}

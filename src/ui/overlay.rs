@@ -17,7 +17,7 @@ use super::question::{TypeAhead, TypedRun};
 use super::toast::{Toasts, Topic};
 use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::{DayQuestion, DayTotals, Draft, HistoryAnswer, Intent, Trouble};
+use crate::history::{DayQuestion, DayTotals, Draft, DraftKind, HistoryAnswer, Intent, Trouble};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
@@ -104,7 +104,7 @@ pub enum OverlayEvent<'a> {
     Diff { key: &'a TerminalKey, diff: &'a Result<WorkingTreeDiff, GitTrouble> },
 }
 
-/// Drafts in whose place others stand that are kept.
+/// Drafts with which no prompt begins that are kept.
 const MOST_ASIDE: usize = 100;
 
 /// What outlives every overlay.
@@ -119,7 +119,7 @@ pub struct OverlayMemory {
     pub drafts: HashMap<TerminalKey, String>,
     /// When each was written last; `None` is the one for several terminals.
     pub draft_times: HashMap<Option<TerminalKey>, Timestamp>,
-    /// Drafts in whose place another one stands, the one that stepped aside last behind the others.
+    /// Drafts in whose place another one stands, and those of answers; the last one behind the others.
     pub set_aside: Vec<Draft>,
     /// Whether they end with the dashboard, and when that was said to whoever wants to quit.
     pub drafts_end_here: bool,
@@ -198,17 +198,21 @@ impl OverlayMemory {
         has_before
     }
 
-    /// Takes a draft back that was kept so, for which the last one that stepped aside comes back. Returns whether it was
-    /// the draft still.
-    pub fn take_draft_back(&mut self, key: &TerminalKey, text: &str) -> bool {
-        if self.draft(key) != Some(text) {
-            return false;
-        }
-        self.drafts.remove(key);
-        if let Some(Draft { text, at, .. }) = self.set_aside.pop_if(|draft| draft.key.as_ref() == Some(key)) {
-            self.restore_draft(Some(key), text, at);
-        }
-        true
+    /// The text of the last answer to a dialog of a terminal that was not taken.
+    pub fn answer(&self, key: &TerminalKey) -> Option<&str> {
+        self.aside(Some(key)).find(|draft| draft.kind == DraftKind::Answer).map(|draft| draft.text.as_str())
+    }
+
+    /// Keeps the text of an answer that was not taken. It is no draft of a prompt, and stands in none by itself.
+    pub fn keep_answer(&mut self, key: &TerminalKey, text: &str, now: Timestamp) {
+        let (key, text) = (Some(key.clone()), text.to_owned());
+        self.keep_beside(Draft { key, text, at: Some(now), kind: DraftKind::Answer });
+    }
+
+    /// Forgets the text of an answer that was taken.
+    pub fn forget_answer(&mut self, key: &TerminalKey, text: &str) {
+        let is_it = |it: &Draft| it.kind == DraftKind::Answer && it.key.as_ref() == Some(key) && it.text == text;
+        self.set_aside.retain(|draft| !is_it(draft));
     }
 
     /// Puts a text in the place of a draft, which is forgotten.
@@ -221,16 +225,21 @@ impl OverlayMemory {
         };
     }
 
-    /// Keeps a draft in whose place another one stands; of very many the oldest go.
+    /// Keeps a draft in whose place another one stands.
     pub fn put_aside(&mut self, key: Option<TerminalKey>, text: String, at: Option<Timestamp>) {
-        self.set_aside.retain(|draft| draft.key != key || draft.text != text);
+        self.keep_beside(Draft { key, text, at, kind: DraftKind::Aside });
+    }
+
+    /// Keeps a draft with which no prompt begins; of very many the oldest go.
+    fn keep_beside(&mut self, draft: Draft) {
+        self.set_aside.retain(|it| (&it.key, &it.text) != (&draft.key, &draft.text));
         if self.set_aside.len() >= MOST_ASIDE {
             self.set_aside.remove(0);
         }
-        self.set_aside.push(Draft { key, text, at, is_aside: true });
+        self.set_aside.push(draft);
     }
 
-    /// The drafts for a terminal, or for several, in whose place another one stands; the one that stepped aside last first.
+    /// The drafts for a terminal, or for several, with which its prompt does not begin; the last one first.
     pub fn aside(&self, key: Option<&TerminalKey>) -> impl Iterator<Item = &Draft> {
         self.set_aside.iter().rev().filter(move |draft| draft.key.as_ref() == key)
     }

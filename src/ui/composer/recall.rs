@@ -9,6 +9,9 @@ use crate::ui::picker::{MenuEntry, Picker};
 /// What the key that takes a text is called.
 const TAKE: &str = "take it";
 
+/// What is said of a text that was meant for a dialog.
+const NOT_TAKEN: &str = "an answer that was not taken";
+
 /// Where one stands among the earlier prompts. What was being written when one left it is the newest of them.
 #[derive(Clone, Debug, Default)]
 pub struct PromptRecall {
@@ -19,6 +22,8 @@ pub struct PromptRecall {
     left: usize,
     /// How many of its own, before the others, are drafts in whose place another one stands.
     drafts: usize,
+    /// How many behind those are answers that were not taken.
+    answers: usize,
     at: Option<usize>,
     draft: String,
 }
@@ -27,7 +32,7 @@ impl PromptRecall {
     /// Takes in the prompts that were sent to the terminal, those that were begun for agents that are gone, and those that
     /// were sent to any terminal, newest first.
     pub fn set_prompts(&mut self, own: &[String], left: &[String], all: &[String]) {
-        self.prompts.truncate(self.drafts);
+        self.prompts.truncate(self.drafts + self.answers);
         (self.own, self.left) = (self.prompts.len() + own.len(), left.len());
         self.prompts.extend(own.iter().chain(left).cloned());
         self.prompts.extend(all.iter().filter(|prompt| !own.contains(prompt)).cloned());
@@ -40,9 +45,21 @@ impl PromptRecall {
         (self.own, self.drafts, self.at) = (self.own + 1, self.drafts + 1, None);
     }
 
-    /// Whether the next older prompt is such a draft.
-    pub fn offers_draft(&self) -> bool {
-        self.drafts > 0 && self.is_at_newest()
+    /// Has answers at hand that were not taken, newest first.
+    pub fn set_answers(&mut self, answers: impl IntoIterator<Item = String>) {
+        self.prompts.splice(self.drafts..self.drafts + self.answers, answers);
+        self.answers = self.prompts.len() - self.drafts;
+        (self.own, self.at) = (self.prompts.len(), None);
+    }
+
+    /// What the next older prompt is, where it was never sent.
+    pub fn offers(&self) -> Option<&'static str> {
+        match (self.drafts, self.answers) {
+            _ if !self.is_at_newest() => None,
+            (0, 0) => None,
+            (0, _) => Some(NOT_TAKEN),
+            _ => Some("the other draft"),
+        }
     }
 
     /// Whether what is being written is shown, and none of the earlier prompts.
@@ -54,6 +71,7 @@ impl PromptRecall {
     pub fn picker(&self) -> Option<Picker> {
         let note = |place: usize| match place {
             place if place < self.drafts => "a draft",
+            place if place < self.drafts + self.answers => NOT_TAKEN,
             place if place < self.own => "here",
             place if place < self.own + self.left => "a draft, its agent is gone",
             _ => "",

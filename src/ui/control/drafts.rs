@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
-use crate::history::Draft;
+use crate::history::{Draft, DraftKind};
 use crate::operation::{Outcome, When};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -54,9 +54,9 @@ impl Ui {
     /// Begins with the drafts that were left the last time.
     pub fn restore_drafts(&mut self, drafts: impl IntoIterator<Item = Draft>) {
         for draft in drafts {
-            match draft.is_aside {
-                true => self.memory.set_aside.push(draft),
-                false => self.memory.restore_draft(draft.key.as_ref(), draft.text, draft.at),
+            match draft.kind {
+                DraftKind::Prompt => self.memory.restore_draft(draft.key.as_ref(), draft.text, draft.at),
+                DraftKind::Aside | DraftKind::Answer => self.memory.set_aside.push(draft),
             }
         }
     }
@@ -71,7 +71,7 @@ impl Ui {
         (&self.memory.drafts, self.memory.broadcast.text())
     }
 
-    /// The drafts in whose place another one stands.
+    /// The drafts with which no prompt begins.
     pub fn drafts_aside(&self) -> &[Draft] {
         &self.memory.set_aside
     }
@@ -109,7 +109,9 @@ impl Ui {
     pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
         let left = self.memory.left_drafts(view);
         let is_left = |draft: &&Draft| draft.key.as_ref().is_some_and(|key| find(view, key).is_none());
-        let beside = self.memory.set_aside.iter().rev().filter(is_left).map(|draft| &draft.text);
+        // What was to answer one agent's dialog is no prompt to another.
+        let beside = self.memory.set_aside.iter().rev().filter(|draft| draft.kind == DraftKind::Aside);
+        let beside = beside.filter(is_left).map(|draft| &draft.text);
         let left: Vec<String> =
             left.iter().filter_map(|key| self.memory.drafts.get(key)).chain(beside).cloned().collect();
         self.on_event(OverlayEvent::Prompts { own, left: &left, all }, view);
@@ -129,7 +131,8 @@ impl Ui {
     /// Says before the dashboard ends that drafts end with it, where they do; the key again ends it all the same.
     pub(super) fn warns_of_drafts(&mut self, view: &View<'_>) -> bool {
         let memory = &mut self.memory;
-        let count = memory.drafted().count() + usize::from(!memory.broadcast.text().trim().is_empty());
+        let answers = memory.set_aside.iter().filter(|draft| draft.kind == DraftKind::Answer).count();
+        let count = memory.drafted().count() + answers + usize::from(!memory.broadcast.text().trim().is_empty());
         let is_said = memory.warned_of_drafts.is_some_and(|at| (at..at + WARNED).contains(&view.now));
         if !memory.drafts_end_here || count == 0 || is_said {
             return false;

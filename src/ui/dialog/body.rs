@@ -7,7 +7,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{DialogBox, Held, Shown, Stage, Typing};
+use super::drafts::Typing;
+use super::{DialogBox, Held, Shown, Stage};
 use crate::dialog::{self, Choice, Cut, Manner};
 use crate::fleet::Terminal;
 use crate::screen::Row;

@@ -1,6 +1,7 @@
-//! The draft for a terminal in the line in which its dialog is answered.
+//! The text of an answer: the line in which it is typed, and what comes back there of one that was not taken.
 
-use super::{DialogBox, Typing};
+use super::DialogBox;
+use crate::history::DraftKind;
 use crate::status::Status;
 use crate::ui::input::LineInput;
 use crate::ui::overlay::OverlayMemory;
@@ -8,17 +9,35 @@ use crate::ui::overlay::OverlayMemory;
 /// What is said of a draft that stands in the line.
 const OFFERED: &str = "what you type replaces the draft; → edits it";
 
+/// An answer in the operator's own words.
+#[derive(Clone, Debug)]
+pub(super) struct Typing {
+    pub(super) line: LineInput,
+    /// The option that takes it; `None` where there is none, or none any more. What is typed must not become keys of the
+    /// dashboard, nor be lost: it is kept as a draft then.
+    pub(super) option: Option<usize>,
+    /// What it is kept as: a prompt only where it was never to answer anything.
+    pub(super) kept_as: DraftKind,
+}
+
+impl Typing {
+    pub(super) fn begin(line: LineInput, option: Option<usize>) -> Self {
+        let kept_as = if option.is_some() { DraftKind::Answer } else { DraftKind::Prompt };
+        Self { line, option, kept_as }
+    }
+}
+
 impl DialogBox {
-    /// A line with the draft for the terminal, as far as that is one line. It stays the draft until it was sent.
+    /// A line with that text, as far as it is one line. It stays kept until it was sent.
     pub(super) fn draft(&mut self, memory: &OverlayMemory) -> LineInput {
-        let Some(draft) = memory.draft(&self.key).filter(|draft| LineInput::takes(draft)) else {
+        let Some(draft) = memory.answer(&self.key).filter(|draft| LineInput::takes(draft)) else {
             return LineInput::default();
         };
         self.message = Some((Status::Ready, OFFERED.to_owned()));
         LineInput::selected(draft)
     }
 
-    /// Begins the line with which the box has just opened with the draft.
+    /// Begins the line with which the box has just opened with it.
     pub fn offer_draft(&mut self, memory: &OverlayMemory) {
         if let Some(typing) = self.typing.take_if(|typing| typing.option.is_some()) {
             self.typing = Some(Typing { line: self.draft(memory), ..typing });
@@ -28,7 +47,7 @@ impl DialogBox {
     /// What was typed has been sent: it is no draft any more.
     pub(super) fn forget_draft(&self, memory: &mut OverlayMemory) {
         if let Some(typing) = &self.typing {
-            memory.take_draft_back(&self.key, typing.line.text());
+            memory.forget_answer(&self.key, typing.line.text());
         }
     }
 }

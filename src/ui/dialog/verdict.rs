@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{DialogBox, NEW, Stage, Typing};
+use super::drafts::Typing;
+use super::{DialogBox, NEW, Stage};
 use crate::dialog::{Choice, Dialog, Verdict};
 use crate::fleet::Terminal;
+use crate::history::DraftKind;
 use crate::operation::{Act, Recipient, When};
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -92,14 +94,14 @@ impl DialogBox {
         let Some(option) = meant_option(&dialog, answer) else {
             self.message = Some((Status::Stalled, unknown(&dialog, answer)));
             if answer.opens_line() {
-                self.typing = Some(Typing { line: LineInput::default(), option: None });
+                self.typing = Some(Typing::begin(LineInput::default(), None));
             }
             return;
         };
         self.message = None;
         self.choose(Some(option));
         match answer {
-            Action::RefuseWhy => self.typing = Some(Typing { line: self.draft(cx.memory), option: Some(option) }),
+            Action::RefuseWhy => self.typing = Some(Typing::begin(self.draft(cx.memory), Some(option))),
             // Whoever means the next one, as in the table, must not refuse.
             Action::ChooseNo => {
                 let key = |action| cx.options.keymap.key_for(Context::Dialog, action).unwrap_or_default();
@@ -170,7 +172,7 @@ impl DialogBox {
             // The end of a text without its beginning may say the opposite.
             return cx.ignore_typing(NEW);
         }
-        if let Some(Typing { line, option }) = self.typing.as_mut().filter(|_| is_open || is_draft) {
+        if let Some(Typing { line, option, .. }) = self.typing.as_mut().filter(|_| is_open || is_draft) {
             let option = *option;
             if change(line) {
                 self.message = None;
@@ -184,21 +186,28 @@ impl DialogBox {
         self.typing.as_ref().is_some_and(|typing| typing.option.is_none())
     }
 
-    /// Keeps what was typed as a draft for the terminal, and says so.
+    /// Keeps what was typed, and says where it comes back: what was to answer a dialog never stands in a prompt by itself.
     pub(super) fn keep_as_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let is_open = self.stage == Stage::Choosing && !self.types_draft();
         let Some(typing) = self.typing.take().filter(|typing| !typing.line.text().trim().is_empty()) else { return };
-        cx.memory.keep_as_draft(&self.key, typing.line.text(), cx.view.now);
-        let name = cx.terminal(&self.key).map_or("the terminal", |terminal| &terminal.state.terminal.id);
-        let opens = cx.options.keymap.key_for(Context::Fleet, Action::Prompt);
-        let opens = opens.map(|key| format!("; {key} in the table opens it")).unwrap_or_default();
-        let message = format!("nothing was sent; the text is kept as a draft for {name}{opens}");
+        let is_answer = typing.kept_as == DraftKind::Answer;
+        if is_answer {
+            cx.memory.keep_answer(&self.key, typing.line.text(), cx.view.now);
+        } else {
+            cx.memory.keep_as_draft(&self.key, typing.line.text(), cx.view.now);
+        }
+        let key_for = |context, action| cx.options.keymap.key_for(context, action);
+        let again = key_for(Context::Dialog, Action::RefuseWhy).filter(|_| is_answer);
         if is_open {
-            let again = cx.options.keymap.key_for(Context::Dialog, Action::RefuseWhy);
             let again = again.map(|key| format!("; {key} brings it back")).unwrap_or_default();
-            self.message = Some((Status::Ready, format!("nothing was sent; the text is a draft for {name}{again}")));
+            self.message = Some((Status::Ready, format!("nothing was sent; the text is kept{again}")));
             return;
         }
+        let name = cx.terminal(&self.key).map_or("the terminal", |terminal| &terminal.state.terminal.id);
+        let opens = key_for(Context::Fleet, Action::Prompt).filter(|_| !is_answer);
+        let opens = opens.map(|key| format!("; {key} in the table opens it"));
+        let back = again.map(|key| format!("; {key} in its next dialog brings it back")).or(opens).unwrap_or_default();
+        let message = format!("nothing was sent; the text is kept as a draft for {name}{back}");
         // Nothing that is typed on is an answer, or a key of the dashboard.
         cx.memory.type_ahead.begin(&message, false, cx.view.now);
         if !self.tell(&message) {
@@ -206,11 +215,11 @@ impl DialogBox {
         }
     }
 
-    /// Keeps the text of an answer that was not taken as a draft and closes its line: who believes it sent types the keys
+    /// Keeps the text of an answer that was not taken and closes its line: who believes it sent types the keys
     /// of the dashboard, and none of them may end up in the text or answer the dialog.
     pub(super) fn close_line(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let Some(typing) = self.typing.take_if(|typing| !typing.line.text().trim().is_empty()) else { return };
-        cx.memory.keep_as_draft(&self.key, typing.line.text(), cx.view.now);
+        cx.memory.keep_answer(&self.key, typing.line.text(), cx.view.now);
         // Its option alone would be another answer.
         self.question.unchoose();
         if let Some((_, message)) = &mut self.message {
@@ -256,13 +265,13 @@ impl DialogBox {
         cx.terminal(&self.key).is_none_or(|terminal| terminal.state.has_ended())
     }
 
-    /// Has what was typed beside an answer follow it as the next prompt, or wait as a draft where the answer may not
-    /// have been taken.
+    /// Has what was typed beside an answer follow it as the next prompt, or keeps it where the answer may not have been
+    /// taken.
     pub(super) fn send_reason(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let Some(text) = self.reason.take() else { return };
         match cx.terminal(&self.key).filter(|_| matches!(self.stage, Stage::Answered(_))) {
             Some(terminal) => cx.perform(Recipient::of(terminal), Act::Prompt { text, when: When::Ready }),
-            None => drop(cx.memory.keep_as_draft(&self.key, &text, cx.view.now)),
+            None => cx.memory.keep_answer(&self.key, &text, cx.view.now),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::{ServerHealth, ServerId, TerminalKey, TerminalTransition};
-use fleetwatch::history::{Body, Draft, RecordId, Sent, Stored, StoredInput};
+use fleetwatch::history::{Body, Draft, DraftKind, RecordId, Sent, Stored, StoredInput};
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
@@ -71,7 +71,13 @@ fn dropped(ui: &mut Ui, fleet: &SampleFleet, key: &TerminalKey, text: &str) {
 
 /// A draft of which nobody knows when it was written.
 fn kept(key: &TerminalKey, text: &str) -> Draft {
-    Draft { key: Some(key.clone()), text: text.to_owned(), at: None, is_aside: false }
+    Draft { key: Some(key.clone()), text: text.to_owned(), at: None, kind: DraftKind::Prompt }
+}
+
+/// The texts of answers that are kept, newest last.
+fn kept_answers(ui: &Ui) -> Vec<String> {
+    let answers = ui.drafts_aside().iter().filter(|draft| draft.kind == DraftKind::Answer);
+    answers.map(|draft| draft.text.clone()).collect()
 }
 
 fn dashboard() -> Ui {
@@ -884,7 +890,7 @@ fn a_draft_that_is_typed_over_is_never_lost() {
     sent(&mut ui, &fleet, &key, "another text", Outcome::Accepted(None));
     assert!(ui.drafts_aside().iter().all(|draft| draft.text != "another text"));
     // What is left of an agent that is gone is offered to the others.
-    ui.restore_drafts([Draft { is_aside: true, ..kept(&key, "a third one") }]);
+    ui.restore_drafts([Draft { kind: DraftKind::Aside, ..kept(&key, "a third one") }]);
     fleet.terminals.remove(5);
     ui.update(&fleet.view());
     press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Up]);

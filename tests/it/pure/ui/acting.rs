@@ -141,10 +141,9 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(!shown.contains("sends:") && shown.contains("Drop it?"), "{shown}");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen");
-    // The reason is not lost: it is a draft, and in the line again where it is wanted again.
-    let draft = |ui: &Ui| ui.drafts().0.get(&fleet.terminals[0].key).cloned();
-    assert!(shown.contains("nothing was sent; the text is a draft for shop-api; w brings it back"), "{shown}");
-    assert_eq!(draft(&ui).as_deref(), Some("keep it"));
+    // The reason is not lost: it is kept, and in the line again where it is wanted again.
+    assert!(shown.contains("nothing was sent; the text is kept; w brings it back"), "{shown}");
+    assert_eq!(kept_answers(&ui), ["keep it"]);
     press(&mut ui, &fleet, &chars("w"));
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("> keep it") && shown.contains("esc back, keep the text"), "{shown}");
@@ -153,13 +152,13 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
     assert_eq!(option_of(&requests), Some(1));
     let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
     ui.ended(answer, &Outcome::Accepted(Some("ready for a prompt".to_owned())), &fleet.view());
-    assert_eq!(draft(&ui), None, "it was sent");
+    assert_eq!(kept_answers(&ui), [""; 0], "it was sent");
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("shop-api took the answer: refused; ready for a prompt"), "{shown}");
     // So it is where the box was closed, or the dashboard left, in between; what is typed takes its place.
     for opens in [&[KeyCode::Char('w')][..], &[KeyCode::Enter, KeyCode::Char('w')]] {
         let mut ui = dashboard();
-        ui.restore_drafts([kept(&fleet.terminals[0].key, "keep it")]);
+        ui.restore_drafts([Draft { kind: DraftKind::Answer, ..kept(&fleet.terminals[0].key, "keep it") }]);
         frame(&mut ui, &fleet, 120, 40);
         for key in opens {
             press(&mut ui, &fleet, &[*key]);
@@ -169,8 +168,42 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
         assert!(shown.contains("> keep it") && shown.contains("what you type replaces the draft"), "{shown}");
         press(&mut ui, &fleet, &chars("no"));
         press(&mut ui, &fleet, &[KeyCode::Esc]);
-        assert_eq!(draft(&ui).as_deref(), Some("no"));
-        assert_eq!(ui.drafts_aside()[0].text, "keep it");
+        assert_eq!(kept_answers(&ui), ["keep it", "no"]);
+    }
+}
+
+#[test]
+fn an_answer_that_was_not_taken_never_stands_in_a_prompt_by_itself() {
+    let (mut fleet, mut ui) = asked_for_a_reason();
+    press(&mut ui, &fleet, &chars("keep it"));
+    frame(&mut ui, &fleet, 120, 40);
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    ui.ended(answer, &Outcome::NotTaken { why: "the dialog is still there".to_owned() }, &fleet.view());
+    assert!(text(&mut ui, &fleet, 120, 40).contains("w brings the text back"));
+    // Somebody else answers the dialog, and the agent is ready for a prompt: here, and in the next dashboard.
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    fleet.now = fleet.now + Span::from_secs(9);
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    fleet.terminals[0].state = SampleFleet::usual().terminals[10].state.clone();
+    fleet.terminals.truncate(1);
+    fleet.tasks.clear();
+    let mut again = dashboard();
+    again.restore_drafts(ui.drafts_aside().to_vec());
+    for ui in [&mut ui, &mut again] {
+        for opens in [KeyCode::Enter, KeyCode::Char('i')] {
+            fleet.now = fleet.now + Span::from_secs(9);
+            frame(ui, &fleet, 120, 40);
+            press(ui, &fleet, &[opens]);
+            let shown = text(ui, &fleet, 120, 40);
+            assert!(shown.contains("prompt to") && !shown.contains("keep it"), "{shown}");
+            assert_eq!(press(ui, &fleet, &[KeyCode::Enter]), [], "there is nothing to send");
+            assert!(shown.contains("↑ brings an answer that was not taken, from 22:"), "{shown}");
+            press(ui, &fleet, &[KeyCode::Esc]);
+        }
+        // Who wants it as a prompt gets it with a key of its own.
+        press(ui, &fleet, &[KeyCode::Char('i'), KeyCode::Up]);
+        assert!(text(ui, &fleet, 120, 40).contains("keep it"));
     }
 }
 
@@ -249,14 +282,14 @@ fn a_no_takes_its_reason_along_as_the_next_prompt() {
     press(&mut ui, &fleet, &chars("w"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("2  No: first, make a copy of shop-api"));
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
-    // What may have been taken is followed by nothing, and its reason is a draft.
+    // What may have been taken is followed by nothing, and its reason is kept.
     ui.ended(&answer, &Outcome::Unverified { why: "not seen".to_owned() }, &fleet.view());
     assert_eq!(acts(&ui.update(&fleet.view())), []);
-    assert_eq!(ui.drafts().0.get(&key).map(String::as_str), Some(reason));
+    assert_eq!(kept_answers(&ui), [reason]);
 }
 
 #[test]
-fn who_closes_the_box_before_a_no_was_taken_keeps_its_reason_as_a_draft() {
+fn who_closes_the_box_before_a_no_was_taken_keeps_its_reason() {
     let mut fleet = SampleFleet::usual();
     ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
     let mut ui = dashboard();
@@ -267,7 +300,7 @@ fn who_closes_the_box_before_a_no_was_taken_keeps_its_reason_as_a_draft() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("esc close"), "one key is enough");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("sends: "));
-    assert_eq!(ui.drafts().0.get(&fleet.terminals[0].key).map(String::as_str), Some("keep it"));
+    assert_eq!(kept_answers(&ui), ["keep it"]);
 }
 
 #[test]
