@@ -386,7 +386,7 @@ impl fmt::Display for Hindrance {
             Hindrance::Dialog => "a dialog is open",
             Hindrance::Menu => "a menu is open",
             Hindrance::Working => "it is working",
-            Hindrance::Draft => "the prompt contains a draft",
+            Hindrance::Draft => "its input line holds an unsent draft",
             Hindrance::Queued => "a prompt is queued there already",
             Hindrance::NotReady => "it is not certain to be ready",
             Hindrance::NoProfile => "no profile tells when it is ready",

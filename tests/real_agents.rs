@@ -268,7 +268,7 @@ fn a_draft_typed_by_hand(agent: Agent) {
     stage.type_by_hand("half a thought");
     stage.expect("the draft", |state| is(state, "/surface/editing_input", "yes"));
     let sent = stage.fleetwatch(&["send", "main", "something else"]);
-    assert!(said(&sent).contains("refused: the prompt contains a draft"), "{}", said(&sent));
+    assert!(said(&sent).contains("refused: its input line holds an unsent draft"), "{}", said(&sent));
     stage.expect_throughout("the draft", LAG, |state| is(state, "/surface/editing_input", "yes"));
     assert!(stage.screen().contains("half a thought") && !stage.screen().contains("something else"));
     assert_eq!(stage.model.timeline().requests(), 0);

@@ -534,7 +534,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     sent(&mut ui, &fleet, &key, &text_sent, Refusal::Hindrance(Hindrance::Draft));
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(
-        shown.contains("nothing was sent to docs: the prompt contains a draft (alt-s in the prompt sends anyway)"),
+        shown.contains("nothing was sent to docs: its input line holds an unsent draft (alt-s in the prompt"),
         "{shown}"
     );
     assert!(!shown.contains("sending to docs") && shown.contains('✎'), "{shown}");

@@ -364,7 +364,7 @@ fn a_prompt_reaches_the_agent_as_it_was_written() {
     world.press("i");
     world.wait("prompt to birds");
     world.type_text("mine");
-    world.wait("the prompt contains a draft");
+    world.wait("its input line holds an unsent draft");
     world.press("Enter");
     world.wait("queued 1");
     world.press("U");

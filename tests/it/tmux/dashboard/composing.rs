@@ -82,7 +82,7 @@ fn insisting_sends_where_it_is_refused_otherwise() {
     let world = World::opened();
     world.watched.run(&["send-keys", "-t", "birds:", "mine and "]);
     world.compose();
-    world.wait("the prompt contains a draft");
+    world.wait("its input line holds an unsent draft");
     world.type_text("yours");
     // Enter lets it wait for that draft to go; taken back, it is a draft of the dashboard, which its row says.
     world.press("Enter");
