@@ -155,6 +155,9 @@ impl Ui {
                 if outcome.is_accepted() || matches!(outcome, Outcome::Unverified { .. }) {
                     self.answered = Some(view.now);
                 }
+                if outcome.is_accepted() {
+                    self.cursor.is_done_with(key);
+                }
                 Topic::Dialog(key.clone())
             }
             Act::Keys { .. } | Act::Interrupt { .. } => Topic::Keys(key.clone()),

@@ -23,6 +23,8 @@ enum CursorAnchor {
     Top,
     /// The row that it was moved to.
     Row,
+    /// The row that it came to at the top, as something is done with it.
+    Worked,
 }
 
 /// Which row is selected and where it is kept.
@@ -101,7 +103,7 @@ impl RowSelection {
 
     /// The terminal that the operator has moved the cursor to; none as long as it keeps to the top.
     pub fn chosen(&self) -> Option<&TerminalKey> {
-        self.key().filter(|_| self.anchor == CursorAnchor::Row)
+        self.key().filter(|_| self.anchor != CursorAnchor::Top)
     }
 
     /// Takes the operator to look at the row from now on.
@@ -131,7 +133,17 @@ impl RowSelection {
 
     /// Keeps to its row from now on, as something is done with it.
     pub fn stay(&mut self) {
-        self.anchor = CursorAnchor::Row;
+        if self.anchor == CursorAnchor::Top {
+            self.anchor = CursorAnchor::Worked;
+        }
+    }
+
+    /// Keeps to the top again, as what was done with its row is done: who never moved it goes on with the next one there,
+    /// and does not follow the row that was answered down the table, out of sight of who waits.
+    pub fn is_done_with(&mut self, key: &TerminalKey) {
+        if self.anchor == CursorAnchor::Worked && self.key() == Some(key) {
+            self.anchor = CursorAnchor::Top;
+        }
     }
 
     /// Keeps to the top from now on, if it is there.

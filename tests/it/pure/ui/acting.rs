@@ -208,6 +208,34 @@ fn an_answer_that_was_not_taken_never_stands_in_a_prompt_by_itself() {
 }
 
 #[test]
+fn who_never_moved_the_cursor_goes_on_with_the_next_that_waits() {
+    let answered = |keys: &[KeyCode]| {
+        let mut fleet = SampleFleet::usual();
+        ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 80, 14);
+        press(&mut ui, &fleet, keys);
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        frame(&mut ui, &fleet, 80, 14);
+        let requests = press(&mut ui, &fleet, &chars("y"));
+        let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+        ui.ended(answer, &Outcome::Accepted(None), &fleet.view());
+        fleet.terminals[0].state = fleet.terminals[7].state.clone();
+        fleet.terminals[0].state.terminal.id = "shop-api".to_owned();
+        for _ in 0..8 {
+            fleet.now = fleet.now + Span::from_secs(1);
+            frame(&mut ui, &fleet, 80, 14);
+        }
+        let shown = text(&mut ui, &fleet, 80, 14);
+        (selected(&mut ui, &fleet), shown.lines().any(|line| line.contains("billing")))
+    };
+    let (selected, shows_next) = answered(&[]);
+    assert!(selected.contains("billing") && shows_next, "{selected}");
+    // Whoever moved it stays where they are.
+    assert!(answered(&[KeyCode::Down, KeyCode::Up]).0.contains("shop-api"));
+}
+
+#[test]
 fn a_death_behind_the_box_of_a_dialog_is_said_and_not_seen_yet() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
