@@ -430,6 +430,10 @@ impl Question {
         let lines: Vec<Paragraph> = self.lines(asked).cloned().collect();
         let was_resized = self.drawn.replace(area.as_size()).is_some_and(|before| before != area.as_size());
         let was_hidden = matches!(self.hold(asked, canvas.now), Some(Hold::TooSmall | Hold::Unread(..)));
+        if was_resized {
+            // What a box says is out of view is to be read in it, whatever a larger one has shown.
+            self.reading.forget();
+        }
         let sheet = Sheet::draw(canvas, buffer, area, &SheetContent { title, text: &lines, cells, said });
         self.is_enough = sheet.is_enough;
         let (first, places) = (self.first(asked), self.reading.draw(canvas, buffer, sheet.text, &lines));

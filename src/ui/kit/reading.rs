@@ -197,6 +197,11 @@ impl ReadProgress {
         places
     }
 
+    /// Begins anew with reading.
+    pub fn forget(&mut self) {
+        self.seen.clear();
+    }
+
     /// Says in a row of its own how much is not in view; it cannot be missed, and is left blank where all is.
     pub fn draw_marks(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
         let (above, below) = self.hidden();

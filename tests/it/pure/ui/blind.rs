@@ -739,6 +739,29 @@ fn what_is_typed_on_after_the_dialog_has_gone_presses_no_key() {
 }
 
 #[test]
+fn what_a_smaller_frame_hides_is_read_in_it_before_it_is_answered() {
+    for small in [(30, 8), (60, 15)] {
+        let mut fleet = SampleFleet::usual();
+        let mut ui = opened(&mut fleet, &high(20), (120, 40));
+        assert!(text(&mut ui, &fleet, 120, 40).contains("enter answer"), "all of it was read");
+        let shown = text(&mut ui, &fleet, small.0, small.1);
+        assert!(shown.contains("read on"), "{small:?}: {shown}");
+        for key in [KeyCode::Enter, KeyCode::Char('y')] {
+            assert_eq!(press(&mut ui, &fleet, &[key]), [], "{small:?}: {shown}");
+        }
+        for _ in 0..40 {
+            press(&mut ui, &fleet, &[KeyCode::PageDown]);
+            frame(&mut ui, &fleet, small.0, small.1);
+        }
+        for _ in 0..40 {
+            press(&mut ui, &fleet, &[KeyCode::PageUp]);
+            frame(&mut ui, &fleet, small.0, small.1);
+        }
+        assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(0), "{small:?}: {shown}");
+    }
+}
+
+#[test]
 fn a_key_typed_before_a_larger_frame_answers_nothing() {
     for small in [(20, 5), (60, 15)] {
         let mut fleet = SampleFleet::usual();
