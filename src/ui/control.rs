@@ -407,7 +407,7 @@ impl Ui {
             }
             None if key.code == KeyCode::Enter && self.context() == Context::Confirm => {
                 let yes = self.options.keymap.key_for(Context::Confirm, Action::Confirm).unwrap_or_default();
-                self.say(format!("nothing was done: {yes} says yes"), view);
+                self.say(format!("nothing was done: {yes} says yes, as enter is soon pressed once too often"), view);
                 Vec::new()
             }
             None if self.overlays.is_empty() || is_astray => {

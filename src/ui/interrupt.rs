@@ -270,13 +270,14 @@ impl Overlay for Interrupt {
         Flow::Stay
     }
 
-    /// The key that asked the question answers it, where the profile says what is pressed; what says no to other questions
-    /// says it to this one.
+    /// The key that asked the question answers it, where the profile says what is pressed; what says yes or no to other
+    /// questions says it to this one.
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         let asks_again = cx.options.keymap.action(Context::Fleet, key) == Some(Action::Interrupt);
         match cx.options.keymap.action(Context::Confirm, key) {
             _ if asks_again && !self.folded.is_empty() => self.press(cx),
+            Some(Action::Confirm) => self.press(cx),
             Some(Action::Close) => Flow::Close,
             _ => Flow::Stay,
         }

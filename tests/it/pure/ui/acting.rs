@@ -1276,6 +1276,10 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
     let act = Act::Interrupt { keys: vec![Key::escape()], dialog: None };
     let escape = Request::Perform(operation(&fleet, &key, act));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), std::slice::from_ref(&escape));
+    // It says yes to every question.
+    press(&mut ui, &fleet, &chars("x"));
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &chars("y")), std::slice::from_ref(&escape));
     for no in [KeyCode::Esc, KeyCode::Char('n')] {
         press(&mut ui, &fleet, &chars("x"));
         let shown = text(&mut ui, &fleet, 120, 40);
