@@ -10,7 +10,7 @@ mod stage;
 use crate::recording::{Archive, Recording, RecordingError};
 use crate::sender::ASTRAY;
 use crate::time::Span;
-use crate::ui::{LEFT_TO_NEXT, START_AGAIN};
+use crate::ui::{LEFT_TO_NEXT, START_AGAIN, TEXT_THEN_ENTER};
 
 pub use player::{Play, play};
 pub use stage::{Demo, Sweep, history_of, leave, running, sweep};
@@ -18,6 +18,7 @@ pub use stage::{Demo, Sweep, history_of, leave, running, sweep};
 /// What is said of agents and servers as it holds for recordings.
 pub fn worded(text: &str) -> String {
     let text = text.replace(ASTRAY, "this is a recording: its cursor does not move, and it takes no text");
+    let text = text.replace(TEXT_THEN_ENTER, "a text, which this recording does not take");
     let text = text.replace(LEFT_TO_NEXT, "it is dropped with the demo");
     text.replace(START_AGAIN, "quit and run `fleetwatch demo` again")
 }
@@ -147,6 +148,9 @@ mod scenes_tests {
     fn what_is_said_of_recordings_is_said_in_plain_words() {
         let said = worded(&format!("not taken: {ASTRAY}; nothing was typed"));
         assert!(said.starts_with("not taken: this is a recording: "), "{said}");
+        // It is said before somebody waits for what cannot come.
+        let sends = worded(&format!("sends: Tab, {TEXT_THEN_ENTER}"));
+        assert_eq!(sends, "sends: Tab, a text, which this recording does not take");
         assert_eq!(
             worded("tmux ended 3s ago: start it again"),
             "tmux ended 3s ago: quit and run `fleetwatch demo` again"

@@ -40,6 +40,7 @@ use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
 pub use action::Action;
+pub use dialog::TEXT_THEN_ENTER;
 pub use filter::{Filter, Unclear, filter_completions};
 pub use flags::Flags;
 pub use header::START_AGAIN;

@@ -36,6 +36,7 @@ use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::tmux::PasteText;
 
+pub use body::TEXT_THEN_ENTER;
 pub use several::SeveralDialogs;
 pub use verdict::{Ahead, NO_LINE, meant_option, verdict_hints};
 

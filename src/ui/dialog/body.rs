@@ -22,6 +22,8 @@ use crate::ui::text::{self, Pen};
 use crate::ui::theme::{Parts, Theme};
 use crate::ui::{preview, times};
 
+/// What is sent for an option that takes a text, behind its key.
+pub const TEXT_THEN_ENTER: &str = "the text, then Enter";
 /// The buttons have room in it.
 const LEAST: usize = 68;
 /// From this height on there is room for a message of two rows.
@@ -176,7 +178,7 @@ impl DialogBox {
     pub(super) fn draw_box(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &str) -> HitMap {
         let parts = &canvas.theme.parts;
         let asked = self.asked(canvas.theme);
-        let sends = self.sends();
+        let sends = (canvas.hint)(&self.sends());
         let message = self.message.as_ref().map(|(status, message)| (*status, (canvas.hint)(message)));
         let message_cells = message.as_ref().map_or(0, |(_, message)| text::width(message) + 2);
         let cells = text::width(&sends).max(message_cells).max(LEAST);
@@ -286,7 +288,7 @@ impl DialogBox {
             }
             (_, Some(chosen)) if self.typing.is_some() => {
                 let key = dialog.note_key(chosen).map(|key| format!("{key}, ")).unwrap_or_default();
-                format!("sends: {key}the text, then Enter")
+                format!("sends: {key}{TEXT_THEN_ENTER}")
             }
             (Manner::Several, _) => format!("sends: {}", dialog::in_words(&dialog.presses_to_tick(&self.ticks))),
             (_, Some(chosen)) if self.wants_text() => {
