@@ -478,8 +478,9 @@ impl App {
 pub(super) fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
     let count = |session: &FoundSession| match (session.alive, session.dead) {
         (0, dead) => format!("{dead} ended in {}", session.name),
-        (alive, 0) => format!("{alive} running in {}", session.name),
-        (alive, dead) => format!("{alive} running and {dead} ended in {}", session.name),
+        // Which of them ask for something is not known yet.
+        (alive, 0) => format!("{alive} in {}", session.name),
+        (alive, dead) => format!("{alive} in {}, and {dead} that ended", session.name),
     };
     let message = format!("tasks from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
     let only_ended = sessions.iter().any(|session| session.alive == 0);

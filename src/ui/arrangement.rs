@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::ChosenColumns;
 use super::filter::Filter;
 use super::flags::Flags;
-use super::item::Item;
+use super::item::{Item, ItemCounts};
 use super::table::ColumnLayout;
 use crate::fleet::{TerminalKey, View};
 use crate::state::FactName;
@@ -109,21 +109,21 @@ pub struct Head {
     pub folded: bool,
     pub marked: usize,
     /// How many of the group there are of each status, muted ones left out.
-    pub counts: [usize; Status::GROUPS.len()],
+    pub counts: ItemCounts,
     /// How many of those should be looked at.
-    pub worth_a_look: [usize; Status::GROUPS.len()],
+    pub worth_a_look: ItemCounts,
 }
 
 impl Head {
-    /// How many of a status it shows. A folded head counts everything, an open one only what should be looked at: the rest
-    /// stands below it.
-    pub fn count_of(&self, status: Status) -> usize {
-        if self.folded { self.counts[status.place()] } else { self.worth_a_look[status.place()] }
+    /// How many of each status it shows. A folded head counts everything, an open one only what should be looked at: the
+    /// rest stands below it.
+    pub fn shown(&self) -> &ItemCounts {
+        if self.folded { &self.counts } else { &self.worth_a_look }
     }
 
     /// Whether any terminal of the group should be looked at by the operator.
     pub fn wants_a_look(&self) -> bool {
-        self.worth_a_look.iter().any(|count| *count > 0)
+        self.worth_a_look.kinds() > 0
     }
 }
 
@@ -223,11 +223,12 @@ impl Arrangement {
         for members in groups {
             let group = members[0].1.clone();
             let folded = self.folded.contains(&group);
-            let (mut counts, mut worth_a_look) = ([0; Status::GROUPS.len()], [0; Status::GROUPS.len()]);
+            let (mut counts, mut worth_a_look) = (ItemCounts::default(), ItemCounts::default());
             for (member, _) in members.iter().filter(|(member, _)| !self.flags.is_muted(*member)) {
-                let status = member.status();
-                counts[status.place()] += 1;
-                worth_a_look[status.place()] += usize::from(status.wants_a_look());
+                counts.add(*member);
+                if member.status().wants_a_look() {
+                    worth_a_look.add(*member);
+                }
             }
             let marked = members.iter().filter(|(member, _)| self.flags.is_marked(*member)).count();
             rows.push(TableRow::Head(Head { group, terminals: members.len(), folded, marked, counts, worth_a_look }));

@@ -85,6 +85,8 @@ impl ChosenColumns {
     }
 }
 
+/// The rows that say what the selected column says, where the list keeps enough.
+const ABOUT: u16 = 2;
 /// The entry behind the columns.
 const RESTORE: &str = "restore the default";
 /// The widest note, with what is before it.
@@ -136,13 +138,25 @@ impl Overlay for ColumnList {
         let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
         let cells = (widest + 6 + NOTE).max(RESTORE.len() + 2);
         let count = COLUMNS.len() + 1;
-        let size = (u16::try_from(cells + 4).unwrap_or(u16::MAX), u16::try_from(count + 2).unwrap_or(u16::MAX));
+        let size = (u16::try_from(cells + 4).unwrap_or(u16::MAX), u16::try_from(count + 2).unwrap_or(u16::MAX) + ABOUT);
         self.place = Rect::ZERO;
         // At the right, so that the beginning of the table is seen to follow.
         let width = size.0.min(area.width);
         let beside = Rect { x: area.right() - width, width, ..area };
         let Some(inner) = frame::boxed(canvas, buffer, beside, size, "columns") else { return HitMap::default() };
+        let about = if inner.height > 4 * ABOUT { ABOUT } else { 0 };
+        let inner = Rect { height: inner.height - about, ..inner };
         self.place = inner;
+        let said = arrangement
+            .columns
+            .columns
+            .get(self.at)
+            .and_then(|(title, _)| Column::named(title))
+            .map(|column| column.about);
+        let said = text::wrapped(said.unwrap_or_default(), usize::from(inner.width), usize::from(about));
+        for (row, said) in (inner.height..).zip(&said) {
+            Pen::new(buffer, Rect { height: inner.height + about, ..inner }, row).text(said, parts.quiet);
+        }
         let page = usize::from(inner.height);
         self.view.fit(page, count);
         self.view.reveal(self.at..self.at + 1);
@@ -214,6 +228,14 @@ mod tests {
 
     fn names(chosen: &ChosenColumns) -> Vec<&str> {
         chosen.shown().into_iter().map(|column| column.title).collect()
+    }
+
+    #[test]
+    fn each_column_is_explained_in_the_rows_that_the_list_has_for_it() {
+        for column in &COLUMNS {
+            let said = text::wrapped(column.about, 33, usize::MAX);
+            assert!(!said.is_empty() && said.len() <= usize::from(ABOUT), "{}: {said:?}", column.title);
+        }
     }
 
     #[test]

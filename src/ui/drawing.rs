@@ -237,7 +237,7 @@ impl Ui {
 /// Whether a row shows a spinner.
 fn turns(row: &TableRow<'_>) -> bool {
     match row {
-        TableRow::Head(head) => head.folded && head.counts[Status::Working.place()] > 0,
+        TableRow::Head(head) => head.folded && head.counts.count(Status::Working) > 0,
         TableRow::Item(item @ Item::Terminal(_)) => item.status() == Status::Working,
         // Nothing is known of how a task gets on, and its glyph stands still.
         TableRow::Item(Item::Task(_)) => false,

@@ -179,7 +179,7 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     for mark in table::marks(item, flags) {
         pen.text(mark, base.patch(parts.key));
     }
-    pen.text(table::glyph(canvas, item), own).text(" ", base);
+    pen.text(canvas.glyph(item.status()), own).text(" ", base);
     let bold = if status.needs_operator() || is_selected { Modifier::BOLD } else { Modifier::empty() };
     pen.text(item.id(), style(parts.title).add_modifier(bold)).text("  ", base);
     pen.text(&format!("{} {}", status.word(), times::lasting(item.since(), canvas.now)), own).text("  ", base);

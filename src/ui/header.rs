@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use super::action::Action;
 use super::arrangement::Sort;
 use super::frame::Canvas;
-use super::item::Item;
+use super::item::{Item, ItemCounts};
 use super::keymap::Context;
 use super::table::MUTED;
 use super::text::{self, Pen};
@@ -34,10 +34,14 @@ type Part = (String, Style);
 /// never move sideways.
 const NAMED: u16 = 100;
 
+/// How many of the groups, the most urgent first, are counted in words from which width on; the others by their glyphs. It
+/// depends on nothing else as long as that fits, so that no count changes its form because another one comes or goes.
+const WORDED: [(u16, usize); 5] = [(NAMED, usize::MAX), (NAMED, 7), (NAMED, 5), (80, 2), (0, 1)];
+
 /// Draws the header. What there is no room for goes in one order, whatever the numbers: first the servers that are
-/// well, then the words of the counts, from the least urgent one on, so that their glyphs stand for them; then who has
-/// waited longest, and how long; what is wrong with which server, and last whole counts, the least urgent ones first.
-/// That something waits, and how old the data is, stays longest.
+/// well, then more words of the counts, as in a narrower header; then who has waited longest, and how long; what is wrong
+/// with which server, and last whole counts, the least urgent ones first. That something waits, and how old the data is,
+/// stays longest.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let parts = &canvas.theme.parts;
     let name: Vec<Part> = if area.width < NAMED { Vec::new() } else { vec![("fleetwatch".to_owned(), parts.title)] };
@@ -54,7 +58,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     let data = data(canvas, view);
     let data_cells = width(&data).max(DATA);
     let room = usize::from(area.width);
-    let forms = forms(counts.kinds());
+    let forms = forms(area.width, counts.kinds());
     let fits = |form: &&Form| {
         let middle = [width(&name), width(&roomy.parts(canvas, form)), width(&servers[form.servers as usize])];
         let shown = middle.into_iter().chain(form.data.then_some(data_cells)).filter(|cells| *cells > 0);
@@ -109,23 +113,25 @@ enum LongestWait {
 struct Form {
     servers: Servers,
     wait: LongestWait,
-    /// How many counts are shown with words; the others with their glyphs.
+    /// The groups before this place are counted in words; the others by their glyphs.
     words: usize,
     /// How many counts are shown at all.
     counts: usize,
     data: bool,
 }
 
-/// The forms of a header with a number of counts, the most telling first; each one takes less room than those before.
-fn forms(counts: usize) -> Vec<Form> {
+/// The forms of a header so wide with a number of counts, the most telling first; each one takes less room than those
+/// before.
+fn forms(width: u16, counts: usize) -> Vec<Form> {
     let least = counts.min(1);
     let form = |servers, wait, words| Form { servers, wait, words, counts, data: true };
-    let mut forms = vec![form(Servers::All, LongestWait::Named, counts)];
-    forms.extend((least..=counts).rev().map(|words| form(Servers::Troubled, LongestWait::Named, words)));
+    let worded: Vec<usize> = WORDED.into_iter().filter(|(from, _)| width >= *from).map(|(_, words)| words).collect();
+    let mut forms = vec![form(Servers::All, LongestWait::Named, worded[0])];
+    forms.extend(worded.into_iter().map(|words| form(Servers::Troubled, LongestWait::Named, words)));
     forms.extend([
-        form(Servers::Troubled, LongestWait::Time, least),
-        form(Servers::Troubled, LongestWait::None, least),
-        form(Servers::Brief, LongestWait::None, least),
+        form(Servers::Troubled, LongestWait::Time, 1),
+        form(Servers::Troubled, LongestWait::None, 1),
+        form(Servers::Brief, LongestWait::None, 1),
         form(Servers::Brief, LongestWait::None, 0),
         form(Servers::None, LongestWait::None, 0),
     ]);
@@ -156,7 +162,7 @@ enum HeaderCount {
 
 /// How many terminals and tasks there are of each group of statuses.
 struct Counts<'a> {
-    of: [usize; Status::GROUPS.len()],
+    of: ItemCounts,
     /// Those that count nowhere else.
     muted: usize,
     /// Those that ended with their tmux server, and how many of these it cut off in mid-turn.
@@ -174,7 +180,7 @@ impl<'a> Counts<'a> {
         let is_asking = view.servers.iter().all(|server| server.health == ServerHealth::Waiting);
         let nothing = if is_asking { "asking tmux" } else { "no terminals" };
         let mut counts = Self {
-            of: [0; Status::GROUPS.len()],
+            of: ItemCounts::default(),
             muted: 0,
             ended_with_server: (0, 0),
             asked_before: 0,
@@ -198,7 +204,7 @@ impl<'a> Counts<'a> {
                 (*all, *cut_off) = (*all + 1, *cut_off + usize::from(is_cut_off));
                 continue;
             }
-            counts.of[status.place()] += 1;
+            counts.of.add(item);
             counts.asked_before += usize::from(item.asked_before());
             if status.needs_operator() {
                 let waits = [counts.longest, Some((item.since(), item.id()))].into_iter().flatten();
@@ -224,33 +230,30 @@ impl<'a> Counts<'a> {
 
     /// How many counts there are to be shown.
     fn kinds(&self) -> usize {
-        self.of.iter().chain([&self.ended_with_server.0, &self.muted]).filter(|count| **count > 0).count()
+        self.of.kinds() + [self.ended_with_server.0, self.muted].into_iter().filter(|count| *count > 0).count()
     }
 
     /// Those that occur, the most urgent first: some in words, the others by their glyphs.
     fn parts(&self, canvas: &Canvas<'_>, form: &Form) -> Vec<Part> {
         let quiet = canvas.theme.parts.quiet;
-        let occurring = Status::GROUPS.into_iter().filter(|&status| self.of[status.place()] > 0);
+        let occurring = Status::GROUPS.into_iter().filter(|&status| self.of.count(status) > 0);
         let ended = (self.ended_with_server.0 > 0).then_some(HeaderCount::EndedWithServer);
         let kinds = occurring.map(HeaderCount::Of).chain((self.muted > 0).then_some(HeaderCount::Muted));
         let kinds = ended.into_iter().chain(kinds);
         let mut parts: Vec<Part> = Vec::new();
-        for (index, kind) in kinds.enumerate().take(form.counts) {
-            let in_words = index < form.words;
-            if index > 0 {
-                let first_glyph = index == form.words;
-                parts.push((
-                    if in_words {
-                        BETWEEN
-                    } else if first_glyph {
-                        "   "
-                    } else {
-                        " "
-                    }
-                    .to_owned(),
-                    quiet,
-                ));
-            }
+        let mut before = None;
+        for kind in kinds.take(form.counts) {
+            let in_words = match kind {
+                HeaderCount::EndedWithServer => form.words > 0,
+                HeaderCount::Of(status) => status.place() < form.words,
+                HeaderCount::Muted => form.words > Status::GROUPS.len(),
+            };
+            let between = before.replace(in_words).map(|before| match (before, in_words) {
+                (_, true) => BETWEEN,
+                (true, false) => "   ",
+                (false, false) => " ",
+            });
+            parts.extend(between.map(|between| (between.to_owned(), quiet)));
             parts.push(match kind {
                 HeaderCount::Of(status) => self.part(canvas, status, in_words, form.wait),
                 HeaderCount::EndedWithServer => self.ended(canvas, in_words),
@@ -277,9 +280,8 @@ impl<'a> Counts<'a> {
 
     fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool, wait: LongestWait) -> Part {
         let appearance = canvas.theme.appearance(status);
-        let count = self.of[status.place()];
         if !in_words {
-            return (format!("{}{count}", canvas.glyph(status)), appearance.style);
+            return (format!("{}{}", canvas.glyph(self.of.sign_of(status)), self.of.count(status)), appearance.style);
         }
         // The longest wait says more than the count: one that is new can be let go for now.
         let longest = self.longest.filter(|_| status.needs_operator()).map(|(since, name)| {
@@ -294,8 +296,7 @@ impl<'a> Counts<'a> {
             (Status::Error, asked @ 1..) => format!(" ({asked} asked before)"),
             _ => String::new(),
         };
-        let word = status.group_word(count);
-        (format!("{count} {word}{asked}{}", longest.unwrap_or_default()), appearance.style)
+        (format!("{}{asked}{}", self.of.words(status), longest.unwrap_or_default()), appearance.style)
     }
 }
 

@@ -12,7 +12,9 @@ use super::keymap::{Binding, Context, show};
 use super::lists::words_for;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
 use super::scroll::{Called, SearchableText, Viewport};
-use super::table::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
+use super::table::{
+    COLUMNS, Column, DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK,
+};
 use super::text::{self, padded};
 use super::times;
 use super::{Request, find};
@@ -169,6 +171,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     sections.push(keys_of(canvas, of.title(), &own, room));
     if of == Context::Fleet {
         sections.push(marks(canvas, room).into_iter().map(plain).collect());
+        sections.push(columns(canvas, room).into_iter().map(plain).collect());
     }
     // What does the same everywhere stands in the part above.
     let is_everywhere =
@@ -238,6 +241,19 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
         lines.push(vec![(format!("  {} ", padded(mark, MARK - 1)), parts.quiet), (text.to_owned(), parts.text)]);
     }
     lines.into_iter().flat_map(|line| hanging(line, room)).collect()
+}
+
+/// What the columns say, and how they are chosen.
+fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
+    let parts = &canvas.theme.parts;
+    let key = canvas.keymap.key_for(Context::Fleet, Action::Columns);
+    let chosen = key.map(|key| format!(" ({key} chooses them)")).unwrap_or_default();
+    let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
+    let line = |column: &Column| {
+        vec![(format!("  {}  ", padded(column.title, widest)), parts.key), (column.about.to_owned(), parts.text)]
+    };
+    let lines = COLUMNS.iter().map(line).flat_map(|line| hanging(line, room));
+    std::iter::once(vec![("columns".to_owned(), parts.title), (chosen, parts.quiet)]).chain(lines).collect()
 }
 
 /// A mark with what it means, which goes on below itself where it does not fit into that many cells.

@@ -37,6 +37,54 @@ impl<'a> From<&'a Task> for Item<'a> {
     }
 }
 
+/// How many agents and how many tasks there are of each of [`Status::GROUPS`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemCounts([[u32; 2]; Status::GROUPS.len()]);
+
+impl ItemCounts {
+    /// Counts one more.
+    pub fn add(&mut self, item: Item<'_>) {
+        self.0[item.status().place()][usize::from(matches!(item, Item::Task(_)))] += 1;
+    }
+
+    /// How many there are of a group.
+    pub fn count(&self, group: Status) -> usize {
+        self.0[group.place()].map(counted).iter().sum()
+    }
+
+    /// What stands for a group: tasks that run have a sign of their own.
+    pub fn sign_of(&self, group: Status) -> Status {
+        if group.group() == Status::Working && self.0[group.place()][0] == 0 { Status::Running } else { group }
+    }
+
+    /// How many groups occur.
+    pub fn kinds(&self) -> usize {
+        self.0.iter().filter(|[agents, tasks]| agents + tasks > 0).count()
+    }
+
+    /// The same with other numbers.
+    pub fn map(&self, number: impl Fn(usize) -> usize) -> Self {
+        Self(self.0.map(|counts| counts.map(|count| u32::try_from(number(counted(count))).unwrap_or(u32::MAX))))
+    }
+
+    /// How many of a group there are, each in the word that stands in its row: `3 failed, 1 exited`.
+    pub fn words(&self, group: Status) -> String {
+        let [agents, tasks] = self.0[group.place()].map(counted);
+        let of_tasks = match group.group() {
+            Status::Failed => "exited",
+            Status::Finished => "exited 0",
+            Status::Working => "running",
+            _ => return format!("{} {}", agents + tasks, group.group_word(agents + tasks)),
+        };
+        let words = [(agents, group.group_word(agents)), (tasks, of_tasks)].into_iter().filter(|(count, _)| *count > 0);
+        words.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn counted(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
 impl<'a> Item<'a> {
     /// Everything that there is a row for.
     pub fn all(view: &View<'a>) -> Vec<Self> {

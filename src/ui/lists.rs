@@ -95,7 +95,7 @@ pub fn palette(
     };
     let by_name = Sort::ALL.map(|order| {
         let why_not = (!orders.contains(&order)).then(|| says_nothing(order));
-        MenuEntry { why_not, ..MenuEntry::new(format!("sort by {}", order.name()), "") }
+        MenuEntry { why_not, ..MenuEntry::new(format!("sort by {}: {}", order.name(), order.explanation()), "") }
     });
     let themes: Vec<&str> = Theme::names().collect();
     let shown_in = themes.iter().map(|name| MenuEntry::new(format!("theme {name}"), ""));

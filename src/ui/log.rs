@@ -19,6 +19,8 @@ use crate::time::{Span, Timestamp};
 
 /// The widest column for names.
 const NAME_MOST: usize = 16;
+/// From this height on an entry may take two rows.
+const ROOMY: u16 = 8;
 /// How many events of the history are remembered.
 const KEPT: usize = 500;
 /// What happens to several terminals within this time has one cause.
@@ -284,15 +286,23 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
         return;
     }
     let names = shown.iter().map(|line| text::width(&line.subject())).max().unwrap_or(0).min(NAME_MOST);
-    for (row, line) in (0..).zip(&shown) {
+    let most = if area.height < ROOMY { 1 } else { 2 };
+    let mut row = 0;
+    for line in &shown {
         let LogLine { at, key, sentence, .. } = line;
         let is_selected = key.is_some_and(|key| canvas.selected == Some(key));
         let subject = if is_selected { parts.title } else { parts.text };
         let mut pen = Pen::new(buffer, area, row);
         pen.skip(1).text(&times::clock(*at, canvas.zone), parts.quiet).skip(2);
         pen.field(&line.subject(), names, subject).skip(2);
-        let room = usize::from(pen.room());
         let style = sentence.status.map_or(parts.text, |status| canvas.theme.style(status));
-        pen.text(&text::cut(&line.text(), room), style);
+        let column = pen.column() - area.x;
+        for text in text::wrapped(&line.text(), usize::from(pen.room()), most.min(usize::from(area.height - row))) {
+            Pen::new(buffer, area, row).skip(column).text(&text, style);
+            row += 1;
+        }
+        if row >= area.height {
+            break;
+        }
     }
 }

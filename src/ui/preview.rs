@@ -7,7 +7,6 @@ use ratatui::style::{self, Modifier, Style};
 use super::arrangement::Group;
 use super::frame::{self, Canvas};
 use super::item::Item;
-use super::table;
 use super::text::{self, Pen};
 use super::theme::on_ground;
 use super::times;
@@ -55,7 +54,7 @@ pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &
         let style = if is_muted { parts.quiet } else { canvas.theme.style(item.status()) };
         let lasting = times::lasting(item.since(), canvas.now);
         let mut pen = Pen::new(buffer, area, row);
-        pen.skip(1).text(table::glyph(canvas, *item), style).skip(1).field(item.id(), name, parts.text);
+        pen.skip(1).text(canvas.glyph(item.status()), style).skip(1).field(item.id(), name, parts.text);
         pen.skip(2).field(&item.status().word(), state, style).right(&lasting, LASTING, style);
         pen.skip(2).text(&item.what(), if is_muted { parts.quiet } else { parts.text });
     }

@@ -33,9 +33,15 @@ pub struct Column {
     /// The cells that must be left for what it does, so that the dashboard has room for the column; 0 has it always.
     spare: usize,
     draw: Draw,
+    /// What it says, in a few words.
+    pub about: &'static str,
 }
 
 impl Column {
+    const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+
     /// The column that a title means, however it is written.
     pub fn named(title: &str) -> Option<&'static Self> {
         COLUMNS.iter().find(|column| column.title.eq_ignore_ascii_case(title))
@@ -118,26 +124,45 @@ impl Width {
 
 /// The columns, left to right. One more is one more line.
 pub const COLUMNS: [Column; 23] = [
-    column(NAME, ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name),
-    column("SERVER", ShownOn::Both, Width::Words(6, 20), SERVER, |it, _| it.key().server.to_string(), quiet),
-    column(AGENT, ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), agent),
+    column(NAME, ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name)
+        .about("its own name, or the one that you gave it"),
+    column("SERVER", ShownOn::Both, Width::Words(6, 20), SERVER, |it, _| it.key().server.to_string(), quiet)
+        .about("the tmux server or host that it is on"),
+    column(AGENT, ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), agent)
+        .about("which agent it is, and its version"),
     // The longest word and `59m59`, or a word, the last result and `~59m59`.
-    column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), standing::state_for),
-    column("SINCE", ShownOn::CommandLine, Width::Words(5, 7), 26, |it, now| times::lasting(it.since(), now), quiet),
-    column(LAST, ShownOn::Both, Width::Fixed(8), 18, |it, _| it.last(), standing::last),
-    column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it, _| it.stable().to_owned(), standing::stable),
-    column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it, _| it.phase(), quiet),
-    column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it, _| it.availability(), quiet),
-    column("CONTEXT", ShownOn::Both, Width::Words(7, 10), FACTS, |it, _| it.context_left(), context),
-    column("PLAN", ShownOn::Both, Width::Words(4, 6), FACTS, |it, _| it.fact(FactName::Plan), quiet),
-    column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it, _| it.fact(FactName::Model), quiet),
-    column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it, _| it.place(), quiet),
-    column("COST", ShownOn::Both, Width::Words(4, 8), MORE, |it, _| it.cost(), quiet),
-    column("TOKENS", ShownOn::Both, Width::Words(6, 8), MORE, |it, _| it.tokens(), quiet),
-    column("MODE", ShownOn::Both, Width::Words(4, 12), MORE, |it, _| it.fact(FactName::PermissionMode), quiet),
-    column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it, _| it.branch(), quiet),
-    column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it, _| it.fact(FactName::LastPrompt), quiet),
-    column("PANE", ShownOn::CommandLine, Width::Words(4, 20), WHERE, |it, _| it.pane(), quiet),
+    column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), standing::state_for)
+        .about("what it does or waits for, and for how long"),
+    column("SINCE", ShownOn::CommandLine, Width::Words(5, 7), 26, |it, now| times::lasting(it.since(), now), quiet)
+        .about("for how long it has been in its state"),
+    column(LAST, ShownOn::Both, Width::Fixed(8), 18, |it, _| it.last(), standing::last)
+        .about("how its last turn ended, and how long ago"),
+    column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it, _| it.stable().to_owned(), standing::stable)
+        .about("for how long its screen has stood still"),
+    column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it, _| it.phase(), quiet)
+        .about("whether a turn goes on, whatever it needs"),
+    column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it, _| it.availability(), quiet)
+        .about("whether it can be watched and used"),
+    column("CONTEXT", ShownOn::Both, Width::Words(7, 10), FACTS, |it, _| it.context_left(), context)
+        .about("how much of its context is left"),
+    column("PLAN", ShownOn::Both, Width::Words(4, 6), FACTS, |it, _| it.fact(FactName::Plan), quiet)
+        .about("how much of its plan is done"),
+    column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it, _| it.fact(FactName::Model), quiet)
+        .about("the model that it uses"),
+    column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it, _| it.place(), quiet)
+        .about("its session and window in tmux"),
+    column("COST", ShownOn::Both, Width::Words(4, 8), MORE, |it, _| it.cost(), quiet)
+        .about("what its session has cost"),
+    column("TOKENS", ShownOn::Both, Width::Words(6, 8), MORE, |it, _| it.tokens(), quiet)
+        .about("the tokens that its session has used"),
+    column("MODE", ShownOn::Both, Width::Words(4, 12), MORE, |it, _| it.fact(FactName::PermissionMode), quiet)
+        .about("what it may do without a question"),
+    column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it, _| it.branch(), quiet)
+        .about("the git branch of its directory, and what differs"),
+    column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it, _| it.fact(FactName::LastPrompt), quiet)
+        .about("the last prompt that it got"),
+    column("PANE", ShownOn::CommandLine, Width::Words(4, 20), WHERE, |it, _| it.pane(), quiet)
+        .about("its pane in tmux"),
     column(
         "LABEL",
         ShownOn::Neither,
@@ -145,7 +170,8 @@ pub const COLUMNS: [Column; 23] = [
         FACTS,
         |it, _| it.label().unwrap_or_default().to_owned(),
         quiet,
-    ),
+    )
+    .about("the label that you gave it"),
     column(
         "NOTE",
         ShownOn::Neither,
@@ -153,16 +179,19 @@ pub const COLUMNS: [Column; 23] = [
         FACTS,
         |it, _| it.note().text.clone().unwrap_or_default(),
         quiet,
-    ),
-    column("COMMAND", ShownOn::Neither, Width::Words(7, 40), MORE + 1, |it, _| it.command().to_owned(), quiet),
-    column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what::draw),
+    )
+    .about("what you noted of it"),
+    column("COMMAND", ShownOn::Neither, Width::Words(7, 40), MORE + 1, |it, _| it.command().to_owned(), quiet)
+        .about("the command that runs in its pane"),
+    column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what::draw)
+        .about("what it asks, does or has said"),
 ];
 
 type Words = fn(Item<'_>, Timestamp) -> String;
 type Draw = fn(&Cell<'_, '_>, &mut Pen<'_>, usize, &str);
 
 const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, words: Words, draw: Draw) -> Column {
-    Column { title, words, on, width, spare, draw }
+    Column { title, words, on, width, spare, draw, about: "" }
 }
 
 const NAME: &str = "NAME";
@@ -424,7 +453,7 @@ pub fn draw_extent(
     }
     let needing = |rows: &[TableRow<'_>]| -> usize {
         let of_row = |row: &TableRow<'_>| match row {
-            TableRow::Head(head) if head.folded => head.counts[Status::Approval.place()],
+            TableRow::Head(head) if head.folded => head.counts.count(Status::Approval),
             TableRow::Head(_) => 0,
             TableRow::Item(item) => usize::from(canvas.arrangement.needs_operator(*item)),
         };
@@ -513,20 +542,12 @@ fn draw_row(
     } else {
         (" ", base)
     };
-    pen.text(sign, sign_style).text(glyph(canvas, item), style).text(" ", base);
+    pen.text(sign, sign_style).text(canvas.glyph(item.status()), style).text(" ", base);
     let mut behind = "";
     for (nth, (column, cells)) in layout.shown().enumerate() {
         pen.field(behind, if nth == 0 { 0 } else { GAP }, quiet);
         (column.draw)(&cell, &mut pen, cells, &(column.words)(item, canvas.now));
         behind = if column.title == NAME && flags.is_pinned(item) { PINNED } else { "" };
-    }
-}
-
-/// The glyph of a row's state.
-pub fn glyph<'a>(canvas: &'a Canvas<'_>, item: Item<'_>) -> &'a str {
-    match item.status() {
-        Status::Running => RUNS,
-        status => canvas.glyph(status),
     }
 }
 

@@ -45,6 +45,23 @@ impl Sort {
         Self::Cost,
     ];
 
+    /// What stands first, in a few words.
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::Attention => "who needs you first, the longest wait on top",
+            Self::Name => "from a to z",
+            Self::Phase => "working first, then ready, then what needs you",
+            Self::Age => "longest in its state first",
+            Self::Agent => "from a to z",
+            Self::Host => "servers and hosts from a to z",
+            Self::Model => "from a to z",
+            Self::Context => "least context left first",
+            Self::Plan => "most left to do first",
+            Self::Tokens => "most tokens used first",
+            Self::Cost => "most expensive first",
+        }
+    }
+
     /// Those that say something of these items, in their order.
     pub fn of_use(items: &[Item<'_>]) -> Vec<Self> {
         let says = |sort: &Self| match (sort, sort.measure()) {

@@ -451,7 +451,8 @@ impl Ui {
         let unseen = unseen.map(|column| format!("; {} is not on the screen", column.title));
         let palette = self.options.keymap.key_for(Context::Fleet, Action::Palette);
         let palette = palette.map(|key| format!("; {key} has each by name")).unwrap_or_default();
-        let message = format!("sort: {}{}{palette}", names.join(" "), unseen.unwrap_or_default());
+        let (names, unseen, first) = (names.join(" "), unseen.unwrap_or_default(), now.explanation());
+        let message = format!("sort: {names}{unseen}; {first}{palette}");
         self.notify_about(Topic::Layout, Status::Ready, message, view.now);
     }
 

@@ -20,7 +20,7 @@ use crate::ui::item::Item;
 use crate::ui::keymap::{Context, Keymap};
 use crate::ui::log::Log;
 use crate::ui::overlay::Waiting;
-use crate::ui::table::ColumnLayout;
+use crate::ui::table::{ColumnLayout, RUNS};
 use crate::ui::theme::{Depth, Theme, at_depth};
 
 /// The theme and the time of one frame.
@@ -59,7 +59,11 @@ pub struct Canvas<'a> {
 impl Canvas<'_> {
     /// The glyph of a status at the time of the frame.
     pub fn glyph(&self, status: Status) -> &str {
-        self.theme.glyph(status, self.ascii, self.motion.then_some(self.now))
+        match status {
+            // Nothing is known of how a task gets on, and what turns would say that it does.
+            Status::Running => RUNS,
+            _ => self.theme.glyph(status, self.ascii, self.motion.then_some(self.now)),
+        }
     }
 
     /// What was refused of a row whose turn ended with that: it says more than that the turn was interrupted.

@@ -38,7 +38,7 @@ impl HeadLayout {
             digits: widest(&|head| head.terminals.to_string()),
             marked: widest(&|head| marked_words(head).unwrap_or_default()),
             counts: [0; Status::GROUPS.len()],
-            numbers: Status::GROUPS.map(|status| widest(&|head| head.count_of(status).to_string())),
+            numbers: Status::GROUPS.map(|status| widest(&|head| head.shown().count(status).to_string())),
             has_words: true,
         };
         for has_words in [true, false] {
@@ -63,9 +63,11 @@ impl HeadLayout {
 
     /// How many of a group there are of a status, as it is drawn.
     fn count(&self, canvas: &Canvas<'_>, head: &Head, status: Status) -> Option<String> {
-        let (number, digits) = (head.count_of(status), self.numbers[status.place()]);
-        let word = if self.has_words { format!(" {}", status.group_word(number)) } else { String::new() };
-        (number > 0).then(|| format!("{} {number:>digits$}{word}", canvas.glyph(status)))
+        let (number, digits) = (head.shown().count(status), self.numbers[status.place()]);
+        let said = if self.has_words { head.shown().words(status) } else { number.to_string() };
+        let first = said.find(' ').unwrap_or(said.len());
+        let blanks = digits.saturating_sub(first);
+        (number > 0).then(|| format!("{} {:blanks$}{said}", canvas.glyph(head.shown().sign_of(status)), ""))
     }
 }
 

@@ -806,6 +806,23 @@ fn the_header_keeps_its_words_while_numbers_grow_and_drops_the_least_urgent_firs
 }
 
 #[test]
+fn no_count_of_the_header_changes_its_form_because_another_one_comes_or_goes() {
+    let header = |which: &[&str], width: u16| {
+        let mut fleet = SampleFleet::usual();
+        fleet.servers.truncate(1);
+        fleet.terminals.retain(|terminal| which.contains(&terminal.state.terminal.id.as_str()));
+        lines(&frame(&mut dashboard(), &fleet, width, 24))[0].clone()
+    };
+    for (width, form) in [(79, "⊘1"), (80, "⊘1"), (99, "⊘1"), (100, "1 interrupted"), (120, "1 interrupted")] {
+        for which in [&["étude"][..], &["étude", "docs"], &["infra", "étude"], &["shop-api", "étude", "docs", "web"]]
+        {
+            let shown = header(which, width);
+            assert!(shown.contains(form), "{width}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn the_age_of_the_data_is_never_understated() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
@@ -1114,7 +1131,9 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
     for order in ["agent", "attention", "name"] {
         press(&mut ui, &fleet, &chars(&format!(":sort by {order}")));
         press(&mut ui, &fleet, &[KeyCode::Enter]);
-        assert!(text(&mut ui, &fleet, 120, 40).contains(&format!("[{order}]")), "{order}");
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains(&format!("[{order}]")), "{order}");
+        assert_eq!(shown.contains("who needs you first, the longest wait on top"), order == "attention", "{shown}");
     }
     // A theme is shown at once.
     press(&mut ui, &fleet, &chars(":theme light"));
@@ -2503,13 +2522,14 @@ fn the_wheel_goes_through_what_happened_to_tasks_too() {
 }
 
 #[test]
-fn a_task_that_ended_well_is_called_finished_everywhere_and_needs_nobody() {
+fn a_task_that_ended_well_has_the_word_of_its_row_everywhere_and_needs_nobody() {
     let mut fleet = SampleFleet::empty();
     fleet.servers = SampleFleet::usual().servers;
     fleet.tasks = tasks();
     let mut ui = dashboard();
     let shown = text(&mut ui, &fleet, 160, 40);
-    assert!(shown.contains("1 finished") && !shown.contains("gone"), "{shown}");
+    let header = "1 needs you: deploy 10s │ 1 exited │ 1 exited 0 │ 1 running";
+    assert!(shown.contains(header) && !shown.contains("gone"), "{shown}");
     assert_eq!(names(&mut ui, &fleet).last().map(String::as_str), Some("docs"), "it stands below what needs somebody");
     let row = shown.lines().find(|line| line.contains(" docs ")).expect("a row");
     assert!(row.contains("✓ docs") && row.contains("exited 0"), "{row}");
@@ -2521,9 +2541,33 @@ fn a_task_that_ended_well_is_called_finished_everywhere_and_needs_nobody() {
     assert!(text(&mut ui, &fleet, 160, 40).contains("✓ exited 0"));
     press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
     press(&mut ui, &fleet, &chars("bZ"));
-    assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4  ? 1 needs you  ✗ 1 failed  ✓ 1 finished"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4  ? 1 needs you  ✗ 1 exited  ✓ 1 exited 0"));
     press(&mut ui, &fleet, &chars("Z"));
-    assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4  ? 1 needs you  ✗ 1 failed\n"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4  ? 1 needs you  ✗ 1 exited\n"));
+}
+
+#[test]
+fn a_task_that_runs_has_one_sign_wherever_it_is_shown() {
+    let mut fleet = SampleFleet::empty();
+    fleet.servers = SampleFleet::usual().servers;
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("/serve"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let shown = text(&mut ui, &fleet, 80, 24);
+    assert!(shown.contains("▶ serve") && shown.contains("▶1"), "{shown}");
+    press(&mut ui, &fleet, &chars("d"));
+    let shown = text(&mut ui, &fleet, 160, 40);
+    assert!(shown.contains("▶ running for") && !shown.contains("⠋ running"), "{shown}");
+}
+
+#[test]
+fn a_long_entry_of_the_log_is_told_whole_where_there_is_room() {
+    let fleet = SampleFleet::usual();
+    let shown = text(&mut dashboard(), &fleet, 120, 40);
+    let asks = shown.lines().position(|line| line.contains("asks: Which database")).expect("an entry");
+    let rest = shown.lines().nth(asks + 1).unwrap_or_default();
+    assert!(rest.starts_with("                  worker use?"), "below its own beginning: {shown}");
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     world.resize(80, 24);
     world.open();
     world.wait("1 needs you");
-    world.wait("3 ready");
+    world.wait("·3");
     world.press("*");
     world.wait("4 marked");
     world.press("B");

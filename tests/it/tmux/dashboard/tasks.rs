@@ -46,7 +46,7 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     world.open();
     world.wait("▶ build");
     world.wait("exited 101");
-    world.wait("tasks from before: 1 running in tasks");
+    world.wait("tasks from before: 1 in tasks");
     wait_until("the counter", || world.hooks().contains("@fleetwatch_bells"));
     // The failed test comes first.
     world.press("Home");
