@@ -144,7 +144,7 @@ impl Overlay for ColumnList {
         let width = size.0.min(area.width);
         let beside = Rect { x: area.right() - width, width, ..area };
         let Some(inner) = frame::boxed(canvas, buffer, beside, size, "columns") else { return HitMap::default() };
-        let about = if inner.height > 4 * ABOUT { ABOUT } else { 0 };
+        let (about, whole) = (if inner.height > 4 * ABOUT { ABOUT } else { 0 }, inner);
         let inner = Rect { height: inner.height - about, ..inner };
         self.place = inner;
         let said = arrangement
@@ -155,7 +155,7 @@ impl Overlay for ColumnList {
             .map(|column| column.about);
         let said = text::wrapped(said.unwrap_or_default(), usize::from(inner.width), usize::from(about));
         for (row, said) in (inner.height..).zip(&said) {
-            Pen::new(buffer, Rect { height: inner.height + about, ..inner }, row).text(said, parts.quiet);
+            Pen::new(buffer, whole, row).text(said, parts.quiet);
         }
         let page = usize::from(inner.height);
         self.view.fit(page, count);
@@ -187,8 +187,8 @@ impl Overlay for ColumnList {
             let room = usize::from(pen.room());
             pen.right(&text::cut(note, room), room, base.patch(parts.quiet));
         }
-        frame::draw_extent(canvas, buffer, inner, first, page, count);
-        HitMap::at(frame::around(inner))
+        frame::draw_extent(canvas, buffer, whole, first, page, count);
+        HitMap::at(frame::around(whole))
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
