@@ -239,6 +239,7 @@ pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCod
         // clap suggests names that have little in common with what was typed.
         .filter(|name| is_like(&typed, name))
         .or_else(|| command_like(error, &typed, command))
+        .or_else(|| value_that_begins(error, &typed))
         .or_else(|| called_elsewhere(error, &typed, command));
     // The usage of these would show both of them.
     let conflict = (error.kind() == ErrorKind::ArgumentConflict).then(|| {
@@ -261,7 +262,7 @@ pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCod
 
 /// Whether a name is what was typed but for a wrong letter in three; the dashes of options do not count. A short word with
 /// another letter in it is another word, such as `nope` for `note`.
-fn is_like(typed: &str, name: &str) -> bool {
+pub(super) fn is_like(typed: &str, name: &str) -> bool {
     let (typed, name) = (typed.trim_start_matches('-'), name.trim_start_matches('-'));
     let letters = |word: &str| {
         let mut letters: Vec<char> = word.chars().collect();
@@ -298,7 +299,14 @@ fn command_like(error: &clap::Error, typed: &str, command: &clap::Command) -> Op
     like.min_by_key(|name| strsim::osa_distance(typed, name)).map(str::to_owned)
 }
 
-/// The letters from which on the beginning of a command's name says which is meant.
+/// The only value that begins with what was typed.
+fn value_that_begins(error: &clap::Error, typed: &str) -> Option<String> {
+    let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) else { return None };
+    let mut begin = values.iter().filter(|value| typed.len() >= BEGINNING && value.starts_with(typed));
+    begin.next().filter(|_| begin.next().is_none()).cloned()
+}
+
+/// The letters from which on the beginning of a command's or a value's name says which is meant.
 const BEGINNING: usize = 3;
 
 /// What other programs call what is meant: `ls`, `get` and `logs`, `-o json`, `tail -f`.

@@ -79,7 +79,7 @@ pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
         Watched::open(options).await?.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
-    keep_what_fits(&filter, &mut view)?;
+    keep_what_fits(&filter, &mut view, "list")?;
     let items = Item::all(&view);
     if is_empty && !args.shown.json {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
@@ -142,11 +142,11 @@ pub(super) fn unless_unclear(filter: &Filter, why: Failure) -> Failure {
     unknown.map_or(why, |unknown| unclear(&unknown))
 }
 
-/// Keeps in a view what a filter matches, and warns where that is nothing.
+/// Keeps in a view what a filter matches, and warns where that is nothing; `whole` is the command that shows everything.
 ///
 /// # Errors
 /// The filter names an unknown state, a number that is none, or a field that there is none of, and nothing is called so.
-pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(), Failure> {
+pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>, whole: &str) -> Result<(), Failure> {
     let (doubt, was_empty) = (filter.doubt(view), Item::all(view).is_empty());
     let (flags, now) = (Flags::default(), view.now);
     let names = filter.as_names().filter(|names| Item::all(view).into_iter().any(names.matcher(&flags, now)));
@@ -161,7 +161,7 @@ pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>) -> Result<(),
         doubt if nothing_fits && !was_empty => {
             let any = names.map(|names| format!("all words must match; `{}` is either of them", names.text()));
             let any = any.or_else(|| doubt.map(|doubt| doubt.hint()));
-            let hint = any.unwrap_or_else(|| "`fleetwatch list` shows everything".to_owned());
+            let hint = any.unwrap_or_else(|| format!("`fleetwatch {whole}` shows everything"));
             Failure::refused(format!("nothing fits `{}`", filter.text())).hint(hint).warn();
         }
         _ => {}

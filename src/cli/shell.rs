@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{self, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use clap::{Arg, Command, FromArgMatches};
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate};
 
+use super::failure::is_like;
 use super::options::{GLOBAL, homes, of_user};
 use super::survey::{Survey, Watched};
 use super::target::nearest_or;
@@ -84,9 +86,10 @@ pub fn with_help(mut command: Command) -> Command {
             groups.push_str(&format!("  {head:<7} {name:<11} {}\n", about.unwrap_or_default()));
         }
     }
+    groups.push_str(&format!("  More    {}\n", rest.join(", ")));
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\nCommands:\n{groups}  More    {}\n\nOptions:\n{{options}}{{after-help}}",
-        rest.join(", ")
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\nCommands:\n{}\nOptions:\n{{options}}{{after-help}}",
+        output::wrapped(&groups)
     );
     command.help_template(template).mut_subcommands(with_example)
 }
@@ -117,14 +120,14 @@ pub struct CompletionArgs {
     pub shell: clap_complete::Shell,
 }
 
-/// Print a man page, for `man -l -`, or write all of them.
+/// Show a man page, or write all of them.
 ///
-/// `man` finds them in the directory of its first section: `fleetwatch man --all ~/.local/share/man/man1`. That is made if the
+/// On a terminal, `man` shows it; elsewhere its source is printed, for `man -l -`. `man` finds pages in the directory of its first section: `fleetwatch man --all ~/.local/share/man/man1`. That is made if the
 /// one above it is there.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch man tasks kill")]
 pub struct ManArgs {
-    /// The command whose page to print, such as `list` or `tasks kill`; default: the program's.
+    /// The command whose page to show, such as `list` or `tasks kill`; default: the program's.
     pub command: Vec<String>,
     /// Write the pages of all commands into this directory.
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "command")]
@@ -290,7 +293,7 @@ fn without_help(command: Command) -> Command {
     names.into_iter().fold(command.disable_help_subcommand(true), |all, name| all.mut_subcommand(name, without_help))
 }
 
-/// Prints the page of the program or of one of its commands, or writes all pages.
+/// Shows the page of the program or of one of its commands, or writes all pages.
 pub fn man(args: &ManArgs, command: Command) -> Done {
     let mut command = without_help(command);
     // Building gives the commands the names that their pages have, such as `fleetwatch-list`.
@@ -316,11 +319,29 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
         page = page.find_subcommand(name).filter(|found| !found.is_hide_set()).ok_or_else(|| {
             let otherwise = format!("`{} --help` lists the commands", page.get_bin_name().unwrap_or("fleetwatch"));
             let names = page.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
+            let names = names.filter(|known| is_like(name, known));
             Failure::usage(format!("there is no command `{}`", args.command.join(" ")))
                 .hint(nearest_or(name, names, &otherwise))
         })?;
     }
-    output::print(&text_of(page, args.command.is_empty())?)
+    let text = text_of(page, args.command.is_empty())?;
+    if io::stdout().is_terminal() && is_shown(&text) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::print(&text)
+}
+
+/// Has `man` show a page on this terminal; whether it could.
+fn is_shown(page: &str) -> bool {
+    let Ok(mut man) = process::Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
+        return false;
+    };
+    if let Some(mut to_man) = man.stdin.take() {
+        // Whoever leaves the page before its end reads no more of it.
+        let written = to_man.write_all(page.as_bytes());
+        written.err().into_iter().for_each(|error| tracing::debug!(%error, "man did not read all of the page"));
+    }
+    man.wait().is_ok_and(|status| status.success())
 }
 
 /// Writes the page of a command and of those below it; returns how many these are.

@@ -302,7 +302,7 @@ impl<'a> FoundTasks<'a> {
         let mut view = self.survey.fleet.view(self.survey.now);
         view.terminals.clear();
         let has_none = view.tasks.is_empty();
-        keep_what_fits(&filter, &mut view)?;
+        keep_what_fits(&filter, &mut view, "tasks list")?;
         if has_none && !shown.json {
             return no_tasks();
         }

@@ -127,7 +127,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
         let is_silent = || engine.has_listed() && engine.fleet().servers().all(|it| it.health != ServerHealth::Up);
         if is_unchecked && (!engine.is_waiting() || is_silent()) {
             is_unchecked = false;
-            keep_what_fits(&printer.filter, &mut engine.fleet().view(poll::now()))?;
+            keep_what_fits(&printer.filter, &mut engine.fleet().view(poll::now()), "list")?;
         }
         for (server, problem) in new_problems(engine.fleet(), &mut health) {
             let failure = tokio::select! {

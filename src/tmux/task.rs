@@ -126,7 +126,8 @@ impl Server {
         Ok(start)
     }
 
-    /// Starts a program in the place of one that has ended; without words, the same one again.
+    /// Starts a program in the place of one that has ended; without words, the same one again. tmux blanks the screen; what the
+    /// one before has printed above it goes as well, so that what is there is of one run.
     pub async fn begin_again(
         &self,
         key: &TerminalKey,
@@ -140,7 +141,7 @@ impl Server {
         if let Some(task) = task {
             push_program(&mut respawn, task)?;
         }
-        let mut commands = vec![respawn];
+        let mut commands = vec![respawn, command(&["clear-history", "-t", &pane])];
         commands.extend(kept(&window.to_string(), now));
         // Its end has not been reported, and its bells begin anew.
         for name in [names::TOLD, names::BELLS] {

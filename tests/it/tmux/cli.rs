@@ -148,7 +148,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 fn wrong_usage_is_two_lines_and_exit_code_two() {
     let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: note: model: mode: branch: prompt: \
                   context: plan: tokens: cost:";
-    let cases: [(&[&str], &str, &str); 72] = [
+    let cases: [(&[&str], &str, &str); 74] = [
         (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "watch", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "tasks", "list", "foo:bar"], "error: there is no field foo", fields),
@@ -264,6 +264,12 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: leave one of the two out",
         ),
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
+        (&["man", "nope"], "error: there is no command `nope`", "hint: `fleetwatch --help` lists the commands"),
+        (
+            &["wait", "x", "--for", "appr"],
+            "error: invalid value 'appr' for '--for <STATE>'",
+            "hint: did you mean `approval`?",
+        ),
         (&["config", "chek"], "error: unrecognized subcommand 'chek'", "hint: did you mean `check`?"),
         (
             &["list", "--columns", "name,stat"],
@@ -561,6 +567,24 @@ fn all_faults_of_all_files_are_reported_at_once() {
          {file}` shows all 3\n"
     );
     assert_eq!(run(&["--config", config.to_str().unwrap(), "list"]).errors, first);
+}
+
+#[test]
+fn a_man_page_is_shown_by_man_on_a_terminal_and_printed_elsewhere() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let man = folder.path().join("man");
+    // Whether a machine has the program, and what it makes of a page, is not this one's business.
+    std::fs::write(&man, "#!/bin/sh\n[ \"$*\" = '-l -' ] && echo \"shown: $(grep -c '^.TH fleetwatch-list' -)\"\n")
+        .unwrap();
+    std::fs::set_permissions(&man, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let printed = run(&["man", "list"]);
+    assert!(printed.out.starts_with(".ie") || printed.out.contains(".TH fleetwatch-list"), "{printed:?}");
+    let (program, path) = (env!("CARGO_BIN_EXE_fleetwatch"), std::env::var("PATH").unwrap());
+    let command = |path: &str| format!("PATH='{path}' '{program}' man list; exec cat");
+    let with_man = command(&format!("{}:{path}", folder.path().display()));
+    let tmux = PrivateTmux::start(&["sh", "-c", &with_man]);
+    tmux.wait_for_text("main:", "shown: 1");
 }
 
 #[test]

@@ -595,6 +595,25 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
 }
 
 #[test]
+fn what_a_task_has_printed_is_of_its_last_run() {
+    let world = World::new("");
+    let output = || {
+        world.run(&["wait", "build", "--for", "exited"]);
+        world.run(&["output", "build"])
+    };
+    // More than a screen, part of which tmux keeps above it.
+    world.run(&["run", "build", "--", "sh", "-c", "seq 1000 1100; echo it fails; exit 1"]);
+    assert!(output().contains("1000\n1001\n"), "all of it");
+    world.run(&["run", "build", "--", "sh", "-c", "echo all is well"]);
+    assert_eq!(output(), "all is well\n");
+    world.run(&["tasks", "rerun", "build"]);
+    assert_eq!(output(), "all is well\n");
+    let hint = world.output(&["tasks", "list", "is:running"]);
+    let hint = String::from_utf8_lossy(&hint.stderr).into_owned();
+    assert!(hint.contains("tasks list` shows everything"), "{hint}");
+}
+
+#[test]
 fn of_several_runs_at_once_each_name_is_started_once() {
     let world = World::new("");
     let at_once = |names: &[&str]| {
