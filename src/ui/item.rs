@@ -71,12 +71,14 @@ impl ItemCounts {
     pub fn words(&self, group: Status) -> String {
         let [agents, tasks] = self.0[group.place()].map(counted);
         let of_tasks = match group.group() {
-            Status::Failed => "exited",
-            Status::Finished => "exited 0",
-            Status::Working => "running",
+            // With whatever code.
+            Status::Failed => "exited".into(),
+            Status::Finished => Status::Exited(Some(0)).word(),
+            Status::Working => Status::Running.word(),
             _ => return format!("{} {}", agents + tasks, group.group_word(agents + tasks)),
         };
-        let words = [(agents, group.group_word(agents)), (tasks, of_tasks)].into_iter().filter(|(count, _)| *count > 0);
+        let words =
+            [(agents, group.group_word(agents).into()), (tasks, of_tasks)].into_iter().filter(|(count, _)| *count > 0);
         words.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
     }
 }
