@@ -38,7 +38,7 @@ actions! {
     PageDown = "page-down", "one page down" [table step];
     First = "first", "select the first terminal" [table step];
     Last = "last", "select the last terminal" [table step];
-    NextWaiting = "next-waiting", "go to the longest wait, then to the next; to failed and finished only if nobody waits" [table step];
+    NextWaiting = "next-waiting", "go to the longest wait, pressed again to the next; to failed and finished only if nobody waits" [table step];
     PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table step];
     Filter = "filter", "filter the terminals" [table];
     Sort = "sort", "sort by attention, name, state, age, agent, server in turn" [table step];

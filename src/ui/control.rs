@@ -537,6 +537,7 @@ impl Ui {
     }
 
     fn click(&mut self, at: Position, view: &View<'_>) -> Vec<Request> {
+        self.cursor.begin_key();
         // Nobody clicks while they type.
         self.memory.type_ahead = TypeAhead::default();
         self.panes.release();

@@ -46,6 +46,8 @@ pub struct RowSelection {
     stood: Vec<(TerminalKey, bool)>,
     /// Where it has been since it began to go to those that should be looked at.
     walked: Vec<Walked>,
+    /// Whether the key before the present one went on that way, and whether the present one did.
+    went_on: [bool; 2],
 }
 
 /// One that the way through those that should be looked at has led to, what it was then, and since when: one that asks
@@ -252,15 +254,22 @@ impl RowSelection {
         self.select(index, rows, now);
     }
 
+    /// Takes note that a key is pressed: one that went to what should be looked at is no longer the last one.
+    pub fn begin_key(&mut self) {
+        self.went_on = [self.went_on[1], false];
+    }
+
     /// The next of those that should be looked at, given most urgent first: the first one that this has not led to
-    /// since the cursor was last moved otherwise. So the first of them comes first wherever the cursor is, also where
-    /// it is there already, and one that comes up meanwhile is next whatever stands below. Once one that waited has
+    /// since another key was pressed or the cursor moved. So the first of them comes first wherever the cursor is, also
+    /// where it is there already, and one that comes up meanwhile is next whatever stands below. Once one that waited has
     /// been answered, or all have been gone to, it begins again, without what has finished, which was seen on the way.
     pub fn next_of<'a>(&mut self, queue: &[Item<'a>]) -> Option<Item<'a>> {
         let here = self.key().cloned();
-        if self.walked.last().map(|walked| &walked.key) != here.as_ref() {
+        let goes_on = self.went_on.contains(&true);
+        if !goes_on || self.walked.last().map(|walked| &walked.key) != here.as_ref() {
             self.walked.clear();
         }
+        self.went_on[1] = true;
         let waits = |key: &TerminalKey| queue.iter().any(|item| item.key() == key && item.status().needs_operator());
         if self.walked.iter().any(|walked| walked.status.needs_operator() && !waits(&walked.key)) {
             self.walked.retain(|walked| walked.status == Status::Finished);
@@ -273,8 +282,10 @@ impl RowSelection {
         queue.iter().find(|item| item.status() != Status::Finished).copied()
     }
 
-    /// Takes the selected row for one that the way through those that should be looked at has led to.
+    /// Takes the selected row for one that the way through those that should be looked at has led to, whatever was
+    /// pressed there.
     pub fn has_looked_at(&mut self, selected: Item<'_>) {
+        self.went_on = [true, false];
         if self.walked.last().is_none_or(|walked| walked.key != *selected.key()) {
             self.walked = vec![Walked::of(selected)];
         }

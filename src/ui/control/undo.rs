@@ -25,6 +25,7 @@ pub struct Arranged {
 impl Ui {
     /// Handles a key. Where it shows that those before it were letters of a word, what they changed is undone.
     pub(super) fn key_of_run(&mut self, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
+        self.cursor.begin_key();
         let was_held = self.memory.type_ahead.holds(view.now);
         let mut requests = self.key(key, view);
         let is_word = !was_held && self.memory.type_ahead.holds_word(view.now) && self.memory.typed.is_word();

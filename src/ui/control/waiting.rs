@@ -102,6 +102,8 @@ impl Ui {
         let arrangement = &self.memory.arrangement;
         if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {
             self.select_waiting(true, view);
+            // Only the key that goes there goes on from there when it is pressed again.
+            self.cursor.begin_key();
         } else {
             let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
             self.say(format!("nobody waits any more; {key} writes a prompt"), view);

@@ -334,6 +334,24 @@ fn n_goes_to_the_longest_wait_and_to_what_has_failed_or_finished_only_when_nobod
         assert_eq!(name(&mut ui, &fleet), "billing");
         press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Esc]);
     }
+    // It goes on only from the key before: after any other one, it is the longest wait again that is meant.
+    for between in [&[KeyCode::Esc][..], &[KeyCode::F(12)], &[KeyCode::Enter, KeyCode::Esc], &[KeyCode::Char('+')]] {
+        press(&mut ui, &fleet, &chars("Gnn"));
+        assert_eq!(name(&mut ui, &fleet), "billing");
+        press(&mut ui, &fleet, between);
+        press(&mut ui, &fleet, &chars("n"));
+        assert_eq!(name(&mut ui, &fleet), "shop-api", "after {between:?}");
+        press(&mut ui, &fleet, between);
+        press(&mut ui, &fleet, &chars("n"));
+        assert_eq!(name(&mut ui, &fleet), "shop-api", "after {between:?}");
+        assert!(text(&mut ui, &fleet, 120, 40).contains("shop-api waits longest; n again goes to the next"));
+    }
+    // From the box of a dialog it goes on, whatever was pressed to read there.
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Down, KeyCode::Tab, KeyCode::Down, KeyCode::Tab]);
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(name(&mut ui, &fleet), "new-repo");
+    press(&mut ui, &fleet, &chars("n"));
+    assert_eq!(name(&mut ui, &fleet), "shop-api");
     // Beside one that waits, nothing else is gone to.
     let all = fleet.terminals.clone();
     for index in [1, 2] {
