@@ -317,6 +317,8 @@ pub struct Ui {
     touched: Option<Timestamp>,
     /// When a dialog was last answered from here.
     answered: Option<Timestamp>,
+    /// The answer behind which it was said that a key of the table answers nothing.
+    said_behind: Option<Timestamp>,
     last_click: Option<(RowKey, Timestamp)>,
     /// The result that was last reported as seen, so that it is reported only once.
     reported_seen: Option<(TerminalKey, Timestamp)>,
@@ -343,6 +345,7 @@ impl Ui {
             introduced: false,
             touched: None,
             answered: None,
+            said_behind: None,
             last_click: None,
             reported_seen: None,
             drawn: Drawn::default(),

@@ -135,7 +135,7 @@ impl App {
             }
         };
         self.actors.work(clipboard, move |app, clipboard| {
-            let (status, message) = message(&clip, clipboard.as_ref());
+            let (status, message) = message(what, &clip, clipboard.as_ref());
             app.ui.notify_about(Topic::Clipboard, status, message, poll::now());
             Ok(())
         });
@@ -528,9 +528,18 @@ pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Cli
 
 /// What to tell of a text that was handed to the terminal. No terminal says whether it did what it was asked for, and tmux
 /// mostly does not; what is known to be dropped is not called copied.
-pub(super) fn message(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error>>) -> (Status, String) {
+pub(super) fn message(
+    what: Copied,
+    clip: &Clip,
+    clipboard: Option<&Result<Clipboard, tmux::Error>>,
+) -> (Status, String) {
     let cut = if clip.cut { "; its beginning was left out, because it is too long" } else { "" };
-    let text = format!("{} characters{cut}", clip.text.chars().count());
+    let what = match what {
+        Copied::Name => "the name",
+        Copied::Dialog => "the dialog",
+        Copied::Transcript => "the transcript",
+    };
+    let text = format!("{what}, {} characters{cut}", clip.text.chars().count());
     match clipboard {
         None => (Status::Ready, format!("sent to the terminal's clipboard: {text}")),
         Some(Ok(Clipboard::Taken)) => (Status::Ready, format!("sent to tmux for the clipboard: {text}")),

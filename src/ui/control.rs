@@ -20,7 +20,6 @@ use super::frame::Hint;
 use super::help::{About, ExplanationView, Help};
 use super::item::Item;
 use super::keymap::{Context, Keymap};
-use super::lists::copying;
 use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
 use super::question::TypeAhead;
 use super::toast::{self, Topic};
@@ -305,11 +304,7 @@ impl Ui {
                 Some(recent) => self.open(ExplanationView::new(About::Messages, &recent)),
                 None => self.say("nothing was said yet".to_owned(), view),
             },
-            Action::Copy => {
-                if let Some(key) = self.target() {
-                    self.open(copying(key));
-                }
-            }
+            Action::Copy => self.offer_copy(view),
             Action::Jump => {
                 if let Some(why) = self.why_not(action, view) {
                     self.say(why, view);

@@ -2,6 +2,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::PRESENT;
+use super::table::NOTHING_SELECTED;
 use crate::fleet::View;
 use crate::operation::Refusal;
 use crate::time::{Span, Timestamp};
@@ -10,6 +12,7 @@ use crate::ui::arrangement::TableRow;
 use crate::ui::dialog::{Ahead, DialogBox};
 use crate::ui::item::Item;
 use crate::ui::keymap::{Context, Keymap};
+use crate::ui::lists::copying;
 use crate::ui::overlay::OverlayEvent;
 use crate::ui::question::TypeAhead;
 use crate::ui::{Request, Topic, Ui};
@@ -100,15 +103,35 @@ impl Ui {
             self.cursor.has_looked_at(answered);
         }
         let arrangement = &self.memory.arrangement;
-        if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {
+        let waits = arrangement.shown(view).any(|item| arrangement.needs_operator(item));
+        if waits {
             self.select_waiting(true, view);
             // Only the key that goes there goes on from there when it is pressed again.
             self.cursor.begin_key();
-        } else {
-            let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
-            self.say(format!("nobody waits any more; {key} writes a prompt"), view);
         }
-        self.memory.type_ahead.begin("no prompt was begun, as a dialog was answered just now", true, view.now);
+        let why = match self.selected(view).filter(|_| waits) {
+            Some(next) => format!("{} asks next, and {} shows what", next.id(), self.fleet_key(Action::Open)),
+            None => format!("nobody waits any more; {} writes a prompt", self.fleet_key(Action::Prompt)),
+        };
+        self.memory.type_ahead.begin(&why, true, view.now);
+        self.say(why, view);
+    }
+
+    /// Offers what can be copied. Soon behind an answer the key may be meant for another dialog, which is not open: the first
+    /// one only says so.
+    pub(super) fn offer_copy(&mut self, view: &View<'_>) {
+        let Some(key) = self.target() else { return };
+        let behind = self.answered.filter(|&at| self.overlays.is_empty() && (at..at + PRESENT).contains(&view.now));
+        if behind.is_none() || std::mem::replace(&mut self.said_behind, behind) == behind {
+            return self.open(copying(key));
+        }
+        let [open, copy] = [Action::Open, Action::Copy].map(|action| self.fleet_key(action));
+        let what = match self.selected(view) {
+            Some(item) if item.status().needs_operator() => format!("{open} shows what {} asks", item.id()),
+            Some(item) => format!("{} asks nothing", item.id()),
+            None => NOTHING_SELECTED.to_owned(),
+        };
+        self.say(format!("{copy} answered nothing: {what}; {copy} again copies"), view);
     }
 
     /// The box of a dialog; one whose row nobody can have read under the cursor takes no keys at first: they were typed

@@ -537,7 +537,7 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     world.type_text("yn");
-    world.wait("sent to the terminal's clipboard: 5 characters");
+    world.wait("sent to the terminal's clipboard: the name, 5 characters");
     wait_until("the name in the clipboard", || clipboard() == "birds");
     world.type_text("yd");
     wait_until("the dialog in the clipboard", || clipboard().contains("Allow this?") && clipboard().contains("1. Yes"));
@@ -559,7 +559,7 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
     world.open_with(&inside);
     world.wait("1 needs you");
     world.type_text("yn");
-    world.wait("sent to tmux for the clipboard: 5 characters");
+    world.wait("sent to tmux for the clipboard: the name, 5 characters");
     wait_until("the name in the clipboard", || clipboard() == "birds");
     world.operator.run(&["set-option", "-s", "set-clipboard", "external"]);
     world.type_text("yd");

@@ -652,11 +652,30 @@ fn a_key_pressed_on_behind_answers_begins_no_prompt() {
     is_working(&mut fleet, 0);
     ui.ended(answer, &Outcome::Accepted(None), &fleet.view());
     fleet.now = fleet.now + Span::from_secs(1);
+    ui.update(&fleet.view());
     frame(&mut ui, &fleet, 120, 40);
     // The row that was answered has nothing to answer any more: on to the next one that waits.
     open(&mut ui, &fleet);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(!shown.contains("prompt to") && selected(&mut ui, &fleet).contains("billing"), "{shown}");
+    assert!(shown.contains("billing asks next, and enter shows what"), "{shown}");
+    // Whoever takes that for its box, and approves there, learns that nothing was answered, or copied.
+    for pause in [500, 3_000] {
+        press(&mut ui, &fleet, &chars("y"));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(!shown.contains("copy to the clipboard"), "{shown}");
+        assert!(shown.contains("billing") && shown.contains("nothing was"), "{shown}");
+        fleet.now = fleet.now + Span::from_millis(pause);
+        ui.update(&fleet.view());
+        frame(&mut ui, &fleet, 120, 40);
+    }
+    press(&mut ui, &fleet, &chars("y"));
+    assert!(
+        text(&mut ui, &fleet, 120, 40).contains("y answered nothing: enter shows what billing asks; y again copies")
+    );
+    press(&mut ui, &fleet, &chars("y"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("copy to the clipboard"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
     open(&mut ui, &fleet);
     assert!(text(&mut ui, &fleet, 120, 40).contains("Which database"));
     press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Up]);

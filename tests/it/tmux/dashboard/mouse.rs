@@ -153,7 +153,7 @@ fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     // A list is chosen from with a click, and a question that is declined does nothing.
     world.press("y");
     world.click("name of the terminal");
-    world.wait("sent to the terminal's clipboard: 5 characters");
+    world.wait("sent to the terminal's clipboard: the name, 5 characters");
     world.run_task("build", &["sleep", "4711"]);
     world.wait("▶ build");
     world.click(" build ");
