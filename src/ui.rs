@@ -53,7 +53,7 @@ pub use lists::{Decision, decided};
 pub use overlay::Waiting;
 pub use table::{COLUMNS, Column, ShownOn};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
-pub use toast::{Topic, outcome_text};
+pub use toast::{TOOK_ANSWER, Topic, outcome_text};
 pub use today::{TotalsWords, signs_explained, turns_told};
 
 use crate::config::Template;

@@ -15,6 +15,8 @@ use crate::fleet::ServerId;
 /// the end; your tmux, your history and your configuration are not touched. `fleetwatch -L SERVER list` sees the demo from
 /// another terminal; its name is in the dashboard's first line, if that is wide enough, and `--no-dashboard` prints it. Such
 /// commands follow the dashboard and share its history.
+///
+/// A recording goes on as it was recorded, whatever you answer or send; only a plain "no" to Claude Code has a recording of its own.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch demo")]
 pub struct DemoArgs {

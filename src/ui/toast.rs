@@ -374,6 +374,9 @@ fn stack_cells(lines: &[String]) -> u16 {
 fn stay(status: Status) -> Span {
     match status {
         Status::Failed | Status::Error | Status::Stalled => LONG,
+/// What is said of an agent that took an answer.
+pub const TOOK_ANSWER: &str = "took the answer";
+
         _ => SHORT,
     }
 }
@@ -408,7 +411,7 @@ pub fn outcome_text(operation: &Operation, outcome: &Outcome) -> String {
             };
             let refused = option.filter(|option| dialog.refuses(*option)).map(|_| "refused");
             let said: Vec<&str> = refused.into_iter().chain(after.as_deref()).collect();
-            format!("{name} took the answer{}{}", if said.is_empty() { "" } else { ": " }, said.join("; "))
+            format!("{name} {TOOK_ANSWER}{}{}", if said.is_empty() { "" } else { ": " }, said.join("; "))
         }
         (Act::Answer { .. }, Outcome::Unverified { .. }) => {
             format!("it is not known whether the dialog of {name} was answered: {why}")
