@@ -119,7 +119,7 @@ impl Ui {
                 OverlayPlace::Body => regions.body,
             };
             let laid = overlay.draw(&canvas, buffer, place, view);
-            keyboard = Keyboard::of(overlay.as_ref(), laid.place, place);
+            keyboard = Keyboard::of(overlay.as_ref(), laid.place);
             // Only what has the keyboard is clicked, and the footer speaks of it, too.
             (self.drawn.top, on_top) = (laid.place, laid.buttons);
         }

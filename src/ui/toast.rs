@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Margin, Position, Rect};
+use ratatui::layout::{Position, Rect};
 
 use super::frame::{self, Canvas};
 use super::overlay::{Overlay, OverlayPlace};
@@ -261,14 +261,10 @@ pub struct Keyboard {
 }
 
 impl Keyboard {
-    /// What an overlay has drawn at a place, without the box around it; what takes the whole area has none.
-    pub fn of(overlay: &dyn Overlay, place: Rect, area: Rect) -> Self {
-        let is_boxed = (overlay.is_popup() && place != area) || overlay.place() == OverlayPlace::Body;
-        let edge = u16::from(is_boxed);
-        let inside = place.inner(Margin::new(edge, edge));
+    /// What an overlay has drawn at a place, with the box around it.
+    pub fn of(overlay: &dyn Overlay, place: Rect) -> Self {
         Self {
-            // The title stands in the upper edge.
-            place: Rect { y: place.y, height: inside.height + edge, ..inside },
+            place,
             is_view: !overlay.is_popup() && matches!(overlay.place(), OverlayPlace::Body | OverlayPlace::Screen),
         }
     }
@@ -374,12 +370,12 @@ fn stack_cells(lines: &[String]) -> u16 {
 fn stay(status: Status) -> Span {
     match status {
         Status::Failed | Status::Error | Status::Stalled => LONG,
-/// What is said of an agent that took an answer.
-pub const TOOK_ANSWER: &str = "took the answer";
-
         _ => SHORT,
     }
 }
+
+/// What is said of an agent that took an answer.
+pub const TOOK_ANSWER: &str = "took the answer";
 
 /// What an outcome is to the operator.
 pub fn outcome_status(outcome: &Outcome) -> Status {

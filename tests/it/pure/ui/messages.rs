@@ -26,9 +26,8 @@ fn assert_kept(before: &Buffer, after: &Buffer, area: Rect) {
     }
 }
 
-/// What is inside the box on the frame.
-fn inside_of_box(buffer: &Buffer) -> Rect {
-    // A message may stand on the frame of a box that fills the screen.
+/// The box on the frame.
+fn place_of_box(buffer: &Buffer) -> Rect {
     let find = |corner: &str| {
         buffer
             .area
@@ -37,7 +36,7 @@ fn inside_of_box(buffer: &Buffer) -> Rect {
             .unwrap_or_else(|| panic!("no box:\n{}", lines(buffer).join("\n")))
     };
     let (first, right, bottom) = (find("┌"), find("┐"), find("└"));
-    Rect::new(first.x + 1, first.y + 1, right.x - first.x - 1, bottom.y - first.y - 1)
+    Rect::new(first.x, first.y, right.x + 1 - first.x, bottom.y + 1 - first.y)
 }
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (120, 30), (160, 45), (60, 14)];
@@ -65,7 +64,7 @@ fn messages_hide_nothing_of_a_popup() {
                 continue;
             }
             let (before, after) = before_and_after(&mut ui, &fleet, width, height);
-            assert_kept(&before, &after, inside_of_box(&before));
+            assert_kept(&before, &after, place_of_box(&before));
         }
     }
 }
@@ -93,7 +92,7 @@ fn messages_stand_where_nothing_does_in_a_whole_view() {
         frame(&mut ui, &fleet, width, height);
         press(&mut ui, &fleet, &chars("r"));
         let (before, after) = before_and_after(&mut ui, &fleet, width, height);
-        let inside = inside_of_box(&before);
+        let inside = place_of_box(&before);
         for at in inside.positions().filter(|at| before[*at].symbol() != " ") {
             assert_eq!(before[at].symbol(), after[at].symbol(), "{at:?}\n{}", lines(&after).join("\n"));
         }
