@@ -59,6 +59,15 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Help, "keys bindings manual usage popup"),
 ];
 
+/// Other words by which people look for a theme, also as they spell its name.
+const THEME_SYNONYMS: &[(&str, &str)] = &[
+    ("light", "lite bright white"),
+    ("dark", "black night"),
+    ("high-contrast", "highcontrast"),
+    ("colour-blind", "colourblind colorblind"),
+    ("no-colour", "nocolour nocolor monochrome"),
+];
+
 /// The words by which people look for an action, apart by blanks.
 pub fn words_for(action: Action) -> String {
     let also = SYNONYMS.iter().find(|(of, _)| *of == action).map_or("", |(_, words)| words);
@@ -108,12 +117,9 @@ pub fn palette(
         .chain(themes.clone())
         .collect();
     let ordered = Sort::ALL.iter().map(|order| format!("sort-{} order", order.name()));
-    let synonyms = actions
-        .iter()
-        .map(|(_, action)| words_for(*action))
-        .chain(ordered)
-        .chain(themes.iter().map(|name| format!("theme-{name} colour color")))
-        .collect();
+    let also = |name: &str| THEME_SYNONYMS.iter().find(|(of, _)| *of == name).map_or("", |(_, words)| words);
+    let themed = themes.iter().map(|name| format!("theme-{name} colour color {}", also(name)));
+    let synonyms = actions.iter().map(|(_, action)| words_for(*action)).chain(ordered).chain(themed).collect();
     let palette = Picker::new("commands", "do it", entries, move |index, cx| {
         if let Some((_, action)) = actions.get(index) {
             return Flow::Perform(*action);

@@ -1138,6 +1138,9 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("nte", "write a note"),
         // The likelier of two words that it may be.
         ("thme", "theme dark"),
+        ("theme lite", "theme light"),
+        ("theme drak", "theme dark"),
+        ("theme colorblind", "theme colour-blind"),
         ("sort by agent", "sort by agent"),
     ] {
         press(&mut ui, &fleet, &chars(":"));
