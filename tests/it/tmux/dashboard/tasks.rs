@@ -52,7 +52,7 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     world.press("Home");
     world.wait("two failed");
     world.type_text("yn");
-    world.wait("clipboard: 4 characters");
+    world.wait("clipboard: the name, 4 characters");
     let ended = || world.watched.run(&["list-panes", "-s", "-t", "tasks:", "-F", "#{window_name} #{pane_dead_time}"]);
     let before = ended();
     world.press("R");
