@@ -4,6 +4,7 @@
 //! [`Ui::handle`] ask for; draw when something happened or when [`Ui::wake_at`] has come.
 
 mod action;
+mod answer;
 mod arrangement;
 mod columns;
 mod composer;

@@ -5,6 +5,7 @@ use crate::state::{Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
 use crate::time::Span;
 use crate::ui::action::Action;
+use crate::ui::answer::TaskAnswer;
 use crate::ui::arrangement::{Group, RowKey, Sort};
 use crate::ui::columns::ColumnList;
 use crate::ui::composer::Composer;
@@ -229,14 +230,17 @@ impl Ui {
     }
 
     /// Opens what the selected row offers: the dialog of an agent, which is never answered by opening it, the composer,
-    /// the keyboard of a task that asks, or what happened to any other task.
+    /// a line for the answer to a task that asks or else its keyboard, or what happened to any other task.
     pub(super) fn open_selected(&mut self, view: &View<'_>) {
         if let Some(RowKey::Head(group)) = self.cursor.row().cloned() {
             return self.toggle_fold(&group, view);
         }
         match self.selected(view) {
             Some(Item::Task(task)) if task.status == TaskStatus::WaitingInput => {
-                return self.open(Raw::answering(task, view.now));
+                return match TaskAnswer::to(task, self.is_ahead(view.now), view.now) {
+                    Some(line) => self.open(line),
+                    None => self.open(Raw::answering(task, view.now)),
+                };
             }
             Some(Item::Task(task)) => return self.open_history(&task.key, view),
             _ => {}

@@ -137,12 +137,17 @@ impl Ui {
     /// The box of a dialog; one whose row nobody can have read under the cursor takes no keys at first: they were typed
     /// ahead. A text is kept where keys led to a row that waited already.
     pub(super) fn guarded(&self, dialog: DialogBox, now: Timestamp) -> DialogBox {
-        let is_ahead = self.drawn.selected.as_ref() != self.cursor.row() || self.cursor.has_just_come(now, READ);
-        if !self.overlays.is_empty() || !is_ahead {
+        if !self.is_ahead(now) {
             return dialog;
         }
         let is_meant = self.drawn.selected.is_some() && !dialog.is_deaf(now);
         dialog.typed_ahead(if is_meant { Ahead::Kept } else { Ahead::Ignored })
+    }
+
+    /// Whether nobody can have read the row under the cursor that a key opens.
+    pub(super) fn is_ahead(&self, now: Timestamp) -> bool {
+        let is_new = self.drawn.selected.as_ref() != self.cursor.row() || self.cursor.has_just_come(now, READ);
+        self.overlays.is_empty() && is_new
     }
 
     /// Whether a key was meant for a line that did not open. Esc ends that, and what leaves, closes or moves is a key as ever:

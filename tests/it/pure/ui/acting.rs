@@ -1437,6 +1437,57 @@ fn the_mode_in_which_keys_go_to_a_terminal_cannot_be_overlooked() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("? help"));
 }
 
+#[test]
+fn what_a_task_asks_is_answered_in_a_line_that_says_what_is_sent() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &chars("/deploy"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 80, 24);
+    fleet.now = fleet.now + Span::from_secs(1);
+    // One that bounces is not the default answer, and what was not on the screen is not answered.
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Enter, KeyCode::Char('y'), KeyCode::Enter]), []);
+    let shown = text(&mut ui, &fleet, 80, 24);
+    assert!(
+        shown.contains("answer to deploy") && shown.contains("nothing was sent: what it asks came up just now"),
+        "{shown}"
+    );
+    assert!(shown.contains("Deploy 漢字 to production? [y/N]") && shown.contains("sends: y, then enter"), "{shown}");
+    // Where not all of it can be shown, nothing is sent.
+    frame(&mut ui, &fleet, 24, 5);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    press(&mut ui, &fleet, &[KeyCode::Backspace]);
+    assert!(text(&mut ui, &fleet, 80, 24).contains("sends: enter alone"));
+    press(&mut ui, &fleet, &chars("no"));
+    frame(&mut ui, &fleet, 80, 24);
+    let sent = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let [(_, Act::Keys { keys, dialog: None, privacy: Privacy::Secret })] = &acts(&sent)[..] else {
+        panic!("{sent:?}")
+    };
+    assert_eq!(keys.iter().map(|key| key.as_str()).collect::<Vec<_>>(), ["n", "o", "Enter"]);
+    // What is typed on goes nowhere, and Enter is sent once.
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('x'), KeyCode::Enter]), []);
+    let Request::Perform(operation) = &sent[0] else { panic!("{sent:?}") };
+    ui.ended(operation, &Outcome::NotTaken { why: "tmux is gone".to_owned() }, &fleet.view());
+    let shown = text(&mut ui, &fleet, 80, 24);
+    assert!(
+        shown.contains("no key was pressed in deploy: tmux is gone") && shown.contains("sends: no, then enter"),
+        "{shown}"
+    );
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    ui.ended(operation, &Outcome::Accepted(None), &fleet.view());
+    // Its screen shows the question for a moment, which is not to be answered once more.
+    ui.update(&fleet.view());
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert!(text(&mut ui, &fleet, 80, 24).contains("answer to deploy"));
+    fleet.now = fleet.now + Span::from_secs(3);
+    ui.update(&fleet.view());
+    let shown = text(&mut ui, &fleet, 80, 24);
+    assert!(shown.contains("deploy was answered: no, then enter") && !shown.contains("answer to deploy"), "{shown}");
+}
+
 /// Types at the speed of fingers, and looks at each frame. Nothing must be asked for.
 fn type_slowly(ui: &mut Ui, fleet: &mut SampleFleet, keys: &str) {
     for key in keys.chars() {

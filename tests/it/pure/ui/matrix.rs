@@ -129,7 +129,8 @@ views! {
     interrupt           BOTH, SampleFleet::usual, [Keys("jjjjjjjx")];
     interrupt_ready     BOTH, SampleFleet::usual, [Keys("<end>kkx")];
     raw                 BOTH, SampleFleet::usual, [Keys("r"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(2)), Keys("q?<esc><ctrl-c>")];
-    raw_task            BOTH, with_tasks, [Keys("/agent:task is:bl<enter><enter>"), Keys("y s<enter>")];
+    raw_task            BOTH, with_tasks, [Keys("/agent:task is:bl<enter>r"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(2)), Keys("y s<enter>")];
+    answer_task         BOTH, with_tasks, [Keys("/agent:task is:bl<enter><enter>"), Keys("y s")];
 
     // One terminal.
     drill_list          BOTH, drill::fleet, [Happens(drilled)];

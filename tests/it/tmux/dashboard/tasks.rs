@@ -187,34 +187,46 @@ fn a_task_that_asks_is_answered_in_place_and_what_is_typed_is_nowhere_kept() {
     world.wait_without("is a task, not an agent");
     // A second Enter behind the one that opens it is not the answer.
     world.operator.run(&["send-keys", "-t", "main:", "Enter", "Enter"]);
-    world.wait("every key goes to build; ctrl-] leaves");
+    world.wait("answer to build");
+    world.wait("sends: enter alone");
     assert!(!world.watched.screen("tasks:").contains("first"), "{}", world.watched.screen("tasks:"));
+    // Nothing goes there before Enter, and Esc leaves it as it was.
+    world.type_text("no");
+    world.wait("sends: no, then enter");
+    world.press("Escape");
+    world.wait_without("answer to build");
+    assert!(world.watched.screen("tasks:").trim_end().ends_with("[y/N]"), "{}", world.watched.screen("tasks:"));
+    world.press("Enter");
+    world.wait("sends: enter alone");
     world.type_text("y");
+    world.wait("sends: y, then enter");
     world.press("Enter");
     world.watched.wait_for_text("tasks:", "first y");
     // One question, one answer: what is typed on goes neither to the next question nor to the dashboard.
-    world.wait_without("every key goes to build");
+    world.wait("build was answered: y, then enter");
     world.type_text("qR");
     world.wait("build was answered; nothing was sent, and what you type is ignored until you pause or press Esc");
     world.press("Escape");
     world.wait("enter answer");
     world.press("Enter");
-    world.wait("every key goes to build; ctrl-] leaves");
+    world.wait("sends: enter alone");
     world.type_text("q; ünï");
+    world.wait("sends: q; ünï, then enter");
     world.press("Enter");
     world.watched.wait_for_text("tasks:", "second q; ünï");
-    world.wait_without("every key goes to build");
+    world.wait_without("answer to build");
     world.wait("enter answer");
     world.press("Enter");
-    world.wait("every key goes to build; ctrl-] leaves");
+    world.wait("sends: enter alone");
     world.type_text("hunter2");
-    world.wait("* *");
-    assert!(!world.screen().contains("h u n t"), "{}", world.screen());
+    world.wait("answer: *******");
+    world.wait("sends: 7 characters, then enter");
+    assert!(!world.screen().contains("hunt"), "{}", world.screen());
     world.press("Enter");
     world.watched.wait_for_text("tasks:", "third 7 letters");
-    world.wait_without("every key goes to build");
+    world.wait("build was answered: 7 characters, then enter");
+    world.wait_without("build was answered");
     // What is typed when it has ended is not taken for keys of the dashboard either.
-    world.press("Escape");
     world.press("r");
     world.wait("every key goes to build; ctrl-] leaves");
     world.wait("third 7 letters");

@@ -1,0 +1,257 @@
+//! The line in which the operator answers what a task asks: nothing goes there before Enter, and what goes is shown before.
+
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::{Position, Rect};
+
+use super::action::Action;
+use super::frame::{self, Canvas, Hint};
+use super::input::LineInput;
+use super::item::Item;
+use super::keymap::Context;
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
+use super::preview;
+use super::question::Pause;
+use super::text::{self, Pen};
+use super::toast::Topic;
+use crate::fleet::{TerminalKey, View};
+use crate::operation::{Act, Privacy, Recipient};
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::{Span, Timestamp};
+use crate::tmux::{Key, UnknownKey};
+
+/// How soon an Enter behind the one that opened the line counts as the same.
+const TWICE: Span = Span::from_millis(400);
+/// How long a question that was answered and is still shown is taken for the old one.
+const FOLLOW: Span = Span::from_secs(3);
+/// Rows that what is asked takes at most, and those below it.
+const ASKED: usize = 3;
+const BELOW: u16 = 2;
+/// What asks for keys of a menu, which no line has.
+const OF_MENU: &str = "select an option";
+/// Words in what asks for something that nobody else may see: anywhere, and where a text is asked for.
+const SECRET: &str = "pass";
+/// See [`SECRET`].
+const SECRET_TEXT: [&str; 6] = ["pin", "secret", "token", "code", "otp", "key"];
+
+/// The line for the question of one task.
+#[derive(Debug)]
+pub struct TaskAnswer {
+    key: TerminalKey,
+    /// What the task is called.
+    name: String,
+    /// What it asks.
+    prompt: String,
+    line: LineInput,
+    /// When it was opened, with a key that may be pressed once too often and is an answer as well.
+    opened: Timestamp,
+    /// What is asked came up just now, and Enter was meant for something else.
+    pause: Pause,
+    /// Whether the last frame had room for all that is asked; `None` before it is on the screen.
+    is_enough: Option<bool>,
+    stage: LineStage,
+}
+
+/// What became of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineStage {
+    Typing,
+    Sending,
+    /// It was sent; the task may still show its question.
+    Sent(Timestamp),
+}
+
+impl TaskAnswer {
+    /// The line for what a task asks; `None` where no line answers it. `is_ahead` says that nobody can have read the row.
+    pub fn to(task: &Task, is_ahead: bool, now: Timestamp) -> Option<Self> {
+        let prompt = task.prompt().filter(|prompt| !prompt.to_lowercase().contains(OF_MENU))?.to_owned();
+        let (key, name) = (task.key.clone(), task.id.clone());
+        let (mut pause, stage) = (Pause::default(), LineStage::Typing);
+        if is_ahead {
+            pause.begin();
+        }
+        Some(Self { key, name, prompt, line: LineInput::default(), opened: now, pause, is_enough: None, stage })
+    }
+
+    /// The task, as long as it takes keys.
+    fn task<'a>(&self, view: &View<'a>) -> Option<&'a Task> {
+        view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead())
+    }
+
+    /// Whether what is typed is not to be read by others.
+    fn is_secret(&self) -> bool {
+        let asked = self.prompt.to_lowercase();
+        let mut words = asked.split(|c: char| !c.is_alphanumeric());
+        asked.contains(SECRET) || (asked.ends_with(':') && words.any(|word| SECRET_TEXT.contains(&word)))
+    }
+
+    /// What goes there, in words.
+    fn sends(&self) -> String {
+        match (self.line.text(), self.is_secret()) {
+            ("", _) => "enter alone".to_owned(),
+            (typed, true) => format!("{}, then enter", text::counted(typed.chars().count(), "character")),
+            (typed, false) => format!("{typed}, then enter"),
+        }
+    }
+
+    /// Why Enter sends nothing.
+    fn held(&self, task: &Task, now: Timestamp) -> Option<String> {
+        let why = match task.prompt() {
+            None => format!("{} asks nothing now", self.name),
+            Some(_) if self.is_enough == Some(false) => "there is no room to show what it asks".to_owned(),
+            Some(_) if self.is_enough.is_none() || self.pause.holds(now) => "what it asks came up just now".to_owned(),
+            Some(_) => return None,
+        };
+        Some(format!("nothing was sent: {why}"))
+    }
+
+    fn send(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        let now = cx.view.now;
+        // One that opened the line and bounced is no answer.
+        let is_second = self.line.text().is_empty() && (self.opened..self.opened + TWICE).contains(&now);
+        if self.stage != LineStage::Typing || is_second {
+            return;
+        }
+        let Some(task) = self.task(cx.view) else { return };
+        if let Some(why) = self.held(task, now) {
+            return cx.say(&why);
+        }
+        let keys = self.line.text().chars().map(String::from).chain(["Enter".to_owned()]).map(|key| key.parse());
+        match keys.collect::<Result<Vec<Key>, UnknownKey>>() {
+            Ok(keys) => {
+                // What programs ask for is not known, so nothing that is typed is kept.
+                cx.perform(Recipient::of_task(task), Act::Keys { keys, dialog: None, privacy: Privacy::Secret });
+                self.stage = LineStage::Sending;
+            }
+            Err(unknown) => cx.say(&format!("nothing was sent: {unknown}")),
+        }
+    }
+}
+
+impl Overlay for TaskAnswer {
+    fn context(&self) -> Context {
+        Context::Answer
+    }
+
+    fn place(&self) -> OverlayPlace {
+        OverlayPlace::Body
+    }
+
+    fn terminal(&self) -> Option<&TerminalKey> {
+        Some(&self.key)
+    }
+
+    fn is_over(&self) -> bool {
+        self.stage != LineStage::Typing
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::Answer, "send"), (Action::Close, "close without answering"), (Action::Help, "help")]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
+        let parts = &canvas.theme.parts;
+        let title = format!("answer to {}", self.name);
+        self.is_enough = Some(false);
+        let Some(inner) = frame::boxed(canvas, buffer, area, (area.width, area.height), &title) else {
+            return HitMap::default();
+        };
+        let cells = usize::from(inner.width);
+        let asked = text::wrapped(&self.prompt, cells, ASKED);
+        let is_whole = text::wrapped(&self.prompt, cells, usize::MAX).len() == asked.len();
+        let rows = u16::try_from(asked.len()).unwrap_or(u16::MAX).saturating_add(BELOW);
+        self.is_enough = Some(is_whole && rows <= inner.height);
+        if !canvas.covered {
+            self.pause.is_shown(canvas.now);
+        }
+        let above = Rect { height: inner.height.saturating_sub(rows), ..inner };
+        preview::draw(canvas, buffer, above, Item::all(view).into_iter().find(|item| *item.key() == self.key));
+        let below = Rect { y: above.bottom(), height: inner.height - above.height, ..inner };
+        for (row, line) in (0..below.height).zip(&asked) {
+            Pen::new(buffer, below, row).text(line, canvas.theme.style(Status::Question));
+        }
+        let last = below.height.saturating_sub(1);
+        let mut pen = Pen::new(buffer, below, last.saturating_sub(1));
+        pen.text("answer: ", parts.key);
+        let room = usize::from(pen.room());
+        match self.is_secret() {
+            true => LineInput::new(&"*".repeat(self.line.text().chars().count())).draw(canvas, &mut pen, room),
+            false => self.line.draw(canvas, &mut pen, room),
+        }
+        let raw = canvas.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
+        let close = canvas.keymap.key_for(Context::Answer, Action::Close).unwrap_or_default();
+        let sends = match self.stage {
+            LineStage::Typing => format!("sends: {}", self.sends()),
+            LineStage::Sending | LineStage::Sent(_) => format!("sending {} …", self.sends()),
+        };
+        let mut pen = Pen::new(buffer, below, last);
+        let other = format!("single keys: {close}, then {raw}");
+        let room = usize::from(pen.room()).saturating_sub(text::width(&other) + 3);
+        pen.field(&sends, room, parts.text).skip(3).text(&other, parts.quiet);
+        HitMap::at(frame::around(inner))
+    }
+
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        match action {
+            Action::Answer => self.send(cx),
+            Action::Close => return Flow::Close,
+            Action::Help | Action::Suspend | Action::Redraw => return Flow::Pass,
+            _ => {}
+        }
+        Flow::Stay
+    }
+
+    fn key(&mut self, key: KeyEvent, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.stage == LineStage::Typing {
+            self.line.key(key);
+        }
+        Flow::Stay
+    }
+
+    fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.stage == LineStage::Typing {
+            self.line.paste(text);
+        }
+        Flow::Stay
+    }
+
+    fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Stay
+    }
+
+    fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
+        let OverlayEvent::Ended { operation, outcome } = event else { return };
+        if matches!(operation.act, Act::Keys { .. }) && operation.to.key == self.key && self.stage == LineStage::Sending
+        {
+            self.stage = if outcome.is_accepted() { LineStage::Sent(cx.view.now) } else { LineStage::Typing };
+        }
+    }
+
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let now = cx.view.now;
+        let Some(task) = self.task(cx.view) else {
+            let why = format!("{} has ended", self.name);
+            cx.memory.type_ahead.begin(&why, false, now);
+            cx.tell(Status::Gone, why);
+            return Flow::Close;
+        };
+        if let LineStage::Sent(at) = self.stage {
+            if task.prompt() == Some(&self.prompt) && (at..at + FOLLOW).contains(&now) {
+                return Flow::Stay;
+            }
+            cx.memory.type_ahead.begin(&format!("{} was answered", self.name), true, now);
+            let sent = format!("{} was answered: {}", self.name, self.sends());
+            cx.tell_about(Topic::Keys(self.key.clone()), Status::Finished, sent);
+            return Flow::Close;
+        }
+        // What was typed was meant for the question before.
+        if let Some(prompt) = task.prompt().filter(|prompt| *prompt != self.prompt && self.stage == LineStage::Typing) {
+            self.prompt = prompt.to_owned();
+            self.line = LineInput::default();
+            self.pause.begin();
+            cx.say("it asks something else now; nothing was sent");
+        }
+        Flow::Stay
+    }
+}
