@@ -10,7 +10,7 @@ mod stage;
 use crate::recording::{Archive, Recording, RecordingError};
 use crate::sender::ASTRAY;
 use crate::time::Span;
-use crate::ui::{LEFT_TO_NEXT, START_AGAIN, TEXT_THEN_ENTER, TOOK_ANSWER};
+use crate::ui::{LEFT_TO_NEXT, STILL_LOOKING, TEXT_THEN_ENTER, TOOK_ANSWER};
 
 pub use player::{Play, play};
 pub use stage::{Demo, Sweep, history_of, leave, running, sweep};
@@ -20,7 +20,7 @@ pub fn worded(text: &str) -> String {
     let text = text.replace(ASTRAY, "this is a recording: its cursor does not move, and it takes no text");
     let text = text.replace(TEXT_THEN_ENTER, "a text, which this recording does not take");
     let text = text.replace(LEFT_TO_NEXT, "it is dropped with the demo");
-    let text = text.replace(START_AGAIN, "quit and run `fleetwatch demo` again");
+    let text = text.replace(STILL_LOOKING, "quit and run `fleetwatch demo` again");
     // Those that can be refused have a recording of that as well.
     let goes_on = text.contains(TOOK_ANSWER) && !text.contains(&format!("{TOOK_ANSWER}: refused"));
     if goes_on { text + "; the recording goes on as recorded" } else { text }
@@ -159,8 +159,8 @@ mod scenes_tests {
         assert_eq!(took, "billing took the answer: working again; the recording goes on as recorded");
         assert_eq!(worded("pricing took the answer: refused"), "pricing took the answer: refused");
         assert_eq!(
-            worded("tmux ended 3s ago: start it again"),
-            "tmux ended 3s ago: quit and run `fleetwatch demo` again"
+            worded("it is gone since 14:02; still looking for it"),
+            "it is gone since 14:02; quit and run `fleetwatch demo` again"
         );
     }
 

@@ -5,6 +5,7 @@
 //! [`Fleet::poll_timeout`], whichever comes first; a timeout is handed in as [`Input::TimePassed`].
 
 mod entry;
+mod leaving;
 mod tasks;
 mod view;
 mod why;
@@ -24,10 +25,7 @@ use crate::agent_record::RecordedTurn;
 use crate::ids::ServerInstance;
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;
-use crate::state::{
-    Availability, KeptNote, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Problem, State, Summary, Transition,
-    TurnResult, UiContext,
-};
+use crate::state::{KeptNote, Problem, State, Transition};
 use crate::task::{self, Batch, Task};
 use crate::time::{Span, Timestamp};
 pub use crate::tracker::TerminalHistory;
@@ -93,9 +91,6 @@ pub enum Effect {
     /// What happened to tasks between two polls of a server (SPEC §9); never empty.
     Tasks(Batch),
 }
-
-/// How long a terminal that the history knows may take to be found.
-const COMES_INTO_VIEW: Span = Span::from_secs(4);
 
 /// The settings of the fleet, from the configuration.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -298,9 +293,13 @@ impl Fleet {
         let is_whole = outcome.is_whole();
         match outcome {
             PollResult::Listed(panes) => {
-                (view.health, view.ended_at) = (ServerHealth::Up, None);
+                view.health = ServerHealth::Up;
+                let had_ended = view.ended_at.take().is_some();
                 view.answered_at = if is_whole { Some(at) } else { view.answered_at };
                 self.listed(&server, panes, |pane| replaced.reason(pane), is_first);
+                if had_ended {
+                    self.came_back(&server);
+                }
             }
             PollResult::Read { panes, .. } => {
                 view.answered_at = if is_whole { Some(at) } else { view.answered_at };
@@ -382,34 +381,6 @@ impl Fleet {
             TerminalKey { server: server.clone(), pane: PaneId(0), pid: 0, instance: ServerInstance::default() };
         let here = self.entries.range(first..).take_while(move |(key, _)| key.server == *server);
         here.map(|(key, entry)| (key, &**entry))
-    }
-
-    /// Terminals that were known and do not come into view have gone while nobody watched. A first poll may not find every
-    /// agent yet.
-    fn miss(&mut self, server: &ServerId) {
-        let now = self.now;
-        let is_missing =
-            |key: &TerminalKey, since: Timestamp| key.server == *server && now.since(since) >= COMES_INTO_VIEW;
-        let missing = self.known.iter().filter(|(key, (_, since))| is_missing(key, *since));
-        let missing: Vec<TerminalKey> = missing.map(|(key, _)| key.clone()).collect();
-        for key in missing {
-            let known = self.known.remove(&key).and_then(|(known, _)| self.bring_back(&key, known));
-            let Some(TerminalHistory { state, .. }) = known.map(|known| *known) else { continue };
-            let was_gone = matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable);
-            let is_in_flight = state.lifecycle_authority.completion_monitoring_armed;
-            let summary = Summary {
-                availability: Availability::Unavailable,
-                phase: Phase::Unknown,
-                // A turn that was in flight when nobody watched any more is not the one before it.
-                result: if is_in_flight { TurnResult::None } else { state.last_turn.result },
-                source: state.last_turn.source,
-                ui_context: UiContext::Unknown,
-                status: OperatorStatus::Unavailable,
-            };
-            let transition = Transition::last(summary, if was_gone { LEFT } else { LEFT_UNWATCHED }, now);
-            let id = state.terminal.id;
-            self.left(TerminalTransition { key, id, transition, state: None, screen: None });
-        }
     }
 
     fn pane(&mut self, report: PaneReport, is_new: bool) {
@@ -508,27 +479,6 @@ impl Fleet {
         self.leave(gone);
     }
 
-    fn unwatch(&mut self, server: &ServerId) {
-        self.leave(self.of_server(server).map(|(key, _)| key.clone()).collect());
-        self.servers.remove(server);
-    }
-
-    fn leave(&mut self, keys: Vec<TerminalKey>) {
-        let now = self.now;
-        for key in keys {
-            let Some(mut entry) = self.entries.remove(&key) else { continue };
-            self.is_named = false;
-            self.wait_no_more(&mut entry);
-            let (transition, state) = (entry.farewell(now), entry.terminal().state.clone());
-            let id = state.terminal.id.clone();
-            self.names.remove(&id);
-            if let Some(server) = self.servers.get_mut(&key.server) {
-                server.terminals = server.terminals.saturating_sub(1);
-            }
-            self.left(TerminalTransition { key, id, transition, state: Some(Arc::new(state)), screen: None });
-        }
-    }
-
     fn record(&mut self, key: &TerminalKey, transition: Transition) {
         let Some(terminal) = self.terminal(key) else { return };
         let (state, screen) = (terminal.state.clone(), terminal.screen.clone());
@@ -536,11 +486,6 @@ impl Fleet {
         let changed = TerminalTransition { key, id, transition, state, screen };
         self.remember(changed.clone());
         self.effects.push_back(Effect::Changed(changed));
-    }
-
-    fn left(&mut self, left: TerminalTransition) {
-        self.remember(left.clone());
-        self.effects.push_back(Effect::Left(left));
     }
 
     fn remember(&mut self, transition: TerminalTransition) {

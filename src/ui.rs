@@ -12,6 +12,7 @@ mod control;
 mod dialog;
 mod drawing;
 mod drill;
+mod ended;
 mod filter;
 mod flags;
 mod grid;
@@ -42,9 +43,9 @@ use serde::{Deserialize, Serialize};
 
 pub use action::Action;
 pub use dialog::TEXT_THEN_ENTER;
+pub use ended::STILL_LOOKING;
 pub use filter::{Filter, Unclear, filter_completions};
 pub use flags::Flags;
-pub use header::START_AGAIN;
 pub use interrupt::Interrupt;
 pub use item::{Item, what_of_agent};
 pub use keymap::{Binding, Context, Keymap, KeymapError};

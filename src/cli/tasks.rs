@@ -280,9 +280,11 @@ struct FoundTasks<'a> {
 }
 
 impl<'a> FoundTasks<'a> {
+    /// The tasks that something can be done to.
     fn tasks(&self, session: Option<&'a str>) -> impl Iterator<Item = &'a Task> {
         let tasks = self.survey.fleet.view(self.survey.now).tasks.into_iter();
-        tasks.filter(move |task| session.is_none_or(|session| task.session == session))
+        let there = tasks.filter(|task| !task.is_gone());
+        there.filter(move |task| session.is_none_or(|session| task.session == session))
     }
 
     fn task(&self, target: &str) -> Result<&'a Task, Failure> {

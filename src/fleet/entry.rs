@@ -23,7 +23,9 @@ use crate::screen::{KeptScreen, PaneFacts, Screen};
 use crate::state::{Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
+use crate::tracker::{
+    self, Assessed, GoneReason, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events,
+};
 
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
@@ -122,7 +124,7 @@ impl Entry {
     ) -> Self {
         let (was, since, screen) = (known.state.terminal.clone(), known.state.since, known.screen.clone());
         let mut entry = Self::new(key, settings, Some(known), false, now);
-        (entry.is_unread, entry.gone) = (false, Some(Departure { at: since, unseen: true }));
+        (entry.is_unread, entry.gone) = (false, Some(Departure { at: since, unseen: true, with_server: false }));
         // Its place is not known any more, and its name is not to change.
         entry.terminal.declared.name = Some(was.id.clone());
         (entry.terminal.state.terminal, entry.terminal.screen) = (was, screen);
@@ -151,12 +153,21 @@ impl Entry {
 
     /// When one that is gone leaves.
     pub(super) fn leaves_at(&self, keep_gone: Span) -> Option<Timestamp> {
-        Some(self.gone.as_ref()?.leaves_at(&self.terminal.state, keep_gone))
+        self.gone.as_ref()?.leaves_at(&self.terminal.state, keep_gone)
     }
 
     /// Since when the pane is gone.
     pub(super) fn gone_since(&self) -> Option<Timestamp> {
         Some(self.gone.as_ref()?.at)
+    }
+
+    /// Whether its row stays until its server comes back.
+    pub(super) fn is_kept_with_server(&self) -> bool {
+        self.gone.as_ref().is_some_and(|gone| gone.with_server)
+    }
+
+    pub(super) fn server_came_back(&mut self) {
+        self.gone.iter_mut().for_each(|gone| gone.with_server = false);
     }
 
     pub(super) fn state(&self, now: Timestamp) -> State {
@@ -437,7 +448,8 @@ impl Entry {
         let goes = matches!(observation, Observation::Gone(_));
         self.is_unread &= !goes;
         if goes && self.gone.is_none() {
-            self.gone = Some(Departure { at: now, unseen: false });
+            let with_server = matches!(observation, Observation::Gone(GoneReason::Server));
+            self.gone = Some(Departure { at: now, unseen: false, with_server });
         }
         let transition = self.tracker.handle(observation, now);
         if let Some(transition) = &transition {

@@ -47,6 +47,8 @@ pub(super) struct Tasks {
     /// What the names of the tasks follow from, as it was when they were given.
     named: Option<u64>,
     recent: VecDeque<TaskEvent>,
+    /// The tasks of servers that have ended, as they were: they are shown until their server comes back.
+    gone: BTreeMap<ServerId, Vec<Task>>,
 }
 
 /// All that is known of the tasks of one server.
@@ -56,6 +58,8 @@ pub(super) struct TasksCheckpoint {
     watch: Option<TaskTracker>,
     sessions: Vec<SessionView>,
     recent: Vec<TaskEvent>,
+    #[serde(default)]
+    gone: Vec<Task>,
 }
 
 /// The result of a report.
@@ -79,6 +83,7 @@ impl Tasks {
         keep: usize,
     ) -> Taken {
         let TaskReport { server, poll, sessions, .. } = report;
+        self.keep_gone(&server, sessions.is_empty(), now);
         self.sessions.insert(server.clone(), sessions);
         let first = !self.watches.contains_key(&server);
         let known = self.known.remove(&server).unwrap_or_default();
@@ -112,6 +117,23 @@ impl Tasks {
         Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events }, standings }
     }
 
+    /// A server without a session has ended, and all its tasks with it.
+    fn keep_gone(&mut self, server: &ServerId, has_ended: bool, now: Timestamp) {
+        match self.watches.get(server) {
+            Some(watch) if has_ended => {
+                let gone = watch.tasks().map(|task| task.clone().gone_with_server(now));
+                self.gone.entry(server.clone()).or_default().extend(gone);
+            }
+            Some(_) => self.came_back(server),
+            None => {}
+        }
+    }
+
+    /// A server answers again.
+    pub(super) fn came_back(&mut self, server: &ServerId) {
+        self.gone.remove(server);
+    }
+
     /// Handles a failed poll; returns how its tasks change.
     pub(super) fn failed(
         &mut self,
@@ -130,12 +152,14 @@ impl Tasks {
             watch: self.watches.get(server).cloned(),
             sessions: self.sessions.get(server).cloned().unwrap_or_default(),
             recent: self.recent.iter().filter(|event| event.key.server == *server).cloned().collect(),
+            gone: self.gone.get(server).cloned().unwrap_or_default(),
         }
     }
 
     /// Goes on from a checkpoint; the windows of tasks that were not known here.
     pub(super) fn restore(&mut self, server: &ServerId, checkpoint: TasksCheckpoint) -> Vec<WindowId> {
-        let TasksCheckpoint { watch, sessions, recent } = checkpoint;
+        let TasksCheckpoint { watch, sessions, recent, gone } = checkpoint;
+        self.gone.insert(server.clone(), gone);
         self.standings.restore(server, watch.iter().flat_map(TaskTracker::tasks));
         self.recent.retain(|event| event.key.server != *server);
         self.recent.extend(recent);
@@ -161,6 +185,7 @@ impl Tasks {
     pub(super) fn forget(&mut self, server: &ServerId, now: Timestamp) -> Vec<TaskTransition> {
         self.watches.remove(server);
         self.sessions.remove(server);
+        self.came_back(server);
         self.standings.forget(server, now)
     }
 
@@ -173,7 +198,8 @@ impl Tasks {
 
     /// All tasks, those that need somebody first.
     pub(super) fn all(&self) -> Vec<&Task> {
-        let mut tasks: Vec<&Task> = self.watches.values().flat_map(TaskTracker::tasks).collect();
+        let watched = self.watches.values().flat_map(TaskTracker::tasks);
+        let mut tasks: Vec<&Task> = watched.chain(self.gone.values().flatten()).collect();
         tasks.sort_by(|a, b| {
             let order =
                 a.as_status().urgency().cmp(&b.as_status().urgency()).then_with(|| a.key.server.cmp(&b.key.server));
@@ -247,6 +273,14 @@ impl Tasks {
             let id = format!("{} {}/{}", task.name, task.key.server, task.window);
             (task.key.server.clone(), task.window, id)
         }));
+        let mut taken: BTreeSet<String> =
+            given.iter().map(|(.., id)| id.clone()).chain(names.iter().cloned()).collect();
+        for task in self.gone.values_mut().flatten() {
+            // One that is gone takes its name from nobody who is there.
+            if !taken.insert(task.id.clone()) {
+                task.id = format!("{} {}/{}", task.name, task.key.server, task.window);
+            }
+        }
         let mut renamed = Vec::new();
         for (server, window, id) in given {
             if self.watches.get_mut(&server).is_some_and(|watch| watch.rename(window, id)) {
@@ -414,6 +448,7 @@ mod standing_tests {
     use super::*;
     use crate::ids::{PaneId, SessionId, WindowId};
     use crate::screen::{Cursor, Screen};
+    use crate::status::Status;
     use crate::task::{
         PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot, TaskTracker,
     };
@@ -474,5 +509,42 @@ mod standing_tests {
         let asks = Some("Proceed? [y/N] ");
         let polls = [(1, Some("one")), (2, asks), (3, asks), (10, Some("two")), (12, asks), (13, asks), (30, asks)];
         assert_eq!(changes(&polls), ["1 unknown running"]);
+    }
+
+    #[test]
+    fn tasks_of_a_server_that_ended_are_shown_as_they_were_until_it_is_back() {
+        let (mut tasks, server) = (Tasks::default(), ServerId::default());
+        let session = |windows| SessionSnapshot { id: SessionId(1), name: "builds".to_owned(), windows };
+        let seen = SessionView { server: server.clone(), name: "builds".to_owned(), windows: 1, declared_by: None };
+        let take = |tasks: &mut Tasks, second: i64, screens: &[&str]| {
+            let at = Timestamp::from_millis(second * 1000);
+            let windows = (1..).zip(screens).map(|(id, screen)| {
+                let key = TerminalKey { pane: PaneId(id), ..window(screen).key };
+                TaskSnapshot { window: WindowId(id), name: format!("build{id}"), key, ..window(screen) }
+            });
+            let sessions = if screens.is_empty() { vec![] } else { vec![session(windows.collect())] };
+            let poll = TaskPoll { sessions, ..TaskPoll::default() };
+            let sessions = if screens.is_empty() { vec![] } else { vec![seen.clone()] };
+            let report = TaskReport { server: server.clone(), at, poll, sessions };
+            let taken = tasks.take(report, at, (&BTreeSet::new(), &[]), 10);
+            taken.batch.events.len()
+        };
+        take(&mut tasks, 1, &["one", "dead"]);
+        assert_eq!(take(&mut tasks, 60, &[]), 1, "that one disappeared is told as ever, and once");
+        assert_eq!(take(&mut tasks, 3600, &[]), 0);
+        let shown = |tasks: &Tasks| {
+            let all = tasks.all().into_iter();
+            all.map(|task| (task.id.clone(), task.as_status(), task.fields().as_status())).collect::<Vec<_>>()
+        };
+        let (gone, exited) = (Status::Gone, Status::Exited(Some(2)));
+        let expected = [("build2".to_owned(), exited, exited), ("build1".to_owned(), gone, gone)];
+        assert_eq!(shown(&tasks), expected);
+        assert!(tasks.all().iter().all(|task| task.is_gone() && tasks.task(&server, task.window).is_none()));
+        let checkpoint = serde_json::to_string(&tasks.checkpoint(&server)).unwrap();
+        let mut other = Tasks::default();
+        other.restore(&server, serde_json::from_str(&checkpoint).unwrap());
+        assert_eq!(shown(&other), expected);
+        take(&mut tasks, 3700, &["three"]);
+        assert_eq!(shown(&tasks), [("build1".to_owned(), Status::Running, Status::Running)]);
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::profile::Program;
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Note, NotePart, Phase};
+use crate::state::{Availability, Note, NotePart, Phase, TurnResult};
 use crate::status::Status;
 
 fn pane(pane: u32, pid: u32) -> PaneReport {
@@ -333,4 +333,35 @@ fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
         names(&mut fleet, second, vec![shows(&composer)]);
     }
     assert!(fleet.state(&key, at(30)).unwrap().agent.get(crate::state::FactName::LastPrompt).is_none());
+}
+
+#[test]
+fn what_ended_with_its_server_stays_until_the_server_is_back() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let report = |second, outcome| Input::Server(ServerReport::new(ServerId::default(), at(second), outcome));
+    let no_server = || PollResult::NoServer(Problem { kind: "no_server".to_owned(), message: String::new() });
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let screen = Arc::new(Screen::from_text("hello", 80));
+    let read = |id| PaneReport { capture: Capture::Fresh(Arc::clone(&screen)), ..pane(id, 10 + id) };
+    fleet.handle(report(0, PollResult::Listed(vec![read(0), read(1)])), at(0));
+    // One had gone by itself, and leaves as ever.
+    fleet.handle(report(5, PollResult::Listed(vec![pane(1, 11)])), at(5));
+    fleet.handle(report(6, no_server()), at(6));
+    let there = |fleet: &Fleet| fleet.entries.keys().map(|key| key.pane.0).collect::<Vec<_>>();
+    fleet.handle(Input::TimePassed, at(3600));
+    assert_eq!((there(&fleet), fleet.poll_timeout()), (vec![1], None));
+    let view = fleet.view(at(3600));
+    assert_eq!((Status::of(&view.terminals[0].state), view.servers[0].ended_at), (Status::Gone, Some(at(6))));
+    // Another process goes on from it in the same way.
+    let checkpoint = fleet.checkpoint(&ServerId::default());
+    let mut other = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    other.handle(Input::Checkpoint { server: ServerId::default(), checkpoint: Box::new(checkpoint) }, at(3601));
+    for mut fleet in [fleet, other] {
+        fleet.handle(report(7200, no_server()), at(7200));
+        fleet.handle(Input::TimePassed, at(7201));
+        assert_eq!(there(&fleet), [1]);
+        fleet.handle(report(7202, PollResult::Listed(vec![read(5)])), at(7202));
+        fleet.handle(Input::TimePassed, at(7202));
+        assert_eq!(there(&fleet), [5]);
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::watch::Task;
+use super::watch::{GONE, Task};
 use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::profile::SHELLS;
 use crate::screen::{Cursor, Screen, harmless};
@@ -212,7 +212,8 @@ pub struct TaskFields {
 impl TaskFields {
     /// What the task is to a person.
     pub fn as_status(&self) -> Status {
-        match self.probe_error {
+        match &self.probe_error {
+            Some(problem) if problem.kind == GONE => Status::Gone,
             Some(_) => Status::Error,
             None => Status::of_task(self.status, self.exit_code),
         }
@@ -352,6 +353,7 @@ impl Task {
         let ran = match (self.is_dead(), is_seen && self.started_at < self.since) {
             (true, false) => "ended before that poll".to_owned(),
             (true, true) => format!("ran for {}", self.since.since(self.started_at).running()),
+            (false, _) if self.is_gone() => format!("ran for {}", self.since.since(self.started_at).running()),
             (false, _) => format!("has run for {}", now.since(self.started_at).running()),
         };
         let _ = writeln!(text, "  {how} {} ago, {ran}", now.since(self.started_at).running());

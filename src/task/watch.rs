@@ -65,6 +65,9 @@ pub struct Task {
     /// Why it cannot be polled now, and its status before; meanwhile its status is unknown.
     #[serde(default)]
     unreachable: Option<Unreachable>,
+    /// Whether it is gone with its server.
+    #[serde(default)]
+    is_gone: bool,
     /// Whether it was known before the first poll, and this process has not polled it yet.
     unwatched: bool,
     /// Whether it still shows what the first poll found.
@@ -77,6 +80,9 @@ pub struct Task {
     counted_by_flag: bool,
     standing: PromptDetector,
 }
+
+/// The kind of problem of a task whose server ended.
+pub(super) const GONE: &str = "no_server";
 
 /// Why a task cannot be polled, and its status when it could.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -237,6 +243,7 @@ impl Task {
             shown: TaskDisplay::default(),
             note: Note::default(),
             unreachable: None,
+            is_gone: false,
             unwatched: true,
             as_found: false,
             counter: Some(fields.bells),
@@ -275,6 +282,7 @@ impl Task {
             shown: window.shown,
             note: Note::default(),
             unreachable: None,
+            is_gone: false,
             unwatched: false,
             as_found: is_baseline,
             // The counter may lag the flag by a moment, and must not count the same bell again.
@@ -376,6 +384,29 @@ impl Task {
         self.pane.as_ref().is_some_and(|pane| pane.dead)
     }
 
+    /// Whether its window is gone with its whole server: it is shown as it was, and nothing can be done to it.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
+    /// What becomes of it when its server ends: a program that had ended before keeps how it did.
+    pub fn gone_with_server(mut self, now: Timestamp) -> Self {
+        if !self.is_dead() {
+            // Nothing that it could not be polled for counts any more.
+            if let Some(Unreachable { status, .. }) = self.unreachable.take() {
+                self.status = status;
+            }
+            self.lost(&Problem { kind: GONE.to_owned(), message: "its tmux server ended".to_owned() }, now);
+        }
+        (self.is_gone, self.known) = (true, false);
+        self
+    }
+
+    /// What it was when it was polled last, where it cannot be polled now.
+    pub fn before(&self) -> Option<Status> {
+        self.unreachable.as_ref().map(|unreachable| Status::of_task(unreachable.status, None))
+    }
+
     /// The exit code of a program that has ended, if tmux reports it.
     pub fn exit_code(&self) -> Option<i32> {
         self.pane.as_ref().filter(|pane| pane.dead)?.exit_code
@@ -395,6 +426,7 @@ impl Task {
     /// What it is to a person.
     pub fn as_status(&self) -> Status {
         match self.unreachable {
+            Some(_) if self.is_gone => Status::Gone,
             Some(_) => Status::Error,
             None => Status::of_task(self.status, self.exit_code()),
         }

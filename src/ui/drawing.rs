@@ -99,8 +99,10 @@ impl Ui {
             columns: &columns,
             arrangement: &self.memory.arrangement,
         };
-        let has_bar = !covered && !covers(OverlayPlace::Bar) && header::draw_bar(&canvas, buffer, regions.bar, view);
-        if regions.bar != regions.header || !has_bar {
+        let is_small = regions.bar == regions.header;
+        let has_bar =
+            !covered && !covers(OverlayPlace::Bar) && header::draw_bar(&canvas, buffer, regions.bar, view, is_small);
+        if !is_small || !has_bar {
             header::draw(&canvas, buffer, regions.header, view);
         }
         self.drawn = Drawn { regions, first: self.drawn.first, ..Drawn::default() };

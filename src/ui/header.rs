@@ -7,13 +7,14 @@ use ratatui::style::Style;
 
 use super::action::Action;
 use super::arrangement::Sort;
+use super::ended::EndedServers;
 use super::frame::Canvas;
 use super::item::{Item, ItemCounts};
 use super::keymap::Context;
 use super::table::MUTED;
 use super::text::{self, Pen};
 use super::{filter, times};
-use crate::fleet::{ServerHealth, ServerId, ServerView, View};
+use crate::fleet::{ServerHealth, ServerView, View};
 use crate::state::Since;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -23,9 +24,6 @@ use crate::tmux::Error;
 const EARLY: Span = Span::from_millis(100);
 /// From this age on, the header says how old the data is.
 const OLD: Span = Span::from_secs(5);
-
-/// What to do about a server that has ended.
-pub const START_AGAIN: &str = "start it again";
 
 /// A stretch of text in one style.
 type Part = (String, Style);
@@ -187,9 +185,7 @@ impl<'a> Counts<'a> {
             longest: None,
             nothing,
         };
-        // Mostly none: a frame must not look for the server of every row.
-        let down = view.servers.iter().filter(|server| matches!(server.health, ServerHealth::NoServer(_)));
-        let down: Vec<(&ServerId, Timestamp)> = down.filter_map(|it| Some((&it.id, it.ended_at?))).collect();
+        let ended = EndedServers::of(view);
         for item in Item::all(view) {
             if canvas.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
@@ -197,8 +193,7 @@ impl<'a> Counts<'a> {
             }
             let status = item.status();
             // One cause is counted once, whether it was looked at or not.
-            let ended_at = down.iter().find(|(server, _)| **server == item.key().server).map(|(_, at)| *at);
-            if ended_at.is_some_and(|at| item.went_on_until(at)) {
+            if ended.took(item) {
                 let is_cut_off = item.terminal().is_some_and(|terminal| terminal.state.last_turn.is_cut_off());
                 let (all, cut_off) = &mut counts.ended_with_server;
                 (*all, *cut_off) = (*all + 1, *cut_off + usize::from(is_cut_off));
@@ -237,9 +232,12 @@ impl<'a> Counts<'a> {
     fn parts(&self, canvas: &Canvas<'_>, form: &Form) -> Vec<Part> {
         let quiet = canvas.theme.parts.quiet;
         let occurring = Status::GROUPS.into_iter().filter(|&status| self.of.count(status) > 0);
+        let (waiting, others): (Vec<Status>, Vec<Status>) = occurring.partition(|status| status.needs_operator());
         let ended = (self.ended_with_server.0 > 0).then_some(HeaderCount::EndedWithServer);
-        let kinds = occurring.map(HeaderCount::Of).chain((self.muted > 0).then_some(HeaderCount::Muted));
-        let kinds = ended.into_iter().chain(kinds);
+        // That somebody waits on another server comes before what is over.
+        let kinds = waiting.into_iter().map(HeaderCount::Of).chain(ended);
+        let kinds = kinds.chain(others.into_iter().map(HeaderCount::Of));
+        let kinds = kinds.chain((self.muted > 0).then_some(HeaderCount::Muted));
         let mut parts: Vec<Part> = Vec::new();
         let mut before = None;
         for kind in kinds.take(form.counts) {
@@ -355,11 +353,12 @@ fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
         ServerHealth::Waiting => Some("no answer yet".to_owned()),
         ServerHealth::NoServer(_) => {
             // What is still shown of it is of then.
-            let left = view.terminals.iter().filter(|it| it.key.server == server.id).map(|it| it.state.since).max();
-            Some(left.map_or_else(
-                || "no tmux".to_owned(),
-                |at| format!("tmux ended {} ago: {START_AGAIN}", times::age(now.since(at))),
-            ))
+            let is_shown = Item::all(view).iter().any(|item| item.key().server == server.id);
+            let ended = server.ended_at.filter(|_| is_shown);
+            Some(
+                ended
+                    .map_or_else(|| "no tmux".to_owned(), |at| format!("tmux ended {} ago", times::age(now.since(at)))),
+            )
         }
         ServerHealth::Failed(problem) => {
             let since = server.answered_at.map(|at| times::age(now.since(at)));
@@ -426,8 +425,8 @@ fn oldest_answer(view: &View<'_>) -> Option<Timestamp> {
     oldest(false).or_else(|| oldest(true))
 }
 
-/// Draws filter, order, groups and marks, as far as there are any. Returns whether there is anything to say.
-pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> bool {
+/// Draws filter, order, groups, marks and servers that have ended, as far as there are any. Returns whether there is anything to say.
+pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, is_small: bool) -> bool {
     let (arrangement, parts) = (canvas.arrangement, &canvas.theme.parts);
     // Beside each stands the key that changes it: it may have been pressed by mistake.
     let key = |action| {
@@ -456,10 +455,15 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
         let hidden = if hidden > 0 { format!(", {hidden} of them hidden") } else { String::new() };
         words.push(vec![(format!("{marked} marked{hidden}"), parts.key), key(Action::UnmarkAll)]);
     }
+    let taken: usize = words.iter().map(|parts| width(parts) + usize::from(GAP)).sum();
+    let cells = usize::from(area.width).saturating_sub(taken + 2);
+    // The only line of a small frame is the header's.
+    let ended = EndedServers::of(view).told(view, canvas.zone, canvas.hint, cells).filter(|_| !is_small);
+    words.extend(ended.map(|ended| vec![(ended, canvas.theme.style(Status::Error))]));
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(1);
     for (nth, parts) in words.iter().enumerate() {
-        pen.skip(if nth == 0 { 0 } else { 3 });
+        pen.skip(if nth == 0 { 0 } else { GAP });
         pen.line(parts);
     }
     !words.is_empty()

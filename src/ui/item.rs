@@ -253,10 +253,28 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Whether its pane is there no more: what the row says is of then.
+    pub fn is_of_the_past(self) -> bool {
+        match self {
+            Item::Terminal(terminal) => terminal.state.is_unavailable(),
+            Item::Task(task) => task.is_gone(),
+        }
+    }
+
+    /// Whether it waited for the operator when its server ended.
+    pub fn waited_before(self) -> bool {
+        match self {
+            Item::Terminal(terminal) => terminal.state.stale.as_ref().is_some_and(|stale| stale.asked.is_some()),
+            Item::Task(task) => task.before().is_some_and(Status::needs_operator),
+        }
+    }
+
     /// Whether it had not ended before a time.
     pub fn went_on_until(self, at: Timestamp) -> bool {
-        let turn = self.terminal().map_or(at, |terminal| terminal.state.turn.since);
-        self.since().at.max(turn) >= at
+        match self {
+            Item::Terminal(terminal) => self.since().at.max(terminal.state.turn.since) >= at,
+            Item::Task(task) => !task.is_dead(),
+        }
     }
 
     /// Since when it has needed the operator: when its dialog came up, or when its turn ended.
@@ -463,12 +481,13 @@ fn told_of_agent(state: &State, dialog: Option<&Dialog>, (option_cells, prompt_c
     first_sentence(&said.unwrap_or_default()).to_owned()
 }
 
-/// The prompt that one which cannot be read worked on when it was read last, or what it had answered; where neither is
+/// The prompt that one which cannot be read, or is gone, worked on when it was read last, or what it had answered; where neither is
 /// known, in a word how it stood.
 fn done_before(state: &State, cells: usize) -> Option<String> {
-    let stale = state.stale.as_ref().filter(|_| state.diagnostics.availability == Availability::Error)?;
+    let is_lost = matches!(state.diagnostics.availability, Availability::Error | Availability::Unavailable);
+    let stale = state.stale.as_ref().filter(|_| is_lost)?;
     let said = match stale.phase {
-        Phase::Active => state.works_on().map(bare),
+        Phase::Active => state.works_on().or_else(|| cut_off_prompt(state)).map(bare),
         _ => state.answer().map(|answer| first_sentence(&bare(answer)).to_owned()),
     };
     let stood = || match stale.phase {
@@ -477,6 +496,13 @@ fn done_before(state: &State, cells: usize) -> Option<String> {
     };
     let known = said.filter(|said| !said.is_empty()).or_else(|| Some(stood()?.word().into_owned()))?;
     Some(format!("before: {}", text::cut(&known, cells)))
+}
+
+/// The prompt of the turn that was cut off.
+fn cut_off_prompt(state: &State) -> Option<&str> {
+    let began = state.last_turn.began.filter(|_| state.last_turn.is_cut_off())?;
+    let is_of_it = state.agent.get(FactName::LastPrompt)?.at >= began;
+    state.agent.text(FactName::LastPrompt).filter(|_| is_of_it)
 }
 
 /// The prompt of a turn and what it does now, each once.
@@ -505,7 +531,11 @@ fn what_of_task(task: &Task) -> String {
     let printed = task.preview().useful(1).first().map(|line| line.trim().to_owned());
     let command = || task.command().to_owned();
     if let Some(problem) = task.problem() {
-        return problem.message.clone();
+        let before = match task.prompt() {
+            Some(prompt) => format!("asked before: {}", prompt.trim()),
+            None => format!("before: {}", printed.unwrap_or_else(command)),
+        };
+        return format!("{before} · {}", problem.message);
     }
     match (task.prompt(), printed) {
         (Some(prompt), _) => prompt.trim().to_owned(),

@@ -140,7 +140,7 @@ impl Raw {
 
     /// The task that still takes keys.
     fn live_task<'a>(&self, view: &View<'a>) -> Option<&'a Task> {
-        view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead())
+        view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead() && !task.is_gone())
     }
 
     /// Follows the dialog of the terminal. A new one gets no key that was meant for what was there before.

@@ -511,8 +511,10 @@ impl Cell<'_, '_> {
         self.style(style).add_modifier(stale)
     }
 
+    /// The style of words, quiet where they are of what is there no more.
     fn text(&self) -> Style {
-        self.aged(self.canvas.theme.parts.text)
+        let parts = &self.canvas.theme.parts;
+        self.aged(if self.item.is_of_the_past() { parts.quiet } else { parts.text })
     }
 }
 

@@ -16,16 +16,22 @@ pub(super) struct Departure {
     pub at: Timestamp,
     /// Whether the operator had not seen then how its last turn ended.
     pub unseen: bool,
+    /// Whether its whole server ended, and none has taken its place: all that was watched there is kept to be seen.
+    #[serde(default)]
+    pub with_server: bool,
 }
 
 impl Departure {
-    /// When the row leaves: not sooner because it is looked at.
-    pub fn leaves_at(&self, state: &State, keep_gone: Span) -> Timestamp {
+    /// When the row leaves: not sooner because it is looked at, and not before its server has come back.
+    pub fn leaves_at(&self, state: &State, keep_gone: Span) -> Option<Timestamp> {
+        if self.with_server {
+            return None;
+        }
         let asked = state.stale.as_ref().is_some_and(|stale| stale.asked.is_some());
         let last = &state.last_turn;
         let is_stopped =
             last.result == TurnResult::Interrupted && last.at.is_some_and(|at| self.at.since(at) < AFTER_STOP);
         let is_kept = self.unseen || asked || last.is_cut_off() || is_stopped;
-        self.at + if is_kept { KEEP_UNSEEN } else { keep_gone }
+        Some(self.at + if is_kept { KEEP_UNSEEN } else { keep_gone })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::table::{ANSWERED, NOTHING_SELECTED};
 use crate::fleet::{Terminal, View};
+use crate::task::Task;
 use crate::time::Timestamp;
 use crate::ui::Ui;
 use crate::ui::action::Action;
@@ -17,7 +18,7 @@ impl Ui {
     pub(super) fn why_not(&self, action: Action, view: &View<'_>) -> Option<String> {
         let arrangement = &self.memory.arrangement;
         let (item, is_head) = (self.acted_on(view), matches!(self.cursor.row(), Some(RowKey::Head(_))));
-        let dead = || view.tasks.iter().any(|task| task.is_dead());
+        let dead = || view.tasks.iter().any(|task| task.is_dead() && !task.is_gone());
         let why = match (action, item) {
             (Action::Fold | Action::FoldAll | Action::Group, _) if self.tiles.is_some() => {
                 format!("a grid has no groups ({} goes back to the table)", self.fleet_key(Action::Layout))
@@ -45,7 +46,9 @@ impl Ui {
             }
             (Action::TaskSessions, _) if view.sessions.is_empty() => "there are no sessions".to_owned(),
             (Action::PruneTasks, _) if !dead() => "there is no task to remove".to_owned(),
-            (Action::KillAllTasks, _) if view.tasks.is_empty() => "there is no task to kill".to_owned(),
+            (Action::KillAllTasks, _) if view.tasks.iter().all(|task| task.is_gone()) => {
+                "there is no task to kill".to_owned()
+            }
             (Action::Unqueue, _) => self.why_nothing_comes_back(view)?,
             (Action::Seen, _) if !self.acted_on_together(view).iter().any(|item| self.is_unseen(*item)) => {
                 "no result there is unseen".to_owned()
@@ -71,6 +74,11 @@ impl Ui {
             }
             (Action::Raw, Some(Item::Terminal(Terminal { state, .. }))) if state.is_unavailable() => {
                 format!("{} takes no keys: its pane is gone", state.terminal.id)
+            }
+            (Action::Raw | Action::Jump | Action::KillTask | Action::RerunTask, Some(Item::Task(task)))
+                if task.is_gone() =>
+            {
+                gone_with_server(task)
             }
             (Action::Raw, Some(Item::Task(task))) if task.is_dead() => format!("{} has ended", task.id),
             (Action::Jump, Some(Item::Terminal(Terminal { state, .. }))) if state.is_unavailable() => {
@@ -111,6 +119,11 @@ impl Ui {
     /// Why a task takes nothing that is for agents.
     fn why_no_agent(&self, item: Item<'_>) -> String {
         if let Item::Task(task) = item
+            && task.is_gone()
+        {
+            return gone_with_server(task);
+        }
+        if let Item::Task(task) = item
             && task.is_dead()
         {
             return format!(
@@ -134,4 +147,9 @@ impl Ui {
             }
         }
     }
+}
+
+/// Why nothing can be done to a task whose server ended.
+fn gone_with_server(task: &Task) -> String {
+    format!("{} is gone with its tmux server", task.id)
 }

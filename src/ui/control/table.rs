@@ -74,11 +74,13 @@ impl Ui {
             if answers_marked || opens == "answer" {
                 hints.push((Action::History, "history"));
             }
-            if !matches!(task.status, TaskStatus::WaitingInput | TaskStatus::Exited) {
+            if !task.is_gone() && !matches!(task.status, TaskStatus::WaitingInput | TaskStatus::Exited) {
                 hints.push((Action::Raw, "type"));
             }
-            hints.push((Action::Jump, "jump"));
-            hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "kill") });
+            if !task.is_gone() {
+                hints.push((Action::Jump, "jump"));
+                hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "kill") });
+            }
         }
         let arrangement = &self.memory.arrangement;
         if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {

@@ -14,6 +14,7 @@ impl Ui {
             Some(Item::Task(task)) => Some(task),
             _ => None,
         };
+        let there = view.tasks.iter().copied().filter(|task| !task.is_gone());
         match (action, selected) {
             (Action::KillTask, Some(task)) if task.is_dead() => self.ask_to_kill(vec![task], "remove"),
             (Action::KillTask, Some(task)) => self.ask_to_kill(vec![task], "kill"),
@@ -22,9 +23,9 @@ impl Ui {
                 self.open(Confirm::new(format!("run {} again?", task.id), lines(&[task]), "run again", vec![request]));
             }
             (Action::PruneTasks, _) => {
-                self.ask_to_kill(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove");
+                self.ask_to_kill(there.filter(|task| task.is_dead()).collect(), "remove");
             }
-            (Action::KillAllTasks, _) => self.ask_to_kill(view.tasks.clone(), "kill"),
+            (Action::KillAllTasks, _) => self.ask_to_kill(there.collect(), "kill"),
             _ => {}
         }
     }

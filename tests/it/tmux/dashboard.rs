@@ -282,11 +282,16 @@ fn servers_come_and_go() {
     let world = World::new();
     world.open();
     world.wait("No tmux server is running on");
+    assert!(!world.screen().contains("still looking"), "{}", world.screen());
     world.start_parrot();
     world.wait("1 ready");
     world.watched.run(&["kill-server"]);
     world.wait("tmux ended");
     world.wait("1 ended with tmux");
+    world.wait("with 1 terminal; still looking for it");
+    // The row and what was on its screen stay.
+    world.wait("its last screen");
+    assert!(world.screen().contains("before: ready · its tmux server ended"), "{}", world.screen());
     world.start_parrot();
     world.wait("1 ready");
     world.quit();

@@ -7,7 +7,7 @@ use fleetwatch::config::Config;
 use fleetwatch::fleet::{DeclaredBy, ServerHealth, ServerId, ServerView, SessionView, Socket};
 use fleetwatch::follow_up::MessageEvent;
 use fleetwatch::history::{Intent, IntentId, IntentState, Trouble};
-use fleetwatch::state::Problem;
+use fleetwatch::state::{Problem, Stale};
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 use super::sheet::sheet;
@@ -73,6 +73,8 @@ views! {
     tasks_only          BOTH, with_tasks, [Keys("/agent:task<enter>")];
     notices_muted       BOTH, SampleFleet::usual, [Keys("M")];
     trouble             BOTH, SampleFleet::usual, [Happens(break_down)];
+    ended_server        &[(80, 24), (120, 40), (160, 45)], with_tasks, [Happens(|_, fleet| end_servers(fleet, 1))];
+    ended_servers       BOTH, with_tasks, [Happens(|_, fleet| end_servers(fleet, 9)), Keys("<end>")];
     toasts              BOTH, SampleFleet::usual, [Happens(say_things)];
 
     columns             ALL, SampleFleet::usual, [Keys("c")];
@@ -281,6 +283,27 @@ fn asking(dialog: &str) -> SampleFleet {
     let mut fleet = SampleFleet::usual();
     acting::ask(&mut fleet, 0, dialog);
     fleet
+}
+
+/// The first servers end.
+fn end_servers(fleet: &mut SampleFleet, count: usize) {
+    let at = NOW - Span::from_secs(90);
+    let mut ended = Vec::new();
+    for server in fleet.servers.iter_mut().take(count) {
+        server.health = ServerHealth::NoServer(problem("no_server", "no tmux server is running on work"));
+        server.ended_at = Some(at);
+        ended.push(server.id.clone());
+    }
+    for terminal in fleet.terminals.iter_mut().filter(|terminal| ended.contains(&terminal.key.server)) {
+        let state = &mut terminal.state;
+        let stale = Stale::new(at, state.surface, state.turn.phase, &state.assessment);
+        state.diagnostics.availability = Availability::Unavailable;
+        state.activity = Some("its tmux server ended".to_owned());
+        (state.stale, state.attention) = (Some(stale), Attention::Gone);
+        (state.since, state.turn.since, state.turn.phase) = (at, at, Phase::Unknown);
+    }
+    let tasks = std::mem::take(&mut fleet.tasks).into_iter();
+    fleet.tasks = tasks.map(|it| if ended.contains(&it.key.server) { it.gone_with_server(at) } else { it }).collect();
 }
 
 /// A server and the history fail.

@@ -28,7 +28,14 @@ fn a_task_is_not_said_to_run_where_its_server_does_not_answer() {
     signal("CONT", server);
     wait_until("the task to run on", || row().contains("▶ build") && row().contains("running"));
     world.watched.run(&["kill-server"]);
-    wait_until("the task to be gone", || row().is_empty());
+    wait_until("the task to be gone", || row().contains("○ build") && row().contains("gone"));
+    assert!(!row().contains("running"), "{}", world.screen());
+    // Nothing can be done to it, and it stays for as long as its server is not back.
+    world.press("End");
+    world.press("K");
+    world.wait("build is gone with its tmux server");
+    world.watched.new_session("other", &["cat"]);
+    wait_until("the row to go", || row().is_empty());
     world.quit();
 }
 
