@@ -188,14 +188,21 @@ impl Ui {
         if rests && self.tiles.is_none() && self.cursor.index() < table::page(regions.table) {
             first = 0;
         }
-        if rows.is_empty() {
+        let is_bare = view.terminals.is_empty() && view.tasks.is_empty();
+        if is_bare {
             let below = Rect { height: regions.footer.y.saturating_sub(regions.table.y), ..regions.table };
             header::draw_empty(canvas, buffer, below, view);
             return Drawn { regions, first, ..Drawn::default() };
         }
         let draw = if self.tiles.is_some() { grid::draw } else { table::draw };
-        let table::TableHits { rows: shown, first, page, columns } =
-            draw(canvas, buffer, regions.table, rows, self.cursor.index(), first);
+        let table::TableHits { rows: shown, first, page, columns } = match rows.is_empty() {
+            // What is below the table stays.
+            true => {
+                header::draw_empty(canvas, buffer, regions.table, view);
+                table::TableHits::default()
+            }
+            false => draw(canvas, buffer, regions.table, rows, self.cursor.index(), first),
+        };
         if self.tiles.is_some() {
             table::draw_extent(canvas, buffer, regions.bar, rows, first, page);
         }

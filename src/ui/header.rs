@@ -474,13 +474,9 @@ type EmptyNotice = (String, Vec<String>);
 
 /// Draws the explanation into the middle of an area.
 pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
-    let filter = canvas.arrangement.filter.text();
     let (what, hints) = match view.terminals.len() + view.tasks.len() {
         0 => explanation(view),
-        count => (
-            "No terminal matches the filter".to_owned(),
-            vec![format!("Nothing of {count} fits {}.", text::cut(filter, 40)), filter_hint(canvas)],
-        ),
+        count => (unmatched(canvas, count), Vec::new()),
     };
     let parts = &canvas.theme.parts;
     // Why a host cannot be reached may take several rows, and its end is what matters.
@@ -502,10 +498,12 @@ pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &V
     }
 }
 
-/// Which key shows all terminals again, wherever the keyboard is.
-fn filter_hint(canvas: &Canvas<'_>) -> String {
+/// That none of so many rows matches the filter, and which key shows them again, wherever the keyboard is.
+fn unmatched(canvas: &Canvas<'_>, count: usize) -> String {
+    let filter = text::cut(canvas.arrangement.filter.text(), 40);
     let key = canvas.keymap.key_for(Context::Fleet, Action::Dismiss);
-    key.map_or_else(String::new, |key| format!("{key} shows all of them again."))
+    let key = key.map_or_else(String::new, |key| format!("; {key} shows all {count}"));
+    format!("nothing matches {filter}{key}")
 }
 
 fn explanation(view: &View<'_>) -> EmptyNotice {

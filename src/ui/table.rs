@@ -260,6 +260,7 @@ pub const MUTED: &str = "z";
 pub const DRAFTED: &str = "✎";
 
 /// What was drawn, for the mouse and for paging.
+#[derive(Default)]
 pub struct TableHits {
     /// The rows that are shown, each with its place.
     pub rows: Vec<(Rect, RowKey)>,

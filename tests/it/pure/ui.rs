@@ -861,6 +861,22 @@ fn the_age_of_the_data_is_never_understated() {
 }
 
 #[test]
+fn the_log_is_said_to_be_where_it_is() {
+    let (mut ui, fleet) = (dashboard(), SampleFleet::empty());
+    text(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("f"));
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("the log is not on the screen as long as there are no terminals"), "{shown}");
+    // A filter that nothing matches takes the place of the table only.
+    let (mut ui, fleet) = (dashboard(), SampleFleet::usual());
+    text(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("/zzz"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("nothing matches zzz; esc shows all 12") && shown.contains("─ log ─"), "{shown}");
+}
+
+#[test]
 fn who_ended_with_its_server_is_counted_once_and_stays_counted() {
     let mut fleet = SampleFleet::usual();
     let ended_at = NOW - Span::from_secs(3);
