@@ -1,5 +1,6 @@
 //! The log pane: what happened and what the operator did, in order of time, one short sentence each.
 
+use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
 
 use ratatui::buffer::Buffer;
@@ -9,7 +10,7 @@ use super::frame::{self, Canvas};
 use super::text::{self, Pen};
 use super::times;
 use crate::fleet::{TerminalKey, TerminalTransition, View};
-use crate::history::{Actor, Body, Sent, Sentence, Stored, StoredInput, of_task, of_transition};
+use crate::history::{Actor, Body, OperatorAction, Sent, Sentence, Stored, StoredInput, of_task, of_transition};
 use crate::ids::PaneId;
 use crate::operation::Outcome;
 use crate::state::{Phase, Transition};
@@ -107,7 +108,7 @@ impl Log {
         events.extend(self.kept.iter().filter(is_new).map(Event::Kept));
         // Within one millisecond, what was reported last comes first.
         events.reverse();
-        events.sort_by_key(|event| std::cmp::Reverse(event.at()));
+        events.sort_by_key(Event::place);
         // Sentences are made for what is shown only.
         let line = move |event: Event<'a>| {
             let is_answered_elsewhere = self.is_answered_elsewhere(&event, view.now);
@@ -233,6 +234,17 @@ impl<'a> Event<'a> {
             Event::Task(event) => event.at,
             Event::Kept(record) => record.at,
         }
+    }
+
+    fn is_run(&self) -> bool {
+        matches!(self, Event::Kept(Stored { body: Body::Action(OperatorAction::Run { .. }), .. }))
+    }
+
+    /// What it has its place by, newest first: tmux dates the end of a program to the second, and none ends before it is run.
+    fn place(&self) -> (Reverse<Timestamp>, bool) {
+        let at = self.at();
+        let second = Timestamp::from_millis(at.as_millis().div_euclid(1000) * 1000);
+        (Reverse(if self.is_run() { second } else { at }), self.is_run())
     }
 
     fn name(&self) -> &'a str {

@@ -2528,6 +2528,34 @@ fn backwards_the_least_urgent_is_next_and_its_group_is_unfolded() {
 }
 
 #[test]
+fn the_log_has_a_run_before_its_end_of_the_same_second() {
+    use fleetwatch::history::OperatorAction;
+    use fleetwatch::task::{Happening, TaskEvent};
+    let mut fleet = SampleFleet::empty();
+    fleet.tasks = tasks();
+    let task = fleet.tasks[0].clone();
+    let second = fleetwatch::time::Timestamp::from_millis(NOW.as_millis() / 1000 * 1000);
+    fleet.task_events.push_back(TaskEvent {
+        at: second,
+        id: task.id.clone(),
+        window: task.window,
+        name: task.name.clone(),
+        session: task.session.clone(),
+        key: task.key.clone(),
+        happening: Happening::Exited { code: Some(3), bells: 0 },
+        preview: task.preview(),
+        state: Box::new(task.fields()),
+    });
+    let mut ui = dashboard();
+    let action = OperatorAction::Run { window: "@1".to_owned(), command: vec!["false".to_owned()], again: false };
+    let (key, name, at) = (Some(task.key.clone()), task.id.clone(), second + Span::from_millis(400));
+    ui.keep_in_log(Stored { id: RecordId(1), at, key, name, body: Body::Action(action) });
+    let shown = text(&mut ui, &fleet, 160, 45);
+    let line = |words: &str| shown.lines().position(|line| line.contains(words)).expect(words);
+    assert!(line("exited with code 3") < line("ran "), "{shown}");
+}
+
+#[test]
 fn the_wheel_goes_through_what_happened_to_tasks_too() {
     use fleetwatch::task::{Happening, TaskEvent};
     let mut fleet = SampleFleet::empty();
