@@ -153,6 +153,12 @@ fn header(program: &Program, situation: Option<String>, first: &CapturedPane, be
 fn create(path: &Path, force: bool) -> Result<File, Failure> {
     let new = |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     if force {
+        // Somebody else's device or pipe is not what a recording is to replace.
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            return Err(
+                Failure::usage(format!("{} is not a regular file", path.display())).hint("name a file to replace")
+            );
+        }
         // The new file replaces the old one at once, even while somebody reads it.
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let replaced = new(&beside).and_then(|file| std::fs::rename(&beside, path).map(|()| file));
