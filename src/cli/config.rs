@@ -30,25 +30,32 @@ pub struct ConfigArgs {
 #[derive(Clone, Debug, Subcommand)]
 enum ConfigCommand {
     /// Print the commented default configuration, to start your own from.
+    #[command(before_help = "Example: fleetwatch config default > config.toml")]
     Default,
     /// Check a configuration and report all errors, with line and column and what to do.
+    #[command(before_help = "Example: fleetwatch config check config.toml")]
     Check {
         /// The file; default: the one in use, with the keymap, themes and profiles beside it.
         file: Option<PathBuf>,
     },
     /// Print the configuration that holds, with where each value comes from.
+    #[command(before_help = "Example: fleetwatch config show")]
     Show {
         /// Print `{"path", "names_server", "tables": {TABLE: {KEY: {"value", "from"}}}}`; a list of tables, such as `server`, is an array.
         #[arg(long)]
         json: bool,
     },
     /// Print where fleetwatch looks for a configuration, and which one it uses.
+    #[command(before_help = "Example: fleetwatch config paths")]
     Paths,
     /// Print the JSON schema of the configuration, for editors.
+    #[command(before_help = "Example: fleetwatch config schema > fleetwatch.schema.json")]
     Schema,
     /// Print the default keymap, to start your own keymap.toml from.
+    #[command(before_help = "Example: fleetwatch config keymap > keymap.toml")]
     Keymap,
     /// Print a built-in theme, to start your own from.
+    #[command(before_help = "Example: fleetwatch config theme light > mine.toml")]
     Theme {
         /// Its name.
         #[arg(value_parser = PossibleValuesParser::new(Theme::names()))]

@@ -363,7 +363,10 @@ fn hint_of(error: &clap::Error, typed: &str, suggestion: Option<String>, command
         (None, _, Some(ContextValue::StyledStr(usage))) if error.kind() == ErrorKind::InvalidSubcommand => {
             let usage = usage.to_string();
             let program = usage.trim().trim_start_matches("Usage: ").split(" [").next().unwrap_or_default();
-            format!("`{program} --help` lists the commands")
+            match called(error, command).find_subcommand("list").filter(|_| typed.contains(':')) {
+                Some(_) => format!("`{program} list {}` shows those", quoted(typed)),
+                None => format!("`{program} --help` lists the commands"),
+            }
         }
         (None, _, Some(ContextValue::StyledStr(usage))) => {
             // What clap would suggest stands in its usage.

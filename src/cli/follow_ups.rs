@@ -25,14 +25,17 @@ pub struct FollowUpsArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum FollowUpsCommand {
     /// Print messages that wait, are being sent, may or may not have arrived, or expired (the default).
+    #[command(before_help = "Example: fleetwatch follow-ups list")]
     List,
     /// Resend messages that may or may not have arrived, or that expired.
+    #[command(before_help = "Example: fleetwatch follow-ups resend 7")]
     Resend {
         /// The numbers of the messages.
         #[arg(required = true, value_name = "NUMBER", value_parser = number)]
         numbers: Vec<i64>,
     },
     /// Dismiss messages; pending ones are not sent.
+    #[command(before_help = "Example: fleetwatch follow-ups dismiss 7 8")]
     Dismiss {
         /// The numbers of the messages.
         #[arg(required = true, value_name = "NUMBER", value_parser = number)]

@@ -240,7 +240,7 @@ const PAGE: u32 = 500;
 fn print_sentences(reader: &mut Reader, mut filter: RecordFilter, is_filtered: bool) -> Done {
     let most = filter.limit.map_or(usize::MAX, |limit| limit as usize);
     filter.limit = Some(PAGE);
-    let mut entries: Vec<(Stored, Sentence)> = Vec::new();
+    let mut entries: Vec<(Stored, Sentence, u32)> = Vec::new();
     let mut is_blank = true;
     // The first keys of the oldest line may be on the next page.
     while entries.len() <= most {
@@ -251,11 +251,12 @@ fn print_sentences(reader: &mut Reader, mut filter: RecordFilter, is_filtered: b
             let Some(sentence) = record.body.sentence(&harmless(&record.name)) else { continue };
             // Keys that are typed one by one are one line, of the time of the first; each prompt and answer has its own.
             let is_repeatable = record.body.is_repeatable() && sentence.actor == Actor::You;
-            let continues =
-                |(later, told): &&mut (Stored, Sentence)| is_repeatable && record.key == later.key && *told == sentence;
+            let continues = |(later, told, _): &&mut (Stored, Sentence, u32)| {
+                is_repeatable && record.key == later.key && *told == sentence
+            };
             match entries.last_mut().filter(continues) {
-                Some(last) => last.0 = record,
-                None => entries.push((record, sentence)),
+                Some((first, _, times)) => (*first, *times) = (record, *times + 1),
+                None => entries.push((record, sentence, 1)),
             }
         }
     }
@@ -264,14 +265,14 @@ fn print_sentences(reader: &mut Reader, mut filter: RecordFilter, is_filtered: b
     if entries.is_empty() && !is_blank {
         return nothing("nothing of that is worth a sentence", "`--details` prints every change");
     }
-    let lines = entries.iter().map(|(record, sentence)| {
+    let lines = entries.iter().map(|(record, sentence, times)| {
         let name = harmless(&record.name);
         let color = sentence.status.map(color);
         (
             local(record.at, "%H:%M:%S"),
             sentence.subject(&name).to_owned(),
             (sentence.text.clone(), color),
-            String::new(),
+            if *times > 1 { format!("({times} times)") } else { String::new() },
         )
     });
     print_lines(lines, output::terminal_width(), is_filtered)
@@ -320,7 +321,7 @@ fn print_lines(
 }
 
 /// The day, and the time as the clock on the wall shows it in that form.
-fn local(at: Timestamp, clock: &str) -> String {
+pub(super) fn local(at: Timestamp, clock: &str) -> String {
     let shown = at.in_zone(&TimeZone::system()).map(|local| local.strftime(&format!("%Y-%m-%d {clock}")).to_string());
     shown.unwrap_or_else(|| at.to_string())
 }

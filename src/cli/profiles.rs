@@ -34,14 +34,17 @@ struct ListedProfiles {
 #[derive(Clone, Debug, Subcommand)]
 enum ProfilesCommand {
     /// List all profiles, including your own (the default).
+    #[command(before_help = "Example: fleetwatch profiles list --json")]
     List(ListedProfiles),
     /// Print an agent's built-in profiles, to start your own from.
+    #[command(before_help = "Example: fleetwatch profiles show claude > mine.toml")]
     Show {
         /// The agent, by its name in `profiles list`.
         #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(ProfileSet::shipped_tools()))]
         tool: String,
     },
     /// Check a file of profiles and report errors with line and column.
+    #[command(before_help = "Example: fleetwatch profiles check mine.toml")]
     Check {
         /// The file.
         file: PathBuf,

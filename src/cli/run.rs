@@ -204,7 +204,12 @@ impl JustStarted<'_> {
     /// The command could not be run.
     fn end(&self, trouble: Option<String>) -> Done {
         let Some(why) = trouble else { return Ok(ExitCode::SUCCESS) };
-        let hint = format!("`fleetwatch run {} -- COMMAND` runs another one in its window", quoted(self.name));
+        let name = quoted(self.name);
+        let is_shells = self.program.contains(|it: char| it.is_whitespace() || "|&;<>$`".contains(it));
+        let hint = match is_shells {
+            true => format!("no shell reads it: `fleetwatch run {name} -- sh -c {}`", quoted(self.program)),
+            false => format!("`fleetwatch run {name} -- COMMAND` runs another one in its window"),
+        };
         Err(Failure::refused(why).hint(hint).into())
     }
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, failure, output};
+use crate::demo;
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary, Trouble};
 use crate::screen::harmless;
@@ -128,7 +129,8 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
         }
         Format::Plain if is_known => output::wrapped(&summary.plain(now)),
         Format::Plain => {
-            let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once";
+            let demo = demo::running().map(|demo| format!("; a demo runs: add `-L {demo}`")).unwrap_or_default();
+            let hint = format!("start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once{demo}");
             return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)).into());
         }
     };

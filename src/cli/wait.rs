@@ -1,14 +1,17 @@
 //! `fleetwatch wait`: waits until terminals are in a given state.
 
+mod condition;
+
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use clap::builder::EnumValueParser;
 use serde::Serialize;
 use serde_json::json;
+
+pub use condition::WaitCondition;
 
 use super::failure::{quoted, seconds};
 use super::history::on_servers;
@@ -22,7 +25,7 @@ use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::history::{Body, Kind, Reader, RecordFilter, Sent, Stored, StoredInput};
 use crate::operation::Outcome;
 use crate::poll;
-use crate::state::{Availability, BusinessState, Phase, Problem, State, TaskStatus, Turn, TurnResult};
+use crate::state::{Phase, Problem, State, TaskStatus, Turn};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
@@ -47,127 +50,9 @@ pub struct WaitArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
     /// Print the terminal's public state as JSON once it is reached, with the one of `--for` as `reached`; where it is not,
-    /// `{"id", "reached": null, "reason": "timeout", "not_found", "gone", "impossible", "interrupted" or "given_up", "word"}`.
+    /// `{"id", "reached": null, "reason": "timeout", "not_found", "unreachable", "gone", "impossible", "interrupted" or "given_up", "word"}`.
     #[arg(long)]
     pub json: bool,
-}
-
-/// What can be waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WaitCondition {
-    /// A prompt may be sent: the agent is ready, has no draft, and is not in copy mode.
-    Ready,
-    /// A turn is in flight (also: active, processing, running).
-    #[value(aliases = ["active", "processing", "running"])]
-    Working,
-    /// The agent is neither working nor waiting for anybody.
-    Idle,
-    /// A dialog waits for the operator (also: blocked, waiting, awaiting_operator, waiting_user_answer).
-    #[value(aliases = ["blocked", "waiting", "awaiting_operator", "waiting_user_answer"])]
-    NeedsYou,
-    /// An approval waits for the operator.
-    Approval,
-    /// A question waits for the operator.
-    Question,
-    /// The agent asks whether it may work in its directory.
-    Trust,
-    /// The agent wants to be set up.
-    Setup,
-    /// The last turn ended well, and the operator has not seen it yet.
-    Finished,
-    /// No turn is in flight, and the last one ended well (also: completed, done).
-    #[value(aliases = ["completed", "done"])]
-    Success,
-    /// No turn is in flight, and the last one failed (also: known_failure).
-    #[value(alias = "known_failure")]
-    Failed,
-    /// No turn is in flight, and the last one was interrupted.
-    Interrupted,
-    /// It should be moving but is not.
-    Stalled,
-    /// It cannot be read.
-    Error,
-    /// Nothing says what it does.
-    Unknown,
-    /// The agent, its pane or the task's window is no longer there (also: unavailable, tui_down, disconnected).
-    #[value(aliases = ["unavailable", "tui_down", "disconnected"])]
-    Gone,
-    /// The task's program has ended; an agent: it is gone.
-    Exited,
-    /// The task asks for something; an agent: a dialog waits (also: input, waiting_input).
-    #[value(aliases = ["input", "waiting_input"])]
-    Asks,
-    /// The task has rung its bell.
-    Notify,
-}
-
-impl WaitCondition {
-    /// Whether a terminal satisfies the condition.
-    pub fn holds(self, terminal: &Terminal) -> bool {
-        let state = &terminal.state;
-        let available = state.diagnostics.availability == Availability::Available;
-        let is = |status| Status::of(state) == status;
-        let ended = |result| available && state.turn.phase == Phase::Ready && state.last_turn.result == result;
-        match self {
-            // A turn whose end is still to be confirmed has not ended.
-            WaitCondition::Ready => terminal.takes_a_prompt() && Status::doing(state) != Status::Working,
-            WaitCondition::Working => available && state.turn.phase == Phase::Active,
-            WaitCondition::Idle => available && state.assessment.business_state == BusinessState::Idle,
-            WaitCondition::NeedsYou => available && state.assessment.awaits_operator(),
-            WaitCondition::Success => ended(TurnResult::Success),
-            WaitCondition::Failed => ended(TurnResult::KnownFailure),
-            WaitCondition::Interrupted => ended(TurnResult::Interrupted),
-            // By the status of the row: if the screen can no longer be read, the last result does not count.
-            WaitCondition::Approval => is(Status::Approval),
-            WaitCondition::Question => is(Status::Question),
-            WaitCondition::Trust => is(Status::Trust),
-            WaitCondition::Setup => is(Status::Setup),
-            WaitCondition::Finished => is(Status::Finished),
-            WaitCondition::Stalled => is(Status::Stalled),
-            WaitCondition::Error => is(Status::Error),
-            WaitCondition::Unknown => is(Status::Unknown),
-            WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
-            WaitCondition::Asks => WaitCondition::NeedsYou.holds(terminal),
-            // The screen of an agent says more than its bell.
-            WaitCondition::Notify => false,
-        }
-    }
-
-    /// Whether a task satisfies the condition. Bells count from when the task was first seen, or from its start if a hook
-    /// counts them, so that nobody waits for one that has already rung.
-    fn holds_for_task(self, task: &Task) -> bool {
-        match self {
-            WaitCondition::Exited => task.status == TaskStatus::Exited,
-            WaitCondition::Asks | WaitCondition::NeedsYou => task.prompt().is_some(),
-            WaitCondition::Notify => task.bells > 0,
-            WaitCondition::Working => task.status == TaskStatus::Running,
-            WaitCondition::Idle | WaitCondition::Ready => task.status == TaskStatus::Idle,
-            WaitCondition::Success | WaitCondition::Finished => task.exit_code() == Some(0),
-            WaitCondition::Failed => task.status == TaskStatus::Exited && task.exit_code() != Some(0),
-            WaitCondition::Error => task.as_status() == Status::Error,
-            WaitCondition::Unknown => task.as_status() == Status::Unknown,
-            // A task that is gone has no state, and the others are words for agents.
-            _ => false,
-        }
-    }
-
-    /// How it is written.
-    fn word(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
-    /// Whether only agents are ever so.
-    const fn is_of_agents(self) -> bool {
-        matches!(
-            self,
-            WaitCondition::Approval
-                | WaitCondition::Question
-                | WaitCondition::Trust
-                | WaitCondition::Setup
-                | WaitCondition::Interrupted
-                | WaitCondition::Stalled
-        )
-    }
 }
 
 /// Runs the command.
@@ -177,16 +62,22 @@ impl WaitCondition {
 pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::open(options).await?;
     let mut engine = watched.engine()?;
-    first_polls(&mut engine).await;
     let limit = Limit::new(args.timeout);
+    let answers = tokio::time::timeout_at(limit.to_look(), first_polls(&mut engine)).await.is_ok();
     let (mut left, mut has_met): (Vec<Awaited>, bool) = (Vec::new(), false);
     let (mut unreached, mut failures): (Vec<Unreached>, Vec<Failure>) = (Vec::new(), Vec::new());
     for target in &args.targets {
-        match find_soon(&mut engine, &watched, target).await {
+        let found = match answers {
+            true => find_soon(&mut engine, &watched, target).await,
+            false => Err(unanswered(limit)),
+        };
+        match found {
             // One that is named twice is waited for once.
             Ok(found) if left.iter().any(|one| one.target == found) => {}
             Ok(found) => left.push(Awaited::new(target, found, &watched)),
-            Err(_) if args.condition.contains(&WaitCondition::Gone) && was_known(&watched, target, options) => {
+            Err(_)
+                if answers && args.condition.contains(&WaitCondition::Gone) && was_known(&watched, target, options) =>
+            {
                 // Nothing more of it is known now.
                 let gone = Status::Gone.word();
                 match args.json {
@@ -196,9 +87,12 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
                 has_met = true;
             }
             Err(unknown) => {
-                let is_gone = troubled(engine.fleet()).is_none() && was_known(&watched, target, options);
-                let (reason, why) = if is_gone { (Reason::Gone, gone(target)) } else { (Reason::NotFound, unknown) };
-                let word = is_gone.then(|| Status::Gone.word());
+                let (reason, why) = match () {
+                    () if !answers || troubled(engine.fleet()).is_some() => (Reason::Unreachable, unknown),
+                    () if was_known(&watched, target, options) => (Reason::Gone, gone(target)),
+                    () => (Reason::NotFound, unknown),
+                };
+                let word = matches!(reason, Reason::Gone).then(|| Status::Gone.word());
                 unreached.push(Unreached { id: target.clone(), reached: None, reason, word });
                 failures.push(why);
             }
@@ -252,6 +146,8 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
 enum Reason {
     Timeout,
     NotFound,
+    /// A server does not answer, so it is not known.
+    Unreachable,
     Gone,
     /// It can never be so, or no longer.
     Impossible,
@@ -361,7 +257,8 @@ impl<'a> Awaited<'a> {
                 (Some(task), _) => {
                     self.last = Some(task.clone());
                     let (id, is) = (task.id.clone(), task.as_status().word().into());
-                    return Ok(ControlFlow::Continue(Still { id, is }));
+                    // It is answered with keys, which nothing shows before.
+                    return Ok(ControlFlow::Continue(Still { id, is, asks: false }));
                 }
                 (None, Some(mut task)) if asked.contains(&WaitCondition::Gone) => {
                     (task.status, task.known) = (TaskStatus::Unknown, false);
@@ -431,6 +328,8 @@ fn asked_for(asked: &[WaitCondition]) -> String {
 struct Still {
     id: String,
     is: String,
+    /// Whether it asks the operator something.
+    asks: bool,
 }
 
 /// Watches until something is found in the fleet, of which `find` else says how it is now.
@@ -459,8 +358,10 @@ async fn watch_for<T>(
 
 /// The failure where nothing is left to wait for.
 fn gone(name: &str) -> Failure {
-    Failure::refused(format!("{name} is gone"))
-        .hint(format!("`wait --for gone` waits for that; `fleetwatch history {}` says how it ended", quoted(name)))
+    Failure::refused(format!("{name} is gone")).hint(format!(
+        "`wait --for gone` waits for that; `fleetwatch history {}` says what is known of it",
+        quoted(name)
+    ))
 }
 
 /// How long to wait.
@@ -474,11 +375,19 @@ pub(super) struct Limit {
 /// What stands for no limit: thirty years.
 const EVER: Duration = Duration::from_secs(30 * 365 * 86_400);
 
+/// How long a server that is asked for the first time may take, however short the limit.
+const LOOK: Duration = Duration::from_secs(2);
+
 impl Limit {
     /// Begins now.
     pub(super) fn new(timeout: Option<Duration>) -> Self {
         let timeout = timeout.unwrap_or(EVER);
         Self { timeout, deadline: tokio::time::Instant::now() + timeout }
+    }
+
+    /// When nothing may be known yet: whoever does not wait at all still wants to know.
+    fn to_look(self) -> tokio::time::Instant {
+        self.deadline.max(tokio::time::Instant::now() + LOOK)
     }
 
     /// Whether there is no time left.
@@ -542,7 +451,8 @@ fn seen<'a>(
             // Of a terminal that is ready otherwise.
             let hindrance = Some(terminal).filter(|terminal| terminal.state.turn.phase == Phase::Ready);
             let why = hindrance.and_then(Terminal::prompt_hindrance).map(|why| format!(", but {why}"));
-            Ok(ControlFlow::Continue(Still { id, is: status.into_owned() + &why.unwrap_or_default() }))
+            let asks = terminal.state.assessment.awaits_operator();
+            Ok(ControlFlow::Continue(Still { id, is: status.into_owned() + &why.unwrap_or_default(), asks }))
         }
         ended => Err(gone(ended.map_or(name, |terminal| &terminal.state.terminal.id))),
     }
@@ -590,12 +500,28 @@ fn troubled(fleet: &Fleet) -> Option<(&ServerId, &Problem)> {
     fleet.servers().find_map(|server| Some((&server.id, server.health.problem()?)))
 }
 
+/// The failure where no server has answered in time.
+fn unanswered(limit: Limit) -> Failure {
+    Failure::refused(format!("timed out after {}: tmux has not answered yet", in_seconds(limit.timeout)))
+        .hint("`fleetwatch doctor` asks it again and says how long it takes")
+}
+
 fn timed_out(left: &[Still], limit: Limit) -> Failure {
-    let waited = in_seconds(limit.timeout);
-    let now: Vec<String> = left.iter().map(|Still { id, is }| format!("{id} is {is}")).collect();
-    let first = left.first().map_or("NAME".into(), |one| quoted(&one.id));
-    Failure::refused(format!("timed out after {waited}: {}", now.join("; ")))
-        .hint(format!("wait longer with `--timeout`; `fleetwatch explain {first}` says why it is so"))
+    let now: Vec<String> = left
+        .iter()
+        .map(
+            |Still { id, is, asks }| if *asks { format!("{id} waits for you ({is})") } else { format!("{id} is {is}") },
+        )
+        .collect();
+    let what = format!("timed out after {}: {}", in_seconds(limit.timeout), now.join("; "));
+    Failure::refused(what).hint(match left.iter().find(|one| one.asks) {
+        // Only an answer brings it on.
+        Some(asking) => format!("`fleetwatch answer {}` shows what it asks", quoted(&asking.id)),
+        None => {
+            let first = left.first().map_or("NAME".into(), |one| quoted(&one.id));
+            format!("wait longer with `--timeout`; `fleetwatch explain {first}` says why it is so")
+        }
+    })
 }
 
 #[cfg(test)]

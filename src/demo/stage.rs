@@ -31,10 +31,14 @@ pub fn history_of(server: &ServerId) -> Option<PathBuf> {
 /// Removes what a command has kept of a demo that ended before it.
 pub fn leave(server: &ServerId) {
     let (Some(history), Socket::Name(name)) = (history_of(server), &server.socket) else { return };
+    let Some(directory) = history.parent().filter(|directory| UnixStream::connect(socket(directory)).is_err()) else {
+        // It runs, whether or not its server answers.
+        return;
+    };
     let mut tmux = Command::new("tmux");
     let asked = tmux.args(["-L", name, "has-session"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     if asked.is_ok_and(|status| !status.success())
-        && let Some(directory) = history.parent().and_then(claim)
+        && let Some(directory) = claim(directory)
     {
         sweep_away(&directory, name, None);
     }

@@ -122,7 +122,9 @@ impl Error {
                 )
             }
             Error::Refused { .. } => "check the socket's owner and permissions".into(),
-            Error::TimedOut { .. } => "the server may be stopped or overloaded; fleetwatch keeps trying".into(),
+            Error::TimedOut { .. } => {
+                "the server may be stopped or overloaded; a dashboard or `watch` keeps trying".into()
+            }
             Error::Unreachable { check, .. } => check.clone(),
             Error::BadName { what: "host", .. } => {
                 "write the host as for `ssh`, such as `box-2` or `me@box-2`, or define a Host in ~/.ssh/config".into()

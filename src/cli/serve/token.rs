@@ -9,6 +9,7 @@ use clap::builder::PossibleValue;
 use jiff::Zoned;
 
 use crate::cli::failure::{BadValue, nothing};
+use crate::cli::history::local;
 use crate::cli::list::aligned;
 use crate::cli::{Done, Failure, output};
 use crate::hash::hexadecimal;
@@ -46,6 +47,7 @@ struct ListedTokens {
 #[derive(Clone, Debug, clap::Subcommand)]
 enum TokenCommand {
     /// Make a token and print it. Only its hash is kept, so it is shown only this once.
+    #[command(before_help = "Example: fleetwatch token add phone --scope act --for 90d")]
     Add {
         /// Who it is for: letters, digits, `.`, `-` and `_`.
         #[arg(value_name = "NAME", value_parser = name)]
@@ -58,8 +60,10 @@ enum TokenCommand {
         good_for: jiff::Span,
     },
     /// List the tokens by name, with when they expire and how many browsers get notices through them (the default).
+    #[command(before_help = "Example: fleetwatch token list")]
     List(ListedTokens),
     /// Revoke a token: its requests are refused from then on, and its event streams end.
+    #[command(before_help = "Example: fleetwatch token revoke phone")]
     Revoke {
         /// The token's name.
         #[arg(value_name = "NAME")]
@@ -179,7 +183,7 @@ fn list(file: &TokenFile, json: bool) -> Done {
             0 => "-".to_owned(),
             count => counted(count, "browser"),
         };
-        vec![token.name.clone(), token.scope.to_string(), format!("{}{over}", token.expires), browsers]
+        vec![token.name.clone(), token.scope.to_string(), local(token.expires, "%H:%M") + over, browsers]
     };
     let head = ["NAME", "SCOPE", "EXPIRES", "NOTICES TO"];
     output::print(&aligned(&head, &tokens.iter().map(row).collect::<Vec<_>>(), output::terminal_width()))

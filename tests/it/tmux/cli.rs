@@ -148,7 +148,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 fn wrong_usage_is_two_lines_and_exit_code_two() {
     let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: note: model: mode: branch: prompt: \
                   context: plan: tokens: cost:";
-    let cases: [(&[&str], &str, &str); 74] = [
+    let cases: [(&[&str], &str, &str); 75] = [
         (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "watch", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "tasks", "list", "foo:bar"], "error: there is no field foo", fields),
@@ -379,6 +379,11 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             &["run", "x", "--", ""],
             "error: command \"\" cannot be used: its name is empty",
             "hint: write a program behind `--`, such as `fleetwatch run build -- make -j8`",
+        ),
+        (
+            &["tasks", "is:exited"],
+            "error: unrecognized subcommand 'is:exited'",
+            "hint: `fleetwatch tasks list is:exited` shows those",
         ),
         (&["foo"], "error: unrecognized subcommand 'foo'", "hint: `fleetwatch --help` lists the commands"),
         (
@@ -1087,6 +1092,28 @@ fn a_socket_in_a_directory_that_looks_like_that_of_tmux_is_not_the_one_of_the_sa
 }
 
 #[test]
+fn a_command_ends_although_the_server_of_a_demo_hangs() {
+    let demo = Demo::start();
+    let there = demo.run(&["wait", "shop-api", "--for", "blocked", "--timeout", "60"]);
+    assert_eq!(there.code, Some(0), "{there:?}");
+    let pid = Command::new("tmux").args(["-L", &demo.server, "display-message", "-p", "#{pid}"]).output().unwrap();
+    let pid: u32 = String::from_utf8(pid.stdout).unwrap().trim().parse().unwrap();
+    signal("STOP", pid);
+    let words = ["-L", &demo.server, "wait", "shop-api", "--for", "ready", "--timeout", "0.2", "--json"];
+    let mut child = fleetwatch(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("it to end", || child.try_wait().unwrap().is_some());
+    signal("CONT", pid);
+    let ended = child.wait_with_output().unwrap();
+    let told: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(
+        (&told["id"], &told["reason"], ended.status.code()),
+        (&"shop-api".into(), &"unreachable".into(), Some(1))
+    );
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    assert!(errors.starts_with("error: timed out after 0.2 s: tmux has not answered yet\n"), "{errors}");
+}
+
+#[test]
 fn the_demo_is_listed_explained_and_answered() {
     let demo = Demo::start();
     let blocked = demo.run(&["wait", "shop-api", "--for", "blocked", "--timeout", "60"]);
@@ -1111,6 +1138,13 @@ fn the_demo_is_listed_explained_and_answered() {
             assert!(shop[group].get(field).is_some(), "{group}.{field} is missing in {shop:#}");
         }
     }
+
+    let place = tempfile::tempdir().unwrap();
+    let pipe = place.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    let refused = demo.run(&["record", "shop-api", "--force", "-o", pipe.to_str().unwrap()]);
+    assert!(refused.code == Some(2) && refused.errors.contains("is not a regular file"), "{refused:?}");
+    assert!(!pipe.metadata().unwrap().is_file(), "it is there as it was");
 
     let listed = |words: &[&str]| {
         let states: Vec<Value> = serde_json::from_str(&demo.run(&[&["list", "--json"], words].concat()).out).unwrap();
@@ -1252,7 +1286,10 @@ fn the_demo_is_listed_explained_and_answered() {
         (late.code, &told["outcome"], &told["dialog"]["id"]),
         (Some(1), &"refused".into(), &name.as_str().into())
     );
-    assert!(told["detail"].as_str().unwrap().starts_with("timed out after 0.2 s: shop-api is approval"), "{told}");
+    assert!(
+        told["detail"].as_str().unwrap().starts_with("timed out after 0.2 s: shop-api waits for you (approval)"),
+        "{told}"
+    );
     let unknown: Value = serde_json::from_str(&demo.run(&["answer", "nobody", "1", "--json"]).out).unwrap();
     assert_eq!(unknown["detail"], "no watched terminal is called `nobody`");
     let answered = demo.run(&["answer", "shop-api", "y", "--expect", &name]);
@@ -1463,7 +1500,9 @@ fn every_command_calls_the_same_state_the_same() {
     };
     assert_eq!(late.errors, longer("runs", "running"));
     let late = run(&["send", "one", "hello", "--when-ready", "--timeout", "0"]);
-    assert_eq!((late.code, late.out.as_str(), late.errors), (Some(1), "", longer("one", "approval")));
+    let asks =
+        "error: timed out after 0 s: one waits for you (approval)\nhint: `fleetwatch answer one` shows what it asks\n";
+    assert_eq!((late.code, late.out.as_str(), late.errors.as_str()), (Some(1), "", asks));
     let status: Value = serde_json::from_str(&run(&["status", "--format", "json"]).out).unwrap();
     let counts =
         serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
