@@ -1,6 +1,6 @@
 //! Finds the option that a text means.
 
-use super::{Choice, Dialog};
+use super::{Choice, Dialog, Verdict};
 
 /// Why no option is meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,8 +40,8 @@ const STANDING: [&str; 18] = [
 
 impl Dialog {
     /// The option that a text means: its number or letter, its whole text, the key behind its text, or a beginning that no
-    /// other one's text has. `yes` and `no`, or `y` and `n`, answer this question: they never mean an option that holds for
-    /// longer, nor one of a menu, unless it says just that.
+    /// other one's text has. `yes` and `no`, or `y` and `n`, answer this question: they mean the option that does so by the
+    /// agent's profile, and else never one that holds for longer, nor one of a menu, unless it says just that.
     ///
     /// # Errors
     /// No option is meant, or several could be.
@@ -76,6 +76,10 @@ impl Dialog {
     }
 
     fn choose_once(&self, word: &str, beginnings: &[&str]) -> Result<usize, NoChoice> {
+        let verdict = if word == "yes" { Verdict::Once } else { Verdict::No };
+        if let Some(place) = self.that_says(verdict) {
+            return Ok(place);
+        }
         let begins = |label: &str, with: &str| {
             label.strip_prefix(with).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
         };

@@ -313,6 +313,14 @@ fn nothing_of_what_is_approved_is_unseen() {
 }
 
 #[test]
+fn what_the_profile_knows_says_yes_and_no() {
+    let mut found = dialog("Run it?\n ❯ 1. [y] Go\n   2. Stop\n   3. Stop and say why");
+    assert_eq!(found.choose("no"), Err(NoChoice::None("no".to_owned())));
+    found.set_verdicts(&["[y] go".to_owned()], &["stop".to_owned()]);
+    assert_eq!((found.choose("yes"), found.choose("no"), found.choose("n")), (Ok(0), Ok(1), Ok(1)));
+}
+
+#[test]
 fn a_plain_no_refuses_what_is_not_shown_whole() {
     let mut found = dialog("Run it?\n ❯ 1. Yes\n   2. No");
     found.set_verdicts(&["yes".to_owned()], &["no".to_owned()]);
