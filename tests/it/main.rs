@@ -8,6 +8,7 @@ mod support;
 
 /// Tests of the library without tmux and without a terminal.
 mod pure {
+    mod cut_dialogs;
     mod floors;
     mod git;
     mod guides;
