@@ -50,3 +50,19 @@ fn a_question_of_cline_with_a_bar_beside_it_is_not_whole() {
     assert!(asks("").is_whole());
     assert!(!asks(&format!("{}█", " ".repeat(20))).is_whole());
 }
+
+#[test]
+fn a_request_of_kimi_code_says_what_it_is_for_and_what_it_leaves_out() {
+    let asks = |last: &str| {
+        let rows = format!(
+            "\n   \x1b[1m<yellow>▶<> \x1b[1m<yellow>Write this file?<>\n\n   /srv/harbour/tide.py\n      1  TIDE = 3\n{last}\n   \
+             \x1b[1m<blue>▶<> \x1b[1m<blue>1. Approve once<>\n     2. Approve for this session\n     3. Reject\n     4. Reject \
+             with feedback\n\n   <grey>↑/↓ select · 1/2/3/4 choose · ↵ confirm · ctrl+e preview<>\n"
+        );
+        dialog("kimi", "2.1.0", &rows)
+    };
+    let whole = asks("");
+    assert!(whole.is_whole() && whole.text.iter().any(|line| line.contains("TIDE = 3")), "{whole:#?}");
+    assert_eq!((whole.choose("yes"), whole.choose("no")), (Ok(0), Ok(2)));
+    assert!(!asks("        … 30 more lines hidden (ctrl+e to preview)\n").is_whole());
+}

@@ -75,6 +75,8 @@ fn every_recorded_dialog_can_be_answered() {
                 continue;
             }
             assert!(dialog.can_answer(), "{name} at {:?}: {dialog:#?}", frame.at);
+            let says_nothing = dialog.text.iter().all(|line| line.trim().is_empty());
+            assert!(!says_nothing || !dialog.is_whole(), "{name} at {:?} shows options alone: {dialog:#?}", frame.at);
             // Nothing but a colour tells the marked one there, which is not read; the numbers take each of them.
             let is_unmarked =
                 dialog.manner == Manner::Letters || (name.starts_with("kilo-") && name.ends_with("/question"));
