@@ -66,3 +66,17 @@ fn a_request_of_kimi_code_says_what_it_is_for_and_what_it_leaves_out() {
     assert_eq!((whole.choose("yes"), whole.choose("no")), (Ok(0), Ok(2)));
     assert!(!asks("        … 30 more lines hidden (ctrl+e to preview)\n").is_whole());
 }
+
+#[test]
+fn a_request_of_pi_begins_below_its_upper_rule() {
+    let rule = "─".repeat(80);
+    let rows = |above: &str| {
+        format!(
+            "{above} <yellow>Dangerous command:<>\n\n   rm -rf pier ledger\n\n Allow?\n\n <blue>→ Yes<>\n   No\n\n \
+             <grey>↑↓ navigate  enter select  escape/ctrl+c cancel<>\n\n{rule}\n~/harbour\n"
+        )
+    };
+    let whole = dialog("pi", "0.73.1", &rows(&format!(" Working\n\n{rule}\n\n")));
+    assert!(whole.is_whole() && whole.text.iter().any(|line| line.contains("rm -rf pier ledger")), "{whole:#?}");
+    assert!(!dialog("pi", "0.73.1", &rows("")).is_whole(), "its upper rule is not on the screen");
+}
