@@ -76,7 +76,7 @@ impl TaskAnswer {
 
     /// The task, as long as it takes keys.
     fn task<'a>(&self, view: &View<'a>) -> Option<&'a Task> {
-        view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead())
+        view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead() && !task.is_gone())
     }
 
     /// Whether what is typed is not to be read by others.

@@ -1520,6 +1520,24 @@ fn a_sentence_that_begins_with_the_key_for_all_keys_goes_nowhere() {
 }
 
 #[test]
+fn a_line_for_a_task_whose_server_ended_sends_nothing() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &chars("/deploy"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 80, 24);
+    fleet.now = fleet.now + Span::from_secs(1);
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('y')]);
+    assert!(text(&mut ui, &fleet, 80, 24).contains("answer to deploy"));
+    fleet.now = fleet.now + Span::from_secs(3);
+    fleet.tasks = fleet.tasks.into_iter().map(|task| task.gone_with_server(NOW)).collect();
+    text(&mut ui, &fleet, 80, 24);
+    assert_eq!(acts(&press(&mut ui, &fleet, &[KeyCode::Enter])), []);
+}
+
+#[test]
 fn what_is_typed_for_a_line_that_did_not_open_goes_nowhere() {
     let commands = "refactor it: go *  plan any release\nyn12\n";
     let mut fleet = SampleFleet::usual();
