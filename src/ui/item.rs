@@ -67,12 +67,11 @@ impl ItemCounts {
         Self(self.0.map(|counts| counts.map(|count| u32::try_from(number(counted(count))).unwrap_or(u32::MAX))))
     }
 
-    /// How many of a group there are, each in the word that stands in its row: `3 failed, 1 exited`.
+    /// How many of a group there are, in the words of their rows: `3 finished, 1 exited 0`. A task that ended badly has failed,
+    /// as `status` and the filter have it, whatever its code.
     pub fn words(&self, group: Status) -> String {
         let [agents, tasks] = self.0[group.place()].map(counted);
         let of_tasks = match group.group() {
-            // With whatever code.
-            Status::Failed => "exited".into(),
             Status::Finished => Status::Exited(Some(0)).word(),
             Status::Working => Status::Running.word(),
             _ => return format!("{} {}", agents + tasks, group.group_word(agents + tasks)),

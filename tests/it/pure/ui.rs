@@ -2593,7 +2593,7 @@ fn a_task_that_ended_well_has_the_word_of_its_row_everywhere_and_needs_nobody() 
     fleet.tasks = tasks();
     let mut ui = dashboard();
     let shown = text(&mut ui, &fleet, 160, 40);
-    let header = "1 needs you: deploy 10s │ 1 exited │ 1 exited 0 │ 1 running";
+    let header = "1 needs you: deploy 10s │ 1 failed │ 1 exited 0 │ 1 running";
     assert!(shown.contains(header) && !shown.contains("gone"), "{shown}");
     assert_eq!(names(&mut ui, &fleet).last().map(String::as_str), Some("docs"), "it stands below what needs somebody");
     let row = shown.lines().find(|line| line.contains(" docs ")).expect("a row");
@@ -2606,9 +2606,9 @@ fn a_task_that_ended_well_has_the_word_of_its_row_everywhere_and_needs_nobody() 
     assert!(text(&mut ui, &fleet, 160, 40).contains("✓ exited 0"));
     press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
     press(&mut ui, &fleet, &chars("bZ"));
-    assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4  ? 1 needs you  ✗ 1 exited  ✓ 1 exited 0"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4  ? 1 needs you  ✗ 1 failed  ✓ 1 exited 0"));
     press(&mut ui, &fleet, &chars("Z"));
-    assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4  ? 1 needs you  ✗ 1 exited\n"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4  ? 1 needs you  ✗ 1 failed\n"));
 }
 
 #[test]

@@ -1572,7 +1572,7 @@ fn every_command_calls_the_same_state_the_same() {
     }
     let header = operator.screen("main").lines().next().unwrap().to_owned();
     assert!(
-        header.contains("2 need you") && header.contains("1 exited │ 1 exited 0 │ 1 running │ 1 ready"),
+        header.contains("2 need you") && header.contains("1 failed │ 1 exited 0 │ 1 running │ 1 ready"),
         "{header}"
     );
     operator.run(&["send-keys", "-t", "main", "q"]);
