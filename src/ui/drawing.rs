@@ -77,8 +77,9 @@ impl Ui {
         let (writing, covered) =
             (covers(OverlayPlace::Panes), covers(OverlayPlace::Body) || covers(OverlayPlace::Screen));
         let rows = self.rows(view);
-        // A filter and folded groups leave room; the panes would only jump about in it.
-        let regions = Regions::new(area, rows.len().max(view.terminals.len() + view.tasks.len()), writing, &self.panes);
+        // A filter and folded groups leave room; the panes would only jump about in it. Why there is nothing takes some, too.
+        let there = view.terminals.len() + view.tasks.len();
+        let regions = Regions::new(area, if there == 0 { NOTICE } else { rows.len().max(there) }, writing, &self.panes);
         let columns = self.memory.arrangement.layout(usize::from(regions.table.width), view);
         let mut canvas = Canvas {
             theme: &self.options.theme,
@@ -188,8 +189,7 @@ impl Ui {
         if rests && self.tiles.is_none() && self.cursor.index() < table::page(regions.table) {
             first = 0;
         }
-        let is_bare = view.terminals.is_empty() && view.tasks.is_empty();
-        if is_bare {
+        if self.is_bare(view) {
             let below = Rect { height: regions.footer.y.saturating_sub(regions.table.y), ..regions.table };
             header::draw_empty(canvas, buffer, below, view);
             return Drawn { regions, first, ..Drawn::default() };
@@ -215,17 +215,23 @@ impl Ui {
         Drawn { regions, first, rows: shown, count, selected, page, columns, any_spinner, log, ..Drawn::default() }
     }
 
+    /// Whether there is nothing to show but why: what happened before stays on the screen.
+    pub(super) fn is_bare(&self, view: &View<'_>) -> bool {
+        view.terminals.is_empty() && view.tasks.is_empty() && self.log.count(view) == 0
+    }
+
     /// Returns where the log is.
     fn draw_panes(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, view: &View<'_>) -> Rect {
         let (left, right) = (self.drawn.regions.left, self.drawn.regions.right);
         let single = self.panes.single(&self.drawn.regions);
         match single {
             None => self.draw_preview(canvas, buffer, right, view),
-            Some(Below::Preview) => {
+            // Without any row there is no screen either.
+            Some(Below::Preview) if self.cursor.row().is_some() => {
                 self.draw_preview(canvas, buffer, left, view);
                 return Rect::ZERO;
             }
-            Some(Below::Log) => {}
+            Some(_) => {}
         }
         log::draw(canvas, buffer, left, view, &self.log, self.skipped);
         left
@@ -242,6 +248,9 @@ impl Ui {
         }
     }
 }
+
+/// The rows that say why there is nothing in the table.
+const NOTICE: usize = 8;
 
 /// Whether a row shows a spinner.
 fn turns(row: &TableRow<'_>) -> bool {

@@ -37,8 +37,8 @@ impl Ui {
                 format!("mark the terminals first ({})", self.fleet_key(Action::Mark))
             }
             (Action::SwitchPane, _) if !self.takes_turns() => "no pane takes turns with another one here".to_owned(),
-            (Action::LogFilter, _) if view.terminals.is_empty() && view.tasks.is_empty() => {
-                "the log is not on the screen as long as there are no terminals".to_owned()
+            (Action::LogFilter, _) if self.is_bare(view) => {
+                "nothing has happened yet that the log would show".to_owned()
             }
             (Action::LogFilter, _) if self.drawn.log.is_empty() => {
                 let shows = if self.takes_turns() { Action::SwitchPane } else { Action::Layout };

@@ -84,7 +84,7 @@ impl Ui {
         }
         let arrangement = &self.memory.arrangement;
         if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {
-            hints.push((Action::NextWaiting, "next that needs you"));
+            hints.push((Action::NextWaiting, "longest wait"));
         } else if arrangement.shown(view).any(|item| arrangement.wants_a_look(item)) {
             hints.push((Action::NextWaiting, "next to look at"));
         }

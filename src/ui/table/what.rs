@@ -52,9 +52,10 @@ fn draw_words(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str)
         pen.field(words, room, style);
         return;
     };
-    // What waits keeps what it asks without its options; nothing is lost of what is only ready.
+    // What waits, or did when its server ended, keeps what it asks without its options; nothing is lost of what is only ready.
+    let asks = cell.status.needs_operator() || cell.item.waited_before();
     let least = match cell.status {
-        status if status.needs_operator() => words.split_once(BEFORE_OPTION).map_or(room, |it| text::width(it.0) + GAP),
+        _ if asks => words.split_once(BEFORE_OPTION).map_or(room, |it| text::width(it.0) + GAP),
         Status::Ready => 0,
         _ => room / 3,
     };
@@ -62,7 +63,7 @@ fn draw_words(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str)
     let shown = text::width(words).min(least.max(room.saturating_sub(wanted)));
     let shown = shown.min(room.saturating_sub(text::width(NOTED) + GAP));
     // What is asked gives no cell to a note of which nothing could be read.
-    if cell.status.needs_operator() && room < shown + wanted.min(NOTE_LEAST) {
+    if asks && room < shown + wanted.min(NOTE_LEAST) {
         pen.field(words, room, style);
         return;
     }

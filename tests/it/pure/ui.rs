@@ -482,7 +482,7 @@ fn what_needs_you_is_counted_alike_everywhere() {
     press(&mut ui, &fleet, &[KeyCode::End]);
     let shown = text(&mut ui, &fleet, 120, 12);
     assert!(shown.contains(&format!("↑ {waiting} need you")), "{shown}");
-    assert!(shown.contains("n next that needs you"), "{shown}");
+    assert!(shown.contains("n longest wait"), "{shown}");
 }
 
 #[test]
@@ -866,7 +866,14 @@ fn the_log_is_said_to_be_where_it_is() {
     text(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("f"));
     let shown = text(&mut ui, &fleet, 160, 45);
-    assert!(shown.contains("the log is not on the screen as long as there are no terminals"), "{shown}");
+    assert!(shown.contains("nothing has happened yet that the log would show"), "{shown}");
+    // What happened to terminals that are there no more stays below the reason.
+    let fleet = SampleFleet { terminals: Vec::new(), tasks: Vec::new(), ..SampleFleet::usual() };
+    for (columns, rows) in [(160, 45), (80, 24)] {
+        let shown = text(&mut dashboard(), &fleet, columns, rows);
+        assert!(shown.contains("No agents found") && shown.contains("─ log ─"), "{shown}");
+        assert!(shown.contains("it appears here by itself"), "{shown}");
+    }
     // A filter that nothing matches takes the place of the table only.
     let (mut ui, fleet) = (dashboard(), SampleFleet::usual());
     text(&mut ui, &fleet, 160, 45);

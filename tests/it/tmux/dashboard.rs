@@ -508,7 +508,7 @@ fn the_fleet_is_filtered_grouped_and_marked() {
     world.press("Enter");
     world.wait("? help");
     // Nothing that is shown needs anybody, and what is hidden is not forgotten.
-    assert!(!world.screen().contains("next that needs you"), "{}", world.screen());
+    assert!(!world.screen().contains("longest wait"), "{}", world.screen());
     world.press("n");
     world.wait("the filter hides 1 that needs you (esc shows all)");
     world.wait("esc show all");

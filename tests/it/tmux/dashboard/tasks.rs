@@ -35,7 +35,9 @@ fn a_task_is_not_said_to_run_where_its_server_does_not_answer() {
     world.press("K");
     world.wait("build is gone with its tmux server");
     world.watched.new_session("other", &["cat"]);
-    wait_until("the row to go", || row().is_empty());
+    // What happened to it stays in the log.
+    world.wait("No agents found");
+    assert!(row().contains("build") && world.screen().contains("─ log ─"), "{}", world.screen());
     world.quit();
 }
 
