@@ -14,9 +14,9 @@ use super::sheet::sheet;
 use super::*;
 use crate::support::sample_fleet::server;
 
-/// The sizes of nearly every view.
+/// The sizes of what differs little from another view, or between sizes.
 const BOTH: &[(u16, u16)] = &[(80, 24), (160, 45)];
-/// Those, and the sizes between and beyond.
+/// The sizes of each view: those, and the sizes between and beyond.
 const ALL: &[(u16, u16)] = &[(80, 24), (100, 30), (160, 45), (220, 60)];
 /// Where one pane fits.
 const NARROW: &[(u16, u16)] = &[(80, 24)];
@@ -47,7 +47,7 @@ views! {
     empty_timeout       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("timeout", "tmux on work did not answer within 2000 ms"))))];
 
     // The table, its layouts, and what changes its rows.
-    fleet               &[(80, 24), (120, 40), (160, 45), (200, 50)], SampleFleet::usual, [];
+    fleet               &[(80, 24), (100, 30), (120, 40), (160, 45), (200, 50), (220, 60)], SampleFleet::usual, [];
     fleet_small         &[(40, 12), (20, 5)], SampleFleet::usual, [];
     many                BOTH, || SampleFleet::of(200), [];
     many_end            BOTH, || SampleFleet::of(200), [Keys("<end>")];
@@ -62,90 +62,90 @@ views! {
     grid_small          &[(40, 12)], SampleFleet::usual, [Happens(in_grid)];
     other_pane          NARROW, SampleFleet::usual, [Keys("<tab>")];
     sorted              BOTH, SampleFleet::usual, [Keys("s")];
-    grouped             BOTH, labelled, [Keys("bb")];
-    folded              BOTH, labelled, [Keys("bb* Z")];
+    grouped             ALL, labelled, [Keys("bb")];
+    folded              ALL, labelled, [Keys("bb* Z")];
     filter_typing       BOTH, SampleFleet::usual, [Keys("/is:bl")];
-    filter_kept         BOTH, SampleFleet::usual, [Keys("/is:bl<enter>")];
+    filter_kept         ALL, SampleFleet::usual, [Keys("/is:bl<enter>")];
     filter_none         BOTH, SampleFleet::usual, [Keys("/is:bz")];
-    flags               BOTH, pinned, [Keys("<home>jjm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
+    flags               ALL, pinned, [Keys("<home>jjm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
     flags_both          NARROW, pinned, [Keys("<home>m j p<home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
-    tasks               BOTH, with_tasks, [Keys("nnn")];
+    tasks               ALL, with_tasks, [Keys("nnn")];
     tasks_only          BOTH, with_tasks, [Keys("/agent:task<enter>")];
     notices_muted       BOTH, SampleFleet::usual, [Keys("M")];
-    trouble             BOTH, SampleFleet::usual, [Happens(break_down)];
+    trouble             ALL, SampleFleet::usual, [Happens(break_down)];
     ended_server        &[(80, 24), (120, 40), (160, 45)], with_tasks, [Happens(|_, fleet| end_servers(fleet, 1))];
-    ended_servers       BOTH, with_tasks, [Happens(|_, fleet| end_servers(fleet, 9)), Keys("<end>")];
+    ended_servers       ALL, with_tasks, [Happens(|_, fleet| end_servers(fleet, 9)), Keys("<end>")];
     toasts              BOTH, SampleFleet::usual, [Happens(say_things)];
 
     columns             ALL, SampleFleet::usual, [Keys("c")];
     columns_chosen      BOTH, SampleFleet::usual, [Keys("cj jj K<end>kk <end>kJJJ")];
 
     // What lies over it.
-    help                BOTH, SampleFleet::usual, [Keys("?")];
+    help                ALL, SampleFleet::usual, [Keys("?")];
     help_next           NARROW, SampleFleet::usual, [Keys("?"), Keys("<pagedown>")];
     help_end            NARROW, SampleFleet::usual, [Keys("?"), Keys("<end>")];
     help_typing         NARROW, SampleFleet::usual, [Keys("?"), Keys("/mut")];
     help_search         BOTH, SampleFleet::usual, [Keys("?"), Keys("/mut"), Keys("<enter>n")];
     help_whole          &[(90, 262)], SampleFleet::usual, [Keys("?")];
-    palette             BOTH, SampleFleet::usual, [Keys(":terminal up")];
+    palette             ALL, SampleFleet::usual, [Keys(":terminal up")];
     palette_none        NARROW, SampleFleet::usual, [Keys(":zzzz")];
     copy                BOTH, SampleFleet::usual, [Keys("y")];
-    explanation         BOTH, SampleFleet::usual, [Happens(explain)];
+    explanation         ALL, SampleFleet::usual, [Happens(explain)];
     confirm_kill        BOTH, with_tasks, [Keys("/lint<enter>K")];
     confirm_kill_all    BOTH, with_tasks, [Keys("<alt-k>")];
     confirm_rerun       BOTH, with_tasks, [Keys("/lint<enter>R")];
     confirm_prune       BOTH, with_tasks, [Keys("X")];
-    task_sessions       BOTH, with_sessions, [Keys("T")];
+    task_sessions       ALL, with_sessions, [Keys("T")];
     task_sessions_ask   BOTH, with_sessions, [Keys("Tshop<enter>")];
     task_sessions_undo  NARROW, with_sessions, [Keys("Tlogs<enter>")];
     task_sessions_no    NARROW, with_sessions, [Keys("Tbuilds<enter>")];
-    servers             BOTH, SampleFleet::usual, [Happens(break_down), Keys("H")];
+    servers             ALL, SampleFleet::usual, [Happens(break_down), Keys("H")];
     servers_chosen      NARROW, SampleFleet::usual, [Keys("Hbox<enter>")];
-    follow_ups          BOTH, SampleFleet::usual, [Happens(open_messages), Keys("F")];
+    follow_ups          ALL, SampleFleet::usual, [Happens(open_messages), Keys("F")];
     follow_ups_choice   NARROW, SampleFleet::usual, [Happens(open_messages), Keys("F<enter>")];
     follow_ups_ask      BOTH, SampleFleet::usual, [Happens(open_messages), Keys("F<enter><enter>")];
     follow_ups_none     NARROW, SampleFleet::usual, [Keys("F")];
     follow_ups_hint     NARROW, SampleFleet::usual, [Happens(open_messages), Keys("<end>")];
 
     // Acting on terminals.
-    dialog              BOTH, SampleFleet::usual, [Keys("<enter>")];
-    answer              BOTH, SampleFleet::usual, [Keys("<enter>"), Keys("2")];
-    dialogs_at_once     BOTH, SampleFleet::usual, [Keys("  <enter>")];
+    dialog              ALL, SampleFleet::usual, [Keys("<enter>")];
+    answer              ALL, SampleFleet::usual, [Keys("<enter>"), Keys("2")];
+    dialogs_at_once     ALL, SampleFleet::usual, [Keys("  <enter>")];
     dialogs_one_option  BOTH, SampleFleet::usual, [Keys("  <enter>"), Keys("3")];
     dialog_ticks        NARROW, || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs"), [Keys("<enter>")];
     dialog_ticked       &[(80, 24), (60, 15), (30, 8)], || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs\n     Submit"), [Keys("<enter>"), Keys(" ")];
     dialog_text         &[(80, 24), (60, 15), (30, 8)], || asking("Which one?\n❯ 1. Tests\n  2. Type something."), [Keys("<enter>"), Keys("2"), Keys("<enter>"), Keys("The docs first")];
     dialog_no_options   NARROW, || asking("Type the name of the branch:"), [Keys("<enter>")];
-    composer            BOTH, SampleFleet::usual, [Keys("jjjjjji"), Happens(paste)];
+    composer            ALL, SampleFleet::usual, [Keys("jjjjjji"), Happens(paste)];
     composer_obstacle   BOTH, SampleFleet::usual, [Keys("i"), Happens(paste)];
     composer_earlier    BOTH, SampleFleet::usual, [Keys("jjjjjji"), Happens(prompts), Keys("<up><up>")];
     recall              BOTH, SampleFleet::usual, [Keys("jjjjjji"), Happens(prompts), Keys("<ctrl-r>o")];
-    template            BOTH, SampleFleet::usual, [Keys("jjjjjji<ctrl-t>")];
+    template            ALL, SampleFleet::usual, [Keys("jjjjjji<ctrl-t>")];
     drill_queued        BOTH, drill::fleet, [Happens(queue_two), Happens(drilled)];
     queued              BOTH, SampleFleet::usual, [Happens(queue), Keys("<down><down><down><down><down><down><down>")];
-    broadcast           BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball")];
+    broadcast           ALL, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball")];
     broadcast_many      BOTH, SampleFleet::usual, [Keys("*Ball")];
     broadcast_question  BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<enter>")];
     broadcast_waiting   BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<alt-r>")];
-    broadcast_outcomes  BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<alt-r>"), Keys("y"), Happens(outcomes)];
-    interrupt           BOTH, SampleFleet::usual, [Keys("jjjjjjjx")];
+    broadcast_outcomes  ALL, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<alt-r>"), Keys("y"), Happens(outcomes)];
+    interrupt           ALL, SampleFleet::usual, [Keys("jjjjjjjx")];
     interrupt_ready     BOTH, SampleFleet::usual, [Keys("<end>kkx")];
-    raw                 BOTH, SampleFleet::usual, [Keys("r"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(2)), Keys("q?<esc><ctrl-c>")];
+    raw                 ALL, SampleFleet::usual, [Keys("r"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(2)), Keys("q?<esc><ctrl-c>")];
     raw_task            BOTH, with_tasks, [Keys("/agent:task is:bl<enter>r"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(2)), Keys("y s<enter>")];
-    answer_task         BOTH, with_tasks, [Keys("/agent:task is:bl<enter><enter>"), Keys("y s")];
+    answer_task         ALL, with_tasks, [Keys("/agent:task is:bl<enter><enter>"), Keys("y s")];
 
     // One terminal.
-    drill_list          BOTH, drill::fleet, [Happens(drilled)];
-    drill_screen        BOTH, drill::fleet, [Happens(drilled), Keys("jjl"), Happens(give_screen)];
-    drill_why           BOTH, drill::fleet, [Happens(drilled), Keys("jjl<tab>")];
-    drill_transcript    BOTH, drill::fleet, [Happens(drilled), Keys("jjl<tab><tab>"), Happens(give_transcript)];
+    drill_list          ALL, drill::fleet, [Happens(drilled)];
+    drill_screen        ALL, drill::fleet, [Happens(drilled), Keys("jjl"), Happens(give_screen)];
+    drill_why           ALL, drill::fleet, [Happens(drilled), Keys("jjl<tab>")];
+    drill_transcript    ALL, drill::fleet, [Happens(drilled), Keys("jjl<tab><tab>"), Happens(give_transcript)];
     drill_typing        BOTH, drill::fleet, [Happens(drilled), Keys("jj/cach"), Happens(give_transcript)];
     drill_search        BOTH, drill::fleet, [Happens(drilled), Keys("jj/cache"), Happens(give_transcript), Keys("<enter>")];
-    drill_diff          BOTH, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab>"), Happens(give_diff)];
-    drill_facts         BOTH, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab><tab>")];
+    drill_diff          ALL, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab>"), Happens(give_diff)];
+    drill_facts         ALL, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab><tab>")];
     drill_memory_only   BOTH, drill::fleet, [Happens(no_history), Keys("j")];
     drill_locked        BOTH, drill::fleet, [Happens(locked_history)];
-    drill_task          BOTH, with_tasks, [Keys("nnn"), Happens(no_history)];
+    drill_task          ALL, with_tasks, [Keys("nnn"), Happens(no_history)];
     drill_task_why      BOTH, with_tasks, [Keys("/deploy<enter>"), Happens(no_history), Keys("e")];
     today               ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::usual))];
     today_labels        NARROW, SampleFleet::usual, [Happens(|ui, fleet| today::open_by_label(ui, fleet))];
