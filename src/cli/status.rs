@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use serde_json::json;
 
-use super::survey::Watched;
+use super::survey::{Watched, of_demo};
 use super::{Done, Failure, GlobalOptions, failure, output};
-use crate::demo;
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary, Trouble};
 use crate::screen::harmless;
@@ -129,8 +128,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
         }
         Format::Plain if is_known => output::wrapped(&summary.plain(now)),
         Format::Plain => {
-            let demo = demo::running().map(|demo| format!("; a demo runs: add `-L {demo}`")).unwrap_or_default();
-            let hint = format!("start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once{demo}");
+            let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once".to_owned() + &of_demo();
             return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)).into());
         }
     };

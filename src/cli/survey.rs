@@ -268,8 +268,7 @@ impl Watched {
         match again {
             Some(error @ tmux::Error::BadName { .. }) => unfit(error),
             Some(error @ tmux::Error::NoServer { .. }) if *server == ServerId::default() => {
-                let demo = demo::running().map(|demo| format!("; a demo runs: add `-L {demo}`"));
-                let hint = error.hint() + &demo.unwrap_or_default();
+                let hint = error.hint() + &of_demo();
                 Failure::refused(&error).hint(hint)
             }
             Some(error) => Failure::refused(&error).hint(error.hint()),
@@ -306,6 +305,11 @@ pub(super) async fn turn(engine: &mut Engine) {
             Failure::refused(why).warn();
         }
     }
+}
+
+/// What to add to a hint where only a demo runs.
+pub(super) fn of_demo() -> String {
+    demo::running().map(|demo| format!("; a demo runs: add `-L {demo}`")).unwrap_or_default()
 }
 
 /// The failure for a server that cannot be watched.

@@ -69,7 +69,8 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
     for target in &args.targets {
         let found = match answers {
             true => find_soon(&mut engine, &watched, target).await,
-            false => Err(unanswered(limit)),
+            // What is on a server that has answered is known.
+            false => find(engine.fleet(), &watched, target, Purpose::Reading).await.map_err(|_| unanswered(limit)),
         };
         match found {
             // One that is named twice is waited for once.

@@ -1437,8 +1437,8 @@ fn the_mode_in_which_keys_go_to_a_terminal_cannot_be_overlooked() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("? help"));
 }
 
-#[test]
-fn what_a_task_asks_is_answered_in_a_line_that_says_what_is_sent() {
+/// The cursor on the task that asks, for a second.
+fn on_a_task_that_asks() -> (Ui, SampleFleet) {
     let mut fleet = SampleFleet::usual();
     fleet.tasks = tasks();
     let mut ui = dashboard();
@@ -1447,6 +1447,12 @@ fn what_a_task_asks_is_answered_in_a_line_that_says_what_is_sent() {
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     frame(&mut ui, &fleet, 80, 24);
     fleet.now = fleet.now + Span::from_secs(1);
+    (ui, fleet)
+}
+
+#[test]
+fn what_a_task_asks_is_answered_in_a_line_that_says_what_is_sent() {
+    let (mut ui, mut fleet) = on_a_task_that_asks();
     // One that bounces is not the default answer, and what was not on the screen is not answered.
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Enter, KeyCode::Char('y'), KeyCode::Enter]), []);
     let shown = text(&mut ui, &fleet, 80, 24);
@@ -1521,14 +1527,7 @@ fn a_sentence_that_begins_with_the_key_for_all_keys_goes_nowhere() {
 
 #[test]
 fn a_line_for_a_task_whose_server_ended_sends_nothing() {
-    let mut fleet = SampleFleet::usual();
-    fleet.tasks = tasks();
-    let mut ui = dashboard();
-    frame(&mut ui, &fleet, 80, 24);
-    press(&mut ui, &fleet, &chars("/deploy"));
-    press(&mut ui, &fleet, &[KeyCode::Enter]);
-    frame(&mut ui, &fleet, 80, 24);
-    fleet.now = fleet.now + Span::from_secs(1);
+    let (mut ui, mut fleet) = on_a_task_that_asks();
     press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('y')]);
     assert!(text(&mut ui, &fleet, 80, 24).contains("answer to deploy"));
     fleet.now = fleet.now + Span::from_secs(3);
