@@ -29,6 +29,7 @@ mod usage;
 mod writer;
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
@@ -40,7 +41,7 @@ use rusqlite::ErrorCode;
 
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::operation::{Operation, Outcome};
-use crate::private::HeldLock;
+use crate::private::{self, HeldLock};
 use crate::time::{Clock, Span, Timestamp};
 
 pub use drafts::{Draft, DraftKind, Drafts};
@@ -115,6 +116,32 @@ pub fn state_directory() -> Option<PathBuf> {
         Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
     };
     state_home.map(|home| home.join("fleetwatch")).or_else(platform)
+}
+
+/// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
+const LONGEST: usize = 75;
+
+/// The directory for leases, sockets and screens: in the user's runtime directory, else in the state directory, else in `/tmp`.
+/// `None` if none of them is private. It is created only for a process that is to write there.
+fn runtime_directory(may_make: bool) -> Option<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let user = rustix::process::geteuid().as_raw();
+    let candidates = [
+        runtime.filter(|path| path.is_dir()).map(|path| path.join("fleetwatch")),
+        state_directory().map(|path| path.join("run")),
+        Some(PathBuf::from(format!("/tmp/fleetwatch-{user}"))),
+    ];
+    let check = if may_make { private::make_directory } else { private::check_directory };
+    let fits = |path: &PathBuf| path.as_os_str().len() <= LONGEST && check(path).is_ok();
+    candidates.into_iter().flatten().find(fits)
+}
+
+/// A file about a server that all processes with this history share as long as the machine runs; `None` without a directory for
+/// such files.
+pub fn runtime_file(server: &ServerId, history: Option<&Path>, kind: &str, may_make: bool) -> Option<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    (server.word(), history).hash(&mut hasher);
+    Some(runtime_directory(may_make)?.join(format!("{:016x}.{kind}", hasher.finish())))
 }
 
 /// Where the locks are by which all processes of a user take turns at a terminal.

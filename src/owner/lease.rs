@@ -2,7 +2,6 @@
 //! It listens on the socket beside the file.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,26 +9,8 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::fleet::ServerId;
-use crate::history::state_directory;
-use crate::private::{self, HeldLock, Lock, inode};
-
-/// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
-const LONGEST: usize = 75;
-
-/// The directory for leases and sockets: in the user's runtime directory, else in the state directory, else in `/tmp`.
-/// `None` if none of them is private. It is created only for a process that may own a server.
-fn directory(may_own: bool) -> Option<PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    let user = rustix::process::geteuid().as_raw();
-    let candidates = [
-        runtime.filter(|path| path.is_dir()).map(|path| path.join("fleetwatch")),
-        state_directory().map(|path| path.join("run")),
-        Some(PathBuf::from(format!("/tmp/fleetwatch-{user}"))),
-    ];
-    let check = if may_own { private::make_directory } else { private::check_directory };
-    let fits = |path: &PathBuf| path.as_os_str().len() <= LONGEST && check(path).is_ok();
-    candidates.into_iter().flatten().find(fits)
-}
+use crate::history::runtime_file;
+use crate::private::{HeldLock, Lock, inode};
 
 /// Where the lease of a server is.
 #[derive(Clone, Debug)]
@@ -41,11 +22,8 @@ pub(super) struct LeasePath {
 impl LeasePath {
     /// The path that all processes with this history share; `None` without a directory for sockets.
     pub(super) fn of(server: &ServerId, history: Option<&Path>, may_own: bool) -> Option<Self> {
-        let directory = directory(may_own)?;
-        let mut hasher = DefaultHasher::new();
-        (server.word(), history).hash(&mut hasher);
-        let name = format!("{:016x}", hasher.finish());
-        Some(Self { lock: directory.join(format!("{name}.lock")), socket: directory.join(format!("{name}.sock")) })
+        let file = |kind| runtime_file(server, history, kind, may_own);
+        Some(Self { lock: file("lock")?, socket: file("sock")? })
     }
 
     /// Whether nobody has the lease.

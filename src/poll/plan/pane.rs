@@ -115,15 +115,40 @@ struct Identified {
 
 #[derive(Debug)]
 struct Captured {
+    moment: CaptureMoment,
+    /// A hash of the screen: whether a capture is another one is all that is asked.
+    hash: u64,
+    /// The screen of a task, whose last lines are shown.
+    screen: Option<Arc<Screen>>,
+}
+
+/// When a pane was captured, and what tmux said of it then.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(in crate::poll) struct CaptureMoment {
     /// The server's clock when it was captured.
     at: i64,
     activity: i64,
     facts: PaneFacts,
     size: (u16, u16),
-    /// A hash of the screen: whether a capture is another one is all that is asked.
-    hash: u64,
-    /// The screen of a task, whose last lines are shown.
-    screen: Option<Arc<Screen>>,
+}
+
+impl CaptureMoment {
+    fn new(at: i64, pane: &ListedPane) -> Self {
+        Self { at, activity: pane.activity, facts: pane.facts.clone(), size: (pane.columns, pane.rows) }
+    }
+
+    /// Whether a pane that is listed now still shows what was captured.
+    pub(in crate::poll) fn lasts(&self, listed: &ListedPane) -> bool {
+        self.activity == listed.activity
+            && !self.may_have_missed()
+            && self.facts == listed.facts
+            && self.size == (listed.columns, listed.rows)
+    }
+
+    /// Whether something may have been printed in the second of the capture, after it.
+    fn may_have_missed(&self) -> bool {
+        self.at <= self.activity
+    }
 }
 
 impl PaneMemory {
@@ -142,6 +167,11 @@ impl PaneMemory {
         }
     }
 
+    /// When it was captured last.
+    pub(super) fn captured_at(&self) -> Option<&CaptureMoment> {
+        self.captured.as_ref().map(|captured| &captured.moment)
+    }
+
     /// Whether it has never been captured.
     pub(super) fn is_new(&self) -> bool {
         self.captured.is_none()
@@ -149,7 +179,7 @@ impl PaneMemory {
 
     /// Whether the next poll will most likely have to capture it.
     pub(super) fn will_change(&self) -> bool {
-        self.changing || self.captured.as_ref().is_some_and(Captured::may_have_missed)
+        self.changing || self.captured.as_ref().is_some_and(|captured| captured.moment.may_have_missed())
     }
 
     /// Records what runs in it.
@@ -246,11 +276,7 @@ impl PaneMemory {
     /// Whether its screen may be another one than the last capture.
     pub(super) fn is_outdated(&self, listed: &ListedPane) -> bool {
         let Some(captured) = &self.captured else { return true };
-        captured.activity != listed.activity
-            || captured.may_have_missed()
-            || captured.facts != listed.facts
-            || captured.size != (listed.columns, listed.rows)
-            || (captured.screen.is_none() && self.is_wanted_as_task())
+        !captured.moment.lasts(listed) || (captured.screen.is_none() && self.is_wanted_as_task())
     }
 
     /// Stores a capture, if there is one; returns the facts and the capture for the report.
@@ -270,7 +296,7 @@ impl PaneMemory {
     /// After which time nothing was printed in its window, as of a poll at `at` when the server's clock was `clock`. It
     /// stays the same as long as nothing is.
     pub(super) fn printed_until(&mut self, listed: &ListedPane, clock: i64, at: Timestamp) -> Timestamp {
-        let captured = self.captured.as_ref().map_or(listed.activity, |captured| captured.activity);
+        let captured = self.captured.as_ref().map_or(listed.activity, |captured| captured.moment.activity);
         // What was captured after the listing may have been printed just now.
         let activity = captured.max(listed.activity);
         // Both clocks have whole seconds.
@@ -293,12 +319,11 @@ impl PaneMemory {
         let before = self.captured.take();
         let (hash, screen) = (fast_of(&screen), Arc::new(screen));
         let same = before.as_ref().is_some_and(|before| before.hash == hash);
-        self.changing = before.as_ref().is_some_and(|before| !same || before.facts != pane.facts);
+        self.changing = before.as_ref().is_some_and(|before| !same || before.moment.facts != pane.facts);
         let report = if same { Capture::Unchanged } else { Capture::Fresh(Arc::clone(&screen)) };
         let facts = pane.facts.clone();
-        let size = (pane.columns, pane.rows);
         let screen = self.is_wanted_as_task().then_some(screen);
-        self.captured = Some(Captured { at, activity: pane.activity, facts: facts.clone(), size, hash, screen });
+        self.captured = Some(Captured { moment: CaptureMoment::new(at, &pane), hash, screen });
         (facts, report)
     }
 
@@ -328,13 +353,6 @@ impl PaneMemory {
         if matches!(self.life, Life::Ending(_)) {
             facts.dead = false;
         }
-    }
-}
-
-impl Captured {
-    /// Whether something may have been printed in the second of the capture, after it.
-    fn may_have_missed(&self) -> bool {
-        self.at <= self.activity
     }
 }
 

@@ -111,9 +111,11 @@ async fn one_poll_captures_every_watched_pane() {
     assert!(matches!(report.outcome, PollResult::Listed(panes) if panes.is_empty()));
 }
 
-#[tokio::test]
-async fn one_poll_of_very_many_panes_is_reported_in_parts() {
-    const PANES: usize = 300;
+/// More panes than one part of a poll has.
+const PANES: usize = 300;
+
+/// A server with [`PANES`] panes, each of which shows its number.
+fn many_panes() -> PrivateTmux {
     let tmux = PrivateTmux::start(&["sh", "-c", "echo number 0; exec cat"]);
     for first in (1..PANES).step_by(50) {
         let windows = (first..PANES.min(first + 50)).map(|number| {
@@ -124,8 +126,15 @@ async fn one_poll_of_very_many_panes_is_reported_in_parts() {
         tmux.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
     }
     tmux.wait_for_text(&format!("main:{}", PANES - 1), &format!("number {}", PANES - 1));
+    tmux
+}
+
+#[tokio::test]
+async fn one_poll_of_very_many_panes_is_reported_in_parts() {
+    let tmux = many_panes();
     let (to_test, mut inputs) = tokio::sync::mpsc::channel(1024);
-    poll::tell(settings(EVERYTHING), Arc::new(ProfileSet::builtin()), tmux.id(), to_test).await;
+    let settings = Settings { history: None, ..settings(EVERYTHING) };
+    poll::tell(settings, Arc::new(ProfileSet::builtin()), tmux.id(), to_test).await;
     let mut fleet = Fleet::new(Default::default(), Arc::new(ProfileSet::builtin()));
     let (mut read, mut parts) = (Vec::new(), Vec::new());
     while let Some(input) = inputs.recv().await {
@@ -149,6 +158,98 @@ async fn one_poll_of_very_many_panes_is_reported_in_parts() {
     assert!((0..PANES).all(|number| shows(&read, &format!("number {number}"))));
     let view = fleet.view(poll::now());
     assert!(view.terminals.len() == PANES && view.servers.iter().all(|server| !server.is_waiting()));
+}
+
+/// The `tmux` program, which leaves each script that it is given in a file beside it.
+struct LoggedTmux {
+    directory: tempfile::TempDir,
+}
+
+impl LoggedTmux {
+    fn new() -> Self {
+        let logged = Self { directory: tempfile::tempdir().unwrap() };
+        let script = "#!/bin/sh\ncase \"$*\" in\n*source-file*) tee \"$0.script.$$\" | tmux \"$@\" ;;\n*) exec tmux \"$@\" ;;\nesac\n";
+        std::fs::write(logged.program(), script).unwrap();
+        std::fs::set_permissions(logged.program(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        logged
+    }
+
+    fn program(&self) -> std::path::PathBuf {
+        self.directory.path().join("logged")
+    }
+
+    /// How many screens were captured since the last time.
+    fn captures(&self) -> usize {
+        let files = std::fs::read_dir(self.directory.path()).unwrap().map(|entry| entry.unwrap().path());
+        let scripts: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end != "logged")).collect();
+        let count = |path: &std::path::PathBuf| {
+            let script = std::fs::read_to_string(path).unwrap();
+            std::fs::remove_file(path).unwrap();
+            script.lines().filter(|line| line.starts_with("capture-pane")).count()
+        };
+        scripts.iter().map(count).sum()
+    }
+}
+
+#[tokio::test]
+async fn a_single_poll_captures_what_has_changed_since_the_one_before() {
+    let (tmux, logged) = (many_panes(), LoggedTmux::new());
+    let history = logged.directory.path().join("history.db");
+    let mut settings = settings(EVERYTHING);
+    (settings.tmux.tmux, settings.history) = (logged.program(), Some(history.clone()));
+    let poll = async || {
+        let (to_test, mut inputs) = tokio::sync::mpsc::channel(1024);
+        // Its own runtime: what it has begun to write is written when it ends.
+        let (settings, id) = (settings.clone(), tmux.id());
+        let told = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(poll::tell(settings, Arc::new(ProfileSet::builtin()), id, to_test));
+        });
+        let mut panes = Vec::new();
+        while let Some(input) = inputs.recv().await {
+            match input {
+                Input::Server(ServerReport { outcome: PollResult::Read { panes: part, .. }, .. }) => panes.extend(part),
+                Input::Server(ServerReport { outcome: PollResult::Failed(problem), .. }) => panic!("{problem:?}"),
+                _ => {}
+            }
+        }
+        told.join().unwrap();
+        assert_eq!(panes.len(), PANES);
+        (panes, logged.captures())
+    };
+    let (panes, captures) = poll().await;
+    assert!(captures >= PANES && shows(&panes, "number 7"), "{captures}");
+    // Until all were captured in a later second than that of their last output.
+    let until = std::time::Instant::now() + PATIENCE;
+    let panes = loop {
+        let (panes, captures) = poll().await;
+        if captures == 0 {
+            break panes;
+        }
+        assert!(std::time::Instant::now() < until, "{captures} panes are captured again and again");
+    };
+    assert!((0..PANES).all(|number| shows(&panes, &format!("number {number}"))));
+
+    tmux.run(&["send-keys", "-t", "main:7", "-l", "more"]);
+    tmux.wait_for_text("main:7", "more");
+    tmux.run(&["resize-window", "-t", "main:8", "-x", "70"]);
+    tmux.run(&["respawn-pane", "-k", "-t", "main:9", "echo another; exec cat"]);
+    tmux.wait_for_text("main:9", "another");
+    let (panes, captures) = poll().await;
+    assert!(shows(&panes, "more") && shows(&panes, "another"));
+    assert_eq!(captures, 3);
+
+    // A file that is damaged, or that others may have written, is none.
+    let file = fleetwatch::history::runtime_file(&tmux.id(), Some(&history), "screens", false).unwrap();
+    let content = std::fs::read(&file).unwrap();
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    std::fs::write(&file, &content[..content.len() / 2]).unwrap();
+    assert!(poll().await.1 >= PANES);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o622)).unwrap();
+    let (panes, captures) = poll().await;
+    assert!(captures >= PANES && (0..PANES).all(|number| number == 9 || shows(&panes, &format!("number {number}"))));
+    std::fs::remove_file(file).unwrap();
 }
 
 #[tokio::test]
