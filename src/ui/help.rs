@@ -178,7 +178,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
         |binding: &&Binding| matches!(binding.action, Some(Action::Help | Action::Suspend | Action::Redraw));
     let shows_none = |context: &Context| *context != of && keymap.key_for(*context, Action::Help).is_none();
     let is_near = |context: &Context| keymap.bindings(of).filter_map(|it| it.action).any(|it| opens(it, *context));
-    for context in Context::ALL.iter().copied().filter(|context| shows_none(context) && is_near(context)) {
+    for context in Context::all().filter(|context| shows_none(context) && is_near(context)) {
         let bindings: Vec<&Binding> = keymap.bindings(context).filter(|binding| !is_everywhere(binding)).collect();
         sections.push(keys_of(canvas, context.title(), &bindings, room));
     }

@@ -50,47 +50,35 @@ pub enum Context {
     Raw,
 }
 
+/// Every context with what the help calls it, in the order of the help.
+const CONTEXTS: [(Context, &str); 16] = [
+    (Context::Fleet, "fleet"),
+    (Context::Filter, "typing a filter"),
+    (Context::Note, "writing a note, a name or a label"),
+    (Context::Dialog, "answering a dialog"),
+    (Context::Answer, "typing an answer"),
+    (Context::Composer, "writing a prompt in the composer"),
+    (Context::Explanation, "reading an explanation"),
+    (Context::Drill, "one terminal"),
+    (Context::Today, "the day, hour by hour"),
+    (Context::Search, "typing what to search for"),
+    (Context::Menu, "choosing from a list"),
+    (Context::Columns, "choosing the columns"),
+    (Context::Outcomes, "the outcomes of what was sent to several"),
+    (Context::Raw, "every key goes to a terminal"),
+    (Context::Confirm, "a question before something happens"),
+    (Context::Help, "this list"),
+];
+
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: &'static [Context] = &[
-        Context::Fleet,
-        Context::Filter,
-        Context::Note,
-        Context::Dialog,
-        Context::Answer,
-        Context::Composer,
-        Context::Explanation,
-        Context::Drill,
-        Context::Today,
-        Context::Search,
-        Context::Menu,
-        Context::Columns,
-        Context::Outcomes,
-        Context::Raw,
-        Context::Confirm,
-        Context::Help,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        CONTEXTS.iter().map(|(context, _)| *context)
+    }
 
     /// What the help calls it.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Context::Fleet => "fleet",
-            Context::Composer => "writing a prompt in the composer",
-            Context::Dialog => "answering a dialog",
-            Context::Answer => "typing an answer",
-            Context::Explanation => "reading an explanation",
-            Context::Drill => "one terminal",
-            Context::Today => "the day, hour by hour",
-            Context::Search => "typing what to search for",
-            Context::Help => "this list",
-            Context::Note => "writing a note, a name or a label",
-            Context::Filter => "typing a filter",
-            Context::Confirm => "a question before something happens",
-            Context::Menu => "choosing from a list",
-            Context::Columns => "choosing the columns",
-            Context::Outcomes => "the outcomes of what was sent to several",
-            Context::Raw => "every key goes to a terminal",
-        }
+    pub fn title(self) -> &'static str {
+        CONTEXTS.iter().find(|(context, _)| *context == self).map_or("", |(_, title)| title)
     }
 }
 

@@ -102,7 +102,8 @@ pub fn palette(
         let text = binding.map_or(action.description(), |binding| binding.description.as_str());
         MenuEntry { why_not: why.clone(), ..MenuEntry::new(text, keys.unwrap_or_default()) }
     };
-    let by_name = Sort::ALL.map(|order| {
+    let sorts: Vec<Sort> = Sort::all().collect();
+    let by_name = sorts.iter().map(|&order| {
         let why_not = (!orders.contains(&order)).then(|| says_nothing(order));
         MenuEntry { why_not, ..MenuEntry::new(format!("sort by {}: {}", order.name(), order.explanation()), "") }
     });
@@ -110,13 +111,9 @@ pub fn palette(
     let shown_in = themes.iter().map(|name| MenuEntry::new(format!("theme {name}"), ""));
     let entries = actions.iter().map(entry).chain(by_name).chain(shown_in).collect();
     // The footer and the keymap call them by their names.
-    let names: Vec<&str> = actions
-        .iter()
-        .map(|(_, action)| action.name())
-        .chain(Sort::ALL.map(Sort::name))
-        .chain(themes.clone())
-        .collect();
-    let ordered = Sort::ALL.iter().map(|order| format!("sort-{} order", order.name()));
+    let named = actions.iter().map(|(_, action)| action.name()).chain(sorts.iter().map(|order| order.name()));
+    let names: Vec<&str> = named.chain(themes.clone()).collect();
+    let ordered = sorts.iter().map(|order| format!("sort-{} order", order.name()));
     let also = |name: &str| THEME_SYNONYMS.iter().find(|(of, _)| *of == name).map_or("", |(_, words)| words);
     let themed = themes.iter().map(|name| format!("theme-{name} colour color {}", also(name)));
     let synonyms = actions.iter().map(|(_, action)| words_for(*action)).chain(ordered).chain(themed).collect();
@@ -126,15 +123,15 @@ pub fn palette(
         }
         // The key that goes on from the order before does all that another order takes.
         let index = index - actions.len();
-        let Some(&order) = Sort::ALL.get(index) else {
-            cx.ask(Request::Theme { name: themes[index - Sort::ALL.len()] });
+        let Some(&order) = sorts.get(index) else {
+            cx.ask(Request::Theme { name: themes[index - sorts.len()] });
             return Flow::Close;
         };
         if !orders.contains(&order) {
             cx.say(&says_nothing(order));
             return Flow::Close;
         }
-        cx.memory.arrangement.sort = order.before(&orders);
+        cx.memory.arrangement.sort = Sort::all().find(|before| before.next(&orders) == order).unwrap_or_default();
         Flow::Perform(Action::Sort)
     });
     palette.found_by(names).also_called(synonyms).typed_behind(":")

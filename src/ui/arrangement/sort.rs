@@ -29,37 +29,40 @@ pub enum Sort {
     Cost,
 }
 
+/// What each is called, what stands first in a few words, and the number that it goes by; in the order in which one key goes
+/// through them, which is that of [`Sort`].
+const ORDERS: [(Sort, &str, &str, Option<Measure>); 11] = [
+    (Sort::Attention, "attention", "who needs you first, the longest wait on top", None),
+    (Sort::Name, "name", "from a to z", None),
+    (Sort::Phase, "state", "working first, then ready, then what needs you", None),
+    (Sort::Age, "age", "longest in its state first", None),
+    (Sort::Agent, "agent", "from a to z", None),
+    (Sort::Host, "server", "servers and hosts from a to z", None),
+    (Sort::Model, "model", "from a to z", None),
+    (Sort::Context, "context", "least context left first", Some(Measure::ContextLeft)),
+    (Sort::Plan, "plan", "most left to do first", Some(Measure::PlanDone)),
+    (Sort::Tokens, "tokens", "most tokens used first", Some(Measure::Tokens)),
+    (Sort::Cost, "cost", "most expensive first", Some(Measure::Cost)),
+];
+
 impl Sort {
-    /// All of them, in the order in which one key goes through them.
-    pub const ALL: [Self; 11] = [
-        Self::Attention,
-        Self::Name,
-        Self::Phase,
-        Self::Age,
-        Self::Agent,
-        Self::Host,
-        Self::Model,
-        Self::Context,
-        Self::Plan,
-        Self::Tokens,
-        Self::Cost,
-    ];
+    /// All of them, in their order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ORDERS.iter().map(|(order, ..)| *order)
+    }
+
+    /// What the dashboard calls it.
+    pub fn name(self) -> &'static str {
+        ORDERS[self as usize].1
+    }
 
     /// What stands first, in a few words.
-    pub const fn explanation(self) -> &'static str {
-        match self {
-            Self::Attention => "who needs you first, the longest wait on top",
-            Self::Name => "from a to z",
-            Self::Phase => "working first, then ready, then what needs you",
-            Self::Age => "longest in its state first",
-            Self::Agent => "from a to z",
-            Self::Host => "servers and hosts from a to z",
-            Self::Model => "from a to z",
-            Self::Context => "least context left first",
-            Self::Plan => "most left to do first",
-            Self::Tokens => "most tokens used first",
-            Self::Cost => "most expensive first",
-        }
+    pub fn explanation(self) -> &'static str {
+        ORDERS[self as usize].2
+    }
+
+    pub(super) fn measure(self) -> Option<Measure> {
+        ORDERS[self as usize].3
     }
 
     /// Those that say something of these items, in their order.
@@ -69,49 +72,23 @@ impl Sort {
             (_, Some(measure)) => items.iter().any(|item| measure.of(*item).is_some()),
             _ => true,
         };
-        Self::ALL.into_iter().filter(says).collect()
+        Self::all().filter(says).collect()
     }
 
     /// The next one of some, around.
     pub fn next(self, orders: &[Self]) -> Self {
         orders.iter().copied().find(|order| *order as usize > self as usize).unwrap_or_default()
     }
+}
 
-    /// The one before in some, around.
-    pub fn before(self, orders: &[Self]) -> Self {
-        orders
-            .iter()
-            .rev()
-            .copied()
-            .find(|order| (*order as usize) < self as usize)
-            .or(orders.last().copied())
-            .unwrap_or_default()
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    pub(super) fn measure(self) -> Option<Measure> {
-        match self {
-            Self::Context => Some(Measure::ContextLeft),
-            Self::Plan => Some(Measure::PlanDone),
-            Self::Tokens => Some(Measure::Tokens),
-            Self::Cost => Some(Measure::Cost),
-            _ => None,
-        }
-    }
-
-    /// What the dashboard calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Attention => "attention",
-            Self::Name => "name",
-            Self::Phase => "state",
-            Self::Age => "age",
-            Self::Agent => "agent",
-            Self::Host => "server",
-            Self::Model => "model",
-            Self::Context => "context",
-            Self::Plan => "plan",
-            Self::Tokens => "tokens",
-            Self::Cost => "cost",
+    #[test]
+    fn each_order_has_its_own_words() {
+        for (place, order) in Sort::all().enumerate() {
+            assert_eq!(order as usize, place, "{order:?}");
         }
     }
 }

@@ -13,9 +13,10 @@ fn refused(text: &str) -> (String, String) {
 fn the_shipped_keymap_is_right_and_every_action_has_a_key() {
     let keymap = Keymap::parse(Keymap::SHIPPED).unwrap_or_else(|error| panic!("{error} at {:?}", error.at));
     for &action in Action::ALL {
-        let bound = Context::ALL.iter().any(|&context| keymap.key_for(context, action).is_some());
+        let bound = Context::all().any(|context| keymap.key_for(context, action).is_some());
         assert!(bound, "{} has no key", action.name());
     }
+    assert!(keymap.bindings.keys().all(|context| !context.title().is_empty()), "a part has no name in the help");
 }
 
 #[test]
