@@ -134,14 +134,28 @@ impl Viewport {
 #[derive(Clone, Debug, Default)]
 pub struct SearchableText {
     pub view: Viewport,
-    search: Search,
     /// The lines without their styles.
     texts: Vec<String>,
+    called: Vec<Called>,
     /// Whether the last hit is shown first.
     from_end: bool,
     /// Rows at the foot that something else may cover.
     spare: usize,
+    /// The line in which it is being typed what is searched for.
+    typing: Option<LineInput>,
+    /// What is searched for; empty without a search.
+    pattern: String,
+    /// Where it was found: the line, and the bytes of it.
+    hits: Vec<(usize, Range<usize>)>,
+    /// The hit that is shown.
+    hit: usize,
 }
+
+/// A part of a text: its line, the bytes of it, and the words that it is found by.
+pub type Called = (usize, Range<usize>, String);
+
+/// The letters that are at least typed of a word that something is found by which does not say it.
+const OF_WORD: usize = 3;
 
 impl SearchableText {
     /// A text that grows, in which one mostly searches for what came last.
@@ -158,26 +172,26 @@ impl SearchableText {
     pub fn set_texts(&mut self, texts: Vec<String>) {
         if texts != self.texts {
             self.texts = texts;
-            self.search.find(&self.texts);
+            self.find();
         }
     }
 
     /// Takes in which parts of the text are also found by which words, apart by blanks.
     pub fn also_called(&mut self, called: Vec<Called>) {
-        if called != self.search.called {
-            self.search.called = called;
-            self.search.find(&self.texts);
+        if called != self.called {
+            self.called = called;
+            self.find();
         }
     }
 
     /// Whether what is searched for is being typed.
     pub const fn is_typing(&self) -> bool {
-        self.search.typing.is_some()
+        self.typing.is_some()
     }
 
     /// Whether anything is searched for.
     pub const fn has_search(&self) -> bool {
-        !self.search.pattern.is_empty()
+        !self.pattern.is_empty()
     }
 
     /// The keys worth showing while one types.
@@ -187,11 +201,11 @@ impl SearchableText {
 
     /// Changes the line that is typed, where there is one.
     pub fn type_in(&mut self, change: impl FnOnce(&mut LineInput) -> bool) -> Flow {
-        let Some(typing) = self.search.typing.as_mut() else { return Flow::Pass };
+        let Some(typing) = self.typing.as_mut() else { return Flow::Pass };
         if change(typing) {
-            self.search.pattern = typing.text().to_owned();
-            self.search.find(&self.texts);
-            self.search.hit = if self.from_end { self.search.hits.len().saturating_sub(1) } else { 0 };
+            self.pattern = typing.text().to_owned();
+            self.find();
+            self.hit = if self.from_end { self.hits.len().saturating_sub(1) } else { 0 };
             self.show_hit();
         }
         Flow::Stay
@@ -200,11 +214,17 @@ impl SearchableText {
     /// Does what an action says of the search.
     pub fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Search => self.search.typing = Some(LineInput::default()),
-            Action::Confirm => self.search.typing = None,
-            Action::Close if self.is_typing() => self.search = Search::default(),
+            Action::Search => self.typing = Some(LineInput::default()),
+            Action::Confirm => self.typing = None,
+            Action::Close if self.is_typing() => {
+                (self.typing, self.hit) = (None, 0);
+                self.pattern.clear();
+                self.hits.clear();
+            }
+            // Around the ends.
             Action::NextMatch | Action::PreviousMatch if self.has_search() => {
-                self.search.step(action == Action::NextMatch);
+                let count = self.hits.len().max(1);
+                self.hit = if action == Action::NextMatch { self.hit + 1 } else { self.hit + count - 1 } % count;
                 self.show_hit();
             }
             Action::NextMatch | Action::PreviousMatch => cx.say("nothing is searched for yet"),
@@ -213,50 +233,14 @@ impl SearchableText {
         Flow::Stay
     }
 
-    /// What is found, in a few words; nothing without a search.
-    pub fn found(&self) -> Option<String> {
-        self.search.found()
-    }
-
-    /// A line with its hits standing out.
-    pub fn marked(&self, canvas: &Canvas<'_>, index: usize, line: StyledLine) -> StyledLine {
-        self.search.marked(canvas, index, line)
-    }
-
-    /// Draws what is being typed into the last row of an area. Returns what is left of the area.
-    pub fn draw_typing(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
-        self.search.draw(canvas, buffer, area)
-    }
-
     fn show_hit(&mut self) {
-        if let Some((line, _)) = self.search.hits.get(self.search.hit) {
+        if let Some((line, _)) = self.hits.get(self.hit) {
             self.view.center(*line, self.spare);
         }
     }
-}
 
-/// A part of a text: its line, the bytes of it, and the words that it is found by.
-pub type Called = (usize, Range<usize>, String);
-
-/// The letters that are at least typed of a word that something is found by which does not say it.
-const OF_WORD: usize = 3;
-
-/// What is searched for, and where it was found.
-#[derive(Clone, Debug, Default)]
-struct Search {
-    /// The line that is being typed.
-    typing: Option<LineInput>,
-    pattern: String,
-    called: Vec<Called>,
-    /// Where it was found: the line, and the bytes of it.
-    hits: Vec<(usize, Range<usize>)>,
-    /// The hit that is shown.
-    hit: usize,
-}
-
-impl Search {
-    /// Searches again, as the lines are others now.
-    fn find(&mut self, lines: &[String]) {
+    /// Searches again, as the lines, or what is searched for, are others now.
+    fn find(&mut self) {
         self.hits.clear();
         let smart = !self.pattern.chars().any(char::is_uppercase);
         // An escaped text is always a pattern, unless it is too long for one.
@@ -265,7 +249,7 @@ impl Search {
             let found = |(index, line): (usize, &String)| {
                 pattern.find_iter(line).map(move |found| (index, found.range())).collect::<Vec<_>>()
             };
-            self.hits = lines.iter().enumerate().flat_map(found).collect();
+            self.hits = self.texts.iter().enumerate().flat_map(found).collect();
         }
         let begun = self.pattern.to_lowercase();
         let is_meant = |words: &str| begun.len() >= OF_WORD && words.split(' ').any(|word| word.starts_with(&begun));
@@ -279,22 +263,16 @@ impl Search {
         self.hit = self.hit.min(self.hits.len().saturating_sub(1));
     }
 
-    /// To the next or the previous hit, around the ends.
-    fn step(&mut self, forward: bool) {
-        let count = self.hits.len().max(1);
-        self.hit = if forward { self.hit + 1 } else { self.hit + count - 1 } % count;
-    }
-
     /// What is found, in a few words; nothing without a search.
-    fn found(&self) -> Option<String> {
-        (!self.pattern.is_empty()).then(|| match self.hits.len() {
+    pub fn found(&self) -> Option<String> {
+        self.has_search().then(|| match self.hits.len() {
             0 => format!("nowhere \"{}\"", self.pattern),
             count => format!("{} of {count} \"{}\"", self.hit + 1, self.pattern),
         })
     }
 
     /// A line with its hits standing out.
-    fn marked(&self, canvas: &Canvas<'_>, index: usize, line: StyledLine) -> StyledLine {
+    pub fn marked(&self, canvas: &Canvas<'_>, index: usize, line: StyledLine) -> StyledLine {
         let parts = &canvas.theme.parts;
         let first = self.hits.partition_point(|(line, _)| *line < index);
         let hits = || (first..).zip(&self.hits[first..]).take_while(|(_, (line, _))| *line == index);
@@ -321,7 +299,7 @@ impl Search {
     }
 
     /// Draws what is being typed into the last row of an area. Returns what is left of the area.
-    fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
+    pub fn draw_typing(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
         let Some(typing) = self.typing.as_ref().filter(|_| area.height > 1) else { return area };
         let place = Rect { y: area.bottom() - 1, height: 1, ..area };
         frame::clear(buffer, place);
