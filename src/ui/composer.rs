@@ -85,10 +85,9 @@ impl Composer {
         if is_kept {
             text.select_all();
         }
-        let mut recall = PromptRecall::default();
         let aside = memory.aside(to.one()).filter(|aside| aside.text != draft);
         let (answers, aside): (Vec<&Draft>, Vec<&Draft>) = aside.partition(|it| it.kind == DraftKind::Answer);
-        recall.set_answers(answers.iter().map(|answer| answer.text.clone()));
+        let mut recall = PromptRecall::of_answers(answers.iter().map(|answer| answer.text.clone()));
         aside.iter().rev().for_each(|aside| recall.set_aside(aside.text.clone()));
         let (aside_at, kept_at) = (aside.first().or(answers.first()).and_then(|it| it.at), memory.draft_time(to.one()));
         Self {

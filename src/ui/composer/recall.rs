@@ -9,56 +9,49 @@ use crate::ui::picker::{MenuEntry, Picker};
 /// What the key that takes a text is called.
 const TAKE: &str = "take it";
 
+/// What is said of a draft in whose place another one stands.
+const DRAFT: &str = "a draft";
 /// What is said of a text that was meant for a dialog.
 const NOT_TAKEN: &str = "an answer that was not taken";
 
 /// Where one stands among the earlier prompts. What was being written when one left it is the newest of them.
 #[derive(Clone, Debug, Default)]
 pub struct PromptRecall {
-    /// Newest first.
-    prompts: Vec<String>,
-    /// How many of them belong to the terminal itself, and how many behind those were begun for agents that are gone.
-    own: usize,
-    left: usize,
-    /// How many of its own, before the others, are drafts in whose place another one stands.
-    drafts: usize,
-    /// How many behind those are answers that were not taken.
-    answers: usize,
+    /// What each is, and its text: drafts, answers that were not taken, and then what was sent, newest first.
+    prompts: Vec<(&'static str, String)>,
     at: Option<usize>,
     draft: String,
 }
 
 impl PromptRecall {
+    /// With answers at hand that were not taken, newest first.
+    pub fn of_answers(answers: impl IntoIterator<Item = String>) -> Self {
+        Self { prompts: answers.into_iter().map(|answer| (NOT_TAKEN, answer)).collect(), ..Self::default() }
+    }
+
     /// Takes in the prompts that were sent to the terminal, those that were begun for agents that are gone, and those that
     /// were sent to any terminal, newest first.
     pub fn set_prompts(&mut self, own: &[String], left: &[String], all: &[String]) {
-        self.prompts.truncate(self.drafts + self.answers);
-        (self.own, self.left) = (self.prompts.len() + own.len(), left.len());
-        self.prompts.extend(own.iter().chain(left).cloned());
-        self.prompts.extend(all.iter().filter(|prompt| !own.contains(prompt)).cloned());
+        self.prompts.retain(|(what, _)| [DRAFT, NOT_TAKEN].contains(what));
+        let sent = own.iter().map(|prompt| ("here", prompt));
+        let sent = sent.chain(left.iter().map(|prompt| ("a draft, its agent is gone", prompt)));
+        let sent = sent.chain(all.iter().filter(|prompt| !own.contains(prompt)).map(|prompt| ("", prompt)));
+        self.prompts.extend(sent.map(|(what, prompt)| (what, prompt.clone())));
         self.at = None;
     }
 
     /// Has a draft at hand whose place something else takes.
     pub fn set_aside(&mut self, draft: String) {
-        self.prompts.insert(0, draft);
-        (self.own, self.drafts, self.at) = (self.own + 1, self.drafts + 1, None);
-    }
-
-    /// Has answers at hand that were not taken, newest first.
-    pub fn set_answers(&mut self, answers: impl IntoIterator<Item = String>) {
-        self.prompts.splice(self.drafts..self.drafts + self.answers, answers);
-        self.answers = self.prompts.len() - self.drafts;
-        (self.own, self.at) = (self.prompts.len(), None);
+        self.prompts.insert(0, (DRAFT, draft));
+        self.at = None;
     }
 
     /// What the next older prompt is, where it was never sent.
     pub fn offers(&self) -> Option<&'static str> {
-        match (self.drafts, self.answers) {
-            _ if !self.is_at_newest() => None,
-            (0, 0) => None,
-            (0, _) => Some(NOT_TAKEN),
-            _ => Some("the other draft"),
+        match self.prompts.first().filter(|_| self.is_at_newest()) {
+            Some((DRAFT, _)) => Some("the other draft"),
+            Some((NOT_TAKEN, _)) => Some(NOT_TAKEN),
+            _ => None,
         }
     }
 
@@ -69,25 +62,19 @@ impl PromptRecall {
 
     /// A list of the prompts, newest first, the terminal's own before those of others; `None` when there are none.
     pub fn picker(&self) -> Option<Picker> {
-        let note = |place: usize| match place {
-            place if place < self.drafts => "a draft",
-            place if place < self.drafts + self.answers => NOT_TAKEN,
-            place if place < self.own => "here",
-            place if place < self.own + self.left => "a draft, its agent is gone",
-            _ => "",
-        };
-        let entry = |(place, prompt): (usize, &String)| MenuEntry::new(in_one_line(prompt), note(place));
-        let entries: Vec<MenuEntry> = self.prompts.iter().enumerate().map(entry).collect();
+        let entry = |(what, prompt): &(&'static str, String)| MenuEntry::new(in_one_line(prompt), *what);
+        let entries: Vec<MenuEntry> = self.prompts.iter().map(entry).collect();
         let prompts = self.prompts.clone();
-        let take =
-            move |index: usize, _: &mut OverlayContext<'_, '_>| Flow::Reply(OverlayReply::Text(prompts[index].clone()));
+        let take = move |index: usize, _: &mut OverlayContext<'_, '_>| {
+            Flow::Reply(OverlayReply::Text(prompts[index].1.clone()))
+        };
         (!entries.is_empty()).then(|| Picker::new("earlier prompts", TAKE, entries, take).over_panes())
     }
 
     /// The next older prompt; `text` is what stands in the composer now.
     pub fn older(&mut self, text: &str) -> Option<&str> {
         let next = self.at.map_or(0, |at| at + 1);
-        let prompt = self.prompts.get(next)?;
+        let (_, prompt) = self.prompts.get(next)?;
         if self.at.is_none() {
             text.clone_into(&mut self.draft);
         }
@@ -99,7 +86,7 @@ impl PromptRecall {
     pub fn newer(&mut self) -> Option<&str> {
         let at = self.at?;
         self.at = at.checked_sub(1);
-        Some(self.at.and_then(|at| self.prompts.get(at)).unwrap_or(&self.draft))
+        Some(self.at.and_then(|at| self.prompts.get(at)).map_or(&self.draft, |(_, prompt)| prompt))
     }
 }
 
