@@ -18,139 +18,6 @@ use crate::ui::action::Action;
 use crate::ui::keymap::{Context, Keymap, is_alike};
 use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 
-/// A menu, and what becomes of the entry that is taken.
-pub struct Picker {
-    menu: Menu,
-    /// What the key that takes an entry is called in the footer.
-    verb: &'static str,
-    place: OverlayPlace,
-    terminal: Option<TerminalKey>,
-    take: Take,
-}
-
-/// What becomes of the entry at a place among all.
-type Take = Box<dyn FnMut(usize, &mut OverlayContext<'_, '_>) -> Flow>;
-
-impl Picker {
-    /// A menu over the middle of the frame; `take` is given the place of the entry among all.
-    pub fn new(
-        title: impl Into<String>,
-        verb: &'static str,
-        entries: Vec<MenuEntry>,
-        take: impl FnMut(usize, &mut OverlayContext<'_, '_>) -> Flow + 'static,
-    ) -> Self {
-        let menu = Menu::new(title.into(), entries);
-        Self { menu, verb, place: OverlayPlace::Popup, terminal: None, take: Box::new(take) }
-    }
-
-    /// The menu over the panes.
-    pub fn over_panes(self) -> Self {
-        Self { place: OverlayPlace::Panes, ..self }
-    }
-
-    /// The menu as one about a terminal.
-    pub fn about(self, key: TerminalKey) -> Self {
-        Self { terminal: Some(key), ..self }
-    }
-
-    /// The menu without a line to type into: the key that an entry notes takes it.
-    pub fn by_letter(mut self) -> Self {
-        self.menu.by_letter = true;
-        self
-    }
-
-    /// The menu with words, apart by blanks, that mean its entries: the name of each, then others, those first that mean it
-    /// most. Who types the beginning of one is shown what it means first.
-    pub fn also_called(mut self, synonyms: Vec<String>) -> Self {
-        self.menu.synonyms = synonyms;
-        self
-    }
-
-    /// The menu with another sign before what is typed than that of a search.
-    pub fn typed_behind(mut self, sign: &'static str) -> Self {
-        self.menu.sign = sign;
-        self
-    }
-
-    /// The menu with words by which its entries are found as well, in their order.
-    pub fn found_by<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
-        for (text, word) in self.menu.texts.iter_mut().zip(words) {
-            *text = format!("{word} {text}");
-        }
-        self
-    }
-}
-
-impl fmt::Debug for Picker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Picker").field("menu", &self.menu).finish_non_exhaustive()
-    }
-}
-
-impl Overlay for Picker {
-    fn context(&self) -> Context {
-        Context::Menu
-    }
-
-    fn place(&self) -> OverlayPlace {
-        self.place
-    }
-
-    fn is_popup(&self) -> bool {
-        true
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        self.terminal.as_ref()
-    }
-
-    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Choose, self.verb), (Action::Down, "down"), (Action::Close, "close")]
-    }
-
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        HitMap::at(self.menu.draw(canvas, buffer, area))
-    }
-
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        match action {
-            Action::Choose => self.menu.chosen().map_or(Flow::Stay, |index| (self.take)(index, cx)),
-            _ if self.menu.perform(action) => Flow::Stay,
-            _ => Flow::Pass,
-        }
-    }
-
-    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        match (self.menu.by_letter, key.code) {
-            (false, _) => self.menu.key(key),
-            (true, KeyCode::Char(c)) => {
-                let is_meant = |entry: &MenuEntry| entry.note == c.to_string();
-                if let Some(index) = self.menu.entries.iter().position(is_meant) {
-                    return (self.take)(index, cx);
-                }
-                // It is of a word that was meant for somewhere else, as was the letter that opened this.
-                if Keymap::is_letter(key) {
-                    cx.ignore_word(c);
-                    return Flow::Close;
-                }
-            }
-            (true, _) => {}
-        }
-        Flow::Stay
-    }
-
-    fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if !self.menu.by_letter {
-            self.menu.paste(text);
-        }
-        Flow::Stay
-    }
-
-    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.menu.click(at) { self.perform(Action::Choose, cx) } else { Flow::Stay }
-    }
-}
-
 /// The widest and the highest menu, in cells and entries: what is below is to be seen around it. Why an entry would do nothing
 /// is read whole where the screen has room.
 const WIDEST: usize = 66;
@@ -176,9 +43,8 @@ impl MenuEntry {
     }
 }
 
-/// The entries, as far as they fit to what is typed.
-#[derive(Clone, Debug, Default)]
-struct Menu {
+/// A menu, as far as its entries fit to what is typed, and what becomes of the entry that is taken.
+pub struct Picker {
     title: String,
     entries: Vec<MenuEntry>,
     /// The texts in which what is typed is searched for, one for each entry.
@@ -197,114 +63,82 @@ struct Menu {
     at: usize,
     view: Viewport,
     /// Where the last frame drew the entries.
-    place: Rect,
+    entries_at: Rect,
+    /// What the key that takes an entry is called in the footer.
+    verb: &'static str,
+    place: OverlayPlace,
+    terminal: Option<TerminalKey>,
+    take: Take,
 }
 
-impl Menu {
-    /// A menu of entries, the first one selected.
-    fn new(title: String, entries: Vec<MenuEntry>) -> Self {
-        let shown = (0..entries.len()).collect();
-        let texts = entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect();
+/// What becomes of the entry at a place among all.
+type Take = Box<dyn FnMut(usize, &mut OverlayContext<'_, '_>) -> Flow>;
+
+impl Picker {
+    /// A menu over the middle of the frame, its first entry selected; `take` is given the place of the entry among all.
+    pub fn new(
+        title: impl Into<String>,
+        verb: &'static str,
+        entries: Vec<MenuEntry>,
+        take: impl FnMut(usize, &mut OverlayContext<'_, '_>) -> Flow + 'static,
+    ) -> Self {
+        let title = title.into();
         let cells = |entry: &MenuEntry| text::width(&entry.text) + text::width(&entry.note) + 4;
         let widest = entries.iter().map(cells).max().unwrap_or(0).max(text::width(&title) + 2).clamp(24, WIDEST);
         let with_why = |entry: &MenuEntry| Some(text::width(&entry.text) + text::width(entry.why_not.as_ref()?) + 4);
         let widest = widest.max(entries.iter().filter_map(with_why).max().unwrap_or(0));
-        Self { title, entries, texts, widest, shown, sign: "/", ..Self::default() }
-    }
-
-    /// The selected entry, by its place among all; `None` when none fits.
-    fn chosen(&self) -> Option<usize> {
-        self.shown.get(self.at).copied()
-    }
-
-    /// Moves in the list if the action says so. Returns whether it did.
-    fn perform(&mut self, action: Action) -> bool {
-        let page = isize::try_from(self.place.height.max(1)).unwrap_or(isize::MAX);
-        match action {
-            Action::Up | Action::ScrollUp => self.step(-1),
-            Action::Down | Action::ScrollDown => self.step(1),
-            Action::PageUp => self.step(-page),
-            Action::PageDown => self.step(page),
-            _ => return false,
-        }
-        true
-    }
-
-    /// Takes in a key that narrows the list down.
-    fn key(&mut self, key: KeyEvent) {
-        if self.typed.key(key) {
-            self.narrow();
+        Self {
+            title,
+            texts: entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect(),
+            synonyms: Vec::new(),
+            widest,
+            typed: LineInput::default(),
+            sign: "/",
+            by_letter: false,
+            shown: (0..entries.len()).collect(),
+            entries,
+            at: 0,
+            view: Viewport::default(),
+            entries_at: Rect::ZERO,
+            verb,
+            place: OverlayPlace::Popup,
+            terminal: None,
+            take: Box::new(take),
         }
     }
 
-    /// Takes in a pasted text that narrows the list down.
-    fn paste(&mut self, text: &str) {
-        if self.typed.paste(text) {
-            self.narrow();
-        }
+    /// The menu over the panes.
+    pub fn over_panes(self) -> Self {
+        Self { place: OverlayPlace::Panes, ..self }
     }
 
-    /// Selects the entry at a place of the frame. Returns whether there is one.
-    fn click(&mut self, at: Position) -> bool {
-        if !self.place.contains(at) {
-            return false;
-        }
-        let index = self.view.first() + usize::from(at.y - self.place.y);
-        let is_entry = index < self.shown.len();
-        if is_entry {
-            self.at = index;
-        }
-        is_entry
+    /// The menu as one about a terminal.
+    pub fn about(self, key: TerminalKey) -> Self {
+        Self { terminal: Some(key), ..self }
     }
 
-    /// Draws the menu in a box in the middle of an area. Returns the box.
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
-        let parts = &canvas.theme.parts;
-        // All entries count, not only those that fit, so that the box stays the same while one types.
-        let typing = if self.by_letter { 0 } else { 2 };
-        let room = usize::from(area.width.saturating_sub(BESIDE)).max(WIDEST + 4);
-        let size = ((self.widest + 4).min(room), self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
-        let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
-        // What is not drawn cannot be clicked, either.
-        self.place = Rect::ZERO;
-        let Some(inner) = frame::boxed(canvas, buffer, area, size, &self.title) else { return Rect::ZERO };
-        // The selected entry comes before the line to type into: nobody should take one that cannot be seen.
-        let above = inner.height.saturating_sub(1).min(typing);
-        if above > 0 {
-            let mut pen = Pen::new(buffer, inner, 0);
-            pen.text(self.sign, parts.key).skip(1);
-            let room = usize::from(pen.room());
-            self.typed.draw(canvas, &mut pen, room);
+    /// The menu without a line to type into: the key that an entry notes takes it.
+    pub fn by_letter(self) -> Self {
+        Self { by_letter: true, ..self }
+    }
+
+    /// The menu with words, apart by blanks, that mean its entries: the name of each, then others, those first that mean it
+    /// most. Who types the beginning of one is shown what it means first.
+    pub fn also_called(self, synonyms: Vec<String>) -> Self {
+        Self { synonyms, ..self }
+    }
+
+    /// The menu with another sign before what is typed than that of a search.
+    pub fn typed_behind(self, sign: &'static str) -> Self {
+        Self { sign, ..self }
+    }
+
+    /// The menu with words by which its entries are found as well, in their order.
+    pub fn found_by<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
+        for (text, word) in self.texts.iter_mut().zip(words) {
+            *text = format!("{word} {text}");
         }
-        self.place = Rect { y: inner.y + above, height: inner.height - above, ..inner };
-        let page = usize::from(self.place.height);
-        self.view.fit(page, self.shown.len());
-        self.view.reveal(self.at..self.at + 1);
-        let first = self.view.first();
-        if self.shown.is_empty() {
-            Pen::new(buffer, self.place, 0).text("nothing fits", parts.quiet);
-        }
-        for (row, &index) in (0..self.place.height).zip(self.shown.iter().skip(first)) {
-            let is_selected = first + usize::from(row) == self.at;
-            let base = if is_selected { parts.selected } else { Style::default() };
-            let line = Rect { y: self.place.y + row, height: 1, ..self.place };
-            buffer.set_style(line, base);
-            let entry = &self.entries[index];
-            let mut pen = Pen::new(buffer, line, 0);
-            pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
-            if let Some(why) = &entry.why_not {
-                pen.text(&entry.text, base.patch(parts.quiet)).text("  ", base);
-                let room = usize::from(pen.room());
-                pen.right(&text::cut(why, room), room, base.patch(parts.quiet));
-                continue;
-            }
-            let note = text::width(&entry.note);
-            let room = usize::from(line.width).saturating_sub(note + 3);
-            pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
-            pen.right(&entry.note, note, base.patch(parts.key));
-        }
-        frame::draw_extent(canvas, buffer, inner, first, page, self.shown.len());
-        frame::around(inner)
+        self
     }
 
     fn step(&mut self, entries: isize) {
@@ -358,6 +192,131 @@ impl Menu {
         let within = self.texts[index].to_lowercase().find(typed).map(|at| (4, (true, at)));
         let alike = mends(&mut others.split(' ')).filter(|_| typed.len() >= LONG).map(|at| (5, (true, at)));
         [named, meant, said, misspelt, within, alike].into_iter().flatten().min()
+    }
+}
+
+impl fmt::Debug for Picker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Picker").field("title", &self.title).finish_non_exhaustive()
+    }
+}
+
+impl Overlay for Picker {
+    fn context(&self) -> Context {
+        Context::Menu
+    }
+
+    fn place(&self) -> OverlayPlace {
+        self.place
+    }
+
+    fn is_popup(&self) -> bool {
+        true
+    }
+
+    fn terminal(&self) -> Option<&TerminalKey> {
+        self.terminal.as_ref()
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::Choose, self.verb), (Action::Down, "down"), (Action::Close, "close")]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
+        let parts = &canvas.theme.parts;
+        // All entries count, not only those that fit, so that the box stays the same while one types.
+        let typing = if self.by_letter { 0 } else { 2 };
+        let room = usize::from(area.width.saturating_sub(BESIDE)).max(WIDEST + 4);
+        let size = ((self.widest + 4).min(room), self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
+        let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
+        // What is not drawn cannot be clicked, either.
+        self.entries_at = Rect::ZERO;
+        let Some(inner) = frame::boxed(canvas, buffer, area, size, &self.title) else { return HitMap::default() };
+        // The selected entry comes before the line to type into: nobody should take one that cannot be seen.
+        let above = inner.height.saturating_sub(1).min(typing);
+        if above > 0 {
+            let mut pen = Pen::new(buffer, inner, 0);
+            pen.text(self.sign, parts.key).skip(1);
+            let room = usize::from(pen.room());
+            self.typed.draw(canvas, &mut pen, room);
+        }
+        self.entries_at = Rect { y: inner.y + above, height: inner.height - above, ..inner };
+        let page = usize::from(self.entries_at.height);
+        self.view.fit(page, self.shown.len());
+        self.view.reveal(self.at..self.at + 1);
+        let first = self.view.first();
+        if self.shown.is_empty() {
+            Pen::new(buffer, self.entries_at, 0).text("nothing fits", parts.quiet);
+        }
+        for (row, &index) in (0..self.entries_at.height).zip(self.shown.iter().skip(first)) {
+            let is_selected = first + usize::from(row) == self.at;
+            let base = if is_selected { parts.selected } else { Style::default() };
+            let line = Rect { y: self.entries_at.y + row, height: 1, ..self.entries_at };
+            buffer.set_style(line, base);
+            let entry = &self.entries[index];
+            let mut pen = Pen::new(buffer, line, 0);
+            pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
+            if let Some(why) = &entry.why_not {
+                pen.text(&entry.text, base.patch(parts.quiet)).text("  ", base);
+                let room = usize::from(pen.room());
+                pen.right(&text::cut(why, room), room, base.patch(parts.quiet));
+                continue;
+            }
+            let note = text::width(&entry.note);
+            let room = usize::from(line.width).saturating_sub(note + 3);
+            pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
+            pen.right(&entry.note, note, base.patch(parts.key));
+        }
+        frame::draw_extent(canvas, buffer, inner, first, page, self.shown.len());
+        HitMap::at(frame::around(inner))
+    }
+
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let page = isize::try_from(self.entries_at.height.max(1)).unwrap_or(isize::MAX);
+        match action {
+            Action::Choose => return self.shown.get(self.at).map_or(Flow::Stay, |index| (self.take)(*index, cx)),
+            Action::Up | Action::ScrollUp => self.step(-1),
+            Action::Down | Action::ScrollDown => self.step(1),
+            Action::PageUp => self.step(-page),
+            Action::PageDown => self.step(page),
+            _ => return Flow::Pass,
+        }
+        Flow::Stay
+    }
+
+    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if !self.by_letter {
+            if self.typed.key(key) {
+                self.narrow();
+            }
+        } else if let KeyCode::Char(c) = key.code {
+            let is_meant = |entry: &MenuEntry| entry.note == c.to_string();
+            if let Some(index) = self.entries.iter().position(is_meant) {
+                return (self.take)(index, cx);
+            }
+            // It is of a word that was meant for somewhere else, as was the letter that opened this.
+            if Keymap::is_letter(key) {
+                cx.ignore_word(c);
+                return Flow::Close;
+            }
+        }
+        Flow::Stay
+    }
+
+    fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if !self.by_letter && self.typed.paste(text) {
+            self.narrow();
+        }
+        Flow::Stay
+    }
+
+    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let index = self.view.first() + usize::from(at.y.saturating_sub(self.entries_at.y));
+        if !self.entries_at.contains(at) || index >= self.shown.len() {
+            return Flow::Stay;
+        }
+        self.at = index;
+        self.perform(Action::Choose, cx)
     }
 }
 
