@@ -1,6 +1,6 @@
 //! Requests of the operator that take time: each runs in its own async task, and the loop continues with its result.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl Actors {
         self.keyboards.retain(|_, keyboard| !keyboard.is_closed());
         let keyboard = self.keyboards.entry(operation.to.key.clone()).or_insert_with(|| {
             let (keyboard, receiver) = unbounded_channel();
-            self.sends.spawn(serve(sender.clone(), PendingKeys { receiver, held: VecDeque::new() }));
+            self.sends.spawn(serve(sender.clone(), receiver));
             keyboard
         });
         for keys in keys.split_inclusive(is_escape) {
@@ -104,38 +104,22 @@ type Keyboards = HashMap<TerminalKey, UnboundedSender<Operation>>;
 /// How long nothing is pressed behind an Escape: programs take what follows at once for a part of it.
 const ESCAPE_APART: Duration = Duration::from_millis(80);
 
-/// Keys that wait to be pressed in one terminal, in the order in which the operator pressed them.
-struct PendingKeys {
-    receiver: UnboundedReceiver<Operation>,
-    held: VecDeque<Operation>,
-}
-
-impl PendingKeys {
-    /// The next keys that can be pressed in one go: all that wait for the same program and dialog, up to an Escape.
-    async fn next(&mut self) -> Option<Operation> {
-        if self.held.is_empty() {
-            self.held.push_back(self.receiver.recv().await?);
-        }
-        while let Ok(more) = self.receiver.try_recv() {
-            self.held.push_back(more);
-        }
-        let mut next = self.held.pop_front()?;
-        while !ends_with_escape(&next)
-            && let Some(act) =
-                self.held.front().filter(|more| more.to == next.to).and_then(|it| joined(&next.act, &it.act))
+/// Presses the keys of one terminal as they come, in the order in which the operator pressed them. All that wait for the same
+/// program and dialog go together, up to an Escape.
+async fn serve(sender: Sender, mut waiting: UnboundedReceiver<Operation>) {
+    let mut apart = None;
+    while let Some(mut next) = if apart.is_some() { apart.take() } else { waiting.recv().await } {
+        while apart.is_none()
+            && !ends_with_escape(&next)
+            && let Ok(more) = waiting.try_recv()
         {
-            next.act = act;
-            self.held.pop_front();
+            match joined(&next, &more) {
+                Some(act) => next.act = act,
+                None => apart = Some(more),
+            }
         }
-        Some(next)
-    }
-}
-
-/// Presses keys as they come. Those that are pressed while others are on their way go together.
-async fn serve(sender: Sender, mut waiting: PendingKeys) {
-    while let Some(operation) = waiting.next().await {
-        let is_last = ends_with_escape(&operation);
-        sender.perform(operation, ()).await;
+        let is_last = ends_with_escape(&next);
+        sender.perform(next, ()).await;
         if is_last {
             tokio::time::sleep(ESCAPE_APART).await;
         }
@@ -159,9 +143,10 @@ fn with_keys(act: &Act, keys: Vec<Key>) -> Act {
     act
 }
 
-/// The keys of two acts as one, where both are for the same dialog.
-fn joined(one: &Act, other: &Act) -> Option<Act> {
-    match (one, other) {
+/// The keys of two operations as those of one act, where both are for the same program and dialog.
+fn joined(one: &Operation, other: &Operation) -> Option<Act> {
+    match (&one.act, &other.act) {
+        _ if one.to != other.to => None,
         (Act::Keys { keys, dialog, privacy }, Act::Keys { keys: more, dialog: same, privacy: also })
             if dialog == same =>
         {

@@ -20,7 +20,7 @@ use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
 use super::scroll::{SearchableText, Viewport};
 use super::text::{self, Pen};
-use super::{preview, reading, times};
+use super::{layout, preview, reading, times};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::screen::Screen;
 use crate::status::Status;
@@ -36,8 +36,6 @@ use texts::TranscriptView;
 /// Rows that one turn of the wheel, or one scroll beside the list, moves.
 const FEW: isize = 3;
 
-/// From this width on the list and the pane beside it stand side by side.
-const SIDE_BY_SIDE: u16 = 110;
 /// From this height on they stand one above the other where the frame is narrow.
 const STACKED: u16 = 14;
 /// Head and time line.
@@ -276,7 +274,7 @@ impl Drill {
         frame::clear(buffer, area);
         self.drawn = DrillPlaces::default();
         subject::draw_head(canvas, buffer, area, &self.shown, self.here, self.until);
-        let is_wide = area.width >= SIDE_BY_SIDE;
+        let is_wide = area.width >= layout::SIDE_BY_SIDE;
         self.drawn.is_narrow = !is_wide;
         self.drawn.one_pane = !is_wide && area.height < ABOVE + STACKED;
         let above = if area.height >= ABOVE + 4 && !self.is_all_diff() { ABOVE } else { 1 };
@@ -290,11 +288,7 @@ impl Drill {
             _ if self.is_all_diff() => (Rect::ZERO, body),
             (true, Focus::List) => (body, Rect::ZERO),
             (true, Focus::Side) => (Rect::ZERO, body),
-            (false, _) if is_wide => {
-                let left = (body.width * 9 / 20).min(84);
-                let right = Rect { x: body.x + left + 1, width: body.width - left - 1, ..body };
-                (Rect { width: left, ..body }, right)
-            }
+            (false, _) if is_wide => layout::side_by_side(body),
             (false, _) => {
                 let above = body.height * 2 / 5;
                 let below = Rect { y: body.y + above, height: body.height - above, ..body };

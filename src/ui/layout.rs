@@ -4,8 +4,8 @@
 use ratatui::layout::{Position, Rect};
 use serde::{Deserialize, Serialize};
 
-/// From this width on the panes below the table stand side by side.
-const SIDE_BY_SIDE: u16 = 110;
+/// From this width on two panes stand side by side.
+pub const SIDE_BY_SIDE: u16 = 110;
 /// From this width on a screen has room beside the table.
 const BESIDE_TABLE: u16 = 100;
 /// The rows that log below a table need to be worth them, where nothing else would be there.
@@ -72,6 +72,13 @@ impl Regions {
             return Self::small(frame, writing);
         }
         let row = |y: u16, height: u16| Rect::new(frame.x, frame.y + y, frame.width, height);
+        let around = Self {
+            header: row(0, 1),
+            bar: row(1, 1),
+            body: row(1, frame.height - 2),
+            footer: row(frame.height - 1, 1),
+            ..Self::default()
+        };
         // The header and a blank row above, the footer below.
         let body = frame.height - 3;
         let usual = body - panes_height(body, terminals, writing);
@@ -81,15 +88,11 @@ impl Regions {
             // A few rows of log say less than the table's own.
             let table = if body - table < LEAST_BELOW { body } else { table };
             return Self {
-                size: FrameSize::Full,
-                header: row(0, 1),
                 table: Rect { height: table, ..column },
                 left: Rect { y: column.y + table, height: body - table, ..column },
                 right: screen,
                 lower: screen,
-                bar: row(1, 1),
-                body: row(1, frame.height - 2),
-                footer: row(frame.height - 1, 1),
+                ..around
             };
         }
         let table = match panes.layout {
@@ -100,17 +103,7 @@ impl Regions {
         let lower = row(2 + table, body - table);
         let beside = frame.width >= SIDE_BY_SIDE && panes.layout == Layout::All;
         let (left, right) = if beside { halves(lower, panes) } else { (lower, Rect::ZERO) };
-        Self {
-            size: FrameSize::Full,
-            header: row(0, 1),
-            table: row(2, table),
-            left,
-            right,
-            lower,
-            bar: row(1, 1),
-            body: row(1, frame.height - 2),
-            footer: row(frame.height - 1, 1),
-        }
+        Self { table: row(2, table), left, right, lower, ..around }
     }
 
     fn small(frame: Rect, writing: bool) -> Self {
@@ -155,11 +148,16 @@ fn least(body: u16) -> u16 {
 /// A prompt, and the screen that it goes to: side by side where there is room, else the screen above the prompt.
 pub fn writing(area: Rect) -> (Rect, Rect) {
     if area.width >= SIDE_BY_SIDE {
-        return halves(area, &Panes::default());
+        return side_by_side(area);
     }
     let shown = if area.height >= 9 { area.height / 2 } else { 0 };
     let write = Rect { y: area.y + shown, height: area.height - shown, ..area };
     (write, Rect { height: shown, ..area })
+}
+
+/// Two panes in a view of its own.
+pub fn side_by_side(area: Rect) -> (Rect, Rect) {
+    halves(area, &Panes::default())
 }
 
 /// Two panes; where the operator has not chosen, with the wider one, for screens, on the right.

@@ -9,7 +9,6 @@ use ratatui::layout::Rect;
 use super::texts::worded;
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::history::{SessionFile, StoredScreen};
-use crate::profile::RefusedInputs;
 use crate::repository::GitFacts;
 use crate::screen::{KeptScreen, PaneFacts, Screen, harmless};
 use crate::state::{FactName, FactSource};
@@ -29,7 +28,6 @@ use crate::ui::times;
 /// A terminal, as long as it is there and afterwards.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// Without its transitions, which are in the list.
     Agent(Box<Terminal>),
     Task {
         task: Box<Task>,
@@ -40,21 +38,8 @@ pub enum Subject {
 
 impl Subject {
     pub fn agent(terminal: &Terminal) -> Self {
-        let Terminal { key, place, declared, note, process, state, facts, screen, dialog, .. } = terminal;
-        Self::Agent(Box::new(Terminal {
-            key: key.clone(),
-            place: place.clone(),
-            declared: declared.clone(),
-            note: note.clone(),
-            process: *process,
-            state: state.clone(),
-            facts: facts.clone(),
-            screen: screen.clone(),
-            dialog: dialog.clone(),
-            interrupt: Vec::new(),
-            input: RefusedInputs::default(),
-            transitions: VecDeque::new(),
-        }))
+        // Its transitions are in the list.
+        Self::Agent(Box::new(Terminal { transitions: VecDeque::new(), ..terminal.clone() }))
     }
 
     pub fn task(task: &Task) -> Self {

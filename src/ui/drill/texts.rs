@@ -34,7 +34,7 @@ pub enum UpTo {
 }
 
 /// A transcript that is read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TranscriptView {
     /// All lines, and which of them are shown.
     lines: Option<Arc<[Said]>>,
@@ -53,16 +53,7 @@ pub struct TranscriptView {
 
 impl TranscriptView {
     pub fn new() -> Self {
-        Self {
-            lines: None,
-            shown: Vec::new(),
-            is_unfolded: false,
-            is_recorded: false,
-            asked: None,
-            up_to: None,
-            failed: false,
-            reader: SearchableText::of_newest(),
-        }
+        Self { reader: SearchableText::of_newest(), ..Self::default() }
     }
 
     /// Whether another one than what is there is wanted: up to a step, or up to now with the screen of now.
