@@ -420,7 +420,7 @@ impl App {
         let now = poll::now();
         self.engine.mute(self.ui.mutes_all());
         let is_muted = |terminal: &Terminal| self.ui.mutes(terminal);
-        let is_task_muted = |task: &Task| self.ui.mutes_task(task);
+        let is_task_muted = |task: &Task| self.ui.mutes(task);
         let looks_at = self.ui.looked_at(now);
         let operator = Suppression { looks_at, is_muted: &is_muted, is_task_muted: &is_task_muted };
         let bytes = self.engine.deliver(operator, now);

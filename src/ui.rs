@@ -64,7 +64,6 @@ use crate::history::{HistoryQuestion, Intent, IntentId, Stored};
 use crate::operation::Operation;
 use crate::state::KeptNote;
 use crate::status::Status;
-use crate::task::Task;
 use crate::time::Timestamp;
 use arrangement::{Grouping, RowKey, Sort, TableRow};
 use columns::ChosenColumns;
@@ -372,14 +371,9 @@ impl Ui {
         self.cursor.keep(self.memory.arrangement.rows(view), view.now)
     }
 
-    /// Whether the operator wants no notice of a terminal.
-    pub fn mutes(&self, terminal: &Terminal) -> bool {
-        self.memory.arrangement.flags.is_muted(terminal)
-    }
-
-    /// Whether the operator has muted a task.
-    pub fn mutes_task(&self, task: &Task) -> bool {
-        self.memory.arrangement.flags.is_muted(task)
+    /// Whether the operator wants no notice of a terminal or a task.
+    pub fn mutes<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        self.memory.arrangement.flags.is_muted(item.into())
     }
 
     /// What the terminal's title says: how many wait for the operator. `None` where it is left alone.

@@ -328,7 +328,7 @@ impl App {
     pub(super) fn show_task_events(&mut self, batch: &Batch) {
         let now = poll::now();
         let view = self.engine.fleet().view(now);
-        let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes_task(task));
+        let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes(*task));
         // What was asked for here has been answered here.
         let ours = Happening::Disappeared { reason: Some(KILLED.to_owned()) };
         let mut events: Vec<&TaskEvent> =

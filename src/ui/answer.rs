@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use super::action::Action;
 use super::frame::{self, Canvas, Hint};
@@ -213,10 +213,6 @@ impl Overlay for TaskAnswer {
         if self.stage == LineStage::Typing {
             self.line.paste(text);
         }
-        Flow::Stay
-    }
-
-    fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 

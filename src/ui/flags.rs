@@ -65,8 +65,8 @@ const FOUND: Span = Span::from_secs(30);
 
 impl Flags {
     /// Whether a terminal is among those that are acted on together.
-    pub fn is_marked<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        self.has_marked(item.into().key())
+    pub fn is_marked(&self, item: Item<'_>) -> bool {
+        self.has_marked(item.key())
     }
 
     /// The same of one that need not be there.
@@ -75,20 +75,18 @@ impl Flags {
     }
 
     /// Whether a terminal stands at the top.
-    pub fn is_pinned<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
+    pub fn is_pinned(&self, item: Item<'_>) -> bool {
         self.chosen.pinned.get(item.key()).copied().unwrap_or(item.declared().0)
     }
 
     /// Whether a terminal never counts as needing the operator.
-    pub fn is_muted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
+    pub fn is_muted(&self, item: Item<'_>) -> bool {
         self.chosen.muted.get(item.key()).copied().unwrap_or(item.declared().1)
     }
 
     /// Whether the operator has begun a prompt for a terminal here and not sent it.
-    pub fn is_drafted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        self.drafted.contains(item.into().key())
+    pub fn is_drafted(&self, item: Item<'_>) -> bool {
+        self.drafted.contains(item.key())
     }
 
     /// Takes note of the terminals that prompts were begun for.
@@ -130,8 +128,7 @@ impl Flags {
     }
 
     /// Marks a terminal, or takes its mark away.
-    pub fn toggle_mark<'a>(&mut self, item: impl Into<Item<'a>>) {
-        let item = item.into();
+    pub fn toggle_mark(&mut self, item: Item<'_>) {
         if !self.marked.remove(item.key()) {
             self.marked.insert(item.key().clone());
         }
@@ -142,20 +139,16 @@ impl Flags {
         self.marked.clear();
     }
 
-    /// Pins a terminal, or lets it go. Returns whether it is pinned now.
-    pub fn toggle_pin<'a>(&mut self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
+    /// Pins a terminal, or lets it go.
+    pub fn toggle_pin(&mut self, item: Item<'_>) {
         let pinned = !self.is_pinned(item);
         choose(&mut self.chosen.pinned, item, pinned, item.declared().0);
-        pinned
     }
 
-    /// Mutes a terminal, or gives it its voice back. Returns whether it is muted now.
-    pub fn toggle_mute<'a>(&mut self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
+    /// Mutes a terminal, or gives it its voice back.
+    pub fn toggle_mute(&mut self, item: Item<'_>) {
         let muted = !self.is_muted(item);
         choose(&mut self.chosen.muted, item, muted, item.declared().1);
-        muted
     }
 
     /// What is pinned and muted.

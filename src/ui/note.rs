@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use super::Request;
 use super::action::Action;
@@ -141,10 +141,6 @@ impl Overlay for NoteBar {
 
     fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.line.paste(text);
-        Flow::Stay
-    }
-
-    fn click(&mut self, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 }

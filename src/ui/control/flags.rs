@@ -3,6 +3,7 @@
 use crate::fleet::View;
 use crate::status::Status;
 use crate::ui::action::Action;
+use crate::ui::flags::Flags;
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::{Request, Topic, Ui};
@@ -14,14 +15,12 @@ impl Ui {
         let items = self.acted_on_together(view);
         let Some(first) = items.first() else { return Vec::new() };
         let flags = &mut self.memory.arrangement.flags;
-        let holds =
-            |item: &Item<'_>| if action == Action::Pin { flags.is_pinned(*item) } else { flags.is_muted(*item) };
+        let pins = action == Action::Pin;
+        let holds = |item: &Item<'_>| if pins { flags.is_pinned(*item) } else { flags.is_muted(*item) };
         let take_back = items.iter().all(holds);
         let changed: Vec<Item<'_>> = items.iter().copied().filter(|item| holds(item) == take_back).collect();
-        for item in &changed {
-            let _ = if action == Action::Pin { flags.toggle_pin(*item) } else { flags.toggle_mute(*item) };
-        }
-        let pins = action == Action::Pin;
+        let toggle = if pins { Flags::toggle_pin } else { Flags::toggle_mute };
+        changed.iter().for_each(|item| toggle(flags, *item));
         let undo = self.options.keymap.key_for(Context::Fleet, action);
         let undo = undo.map(|key| format!("; {key} undoes it")).unwrap_or_default();
         let waiting = changed.iter().filter(|item| item.status().needs_operator()).count();

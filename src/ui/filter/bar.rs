@@ -115,10 +115,6 @@ impl Overlay for FilterBar {
     fn click(&mut self, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Pass
     }
-
-    fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        Flow::Pass
-    }
 }
 
 /// A text below the line, wrapped, over the table.

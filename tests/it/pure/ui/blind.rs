@@ -460,7 +460,7 @@ fn marks_serve_whatever_is_safe_to_do_to_several() {
     let notes = press(&mut ui, &fleet, &chars("m"));
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert!(text(&mut ui, &fleet, 120, 40).contains("3 are muted"));
-    assert!(fleet.terminals.iter().filter(|terminal| ui.mutes(terminal)).count() == 3);
+    assert!(fleet.terminals.iter().filter(|terminal| ui.mutes(*terminal)).count() == 3);
     press(&mut ui, &fleet, &chars("m"));
     assert!(!fleet.terminals.iter().any(|terminal| ui.mutes(terminal)));
 }
