@@ -35,7 +35,7 @@ use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Keymap, Request, Topic, Ui, UiOptions, outcome_text};
+use crate::ui::{Action, Keymap, OverlayEvent, Request, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
 pub use appearance::Environment;
 use drafts::DraftStore;
@@ -271,7 +271,7 @@ impl App {
                 self.want_answer();
             }
             Some(answer) = self.answers.recv() => {
-                self.ui.on_answer(&answer, &self.engine.fleet().view(poll::now()));
+                self.ui.on_event(OverlayEvent::Answered(&answer), &self.engine.fleet().view(poll::now()));
                 self.want_answer();
             }
             Some(record) = self.log.recv() => {

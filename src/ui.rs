@@ -52,7 +52,7 @@ pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use kit::frame::in_ascii;
 pub use kit::text;
 pub use lists::{Decision, decided};
-pub use overlay::Waiting;
+pub use overlay::{OverlayEvent, Waiting};
 pub use table::{COLUMNS, Column, ShownOn};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::{TOOK_ANSWER, Topic, outcome_text};
@@ -199,11 +199,11 @@ pub enum Request {
         key: Option<TerminalKey>,
         action: &'static str,
     },
-    /// Tell the view that is open why the terminal is said to be what it is, by [`Ui::reasons`].
+    /// Tell the view that is open why the terminal is said to be what it is, by [`OverlayEvent::Reasons`].
     Reasons {
         key: TerminalKey,
     },
-    /// Tell the view that is open how the files around the terminal's directory differ from the last commit, by [`Ui::diff`].
+    /// Tell the view that is open how the files around the terminal's directory differ from the last commit, by [`OverlayEvent::Diff`].
     Diff {
         key: TerminalKey,
         directory: String,
@@ -228,7 +228,7 @@ pub enum Request {
         id: IntentId,
         decision: Decision,
     },
-    /// Ask the history; the answer comes by [`Ui::told`].
+    /// Ask the history; the answer comes by [`OverlayEvent::Answered`].
     Ask(HistoryQuestion),
     /// Take back what waits for terminals, by [`Ui::taken_back`].
     Unqueue {
@@ -238,7 +238,7 @@ pub enum Request {
     Prompts {
         key: Option<TerminalKey>,
     },
-    /// Let the operator write a prompt in the editor of their own, by [`Ui::edited`].
+    /// Let the operator write a prompt in the editor of their own, by [`OverlayEvent::Edited`].
     Edit {
         text: String,
     },

@@ -18,6 +18,7 @@ use super::{App, AppError, terminal};
 use crate::fleet::{Input, TerminalKey};
 use crate::poll;
 use crate::screen::harmless;
+use crate::ui::OverlayEvent;
 
 /// A program that has the terminal now.
 pub(super) struct Lent {
@@ -125,7 +126,9 @@ impl App {
                     Some(failure) => Err(failure),
                 };
                 match text {
-                    Ok(text) => self.ui.edited(&text, &self.engine.fleet().view(poll::now())),
+                    Ok(text) => {
+                        self.ui.on_event(OverlayEvent::Edited { text: &text }, &self.engine.fleet().view(poll::now()))
+                    }
                     Err(why) => {
                         let kept = draft.keep_if_changed().map(|path| format!("; it is kept in {}", path.display()));
                         self.complain(&format!("{why}{}", kept.unwrap_or_default()));

@@ -23,7 +23,7 @@ use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
 use crate::time::Timestamp;
 use crate::tmux::{self, Clipboard, Jump, Server, Start};
-use crate::ui::{Copied, Decision, LEFT_TO_NEXT, Request, Topic, Waiting, decided};
+use crate::ui::{Copied, Decision, LEFT_TO_NEXT, OverlayEvent, Request, Topic, Waiting, decided};
 
 /// Earlier prompts that the composer offers, of one terminal and of all.
 const RECALLED: usize = 200;
@@ -60,7 +60,8 @@ impl App {
             Request::Copy { key, what } => self.copy(&key, what)?,
             Request::Reasons { key } => {
                 let text = self.engine.explain(&key, self.now);
-                self.ui.reasons(&key, text.as_deref(), &self.engine.fleet().view(self.now));
+                let event = OverlayEvent::Reasons { key: &key, text: text.as_deref() };
+                self.ui.on_event(event, &self.engine.fleet().view(self.now));
             }
             Request::Diff { key, directory } => self.read_diff(key, directory),
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
@@ -169,7 +170,7 @@ impl App {
             difference_at(&server?, &directory).await
         };
         self.actors.work(read, move |app, diff| {
-            app.ui.diff(&key, &diff, &app.engine.fleet().view(poll::now()));
+            app.ui.on_event(OverlayEvent::Diff { key: &key, diff: &diff }, &app.engine.fleet().view(poll::now()));
             Ok(())
         });
     }

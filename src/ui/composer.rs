@@ -159,18 +159,15 @@ impl Composer {
     fn send(&mut self, when: When, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let text = self.prompt();
         if text.trim().is_empty() {
-            cx.say("there is nothing to send yet");
-            return Flow::Stay;
+            return cx.refuse("there is nothing to send yet");
         }
         let to = self.to.one().filter(|key| cx.terminal(key).is_some());
         let way = self.way(when);
         if let Some(gets @ (Gets::Nothing(_) | Gets::CannotWait(..))) = to.map(|key| gets(cx.view, key, way)) {
-            cx.say(&format!("nothing was sent: {}", gets.why().unwrap_or_default()));
-            return Flow::Stay;
+            return cx.refuse(&format!("nothing was sent: {}", gets.why().unwrap_or_default()));
         }
         if let (None, Some(why)) = (self.to.one(), reaches_nobody(self.to.keys(), way, cx.view)) {
-            cx.say(&why);
-            return Flow::Stay;
+            return cx.refuse(&why);
         }
         // Insisting on many at once is more than one key can mean, one letter was perhaps meant for a dialog, and the rest of a
         // text that was typed into the table for nobody.
@@ -223,10 +220,7 @@ impl Composer {
     fn choose(picker: Option<Picker>, nothing: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match picker {
             Some(picker) => Flow::Open(Box::new(picker)),
-            None => {
-                cx.say(nothing);
-                Flow::Stay
-            }
+            None => cx.refuse(nothing),
         }
     }
 

@@ -25,9 +25,7 @@ use super::question::TypeAhead;
 use super::toast::{self, Topic};
 use super::{Request, Ui};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::Answer;
 use crate::operation::{Act, Operation, Outcome, When};
-use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -186,25 +184,6 @@ impl Ui {
                 self.notify_about(Topic::Key, Status::Unknown, message, now);
             }
         }
-    }
-
-    /// Tells the view that asked why a terminal is said to be what it is; `None` when nothing has read its screen.
-    pub fn reasons(&mut self, key: &TerminalKey, text: Option<&str>, view: &View<'_>) {
-        self.on_event(OverlayEvent::Reasons { key, text }, view);
-    }
-
-    /// Tells the view that asked how the files around a terminal differ from the last commit.
-    pub fn diff(&mut self, key: &TerminalKey, diff: &Result<WorkingTreeDiff, GitTrouble>, view: &View<'_>) {
-        self.on_event(OverlayEvent::Diff { key, diff }, view);
-    }
-
-    /// Tells the view that asked what the history has answered.
-    pub fn on_answer(&mut self, answer: &Answer, view: &View<'_>) {
-        let event = match answer {
-            Answer::Terminal { key, answer } => OverlayEvent::History { key, answer },
-            Answer::Day { question, answer } => OverlayEvent::Day { question, answer },
-        };
-        self.on_event(event, view);
     }
 
     /// The terminal that the operator looks at: the selected one, as long as keys are pressed. A row that came under a
@@ -454,8 +433,8 @@ impl Ui {
         }
     }
 
-    /// Tells all overlays the result of something.
-    fn on_event(&mut self, event: OverlayEvent<'_>, view: &View<'_>) {
+    /// Tells whatever is open the result of something.
+    pub fn on_event(&mut self, event: OverlayEvent<'_>, view: &View<'_>) {
         for index in 0..self.overlays.len() {
             self.with(index, view, |overlay, cx| {
                 overlay.on_event(event, cx);

@@ -22,6 +22,7 @@ use super::scroll::{SearchableText, Viewport};
 use super::text::{self, Pen};
 use super::{layout, preview, reading, times};
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::history::Answer;
 use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -557,7 +558,9 @@ impl Overlay for Drill {
 
     fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
         match event {
-            OverlayEvent::History { key, answer } if key == self.shown.key() => self.take_answer(answer, cx.view.now),
+            OverlayEvent::Answered(Answer::Terminal { key, answer }) if key == self.shown.key() => {
+                self.take_answer(answer, cx.view.now);
+            }
             OverlayEvent::Reasons { key, text } if key == self.shown.key() => self.asking.explained(text),
             OverlayEvent::Diff { key, diff } if key == self.shown.key() => self.diff.set(diff.clone()),
             _ => {}

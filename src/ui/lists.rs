@@ -239,8 +239,7 @@ fn ask_about(session: &SessionView, cx: &mut OverlayContext<'_, '_>) -> Flow {
     let name = &session.name;
     let (title, lines, yes, adopt) = match session.declared_by {
         Some(DeclaredBy::Configuration) => {
-            cx.say(&format!("the configuration makes {name} a task session: remove its [[task]]"));
-            return Flow::Stay;
+            return cx.refuse(&format!("the configuration makes {name} a task session: remove its [[task]]"));
         }
         None => (
             format!("treat {name} as tasks?"),
@@ -297,8 +296,7 @@ pub fn follow_ups(intents: &[Intent], view: &View<'_>) -> Picker {
     let entries = intents.iter().map(entry).collect();
     Picker::new("prompts and follow-ups", "decide", entries, move |index, cx| {
         if intents[index].state == IntentState::Attempted {
-            cx.say("it is being sent; the outcome will be shown");
-            return Flow::Stay;
+            return cx.refuse("it is being sent; the outcome will be shown");
         }
         Flow::Become(Box::new(decisions(intents[index].clone())))
     })

@@ -99,8 +99,7 @@ impl Overlay for NoteBar {
             }
             Action::Choose => {
                 if let Some(why) = self.part.fault(self.line.text()) {
-                    cx.say(&why);
-                    return Flow::Stay;
+                    return cx.refuse(&why);
                 }
                 // Another process may have said something else of it meanwhile.
                 let items = Item::all(cx.view);
@@ -114,8 +113,7 @@ impl Overlay for NoteBar {
                 let fault = |kept: &KeptNote| cx.view.name_fault(&kept.key, kept.note.name.as_deref()?);
                 if let Some(why) = kept.iter().find_map(|(kept, _)| fault(kept)).filter(|_| self.part == NotePart::Name)
                 {
-                    cx.say(&why);
-                    return Flow::Stay;
+                    return cx.refuse(&why);
                 }
                 // What was wrong before is right now.
                 cx.memory.toasts.retire(&Topic::Key);

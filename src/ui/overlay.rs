@@ -17,7 +17,7 @@ use super::question::{TypeAhead, TypedRun};
 use super::toast::{Toasts, Topic};
 use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::{DayQuestion, DayTotals, Draft, DraftKind, HistoryAnswer, Intent, Trouble};
+use crate::history::{Answer, Draft, DraftKind, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
@@ -94,10 +94,8 @@ pub enum OverlayEvent<'a> {
     Prompts { own: &'a [String], left: &'a [String], all: &'a [String] },
     /// The prompt came back from the operator's editor.
     Edited { text: &'a str },
-    /// The history has answered what was asked about a terminal.
-    History { key: &'a TerminalKey, answer: &'a HistoryAnswer },
-    /// The history has answered what was done on a day.
-    Day { question: &'a DayQuestion, answer: &'a Result<Vec<DayTotals>, Trouble> },
+    /// The history has answered what was asked.
+    Answered(&'a Answer),
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },
     /// How the files around a terminal differ from the last commit.
@@ -295,6 +293,12 @@ impl<'v> OverlayContext<'_, 'v> {
     /// Says why a key did nothing.
     pub fn say(&mut self, why: &str) {
         self.tell_about(Topic::Key, Status::Unknown, why.to_owned());
+    }
+
+    /// Says why nothing was done, and leaves everything as it is.
+    pub fn refuse(&mut self, why: &str) -> Flow {
+        self.say(why);
+        Flow::Stay
     }
 
     /// Says that a letter is no key: those right behind it are of the same word, and no answers.

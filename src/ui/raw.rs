@@ -272,20 +272,19 @@ impl Overlay for Raw {
             }
             let leave = cx.options.keymap.key_for(Context::Raw, Action::Close).unwrap_or_default();
             let whereto = self.whereto(cx.view, &leave);
-            cx.say(&format!("nothing was sent, as {} came up just now: {whereto}", self.came_up));
-            return Flow::Stay;
+            return cx.refuse(&format!("nothing was sent, as {} came up just now: {whereto}", self.came_up));
         }
         if self.is_unread() {
-            cx.say("nothing was sent: its dialog is not fully in view here; read it in its box, or go there");
-            return Flow::Stay;
+            return cx
+                .refuse("nothing was sent: its dialog is not fully in view here; read it in its box, or go there");
         }
         if self.warns() {
-            cx.say("nothing was sent: the agent does not show the whole question; press the key again to send it");
-            return Flow::Stay;
+            return cx.refuse(
+                "nothing was sent: the agent does not show the whole question; press the key again to send it",
+            );
         }
         let Some(pressed) = name(key).and_then(|name| name.parse().ok()) else {
-            cx.say("tmux has no name for this key; nothing was sent");
-            return Flow::Stay;
+            return cx.refuse("tmux has no name for this key; nothing was sent");
         };
         let to = match (cx.terminal(&self.key), self.live_task(cx.view)) {
             (Some(terminal), _) => Some((Recipient::as_shown(terminal), Privacy::of(terminal))),
@@ -299,8 +298,7 @@ impl Overlay for Raw {
     }
 
     fn paste(&mut self, _text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        cx.say("pasted text is not a key; nothing was sent. Paste it into a prompt");
-        Flow::Stay
+        cx.refuse("pasted text is not a key; nothing was sent. Paste it into a prompt")
     }
 
     fn wheel(&mut self, _direction: isize, _at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {

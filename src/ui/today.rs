@@ -17,7 +17,7 @@ use super::scroll::Viewport;
 use super::text::{self, Pen};
 use super::{Request, times};
 use crate::fleet::View;
-use crate::history::{DayQuestion, DayTotals, HistoryQuestion, Holder, Totals, TotalsOf, Trouble, hours_of};
+use crate::history::{Answer, DayQuestion, DayTotals, HistoryQuestion, Holder, Totals, TotalsOf, Trouble, hours_of};
 use crate::state::TurnResult;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -235,7 +235,7 @@ impl Overlay for Today {
     }
 
     fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
-        if let OverlayEvent::Day { question, answer } = event {
+        if let OverlayEvent::Answered(Answer::Day { question, answer }) = event {
             self.answer = Some((question.clone(), answer.clone()));
         }
     }

@@ -117,11 +117,6 @@ impl Ui {
         self.on_event(OverlayEvent::Prompts { own, left: &left, all }, view);
     }
 
-    /// Takes the prompt over that comes back from the operator's editor.
-    pub fn edited(&mut self, text: &str, view: &View<'_>) {
-        self.on_event(OverlayEvent::Edited { text }, view);
-    }
-
     fn keep_as_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) -> bool {
         let has_before = self.memory.keep_as_draft(key, text, view.now);
         self.on_event(OverlayEvent::Drafted { key }, view);

@@ -274,8 +274,7 @@ impl SeveralDialogs {
             return Flow::Close;
         }
         let Some(chosen) = self.chosen() else {
-            cx.say("nothing is chosen; nothing was sent");
-            return Flow::Stay;
+            return cx.refuse("nothing is chosen; nothing was sent");
         };
         let left_out = |why: String| Progress::Ended(Refusal::Other(why).into());
         let mut terminals = Vec::new();
@@ -377,8 +376,7 @@ impl Overlay for SeveralDialogs {
     }
 
     fn paste(&mut self, _text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        cx.say("pasted text is not an answer; nothing was sent");
-        Flow::Stay
+        cx.refuse("pasted text is not an answer; nothing was sent")
     }
 
     fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {

@@ -22,8 +22,8 @@ use fleetwatch::state::{
 };
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
-use fleetwatch::ui::Waiting;
 use fleetwatch::ui::{Copied, Depth, Keymap, Request, Theme, Ui, UiOptions};
+use fleetwatch::ui::{OverlayEvent, Waiting};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{

@@ -1009,7 +1009,7 @@ fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("Review ~/docs with gemini, print {x}"));
     let edit = Request::Edit { text: "Review ~/docs with gemini, print {x}".to_owned() };
     assert_eq!(alt(&mut ui, &fleet, 'e'), [edit]);
-    ui.edited("one\ntwo\u{1b}[31m", &fleet.view());
+    ui.on_event(OverlayEvent::Edited { text: "one\ntwo\u{1b}[31m" }, &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("two[31m") && shown.contains("1 control character"), "{shown}");
     assert!(!shown.contains("Review"));

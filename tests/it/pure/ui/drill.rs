@@ -122,7 +122,7 @@ fn line() -> TimelineData {
 
 fn tell(ui: &mut Ui, fleet: &SampleFleet, answer: HistoryAnswer) {
     let (key, answer) = (fleet.terminals[0].key.clone(), Box::new(answer));
-    ui.on_answer(&Answer::Terminal { key, answer }, &fleet.view());
+    ui.on_event(OverlayEvent::Answered(&Answer::Terminal { key, answer }), &fleet.view());
 }
 
 fn page(ui: &mut Ui, fleet: &SampleFleet, earlier: bool) {
@@ -166,7 +166,7 @@ pub fn tell_diff(ui: &mut Ui, fleet: &SampleFleet) {
                  diff --git a/logo.png b/logo.png\nindex 3..4 100644\nBinary files a/logo.png and b/logo.png differ\n";
     let printed = |text: &str| Printed { bytes: text.as_bytes().to_vec(), is_cut: false };
     let diff = Ok(WorkingTreeDiff::read(&printed(patch), &printed("notes.md\0"), &[Some(printed("# Notes\n"))]));
-    ui.diff(&fleet.terminals[0].key, &diff, &fleet.view());
+    ui.on_event(OverlayEvent::Diff { key: &fleet.terminals[0].key, diff: &diff }, &fleet.view());
 }
 
 /// Opens the view of the selected terminal, and answers all that it asks with what is wrong with the history.
@@ -175,7 +175,7 @@ pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &Trouble)
     for request in ui.update(&fleet.view()) {
         if let Request::Ask(HistoryQuestion::Terminal { key, ask }) = request {
             let answer = Box::new(HistoryAnswer::Failed { ask: *ask, trouble: trouble.clone() });
-            ui.on_answer(&Answer::Terminal { key, answer }, &fleet.view());
+            ui.on_event(OverlayEvent::Answered(&Answer::Terminal { key, answer }), &fleet.view());
         }
     }
 }
@@ -533,7 +533,7 @@ proptest! {
             assert_harmless(&frame(&mut ui, &fleet, width, height));
             let lines = vec![Said::new(text.clone(), Speaker::User)];
             tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: lines.into() });
-            ui.reasons(&fleet.terminals[0].key, Some(&text), &fleet.view());
+            ui.on_event(OverlayEvent::Reasons { key: &fleet.terminals[0].key, text: Some(&text) }, &fleet.view());
             assert_harmless(&frame(&mut ui, &fleet, height, width));
             assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));
         }

@@ -35,7 +35,7 @@ pub fn open_by_label(ui: &mut Ui, fleet: &SampleFleet) {
 fn answer_with(ui: &mut Ui, fleet: &SampleFleet, answer: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, Trouble>) {
     for question in asked(ui, fleet) {
         let answer = answer(&question);
-        ui.on_answer(&Answer::Day { question, answer }, &fleet.view());
+        ui.on_event(OverlayEvent::Answered(&Answer::Day { question, answer }), &fleet.view());
     }
 }
 
@@ -104,7 +104,10 @@ fn a_day_is_asked_for_once_and_again_while_it_goes_on() {
     assert_eq!(asked(&mut ui, &fleet), [], "it is under way");
     fleet.now = NOW + Span::from_secs(60);
     assert_eq!(asked(&mut ui, &fleet), [], "it is still under way");
-    ui.on_answer(&Answer::Day { question: question.clone(), answer: usual(question) }, &fleet.view());
+    ui.on_event(
+        OverlayEvent::Answered(&Answer::Day { question: question.clone(), answer: usual(question) }),
+        &fleet.view(),
+    );
     let again = asked(&mut ui, &fleet);
     assert_eq!(again.iter().map(|question| question.now).collect::<Vec<_>>(), [fleet.now]);
     assert!(text(&mut ui, &fleet, 100, 30).contains("shop-api"), "the last answer is shown meanwhile");
@@ -140,7 +143,7 @@ fn one_goes_through_the_days_and_stops_at_today() {
     fleet.now = NOW + Span::from_secs(2 * 3600);
     assert_eq!(asked(&mut ui, &fleet).remove(0).date.to_string(), "2023-11-15");
     // An answer that comes late is for what was asked.
-    ui.on_answer(&Answer::Day { answer: usual(&question), question }, &fleet.view());
+    ui.on_event(OverlayEvent::Answered(&Answer::Day { answer: usual(&question), question }), &fleet.view());
     assert!(text(&mut ui, &fleet, 100, 30).contains("reading"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(text(&mut ui, &fleet, 100, 30).contains("NAME"));
