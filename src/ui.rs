@@ -64,6 +64,7 @@ use crate::history::{HistoryQuestion, Intent, IntentId, Stored};
 use crate::operation::Operation;
 use crate::state::KeptNote;
 use crate::status::Status;
+use crate::task::Task;
 use crate::time::Timestamp;
 use arrangement::{Grouping, RowKey, Sort, TableRow};
 use columns::ChosenColumns;
@@ -486,4 +487,14 @@ impl Ui {
 /// The terminal with an identity.
 fn find<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Terminal> {
     view.terminals.iter().copied().find(|terminal| terminal.key == *key)
+}
+
+/// The task with an identity.
+fn find_task<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Task> {
+    view.tasks.iter().copied().find(|task| task.key == *key)
+}
+
+/// The task with an identity, as long as it takes keys.
+fn find_live_task<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Task> {
+    find_task(view, key).filter(|task| !task.is_dead() && !task.is_gone())
 }

@@ -10,10 +10,10 @@ use super::input::LineInput;
 use super::item::Item;
 use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
-use super::preview;
 use super::question::Pause;
 use super::text::{self, Pen};
 use super::toast::Topic;
+use super::{find_live_task, preview};
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Privacy, Recipient};
 use crate::status::Status;
@@ -74,11 +74,6 @@ impl TaskAnswer {
         Some(Self { key, name, prompt, line: LineInput::default(), opened: now, pause, is_enough: None, stage })
     }
 
-    /// The task, as long as it takes keys.
-    fn task<'a>(&self, view: &View<'a>) -> Option<&'a Task> {
-        view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead() && !task.is_gone())
-    }
-
     /// Whether what is typed is not to be read by others.
     fn is_secret(&self) -> bool {
         let asked = self.prompt.to_lowercase();
@@ -113,7 +108,7 @@ impl TaskAnswer {
         if self.stage != LineStage::Typing || is_second {
             return;
         }
-        let Some(task) = self.task(cx.view) else { return };
+        let Some(task) = find_live_task(cx.view, &self.key) else { return };
         if let Some(why) = self.held(task, now) {
             return cx.say(&why);
         }
@@ -166,7 +161,7 @@ impl Overlay for TaskAnswer {
             self.pause.is_shown(canvas.now);
         }
         let above = Rect { height: inner.height.saturating_sub(rows), ..inner };
-        preview::draw(canvas, buffer, above, Item::all(view).into_iter().find(|item| *item.key() == self.key));
+        preview::draw(canvas, buffer, above, Item::find(view, &self.key));
         let below = Rect { y: above.bottom(), height: inner.height - above.height, ..inner };
         for (row, line) in (0..below.height).zip(&asked) {
             Pen::new(buffer, below, row).text(line, canvas.theme.style(Status::Question));
@@ -226,7 +221,7 @@ impl Overlay for TaskAnswer {
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let now = cx.view.now;
-        let Some(task) = self.task(cx.view) else {
+        let Some(task) = find_live_task(cx.view, &self.key) else {
             let why = format!("{} has ended", self.name);
             cx.memory.type_ahead.begin(&why, false, now);
             cx.tell(Status::Gone, why);

@@ -99,7 +99,7 @@ impl Ui {
             let (flags, cursor) = (&arrangement.flags, &self.cursor);
             let is_held = cursor.is_held(view.now);
             arrangement.filter.keep_only(|key| is_held || cursor.key() == Some(key) || flags.has_marked(key));
-            let selected = Item::all(view).into_iter().find(|item| Some(item.key()) == self.cursor.key());
+            let selected = self.cursor.key().and_then(|key| Item::find(view, key));
             let is_kept = |item| arrangement.filter.only_keeps(item, &arrangement.flags, view.now);
             if selected.is_some_and(is_kept) {
                 self.cursor.stay();

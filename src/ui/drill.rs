@@ -23,13 +23,12 @@ use super::text::{self, Pen};
 use super::{layout, preview, reading, times};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
-use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::Timestamp;
 use asking::{DrillRequests, Shot};
 use diff::DiffView;
 use list::List;
-use steps::{StepId, TimelineEntries};
+use steps::{StepId, TimelineEntries, TimelineEntry};
 use strip::Strip;
 use subject::Subject;
 use texts::TranscriptView;
@@ -124,7 +123,7 @@ impl Drill {
     /// The view of an agent's terminal or of a task; `None` when neither has that identity.
     pub fn of(key: &TerminalKey, view: &View<'_>) -> Option<Self> {
         let agent = super::find(view, key).map(Subject::agent);
-        let task = || view.tasks.iter().find(|task| task.key == *key).map(|task| Subject::task(task));
+        let task = || super::find_task(view, key).map(Subject::task);
         let mut steps = TimelineEntries::default();
         see(&mut steps, key, view);
         Some(Self::with(agent.or_else(task)?, steps, view.now))
@@ -155,6 +154,11 @@ impl Drill {
     /// The entry of the list that is selected; 0 is now.
     fn index(&self) -> usize {
         self.selected.and_then(|id| self.steps.position(id)).map_or(0, |index| index + 1)
+    }
+
+    /// The step that is selected; `None` is now.
+    fn step_selected(&self) -> Option<&TimelineEntry> {
+        self.steps.get(self.index().checked_sub(1)?)
     }
 
     fn select(&mut self, index: usize) {
@@ -281,8 +285,8 @@ impl Drill {
         let above = if area.height >= ABOVE + 4 && !self.is_all_diff() { ABOVE } else { 1 };
         if above == ABOVE {
             let place = Rect { y: area.y + 1, height: 2, ..area };
-            let selected = self.selected.and_then(|id| self.steps.position(id)).and_then(|index| self.steps.get(index));
-            self.strip.draw(canvas, buffer, place, &self.steps, self.until, selected.map(|step| step.at));
+            let selected = self.step_selected().map(|step| step.at);
+            self.strip.draw(canvas, buffer, place, &self.steps, self.until, selected);
         }
         let body = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
         let (left, right) = match (self.drawn.one_pane, self.focus) {
@@ -336,14 +340,15 @@ impl Drill {
         match self.side {
             Side::Screen => match self.shot(view) {
                 Shot::Screen(shown) if shown.is_blank() => say(buffer, "the screen was blank"),
-                Shot::Screen(shown) => self.drawn.lift_most = draw_screen(canvas, buffer, inner, &shown, self.lifted),
+                Shot::Screen(shown) => {
+                    self.drawn.lift_most = preview::draw_screen(canvas, buffer, inner, &shown, self.lifted);
+                }
                 Shot::None(why) => say(buffer, why),
             },
             Side::Why => {
-                let selected = self.selected.and_then(|id| self.steps.position(id));
                 let of_task = self.shown.why_task(self.until).map(Some);
                 let reasons = of_task.as_ref().or(self.asking.reasons.as_ref());
-                let lines = match (selected.and_then(|index| self.steps.get(index)), reasons) {
+                let lines = match (self.step_selected(), reasons) {
                     (Some(step), _) => texts::of_step(canvas, step),
                     (None, Some(Some(text))) => texts::of_now(canvas, text),
                     (None, Some(None)) => return say(buffer, "no profile has read a screen of it"),
@@ -379,8 +384,7 @@ impl Drill {
             pen.text(&word, style);
             self.drawn.tabs.push((Rect { x: start, width: pen.column() - start, height: 1, ..area }, side));
         }
-        let at = self.selected.and_then(|id| self.steps.position(id)).and_then(|index| self.steps.get(index));
-        let time = match (self.side, at) {
+        let time = match (self.side, self.step_selected()) {
             (Side::Diff | Side::Facts, _) | (_, None) if self.here => "now".to_owned(),
             (Side::Diff | Side::Facts, _) | (_, None) => format!("until {}", times::wall(self.until, canvas.zone)),
             (_, Some(step)) => format!("at {}", times::wall(step.at, canvas.zone)),
@@ -388,7 +392,7 @@ impl Drill {
         let is_searched = matches!(self.side, Side::Transcript | Side::Diff);
         let found = self.searched().found().filter(|_| is_searched);
         let found = found.or_else(|| self.diff.place().filter(|_| self.side == Side::Diff));
-        let recorded = self.side == Side::Transcript && self.transcript.is_recorded();
+        let recorded = self.side == Side::Transcript && self.transcript.is_recorded;
         let message = found.unwrap_or(if recorded { format!("{time}, by its record") } else { time });
         let room = usize::from(pen.room()).saturating_sub(2);
         pen.text(" ", parts.rule).text(&text::cut(&message, room), parts.quiet).text(" ", parts.rule);
@@ -561,7 +565,9 @@ impl Overlay for Drill {
             OverlayEvent::Answered(Answer::Terminal { key, answer }) if key == self.shown.key() => {
                 self.take_answer(answer, cx.view.now);
             }
-            OverlayEvent::Reasons { key, text } if key == self.shown.key() => self.asking.explained(text),
+            OverlayEvent::Reasons { key, text } if key == self.shown.key() => {
+                self.asking.reasons = Some(text.map(str::to_owned));
+            }
             OverlayEvent::Diff { key, diff } if key == self.shown.key() => self.diff.set(diff.clone()),
             _ => {}
         }
@@ -573,23 +579,10 @@ fn see(steps: &mut TimelineEntries, key: &TerminalKey, view: &View<'_>) -> bool 
     if let Some(terminal) = super::find(view, key) {
         return steps.see(terminal.transitions.iter());
     }
-    if let Some(task) = view.tasks.iter().find(|task| task.key == *key) {
+    if let Some(task) = super::find_task(view, key) {
         steps.see_task(task);
     }
     steps.see(view.task_events.iter().filter(|event| event.key == *key))
-}
-
-/// Draws a screen, `lifted` rows above its end where it does not fit; returns how far it can be lifted.
-fn draw_screen(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, screen: &Screen, lifted: usize) -> usize {
-    let ground = canvas.theme.parts.screen;
-    buffer.set_style(area, ground);
-    let rows = preview::live_edge(screen, usize::from(area.height), usize::MAX);
-    let most = rows.len().saturating_sub(usize::from(area.height));
-    let from = most - lifted.min(most);
-    for (offset, row) in (0..area.height).zip(&rows[from..]) {
-        preview::draw_row(&mut Pen::new(buffer, area, offset), row, ground);
-    }
-    most
 }
 
 #[cfg(test)]

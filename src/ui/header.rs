@@ -12,7 +12,7 @@ use super::frame::Canvas;
 use super::item::{Item, ItemCounts};
 use super::keymap::Context;
 use super::table::MUTED;
-use super::text::{self, Pen};
+use super::text::{self, Pen, line_width as width};
 use super::{filter, times};
 use crate::fleet::{ServerHealth, ServerView, View};
 use crate::state::Since;
@@ -47,9 +47,10 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     // Room is made for numbers that may still grow: one digit more changes nothing but the number.
     let roomy = counts.roomy(canvas.now);
     let each = each_server(canvas, view);
+    let troubled = each.iter().filter(|(health, _)| **health != ServerHealth::Up);
     let servers = [
-        listed(canvas, each.iter().map(|(_, part)| part)),
-        listed(canvas, each.iter().filter(|(health, _)| **health != ServerHealth::Up).map(|(_, part)| part)),
+        listed(canvas, BETWEEN, each.iter().map(|(_, part)| part.clone())),
+        listed(canvas, BETWEEN, troubled.map(|(_, part)| part.clone())),
         failing(canvas, view),
         Vec::new(),
     ];
@@ -137,10 +138,6 @@ fn forms(width: u16, counts: usize) -> Vec<Form> {
     forms.extend((least..counts).rev().map(|shown| Form { counts: shown, ..bare() }));
     forms.push(Form { counts: least, data: false, ..bare() });
     forms
-}
-
-fn width(part: &[Part]) -> usize {
-    part.iter().map(|(text, _)| text::width(text)).sum()
 }
 
 /// The moment at which the age that a header drawn now states will no longer be true.
@@ -322,13 +319,13 @@ fn called(server: &ServerView, view: &View<'_>) -> String {
 }
 
 /// Parts one behind the other.
-fn listed<'a>(canvas: &Canvas<'_>, parts: impl Iterator<Item = &'a Part>) -> Vec<Part> {
+fn listed(canvas: &Canvas<'_>, between: &str, parts: impl Iterator<Item = Part>) -> Vec<Part> {
     let mut listed: Vec<Part> = Vec::new();
     for part in parts {
         if !listed.is_empty() {
-            listed.push((BETWEEN.to_owned(), canvas.theme.parts.quiet));
+            listed.push((between.to_owned(), canvas.theme.parts.quiet));
         }
-        listed.push(part.clone());
+        listed.push(part);
     }
     listed
 }
@@ -387,14 +384,7 @@ fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
         let is_of_now = view.servers.iter().any(|server| !matches!(server.health, ServerHealth::NoServer(_)));
         (format!("{} <{}", if is_of_now { "data" } else { "asked" }, bound(age).0), style)
     });
-    let mut parts: Vec<Part> = Vec::new();
-    for part in [trouble, muted, data].into_iter().flatten() {
-        if !parts.is_empty() {
-            parts.push(("   ".to_owned(), quiet));
-        }
-        parts.push(part);
-    }
-    parts
+    listed(canvas, "   ", [trouble, muted, data].into_iter().flatten())
 }
 
 /// A round time that an age is below, in words and as a span. It is rounded up, never down, and in steps that are so

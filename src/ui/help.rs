@@ -259,7 +259,7 @@ fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
 /// A mark with what it means, which goes on below itself where it does not fit into that many cells.
 fn hanging(mut line: StyledLine, room: usize) -> Vec<StyledLine> {
     let Some((text, style)) = line.pop() else { return vec![line] };
-    let before: usize = line.iter().map(|(text, _)| text::width(text)).sum();
+    let before = text::line_width(&line);
     let text = text.trim_start();
     let gap = if line.len() > 1 { "  " } else { "" };
     let rows = text::wrapped(text, room.saturating_sub(before + gap.len()).max(20), usize::MAX);

@@ -1,6 +1,6 @@
 //! The subject of a row: an agent's terminal or a task, and what the tables say about it.
 
-use super::text;
+use super::{find, find_task, text};
 use crate::dialog::{Dialog, asked, asked_before, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::repository::GitFacts;
@@ -91,6 +91,11 @@ impl<'a> Item<'a> {
     pub fn all(view: &View<'a>) -> Vec<Self> {
         let terminals = view.terminals.iter().copied().map(Item::Terminal);
         terminals.chain(view.tasks.iter().copied().map(Item::Task)).collect()
+    }
+
+    /// What has an identity.
+    pub fn find(view: &View<'a>, key: &TerminalKey) -> Option<Self> {
+        find(view, key).map(Item::Terminal).or_else(|| find_task(view, key).map(Item::Task))
     }
 
     /// The terminal of an agent.

@@ -94,7 +94,7 @@ pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, ite
     };
     match (item, terminal.and_then(Terminal::screen)) {
         (_, Some(screen)) if screen.is_blank() => say("the screen is blank"),
-        (_, Some(screen)) => draw_screen(canvas, buffer, area, &screen),
+        (_, Some(screen)) => drop(draw_screen(canvas, buffer, area, &screen, 0)),
         (Item::Task(task), _) => draw_lines(canvas, buffer, area, task.preview().lines()),
         (Item::Terminal(_), _) => say("no screen has been captured yet"),
     }
@@ -113,29 +113,31 @@ fn draw_lines(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, lines: &[Str
     }
 }
 
-fn draw_screen(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, screen: &Screen) {
+/// Draws a screen, `lifted` rows above its end where it does not fit; returns how far it can be lifted.
+pub fn draw_screen(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, screen: &Screen, lifted: usize) -> usize {
     let ground = canvas.theme.parts.screen;
     buffer.set_style(area, ground);
-    let height = usize::from(area.height);
-    let rows = live_edge(screen, height, height);
-    for (offset, row) in (0..).zip(rows) {
+    let rows = live_edge(screen, usize::from(area.height));
+    let most = rows.len().saturating_sub(usize::from(area.height));
+    let from = most - lifted.min(most);
+    for (offset, row) in (0..area.height).zip(&rows[from..]) {
         draw_row(&mut Pen::new(buffer, area, offset), row, ground);
     }
+    most
 }
 
-/// At most the last `most` rows of a screen, top first. Where they do not all fit into `height`, of several blank rows
+/// The rows of a screen down to the last one with anything in it. Where they do not all fit into `height`, of several blank rows
 /// only one is kept: agents leave much room between an answer and their prompt, and both matter.
-pub fn live_edge(screen: &Screen, height: usize, most: usize) -> Vec<&Row> {
+fn live_edge(screen: &Screen, height: usize) -> Vec<&Row> {
     let end = screen.last_row().map_or(0, |last| last + 1);
     let all = &screen.rows()[..end];
-    let is_kept = |index: usize| end <= height || !(all[index].is_blank() && index > 0 && all[index - 1].is_blank());
-    let mut rows: Vec<&Row> = (0..end).rev().filter(|&index| is_kept(index)).take(most).map(|i| &all[i]).collect();
-    rows.reverse();
-    rows
+    let is_kept =
+        |index: &usize| end <= height || !(all[*index].is_blank() && *index > 0 && all[*index - 1].is_blank());
+    (0..end).filter(is_kept).map(|index| &all[index]).collect()
 }
 
 /// Draws a row of a screen in its own colours, on the ground that the theme gives it; with `…` where it goes on beyond the frame.
-pub fn draw_row(pen: &mut Pen<'_>, row: &Row, ground: Style) {
+fn draw_row(pen: &mut Pen<'_>, row: &Row, ground: Style) {
     let is_cut = row.width() > usize::from(pen.room());
     let mut room = usize::from(pen.room()).saturating_sub(usize::from(is_cut));
     for (part, style) in row.runs() {

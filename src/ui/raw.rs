@@ -14,7 +14,7 @@ use super::keymap::{self, Context, Keymap, control_character};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
 use super::question::Pause;
 use super::text::{self, Pen};
-use super::{find, preview};
+use super::{find, find_live_task, preview};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Privacy, Recipient};
@@ -138,11 +138,6 @@ impl Raw {
         })
     }
 
-    /// The task that still takes keys.
-    fn live_task<'a>(&self, view: &View<'a>) -> Option<&'a Task> {
-        view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead() && !task.is_gone())
-    }
-
     /// Follows the dialog of the terminal. A new one gets no key that was meant for what was there before.
     fn follow(&mut self, dialog: Option<&Arc<Dialog>>) {
         let is_other = dialog.is_some_and(|dialog| !self.dialog.as_ref().is_some_and(|it| it.is_same(dialog)));
@@ -167,7 +162,7 @@ impl Raw {
     /// Where keys go, for the title.
     fn whereto(&self, view: &View<'_>, leave: &str) -> String {
         let once = if self.is_paused(view.now) { " once you pause" } else { "" };
-        match (find(view, &self.key), self.live_task(view), &self.task) {
+        match (find(view, &self.key), find_live_task(view, &self.key), &self.task) {
             (Some(Terminal { state, .. }), ..) => {
                 format!("every key goes to {}{once}; {leave} leaves", state.terminal.id)
             }
@@ -235,8 +230,7 @@ impl Overlay for Raw {
             }
         }
         let (above, last) = (Rect { height: inner.height.saturating_sub(1), ..inner }, inner.height.saturating_sub(1));
-        let shown = Item::all(view).into_iter().find(|item| *item.key() == self.key);
-        preview::draw(canvas, buffer, above, shown);
+        preview::draw(canvas, buffer, above, Item::find(view, &self.key));
         if !canvas.covered {
             self.is_shown = true;
             self.pause.is_shown(canvas.now);
@@ -286,7 +280,7 @@ impl Overlay for Raw {
         let Some(pressed) = name(key).and_then(|name| name.parse().ok()) else {
             return cx.refuse("tmux has no name for this key; nothing was sent");
         };
-        let to = match (cx.terminal(&self.key), self.live_task(cx.view)) {
+        let to = match (cx.terminal(&self.key), find_live_task(cx.view, &self.key)) {
             (Some(terminal), _) => Some((Recipient::as_shown(terminal), Privacy::of(terminal))),
             // What programs ask for is not known, so nothing that is typed is kept.
             (None, task) => task.map(|task| (Recipient::of_task(task), Privacy::Secret)),
@@ -324,7 +318,7 @@ impl Overlay for Raw {
             return Flow::Stay;
         }
         // What is typed on was meant for it, and is no key of the dashboard.
-        match self.live_task(cx.view) {
+        match find_live_task(cx.view, &self.key) {
             Some(task) if self.has_answered(task) => {
                 cx.memory.type_ahead.begin(&format!("{} was answered", task.id), true, cx.view.now);
             }

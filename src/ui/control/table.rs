@@ -189,16 +189,13 @@ impl Ui {
 
     /// What the cursor is on, unless that is the head of a group.
     pub(in crate::ui) fn selected<'a>(&self, view: &View<'a>) -> Option<Item<'a>> {
-        let key = self.cursor.key()?;
-        let task = || view.tasks.iter().copied().find(|task| task.key == *key).map(Item::Task);
-        self.cursor.terminal(view).map(Item::Terminal).or_else(task)
+        Item::find(view, self.cursor.key()?)
     }
 
     /// What an action on one row is about: the terminal that lies on top, such as the one that is looked into, else the
     /// selected row.
     pub(super) fn acted_on<'a>(&self, view: &View<'a>) -> Option<Item<'a>> {
-        let key = self.target()?;
-        Item::all(view).into_iter().find(|item| *item.key() == key)
+        Item::find(view, &self.target()?)
     }
 
     /// Moves the cursor by rows, and stops at both ends: by the rows as they were shown, wherever they may be by now.

@@ -44,7 +44,7 @@ pub(super) struct DrillRequests {
     pub(super) trouble: Option<Trouble>,
     not_before: Timestamp,
     reasons_asked: Option<Timestamp>,
-    /// The reasons of now.
+    /// The reasons of now, once they were answered; `None` when nothing has read the screen.
     pub(super) reasons: Option<Option<String>>,
 }
 
@@ -68,11 +68,6 @@ impl DrillRequests {
     /// A transition was seen: the history will have it soon.
     pub(super) fn changed(&mut self, now: Timestamp) {
         self.again = WRITTEN.iter().map(|span| now + *span).collect();
-    }
-
-    /// Takes in the reasons of now; `None` when nothing has read the screen.
-    pub(super) fn explained(&mut self, text: Option<&str>) {
-        self.reasons = Some(text.map(str::to_owned));
     }
 
     /// What is said below the oldest step that is known.
@@ -155,7 +150,7 @@ impl Drill {
     fn transcript_wanted(&mut self, view: &View<'_>) -> Option<QuestionKind> {
         let screen = self.shown.screen();
         let wanted = self.side == Side::Transcript && !self.asking.transcript;
-        let waits = self.transcript.has_failed() && view.now < self.asking.not_before;
+        let waits = self.transcript.failed && view.now < self.asking.not_before;
         if !wanted || waits || !self.transcript.is_due(self.selected, screen, view.now) {
             return None;
         }
@@ -170,10 +165,10 @@ impl Drill {
                     }
                     _ => None,
                 };
-                (self.steps.get(self.index().checked_sub(1)?)?.at, seen)
+                (self.step_selected()?.at, seen)
             }
         };
-        self.transcript.asked(match self.selected {
+        self.transcript.asked = Some(match self.selected {
             None => UpTo::Now(self.shown.screen().cloned(), view.now),
             Some(id) => UpTo::Step(id),
         });
@@ -246,7 +241,7 @@ impl Drill {
             }
             HistoryAnswer::Line(line) => {
                 self.asking.line = QuestionProgress::Answered;
-                self.strip.keep(line.clone());
+                self.strip.kept = line.clone();
             }
             HistoryAnswer::Transcript { lines, is_recorded, .. } => {
                 self.asking.transcript = false;

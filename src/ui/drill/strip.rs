@@ -56,7 +56,7 @@ pub struct Strip {
     /// The operator's choice; without one it is the last hour, or less when there is less.
     zoom: Option<Zoom>,
     /// What the history answered; empty until then.
-    kept: TimelineData,
+    pub kept: TimelineData,
     /// Whether the totals use the words for a task.
     of_task: bool,
 }
@@ -70,11 +70,6 @@ impl Strip {
     /// Shows the next larger or smaller part of the past.
     pub fn zoom(&mut self, steps: &TimelineEntries, until: Timestamp) {
         self.zoom = Some(self.shown_zoom(steps, until).next());
-    }
-
-    /// Takes in what the history answered.
-    pub fn keep(&mut self, line: TimelineData) {
-        self.kept = line;
     }
 
     /// When nobody watched, by time; nothing is claimed of what the terminal did then.

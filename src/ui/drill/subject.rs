@@ -51,11 +51,11 @@ impl Subject {
         match self {
             Self::Agent(known) => crate::ui::find(view, &known.key).map(Self::agent),
             Self::Task { task: known, output } => {
-                let task = view.tasks.iter().find(|task| task.key == known.key)?;
+                let task = crate::ui::find_task(view, &known.key)?;
                 // The same output stays the same, so that nobody reads it anew.
                 let same = task.preview() == known.preview();
                 Some(if same {
-                    Self::Task { task: Box::new((*task).clone()), output: output.clone() }
+                    Self::Task { task: Box::new(task.clone()), output: output.clone() }
                 } else {
                     Self::task(task)
                 })

@@ -42,12 +42,12 @@ pub struct TranscriptView {
     /// Whether what tools were given and gave back is shown.
     is_unfolded: bool,
     /// Whether the lines are those of the agent's own record.
-    is_recorded: bool,
+    pub is_recorded: bool,
     /// What was asked for last, and what the lines go up to.
-    asked: Option<UpTo>,
+    pub asked: Option<UpTo>,
     up_to: Option<UpTo>,
     /// Whether what was asked for last could not be read.
-    failed: bool,
+    pub failed: bool,
     pub reader: SearchableText,
 }
 
@@ -71,18 +71,9 @@ impl TranscriptView {
         }
     }
 
-    /// Notes what was asked for.
-    pub fn asked(&mut self, up_to: UpTo) {
-        self.asked = Some(up_to);
-    }
-
     /// Takes note that what was asked for cannot be read now.
     pub fn fail(&mut self) {
         (self.asked, self.failed) = (None, true);
-    }
-
-    pub const fn has_failed(&self) -> bool {
-        self.failed
     }
 
     /// Takes in the lines, and whether they are those of the agent's own record.
@@ -92,10 +83,6 @@ impl TranscriptView {
         if !is_same {
             self.choose_shown();
         }
-    }
-
-    pub const fn is_recorded(&self) -> bool {
-        self.is_recorded
     }
 
     /// Shows or hides what tools were given and gave back.

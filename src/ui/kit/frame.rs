@@ -120,8 +120,7 @@ pub fn popup_in_columns(
     (columns, between): (u16, u16),
     view: &mut Viewport,
 ) -> Rect {
-    let line_cells = |line: &StyledLine| line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
-    let cells = u16::try_from(lines.iter().map(line_cells).max().unwrap_or(0)).unwrap_or(u16::MAX);
+    let cells = u16::try_from(lines.iter().map(|line| text::line_width(line)).max().unwrap_or(0)).unwrap_or(u16::MAX);
     let all = cells.saturating_mul(columns).saturating_add(between * (columns - 1));
     let width = all.max(u16::try_from(text::width(title) + 2).unwrap_or(u16::MAX)).saturating_add(4);
     let height = u16::try_from(lines.len().div_ceil(usize::from(columns)) + 2).unwrap_or(u16::MAX);

@@ -401,7 +401,7 @@ impl Question {
         let next = last.map(|last| self.chosen.map_or(start, |chosen| chosen.saturating_add_signed(by)).min(last));
         match next.filter(|_| next != self.chosen) {
             Some(next) => self.choose(next, asked),
-            None => self.reading.step(by),
+            None => self.reading.view.step(by),
         }
     }
 
@@ -412,7 +412,7 @@ impl Question {
 
     /// Scrolls, or closes.
     pub fn perform(&mut self, action: Action) -> Flow {
-        self.reading.perform(action)
+        self.reading.view.perform(action)
     }
 
     /// Draws the box with what is asked; what stands below is for the caller to draw.

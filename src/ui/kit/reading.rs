@@ -12,8 +12,6 @@ use super::frame::{Canvas, StyledLine};
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use crate::status::Status;
-use crate::ui::action::Action;
-use crate::ui::overlay::Flow;
 
 /// A line of a text as somebody wrote it, of any length.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +68,7 @@ impl Paragraph {
     }
 
     fn indent(&self) -> usize {
-        self.lead.iter().map(|(text, _)| text::width(text)).sum()
+        text::line_width(&self.lead)
     }
 
     fn is_blank(&self) -> bool {
@@ -134,7 +132,7 @@ pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, 
 /// How far a text is scrolled and read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadProgress {
-    view: Viewport,
+    pub view: Viewport,
     /// How wide the last frame was.
     cells: usize,
     /// The rows of each line, as of the last frame.
@@ -253,16 +251,6 @@ impl ReadProgress {
     /// Has a line in view from the next frame on.
     pub fn show(&mut self, line: usize) {
         self.wanted = Some(line);
-    }
-
-    /// Moves by rows, and stops at both ends.
-    pub fn step(&mut self, rows: isize) {
-        self.view.step(rows);
-    }
-
-    /// Does what an action says of a text that is only read: scroll, or close.
-    pub fn perform(&mut self, action: Action) -> Flow {
-        self.view.perform(action)
     }
 
     /// The rows of the whole text.

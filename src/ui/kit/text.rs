@@ -40,6 +40,11 @@ pub fn width(text: &str) -> usize {
     pieces(text).map(|piece| usize::from(piece.width)).sum()
 }
 
+/// The cells that stretches of text take, one behind the other.
+pub fn line_width(line: &[(String, Style)]) -> usize {
+    line.iter().map(|(text, _)| width(text)).sum()
+}
+
 /// The text if it fits into `cells`, else its beginning with `…` at the end.
 pub fn cut(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
