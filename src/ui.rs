@@ -71,10 +71,14 @@ use columns::ChosenColumns;
 use control::Arranged;
 use flags::ChosenFlags;
 use grid::Tiles;
-use kit::{frame, input, picker, question, reading, scroll, times};
+use kit::frame::{Canvas, Hint, StyledLine};
+use kit::input::LineInput;
+use kit::scroll::Viewport;
+use kit::text::Pen;
+use kit::{frame, picker, question, reading, scroll, times};
 use layout::{Panes, Regions};
 use order::RowSelection;
-use overlay::{Overlay, OverlayMemory};
+use overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayMemory, OverlayPlace};
 
 /// What becomes of a prompt that waits when the dashboard is left.
 pub const LEFT_TO_NEXT: &str = "whoever watches next sends it";

@@ -1,19 +1,13 @@
 //! The line in which the operator answers what a task asks: nothing goes there before Enter, and what goes is shown before.
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::Rect;
+use ratatui::prelude::{Buffer, Rect};
 
-use super::action::Action;
-use super::frame::{self, Canvas, Hint};
-use super::input::LineInput;
-use super::item::Item;
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
 use super::question::Pause;
-use super::text::{self, Pen};
-use super::toast::Topic;
-use super::{find_live_task, preview};
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayEvent, OverlayPlace,
+    Pen, Topic, find_live_task, frame, preview, text,
+};
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Privacy, Recipient};
 use crate::status::Status;

@@ -9,10 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::columns::ChosenColumns;
-use super::filter::Filter;
-use super::flags::Flags;
-use super::item::{Item, ItemCounts};
+use super::item::ItemCounts;
 use super::table::ColumnLayout;
+use super::{Filter, Flags, Item};
 use crate::fleet::{TerminalKey, View};
 use crate::state::FactName;
 use crate::status::Status;

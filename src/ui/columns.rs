@@ -1,18 +1,10 @@
 //! Which columns the table has, and the list in which the operator chooses them: the table behind it follows at once.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Position, Rect, Style};
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
-use super::frame::{self, Canvas, Hint};
-use super::item::Item;
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
-use super::scroll::Viewport;
 use super::table::{COLUMNS, Column, ShownOn};
-use super::text::{self, Pen};
+use super::{Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, Pen, Viewport, frame, text};
 use crate::fleet::View;
 
 /// Every column, left to right, and whether it is shown. Kept as the names of those that are shown; by default nothing is

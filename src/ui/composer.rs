@@ -3,22 +3,17 @@
 mod broadcast;
 mod recall;
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Position, Rect, Style};
 use ratatui::widgets::Widget;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
-use super::action::Action;
-use super::frame::{self, Canvas, Hint, StyledLine};
-use super::item::Item;
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayMemory, OverlayPlace, OverlayReply};
+use super::overlay::{OverlayMemory, OverlayReply};
 use super::picker::Picker;
-use super::text::{self, Pen};
-use super::toast::Topic;
-use super::{Request, find, layout, preview, times};
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Pen,
+    Request, StyledLine, Topic, find, frame, layout, preview, text, times,
+};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Draft, DraftKind};
 use crate::operation::{Act, Operation, Recipient, When};

@@ -13,17 +13,13 @@ pub use undo::Arranged;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::action::Action;
-use super::arrangement::{RowKey, TableRow};
 use super::dialog::MEANWHILE;
-use super::frame::Hint;
 use super::help::{About, ExplanationView, Help};
-use super::item::Item;
-use super::keymap::{Context, Keymap};
-use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
 use super::question::TypeAhead;
-use super::toast::{self, Topic};
-use super::{Request, Ui};
+use super::{
+    Action, Context, Flow, Hint, Item, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Request, RowKey,
+    TableRow, Topic, Ui, toast,
+};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, When};
 use crate::status::Status;

@@ -12,22 +12,19 @@ mod verdict;
 
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Position, Rect};
+use ratatui::prelude::{Buffer, Position, Rect};
 
 use self::drafts::Typing;
 use self::verdict::{NOT_SEEN, unknown};
-use super::action::Action;
 use super::composer::{NO_TEMPLATE, templates};
-use super::frame::{Canvas, Hint};
-use super::input::LineInput;
-use super::keymap::{Context, Keymap};
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayReply};
+use super::overlay::OverlayReply;
 use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
-use super::theme::Theme;
-use super::toast::{self, Topic};
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Keymap, LineInput, Overlay, OverlayContext, OverlayEvent, Theme,
+    Topic, toast,
+};
 use crate::dialog::{self, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};

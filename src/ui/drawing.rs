@@ -1,18 +1,14 @@
 //! A frame: which region is drawn where, and the overlays on top.
 
 use ratatui::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::prelude::{Buffer, Rect};
 
-use super::action::Action;
-use super::arrangement::{RowKey, TableRow};
-use super::frame::{self, Canvas};
-use super::grid::{self, Following};
-use super::item::Item;
+use super::grid::Following;
 use super::layout::{Below, FrameSize, Layout, Regions};
-use super::overlay::OverlayPlace;
 use super::toast::{Free, Keyboard, filled};
-use super::{Drawn, Ui, header, log, preview, table, theme};
+use super::{
+    Action, Canvas, Drawn, Item, OverlayPlace, RowKey, TableRow, Ui, frame, grid, header, log, preview, table, theme,
+};
 use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};

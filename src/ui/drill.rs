@@ -9,18 +9,15 @@ mod strip;
 mod subject;
 mod texts;
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::{Position, Rect};
+use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::action::Action;
 use super::composer::Composer;
-use super::frame::{self, Canvas, Hint};
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
-use super::scroll::{SearchableText, Viewport};
-use super::text::{self, Pen};
-use super::{layout, preview, reading, times};
+use super::scroll::SearchableText;
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Pen, Viewport,
+    Waiting, frame, layout, preview, reading, text, times,
+};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
 use crate::status::Status;

@@ -2,8 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use super::item::Item;
-use super::{text, times};
+use super::{Item, text, times};
 use crate::fleet::{ServerHealth, ServerId, View};
 use crate::time::{Span, Timestamp};
 

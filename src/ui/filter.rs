@@ -17,8 +17,8 @@ pub use bar::FilterBar;
 pub use unclear::Unclear;
 
 use super::arrangement::Arrangement;
-use super::flags::Flags;
-use super::item::{Item, Measure};
+use super::item::Measure;
+use super::{Flags, Item};
 use crate::fleet::{TerminalKey, View};
 use crate::repository::GitFacts;
 use crate::state::{AgentFacts, FactName, Phase, Tri, TurnResult, numbered};

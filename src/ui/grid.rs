@@ -2,19 +2,11 @@
 
 use std::collections::HashSet;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::arrangement::TableRow;
-use super::frame::Canvas;
-use super::item::Item;
 use super::order::HOLD;
-use super::preview;
-use super::scroll::Viewport;
-use super::table::{self, TableHits};
-use super::text::Pen;
-use super::times;
+use super::table::TableHits;
+use super::{Canvas, Item, Pen, TableRow, Viewport, preview, table, times};
 use crate::fleet::TerminalKey;
 use crate::status::Status;
 use crate::time::Timestamp;

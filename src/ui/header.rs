@@ -1,19 +1,14 @@
 //! The header above the table, and what replaces the table when there is nothing to list: how many need what, which servers
 //! answer, how old the data is, and which display settings differ from the usual ones.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Rect, Style};
 
-use super::action::Action;
 use super::arrangement::Sort;
 use super::ended::EndedServers;
-use super::frame::Canvas;
-use super::item::{Item, ItemCounts};
-use super::keymap::Context;
+use super::item::ItemCounts;
 use super::table::MUTED;
-use super::text::{self, Pen, line_width as width};
-use super::{filter, times};
+use super::text::line_width;
+use super::{Action, Canvas, Context, Item, Pen, filter, text, times};
 use crate::fleet::{ServerHealth, ServerView, View};
 use crate::state::Since;
 use crate::status::Status;
@@ -55,11 +50,12 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
         Vec::new(),
     ];
     let data = data(canvas, view);
-    let data_cells = width(&data).max(DATA);
+    let data_cells = line_width(&data).max(DATA);
     let room = usize::from(area.width);
     let forms = forms(area.width, counts.kinds());
     let fits = |form: &&Form| {
-        let middle = [width(&name), width(&roomy.parts(canvas, form)), width(&servers[form.servers as usize])];
+        let middle =
+            [line_width(&name), line_width(&roomy.parts(canvas, form)), line_width(&servers[form.servers as usize])];
         let shown = middle.into_iter().chain(form.data.then_some(data_cells)).filter(|cells| *cells > 0);
         shown.clone().sum::<usize>() + usize::from(GAP) * shown.count().saturating_sub(1) + 2 <= room
     };
@@ -71,8 +67,9 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     pen.line(&name);
     pen.skip(if name.is_empty() { 0 } else { GAP });
     pen.line(&counts.parts(canvas, form));
-    let right =
-        width(servers) + width(&data) + if servers.is_empty() || data.is_empty() { 0 } else { usize::from(GAP) };
+    let right = line_width(servers)
+        + line_width(&data)
+        + if servers.is_empty() || data.is_empty() { 0 } else { usize::from(GAP) };
     let blank = usize::from(pen.room()).saturating_sub(right + 1);
     pen.skip(u16::try_from(blank).unwrap_or(0));
     pen.line(servers);
@@ -445,7 +442,7 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
         let hidden = if hidden > 0 { format!(", {hidden} of them hidden") } else { String::new() };
         words.push(vec![(format!("{marked} marked{hidden}"), parts.key), key(Action::UnmarkAll)]);
     }
-    let taken: usize = words.iter().map(|parts| width(parts) + usize::from(GAP)).sum();
+    let taken: usize = words.iter().map(|parts| line_width(parts) + usize::from(GAP)).sum();
     let cells = usize::from(area.width).saturating_sub(taken + 2);
     // The only line of a small frame is the header's.
     let ended = EndedServers::of(view).told(view, canvas.zone, canvas.hint, cells).filter(|_| !is_small);

@@ -1,23 +1,20 @@
 //! Texts in a pop-up: the list of keys, from the live keymap, with the meaning of the marks; and why a terminal is in its
 //! state.
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Rect, Style};
 
-use super::action::Action;
-use super::frame::{self, Canvas, Hint, StyledLine};
-use super::keymap::{Binding, Context, show};
+use super::keymap::{Binding, show};
 use super::lists::words_for;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
-use super::scroll::{Called, SearchableText, Viewport};
+use super::scroll::{Called, SearchableText};
 use super::table::{
     COLUMNS, Column, DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK,
 };
-use super::text::{self, padded};
-use super::times;
-use super::{Request, find};
+use super::text::padded;
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, Request, StyledLine, Viewport,
+    find, frame, text, times,
+};
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
 use crate::time::Timestamp;

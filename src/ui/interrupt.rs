@@ -2,20 +2,13 @@
 
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Position, Rect, Style};
 
-use super::action::Action;
-use super::frame::{Canvas, Hint};
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use super::question::{Answers, Hold, Question, QuestionText};
 use super::raw::spoken_all;
 use super::reading::Paragraph;
-use super::theme::Theme;
-use super::{Request, text};
+use super::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, Request, Theme, text};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Producer, Recipient};

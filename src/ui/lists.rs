@@ -5,16 +5,12 @@ use std::cmp::Reverse;
 
 use jiff::tz::TimeZone;
 
-use super::action::Action;
 use super::arrangement::Sort;
-use super::filter::Filter;
 use super::help::{About, ExplanationView};
-use super::keymap::{Binding, Context, Keymap, show};
-use super::overlay::{Flow, OverlayContext};
+use super::keymap::{Binding, show};
 use super::picker::{MenuEntry, Picker};
 use super::question::Confirm;
-use super::theme::Theme;
-use super::{Copied, Request, text, times};
+use super::{Action, Context, Copied, Filter, Flow, Keymap, OverlayContext, Request, Theme, text, times};
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalKey, View};
 use crate::history::{Intent, IntentId, IntentState};
 

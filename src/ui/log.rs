@@ -3,12 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::prelude::{Buffer, Rect};
 
-use super::frame::{self, Canvas};
-use super::text::{self, Pen};
-use super::times;
+use super::{Canvas, Pen, frame, text, times};
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::history::{Actor, Body, OperatorAction, Sent, Sentence, Stored, StoredInput, of_task, of_transition};
 use crate::ids::PaneId;

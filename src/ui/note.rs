@@ -1,18 +1,12 @@
 //! The line in which the operator types a note, a name or a label.
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::Rect;
+use ratatui::prelude::{Buffer, Rect};
 
-use super::Request;
-use super::action::Action;
-use super::frame::{Canvas, Hint};
-use super::input::LineInput;
-use super::item::Item;
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
-use super::text::Pen;
-use super::toast::Topic;
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayPlace, Pen, Request,
+    Topic,
+};
 use crate::fleet::{TerminalKey, View};
 use crate::state::{KeptNote, NotePart};
 

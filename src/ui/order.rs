@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::arrangement::{Group, RowKey, TableRow};
-use super::item::Item;
+use super::arrangement::Group;
+use super::{Item, RowKey, TableRow};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};

@@ -4,18 +4,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::{Position, Rect};
+use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::action::Action;
 use super::arrangement::{Arrangement, Bells};
 use super::composer::BroadcastDraft;
-use super::frame::{Canvas, Hint};
-use super::keymap::Context;
 use super::question::{TypeAhead, TypedRun};
-use super::toast::{Toasts, Topic};
-use super::{Request, UiOptions};
+use super::toast::Toasts;
+use super::{Action, Canvas, Context, Hint, Request, Topic, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Answer, Draft, DraftKind, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};

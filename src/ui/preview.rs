@@ -1,15 +1,11 @@
 //! The screen of the selected terminal, in its own colours, cropped at its live edge.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::prelude::{Buffer, Rect};
 use ratatui::style::{self, Modifier, Style};
 
 use super::arrangement::Group;
-use super::frame::{self, Canvas};
-use super::item::Item;
-use super::text::{self, Pen};
 use super::theme::on_ground;
-use super::times;
+use super::{Canvas, Item, Pen, frame, text, times};
 use crate::fleet::Terminal;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;

@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use crokey::KeyCombination;
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::{Position, Rect};
+use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::action::Action;
-use super::frame::{self, Canvas, Hint};
-use super::item::Item;
-use super::keymap::{self, Context, Keymap, control_character};
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
+use super::keymap::control_character;
 use super::question::Pause;
-use super::text::{self, Pen};
-use super::{find, find_live_task, preview};
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayPlace,
+    Pen, find, find_live_task, frame, keymap, preview, text,
+};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Privacy, Recipient};

@@ -4,18 +4,10 @@ mod heads;
 mod standing;
 mod what;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::arrangement::{RowKey, TableRow};
 use super::columns::ChosenColumns;
-use super::flags::Flags;
-use super::frame::Canvas;
-use super::item::Item;
-use super::scroll::Viewport;
-use super::text::{self, Pen};
-use super::times;
+use super::{Canvas, Flags, Item, Pen, RowKey, TableRow, Viewport, text, times};
 use crate::state::{AgentFacts, FactName};
 use crate::status::Status;
 use crate::time::Timestamp;

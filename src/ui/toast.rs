@@ -3,14 +3,10 @@
 use std::collections::VecDeque;
 
 use jiff::tz::TimeZone;
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::frame::{self, Canvas};
-use super::overlay::{Overlay, OverlayPlace};
 use super::raw::spoken_all;
-use super::text::{self, Pen};
-use super::times;
+use super::{Canvas, Overlay, OverlayPlace, Pen, frame, text, times};
 use crate::fleet::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Reply, When};
 use crate::status::Status;

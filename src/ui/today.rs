@@ -5,17 +5,12 @@ use std::borrow::Cow;
 use jiff::ToSpan;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Rect, Style};
 
-use super::action::Action;
-use super::frame::{self, Canvas, Hint};
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
-use super::scroll::Viewport;
-use super::text::{self, Pen};
-use super::{Request, times};
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Pen, Request,
+    Viewport, frame, text, times,
+};
 use crate::fleet::View;
 use crate::history::{Answer, DayQuestion, DayTotals, HistoryQuestion, Holder, Totals, TotalsOf, Trouble, hours_of};
 use crate::state::TurnResult;

@@ -3,24 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Rect, Style};
 
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::status::{Hindrance, Status};
-use crate::ui::action::Action;
-use crate::ui::frame::{self, Canvas, Hint, StyledLine};
-use crate::ui::keymap::Context;
-use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayReply};
+use crate::ui::overlay::OverlayReply;
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
-use crate::ui::scroll::Viewport;
-use crate::ui::text::{self, Pen};
-use crate::ui::theme::{Parts, Theme};
-use crate::ui::toast::Topic;
-use crate::ui::{find, toast};
+use crate::ui::theme::Parts;
+use crate::ui::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, Pen, StyledLine, Theme, Topic,
+    Viewport, find, frame, text, toast,
+};
 
 /// One terminal, or several that get the same.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use crate::config::{Field, Template};
 use crate::fleet::{Terminal, TerminalKey};
 use crate::screen::harmless;
-use crate::ui::overlay::{Flow, OverlayContext, OverlayReply};
+use crate::ui::overlay::OverlayReply;
 use crate::ui::picker::{MenuEntry, Picker};
+use crate::ui::{Flow, OverlayContext};
 
 /// What the key that takes a text is called.
 const TAKE: &str = "take it";

@@ -4,14 +4,11 @@ use super::table::{ANSWERED, NOTHING_SELECTED};
 use crate::fleet::{Terminal, View};
 use crate::task::Task;
 use crate::time::Timestamp;
-use crate::ui::Ui;
-use crate::ui::action::Action;
-use crate::ui::arrangement::{Grouping, RowKey};
+use crate::ui::arrangement::Grouping;
 use crate::ui::composer::Composer;
 use crate::ui::interrupt::Interrupt;
-use crate::ui::item::Item;
-use crate::ui::keymap::Context;
 use crate::ui::layout::Layout;
+use crate::ui::{Action, Context, Item, RowKey, Ui};
 
 impl Ui {
     /// Why an action of the table would do nothing now; `None` where it does something.

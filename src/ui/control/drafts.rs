@@ -7,10 +7,7 @@ use crate::history::{Draft, DraftKind};
 use crate::operation::{Outcome, When};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::action::Action;
-use crate::ui::keymap::Context;
-use crate::ui::overlay::{OverlayEvent, Waiting};
-use crate::ui::{Topic, Ui, find, text};
+use crate::ui::{Action, Context, OverlayEvent, Topic, Ui, Waiting, find, text};
 
 /// How long after the warning that drafts are lost the key that quits is meant.
 const WARNED: Span = Span::from_secs(10);

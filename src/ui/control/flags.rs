@@ -2,11 +2,7 @@
 
 use crate::fleet::View;
 use crate::status::Status;
-use crate::ui::action::Action;
-use crate::ui::flags::Flags;
-use crate::ui::item::Item;
-use crate::ui::keymap::Context;
-use crate::ui::{Request, Topic, Ui};
+use crate::ui::{Action, Context, Flags, Item, Request, Topic, Ui};
 
 impl Ui {
     /// Pins or mutes the selected terminal or all that are marked, or takes that back where it holds for all of them. What

@@ -2,10 +2,8 @@
 
 use crate::fleet::View;
 use crate::task::Task;
-use crate::ui::action::Action;
-use crate::ui::item::Item;
 use crate::ui::question::Confirm;
-use crate::ui::{Request, Ui, text};
+use crate::ui::{Action, Item, Request, Ui, text};
 
 impl Ui {
     /// Asks for what an action says of the selected task, or of all: none of it can be taken back.

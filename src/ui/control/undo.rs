@@ -4,11 +4,8 @@ use ratatui::crossterm::event::KeyEvent;
 
 use crate::fleet::{TerminalKey, View};
 use crate::ui::arrangement::{Arrangement, Grouping, Sort};
-use crate::ui::flags::Flags;
-use crate::ui::item::Item;
-use crate::ui::keymap::Context;
 use crate::ui::layout::Panes;
-use crate::ui::{Request, Topic, Ui};
+use crate::ui::{Context, Flags, Item, Request, Topic, Ui};
 
 /// What keys of the table change at once.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,15 +7,10 @@ use super::table::NOTHING_SELECTED;
 use crate::fleet::View;
 use crate::operation::Refusal;
 use crate::time::{Span, Timestamp};
-use crate::ui::action::Action;
-use crate::ui::arrangement::TableRow;
 use crate::ui::dialog::{Ahead, DialogBox};
-use crate::ui::item::Item;
-use crate::ui::keymap::{Context, Keymap};
 use crate::ui::lists::copying;
-use crate::ui::overlay::OverlayEvent;
 use crate::ui::question::TypeAhead;
-use crate::ui::{Request, Topic, Ui};
+use crate::ui::{Action, Context, Item, Keymap, OverlayEvent, Request, TableRow, Topic, Ui};
 
 /// How long the cursor is on a row before anybody can have read what stands there.
 const READ: Span = Span::from_millis(300);

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Rect, Style};
 
 use super::drafts::Typing;
 use super::{DialogBox, Held, Shown, Stage};
@@ -13,14 +11,10 @@ use crate::dialog::{self, Choice, Cut, Manner};
 use crate::fleet::Terminal;
 use crate::screen::Row;
 use crate::status::Status;
-use crate::ui::action::Action;
-use crate::ui::frame::{self, Canvas, Hint, StyledLine};
-use crate::ui::overlay::{HitMap, Overlay};
 use crate::ui::question::{Hold, QuestionText};
 use crate::ui::reading::Paragraph;
-use crate::ui::text::{self, Pen};
-use crate::ui::theme::{Parts, Theme};
-use crate::ui::{preview, times};
+use crate::ui::theme::Parts;
+use crate::ui::{Action, Canvas, Hint, HitMap, Overlay, Pen, StyledLine, Theme, frame, preview, text, times};
 
 /// What is sent for an option that takes a text, behind its key.
 pub const TEXT_THEN_ENTER: &str = "the text, then Enter";

@@ -3,7 +3,7 @@
 use super::DialogBox;
 use crate::history::DraftKind;
 use crate::status::Status;
-use crate::ui::input::LineInput;
+use crate::ui::LineInput;
 use crate::ui::overlay::OverlayMemory;
 
 /// What is said of a draft that stands in the line.

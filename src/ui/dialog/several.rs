@@ -6,10 +6,8 @@
 
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Position, Rect, Style};
 
 use super::Shown;
 use super::verdict::meant_option;
@@ -17,16 +15,12 @@ use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Recipient, Refusal, Reply};
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::action::Action;
 use crate::ui::composer::{Outcomes, Progress};
-use crate::ui::find;
-use crate::ui::frame::{Canvas, Hint};
-use crate::ui::keymap::{Context, Keymap};
-use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
-use crate::ui::text;
-use crate::ui::theme::Theme;
+use crate::ui::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Keymap, Overlay, OverlayContext, OverlayEvent, Theme, find, text,
+};
 
 /// What the keys are called.
 const ANSWERS: Answers = Answers {

@@ -10,12 +10,7 @@ use crate::history::DraftKind;
 use crate::operation::{Act, Recipient, When};
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::action::Action;
-use crate::ui::frame::Hint;
-use crate::ui::input::LineInput;
-use crate::ui::keymap::Context;
-use crate::ui::overlay::{Overlay, OverlayContext};
-use crate::ui::toast::Topic;
+use crate::ui::{Action, Context, Hint, LineInput, Overlay, OverlayContext, Topic};
 
 /// What is said of an answer that came before anybody can have read what is asked.
 const TOO_EARLY: &str = "nothing was sent: it is new on the screen; look at it first";

@@ -10,8 +10,7 @@ use crate::fleet::View;
 use crate::history::{HistoryAnswer, HistoryQuestion, QuestionKind, ScreenId, Trouble};
 use crate::screen::{KeptScreen, Screen};
 use crate::time::{Span, Timestamp};
-use crate::ui::Request;
-use crate::ui::overlay::OverlayContext;
+use crate::ui::{OverlayContext, Request};
 
 /// Screens that are kept at hand.
 const SCREENS: usize = 64;

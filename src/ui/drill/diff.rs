@@ -1,20 +1,14 @@
 //! How the files around a terminal differ from the last commit, and which are untracked: always as it is now.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Modifier;
+use ratatui::prelude::{Buffer, Modifier, Rect};
 
 use super::{Drill, Focus, Side};
 use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTreeDiff};
 use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::Request;
-use crate::ui::frame::{Canvas, StyledLine};
-use crate::ui::overlay::OverlayContext;
-use crate::ui::reading;
 use crate::ui::scroll::SearchableText;
-use crate::ui::text::Pen;
+use crate::ui::{Canvas, OverlayContext, Pen, Request, StyledLine, reading};
 
 /// How soon the difference is read again when other facts of the repository were read.
 const FACTS: Span = Span::from_secs(1);

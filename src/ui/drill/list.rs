@@ -1,8 +1,6 @@
 //! The list of what happened, newest first: when, for how long, what changed, and of the selected one why.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
 use super::steps::{TimelineEntries, TimelineEntry};
 use super::subject::Subject;
@@ -12,12 +10,7 @@ use crate::screen::harmless;
 use crate::state::Evidence;
 use crate::status::{Changed, Status, changed};
 use crate::time::{Span, Timestamp};
-use crate::ui::action::Action;
-use crate::ui::frame::{Canvas, StyledLine};
-use crate::ui::keymap::Context;
-use crate::ui::overlay::Waiting;
-use crate::ui::text::{self, Pen};
-use crate::ui::times;
+use crate::ui::{Action, Canvas, Context, Pen, StyledLine, Waiting, text, times};
 
 /// Rows of evidence below the selected step.
 const WHY: usize = 3;

@@ -1,17 +1,13 @@
 //! The time line: who had the turn when, as a strip of cells, and how long each in all.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
 use super::steps::TimelineEntries;
 use super::subject::Subject;
 use crate::history::{Holder, TimelineData, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::frame::Canvas;
-use crate::ui::text::{self, Pen};
-use crate::ui::times;
+use crate::ui::{Canvas, Pen, text, times};
 
 /// How much of the past the strip shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::prelude::{Buffer, Rect};
 
 use super::texts::worded;
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
@@ -15,15 +14,9 @@ use crate::state::{FactName, FactSource};
 use crate::status::{Status, last_turn_in_words};
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
-use crate::ui::action::Action;
 use crate::ui::composer::Composer;
 use crate::ui::dialog::DialogBox;
-use crate::ui::frame::{Canvas, StyledLine};
-use crate::ui::item::Item;
-use crate::ui::keymap::Context;
-use crate::ui::overlay::{Flow, OverlayContext};
-use crate::ui::text::{self, Pen};
-use crate::ui::times;
+use crate::ui::{Action, Canvas, Context, Flow, Item, OverlayContext, Pen, StyledLine, text, times};
 
 /// A terminal, as long as it is there and afterwards.
 #[derive(Clone, Debug)]

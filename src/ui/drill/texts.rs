@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::prelude::{Buffer, Rect};
 use serde_json::{Value, json};
 
 use super::list::{evidence_words, seen_words};
@@ -15,12 +14,9 @@ use crate::profile::GAP;
 use crate::screen::{KeptScreen, harmless};
 use crate::state::{Change, Transition};
 use crate::time::{Span, Timestamp};
-use crate::ui::frame::{Canvas, StyledLine};
 use crate::ui::help::in_brief;
-use crate::ui::reading;
 use crate::ui::scroll::SearchableText;
-use crate::ui::text::Pen;
-use crate::ui::times;
+use crate::ui::{Canvas, Pen, StyledLine, reading, times};
 
 /// How often the transcript of now is asked for at most while the screen changes.
 const PAUSE: Span = Span::from_secs(1);

@@ -1,17 +1,13 @@
 //! The line in which the filter is typed: the table follows each key.
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::{Position, Rect};
+use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::{Filter, completed, doubt, note};
 use crate::fleet::View;
-use crate::ui::action::Action;
-use crate::ui::frame::{Canvas, Hint};
-use crate::ui::input::LineInput;
-use crate::ui::keymap::Context;
-use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
-use crate::ui::text::{self, Pen};
+use crate::ui::{
+    Action, Canvas, Context, Flow, Hint, HitMap, LineInput, Overlay, OverlayContext, OverlayPlace, Pen, text,
+};
 
 /// The filter while it is typed.
 #[derive(Debug)]

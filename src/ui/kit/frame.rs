@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 
 use jiff::tz::TimeZone;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
+use ratatui::prelude::{Buffer, Color, Rect, Style};
 
 use super::scroll::Viewport;
 use super::text::{self, Pen};
@@ -14,14 +12,11 @@ use crate::fleet::TerminalKey;
 use crate::screen::is_harmless;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::action::Action;
 use crate::ui::arrangement::{Arrangement, Bells};
-use crate::ui::item::Item;
-use crate::ui::keymap::{Context, Keymap};
 use crate::ui::log::Log;
-use crate::ui::overlay::Waiting;
 use crate::ui::table::{ColumnLayout, RUNS};
-use crate::ui::theme::{Depth, Theme, at_depth};
+use crate::ui::theme::{Depth, at_depth};
+use crate::ui::{Action, Context, Item, Keymap, Theme, Waiting};
 
 /// The theme and the time of one frame.
 pub struct Canvas<'a> {

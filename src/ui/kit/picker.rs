@@ -4,19 +4,16 @@ use std::fmt;
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Position, Rect, Style};
 
 use super::frame::{self, Canvas, Hint};
 use super::input::LineInput;
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
-use crate::ui::action::Action;
-use crate::ui::keymap::{Context, Keymap, is_alike};
-use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
+use crate::ui::keymap::is_alike;
+use crate::ui::{Action, Context, Flow, HitMap, Keymap, Overlay, OverlayContext, OverlayPlace};
 
 /// The widest and the highest menu, in cells and entries: what is below is to be seen around it. Why an entry would do nothing
 /// is read whole where the screen has room.

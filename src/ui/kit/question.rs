@@ -3,9 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect, Size};
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Position, Rect, Size, Style};
 
 use super::frame::{self, Canvas, Hint};
 use super::reading::{Paragraph, ReadProgress, height};
@@ -13,10 +11,7 @@ use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::Request;
-use crate::ui::action::Action;
-use crate::ui::keymap::Context;
-use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext};
+use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, Request};
 
 /// How long keys do nothing after a question has changed: they may have been meant for what was there before.
 const HELD_FOR: Span = Span::from_secs(1);

@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::prelude::{Buffer, Rect};
 use regex::RegexBuilder;
 
 use super::frame::{self, Canvas, Hint, StyledLine};
 use super::input::LineInput;
 use super::text::Pen;
-use crate::ui::action::Action;
-use crate::ui::overlay::{Flow, OverlayContext};
+use crate::ui::{Action, Flow, OverlayContext};
 
 /// What becomes of the view at the end of a text that grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,11 @@
 //! The heads of groups in the table, with their counts aligned.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
 use super::{GAP, MARKED, NAME_LEAST, begin_line};
 use crate::status::Status;
-use crate::ui::arrangement::{Head, TableRow};
-use crate::ui::frame::Canvas;
-use crate::ui::text;
+use crate::ui::arrangement::Head;
+use crate::ui::{Canvas, TableRow, text};
 
 /// The cells of what the heads of groups say, so that it stands below each other.
 pub struct HeadLayout {

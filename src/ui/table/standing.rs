@@ -7,9 +7,7 @@ use crate::state::TurnSource;
 use crate::status::Status;
 use crate::task::rang;
 use crate::time::Span;
-use crate::ui::item::Item;
-use crate::ui::text::{self, Pen};
-use crate::ui::times;
+use crate::ui::{Item, Pen, text, times};
 
 /// Two moments that are no further apart are one to the operator.
 const ABOUT: Span = Span::from_secs(3);

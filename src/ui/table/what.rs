@@ -4,7 +4,7 @@ use super::{Cell, DRAFTED, GAP, NOTED};
 use crate::fleet::Terminal;
 use crate::status::{Hindrance, Status};
 use crate::ui::item::BEFORE_OPTION;
-use crate::ui::text::{self, Pen};
+use crate::ui::{Pen, text};
 
 /// The cells that are left for what a row asks or does before why its prompts wait is said.
 const WORDS_LEAST: usize = 24;
