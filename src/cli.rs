@@ -44,8 +44,8 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use failure::Failure;
 pub use options::GlobalOptions;
 
-/// The result of a command: an exit code, or an error.
-pub type Done = anyhow::Result<ExitCode>;
+/// The result of a command: an exit code, or why there is none.
+pub type Done = Result<ExitCode, Failure>;
 
 /// A terminal dashboard that shows the true state of every coding agent in tmux.
 #[derive(Debug, Parser)]
@@ -113,9 +113,9 @@ pub fn run() -> ExitCode {
     };
     failure::complete_hints(&cli.options);
     let server = crate::tmux::local(cli.options.socket_name.clone(), None);
-    let ended = cli.options.check(name.as_deref()).map_err(Into::into).and_then(|()| dispatch(cli));
+    let ended = cli.options.check(name.as_deref()).and_then(|()| dispatch(cli));
     crate::demo::leave(&server);
-    ended.unwrap_or_else(|report| failure::tell(&report))
+    ended.unwrap_or_else(|failure| failure.end())
 }
 
 fn dispatch(Cli { options, command }: Cli) -> Done {
@@ -153,7 +153,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Doctor(args) => wait_for(doctor::run(&args, &options)),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args, Cli::command()),
-        Command::Play(args) => crate::demo::play(&args),
+        Command::Play(args) => Ok(crate::demo::play(&args)?),
         Command::Sweep(args) => {
             crate::demo::sweep(&args);
             Ok(ExitCode::SUCCESS)
@@ -174,14 +174,14 @@ async fn record_target(args: &record::RecordArgs, options: &GlobalOptions) -> Do
 }
 
 /// Runs a command that polls tmux servers; the others start no runtime.
-fn wait_for<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+fn wait_for<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.context("the runtime cannot be started")?.block_on(command)
 }
 
 /// The same in one thread, for commands that wait for no keys: memory that is allocated in one thread and freed in another
 /// is not reused.
-fn wait_in_one_thread<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+fn wait_in_one_thread<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("the runtime cannot be started")?.block_on(command)
 }

@@ -157,12 +157,12 @@ impl ShownConfig {
     }
 
     /// The tables by their names, with values as JSON has them.
-    fn json(self) -> anyhow::Result<Map<String, Value>> {
+    fn json(self) -> Result<Map<String, Value>, Failure> {
         let mut tables = Map::new();
         for ShownTable { name, is_of_a_list, values } in self.0 {
             let mut table = Map::new();
             for ShownValue { key, written, origin } in values {
-                let read: toml::Table = toml::from_str(&format!("value = {written}"))?;
+                let read: toml::Table = toml::from_str(&format!("value = {written}")).map_err(Failure::refused)?;
                 table.insert(key, json!({ "value": read.get("value"), "from": origin }));
             }
             match tables.entry(name).or_insert_with(|| if is_of_a_list { json!([]) } else { json!({}) }) {

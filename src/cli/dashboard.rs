@@ -93,6 +93,6 @@ pub(super) fn candidates(options: &GlobalOptions) -> Vec<PathBuf> {
 async fn show(settings: Settings) -> Done {
     match app::run(settings).await {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(Failure::usage(&error).hint(error.hint()).into()),
+        Err(error) => Err(Failure::usage(&error).hint(error.hint())),
     }
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use tokio::sync::mpsc;
 
-use super::output;
+use super::{Done, Failure, output};
 use crate::config::Config;
 use crate::demo::Demo;
 use crate::fleet::ServerId;
@@ -29,13 +29,10 @@ pub struct DemoArgs {
 ///
 /// # Errors
 /// The server cannot be started, or the dashboard fails.
-pub fn run(
-    args: &DemoArgs,
-    dashboard: impl FnOnce(Config, ServerId) -> anyhow::Result<ExitCode>,
-) -> anyhow::Result<ExitCode> {
+pub fn run(args: &DemoArgs, dashboard: impl FnOnce(Config, ServerId) -> Done) -> Done {
     let demo = Demo::start()?;
     if args.no_dashboard {
-        super::output::print(&format!("{}\n", demo.server()))?;
+        output::print(&format!("{}\n", demo.server()))?;
         super::wait_for(ended(&demo))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -43,7 +40,7 @@ pub fn run(
 }
 
 /// Waits for the end of standard input, for a signal or for the end of the demo's server.
-async fn ended(demo: &Demo) -> anyhow::Result<()> {
+async fn ended(demo: &Demo) -> Result<(), Failure> {
     let (ends, mut ended) = mpsc::channel(1);
     let server_ends = ends.clone();
     let server = demo.ended();

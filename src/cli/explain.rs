@@ -94,7 +94,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
             let is_its = |key: &TerminalKey| pane.as_ref().is_none_or(|pane| pane.agent == Some((key.pane, key.pid)));
             return match remembered(&args.target, options, &survey, is_its) {
                 Some(state) => print_ended(args, &state, survey.now),
-                None => Err(pane.map_or(unknown, |pane| pane.why).into()),
+                None => Err(pane.map_or(unknown, |pane| pane.why)),
             };
         }
     };
@@ -159,7 +159,7 @@ fn remembered(
         silent.iter().any(|server| key.may_be(&TerminalKey { server: server.id.clone(), ..key.clone() }))
     };
     let known = on_servers(reader.terminals().ok()?, options);
-    let mut found = find(target, &known, |target| reader.named(target)).ok()?;
+    let mut found = find(target, &known, |target| reader.named(target)).ok()?.ok()?;
     found.retain(|key| is_its(key) && !of_silent(key));
     let mut last: Vec<Stored> = found.iter().filter_map(|key| reader.transitions(key, LAST).ok()).flatten().collect();
     last.sort_by_key(|record| record.at);
@@ -175,7 +175,7 @@ fn remembered(
 /// Explains a task, which has no rules and regions: its status follows from what runs in it and what it prints.
 fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
     let Item::Task(task) = survey.meant(&args.target, Purpose::Reading)? else {
-        return Err(Failure::refused(format!("{} is no longer a task", args.target)).hint("try again").into());
+        return Err(Failure::refused(format!("{} is no longer a task", args.target)).hint("try again"));
     };
     let why = task.why(survey.now);
     if args.json {

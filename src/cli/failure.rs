@@ -12,7 +12,6 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use anyhow::Error as Report;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jiff::SignedDuration;
 use tokio::signal::unix::SignalKind;
@@ -135,25 +134,9 @@ impl Failure {
         Self { hint: hint.map(|hint| hint.to_string()), ..self }
     }
 
-    /// The failure in a report: the errors of the modules know their remedies.
-    pub(super) fn of(report: &Report) -> Self {
-        if let Some(failure) = report.downcast_ref::<Failure>() {
-            return failure.clone();
-        }
-        if let Some(error) = report.downcast_ref::<ConfigError>() {
-            return error.clone().into();
-        }
-        if let Some(error) = report.downcast_ref::<RecordingError>() {
-            return Self::usage(error).hint(match error {
-                RecordingError::Unreadable { .. } => "name an existing file that you may read",
-                _ => "recordings are asciicast v3 or v2; `fleetwatch record` makes them",
-            });
-        }
-        if let Some(error) = report.downcast_ref::<tmux::Error>() {
-            let is_typed = matches!(error, tmux::Error::BadName { .. });
-            return if is_typed { Self::usage(error) } else { Self::refused(error) }.hint(error.hint());
-        }
-        Self::refused(format!("{report:#}"))
+    /// Whether the command was right, but the answer is no.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.kind == FailureKind::Refused
     }
 
     /// Whether a signal asked for the end of the command.
@@ -177,8 +160,10 @@ impl Failure {
         print("warning: ", &self.what, self.hint.as_deref());
     }
 
-    /// Does not return after a signal: a script that runs the command stops only if the signal ends the command as well.
-    fn exit(&self) -> ExitCode {
+    /// Prints it as what a command ended with, and returns the exit code. Does not return after a signal: a script that runs the
+    /// command stops only if the signal ends the command as well.
+    pub(super) fn end(&self) -> ExitCode {
+        self.tell();
         match self.kind {
             FailureKind::Interrupted(by) => {
                 let signal = by.as_raw_value();
@@ -193,28 +178,46 @@ impl Failure {
     }
 }
 
+// The errors of the modules know their remedies.
+
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::usage(&error).hint(&error.hint)
     }
 }
 
-/// Whether the command was right, but the answer is no.
-pub(super) fn is_refusal(report: &Report) -> bool {
-    Failure::of(report).kind == FailureKind::Refused
+impl From<RecordingError> for Failure {
+    fn from(error: RecordingError) -> Self {
+        Self::usage(&error).hint(match error {
+            RecordingError::Unreadable { .. } => "name an existing file that you may read",
+            _ => "recordings are asciicast v3 or v2; `fleetwatch record` makes them",
+        })
+    }
 }
 
-/// Prints why a command failed; returns its exit code, or ends by the signal that ended the command.
-pub(super) fn tell(report: &Report) -> ExitCode {
-    let failure = Failure::of(report);
-    failure.tell();
-    failure.exit()
+impl From<tmux::Error> for Failure {
+    fn from(error: tmux::Error) -> Self {
+        let is_typed = matches!(error, tmux::Error::BadName { .. });
+        if is_typed { Self::usage(&error) } else { Self::refused(&error) }.hint(error.hint())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::refused(error)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::refused(format!("{error:#}"))
+    }
 }
 
 /// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.
 pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return output::conclude(error.print()).unwrap_or_else(|report| tell(&report));
+        return output::conclude(error.print()).unwrap_or_else(|failure| failure.end());
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();

@@ -105,7 +105,7 @@ fn each(args: &FollowUpsArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) 
     let code = output::acted(done, printed);
     let Some(last) = failures.pop() else { return Ok(code) };
     failures.iter().for_each(Failure::tell);
-    Err(last.into())
+    Err(last)
 }
 
 fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {

@@ -81,38 +81,28 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
         && since > until
     {
         let what = format!("--since {} is after --until {}", local(since, "%H:%M:%S"), local(until, "%H:%M:%S"));
-        return Err(Failure::usage(what).hint("nothing can be between them; exchange the two").into());
+        return Err(Failure::usage(what).hint("nothing can be between them; exchange the two"));
     }
     if let Some(since) = args.since.filter(|since| *since > history::now()) {
         let what = format!("--since {} has not come yet", local(since, "%H:%M:%S"));
-        return Err(Failure::usage(what).hint("nothing has happened since then; `--since 2h` is two hours ago").into());
+        return Err(Failure::usage(what).hint("nothing has happened since then; `--since 2h` is two hours ago"));
     }
     let config = options.load()?.config;
     let path = config.history.location().ok_or_else(|| {
         Failure::refused("without a home directory there is no place for a history").hint("set `path` in [history]")
     })?;
-    read(args, options, &path).map_err(|report| match report.downcast::<Trouble>() {
-        Ok(trouble) => unusable(&path, &trouble).into(),
-        Err(report) => report,
-    })
-}
-
-fn read(args: &HistoryArgs, options: &GlobalOptions, path: &Path) -> Done {
-    let mut reader = Reader::open(path)?;
-    let known = on_servers(reader.terminals()?, options);
+    let unusable = |trouble: Trouble| unusable(&path, &trouble);
+    let mut reader = Reader::open(&path).map_err(unusable)?;
+    let known = on_servers(reader.terminals().map_err(unusable)?, options);
     let terminals = match &args.target {
-        Some(target) => {
-            let had_it = |target: &str| reader.named(target);
-            Some(find(target, &known, had_it)?)
-        }
+        Some(target) => Some(find(target, &known, |name| reader.named(name)).map_err(unusable)??),
         None if options.names_a_server() => Some(known.iter().map(|terminal| terminal.key.clone()).collect()),
         None => None,
     };
     if args.summary {
         let chosen = known.iter().filter(|one| terminals.as_ref().is_none_or(|keys| keys.contains(&one.key)));
-        return print_totals(args, &mut reader, &chosen.cloned().collect::<Vec<_>>());
+        return totals(args, &mut reader, &chosen.cloned().collect::<Vec<_>>()).map_err(unusable)?;
     }
-    let is_filtered = args.target.is_some() || args.since.is_some() || args.until.is_some() || !args.kind.is_empty();
     let filter = RecordFilter {
         terminals,
         since: args.since,
@@ -121,11 +111,19 @@ fn read(args: &HistoryArgs, options: &GlobalOptions, path: &Path) -> Done {
         limit: args.limit.or_else(|| (args.since.is_none() && !args.json).then_some(USUAL_LINES)),
         before: None,
     };
-    match (args.json, args.details) {
-        (true, _) => print_json(&mut reader, &filter),
-        (false, true) => print_details(&mut reader, &filter, is_filtered),
-        (false, false) => print_sentences(&mut reader, filter, is_filtered),
+    if args.json {
+        return print_json(&mut reader, &filter).map_err(unusable)?;
     }
+    let lines = if args.details { details(&mut reader, &filter) } else { sentences(&mut reader, &filter) };
+    let lines = lines.map_err(unusable)?;
+    if !lines.is_empty() {
+        return print_lines(lines, output::terminal_width().filter(|_| !args.details));
+    }
+    if !reader.records(&RecordFilter { limit: Some(1), ..filter }).map_err(unusable)?.is_empty() {
+        return nothing("nothing of that is worth a sentence", "`--details` prints every change");
+    }
+    let is_filtered = args.target.is_some() || args.since.is_some() || args.until.is_some() || !args.kind.is_empty();
+    nothing(if is_filtered { "the history has no such entries" } else { "there are no entries yet" }, WRITTEN_BY)
 }
 
 /// Where the history is kept that a command needs, for `what` it is needed.
@@ -186,67 +184,74 @@ pub(super) fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) ->
 }
 
 /// The terminals that a target means: all that have or had its name, because an agent that is started again in another
-/// pane under the same name is the same to the operator.
+/// pane under the same name is the same to the operator. The inner failure says that it fits none, or several.
 pub(super) fn find(
     target: &str,
     known: &[StoredTerminal],
     had_it: impl Fn(&str) -> Result<Vec<TerminalKey>, Trouble>,
-) -> anyhow::Result<Vec<TerminalKey>> {
+) -> Result<Result<Vec<TerminalKey>, Failure>, Trouble> {
     let of = |fits: &dyn Fn(&StoredTerminal) -> bool| -> Vec<&StoredTerminal> {
         known.iter().filter(|terminal| fits(terminal)).collect()
     };
     let keys = |found: Vec<&StoredTerminal>| found.into_iter().map(|terminal| terminal.key.clone()).collect();
     for found in [of(&|one| one.name == target), of(&|one| one.key.pane.to_string() == target)] {
         if !found.is_empty() {
-            return Ok(keys(found));
+            return Ok(Ok(keys(found)));
         }
     }
     // Another configuration may call it otherwise by now.
     let had_it = had_it(target)?;
     let found = of(&|one| had_it.contains(&one.key));
     if !found.is_empty() {
-        return Ok(keys(found));
+        return Ok(Ok(keys(found)));
     }
     let found = of(&|one| !target.is_empty() && one.name.starts_with(target));
     let mut names: Vec<&str> = found.iter().map(|terminal| terminal.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    match names[..] {
+    Ok(match names[..] {
         [_] => Ok(keys(found)),
         [] => {
             let otherwise = "`fleetwatch history` without a target shows all of them";
             let hint = target::nearest_or(target, known.iter().map(|one| one.name.as_str()), otherwise);
-            Err(Failure::refused(format!("the history knows no terminal `{target}`")).hint(hint).into())
+            Err(Failure::refused(format!("the history knows no terminal `{target}`")).hint(hint))
         }
         _ => Err(Failure::refused(format!("`{target}` could mean several terminals: {}", names.join(", ")))
-            .hint("name one of them, or its pane id")
-            .into()),
-    }
+            .hint("name one of them, or its pane id")),
+    })
 }
 
-fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Done {
+fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, Trouble> {
     let mut written = Ok(());
     reader.each(filter, |record| {
         written = output::json_line(&record.to_json()).and_then(|line| output::write_whole(&line));
         written.is_ok()
     })?;
-    output::conclude(written)
+    Ok(output::conclude(written))
+}
+
+/// What happened, for people: when, to whom, a coloured text and another one behind it.
+struct HistoryLine {
+    time: String,
+    name: String,
+    text: String,
+    color: Option<Color>,
+    rest: String,
 }
 
 /// Records that are read at once to find sentences.
 const PAGE: u32 = 500;
 
 /// What happened in sentences; `limit` of the filter counts them, as not every record has one.
-fn print_sentences(reader: &mut Reader, mut filter: RecordFilter, is_filtered: bool) -> Done {
+fn sentences(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLine>, Trouble> {
     let most = filter.limit.map_or(usize::MAX, |limit| limit as usize);
-    filter.limit = Some(PAGE);
+    let mut filter = RecordFilter { limit: Some(PAGE), ..filter.clone() };
     let mut entries: Vec<(Stored, Sentence, u32)> = Vec::new();
-    let mut is_blank = true;
     // The first keys of the oldest line may be on the next page.
     while entries.len() <= most {
         let page = reader.records(&filter)?;
         let Some(oldest) = page.first() else { break };
-        (filter.before, is_blank) = (Some(oldest.id), false);
+        filter.before = Some(oldest.id);
         for record in page.into_iter().rev() {
             let Some(sentence) = record.body.sentence(&harmless(&record.name)) else { continue };
             // Keys that are typed one by one are one line, of the time of the first; each prompt and answer has its own.
@@ -261,51 +266,33 @@ fn print_sentences(reader: &mut Reader, mut filter: RecordFilter, is_filtered: b
         }
     }
     entries.truncate(most);
-    entries.reverse();
-    if entries.is_empty() && !is_blank {
-        return nothing("nothing of that is worth a sentence", "`--details` prints every change");
-    }
-    let lines = entries.iter().map(|(record, sentence, times)| {
-        let name = harmless(&record.name);
-        let color = sentence.status.map(color);
-        (
-            local(record.at, "%H:%M:%S"),
-            sentence.subject(&name).to_owned(),
-            (sentence.text.clone(), color),
-            if *times > 1 { format!("({times} times)") } else { String::new() },
-        )
-    });
-    print_lines(lines, output::terminal_width(), is_filtered)
+    let line = |(record, sentence, times): (Stored, Sentence, u32)| HistoryLine {
+        time: local(record.at, "%H:%M:%S"),
+        name: sentence.subject(&harmless(&record.name)).to_owned(),
+        color: sentence.status.map(color),
+        rest: if times > 1 { format!("({times} times)") } else { String::new() },
+        text: sentence.text,
+    };
+    Ok(entries.into_iter().rev().map(line).collect())
 }
 
 /// Every record with all that it changed.
-fn print_details(reader: &mut Reader, filter: &RecordFilter, is_filtered: bool) -> Done {
-    let records = reader.records(filter)?;
-    let lines = records.iter().map(|record| {
+fn details(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLine>, Trouble> {
+    let line = |record: &Stored| {
         let (word, color) = word(record);
         // One that began with this word may have no more to say.
-        let what = Some(what(record)).filter(|what| *what != word).unwrap_or_default();
-        (local(record.at, "%H:%M:%S.%3f"), harmless(&record.name), (format!("{word:<11}"), Some(color)), what)
-    });
-    print_lines(lines, None, is_filtered)
+        let rest = Some(what(record)).filter(|what| *what != word).unwrap_or_default();
+        let (time, name) = (local(record.at, "%H:%M:%S.%3f"), harmless(&record.name));
+        HistoryLine { time, name, text: format!("{word:<11}"), color: Some(color), rest }
+    };
+    Ok(reader.records(filter)?.iter().map(line).collect())
 }
 
-/// Lines of a time, whom it is about, a coloured text and another one behind it; what does not fit into `width` is cut.
-fn print_lines(
-    lines: impl Iterator<Item = (String, String, (String, Option<Color>), String)>,
-    width: Option<usize>,
-    is_filtered: bool,
-) -> Done {
-    let lines: Vec<_> = lines.collect();
-    if lines.is_empty() {
-        return nothing(
-            if is_filtered { "the history has no such entries" } else { "there are no entries yet" },
-            WRITTEN_BY,
-        );
-    }
-    let widest = lines.iter().map(|(_, name, ..)| text::width(name)).max().unwrap_or_default();
+/// Prints lines; what does not fit into `width` is cut.
+fn print_lines(lines: Vec<HistoryLine>, width: Option<usize>) -> Done {
+    let widest = lines.iter().map(|line| text::width(&line.name)).max().unwrap_or_default();
     let mut printed = String::new();
-    for (time, name, (first, color), rest) in lines {
+    for HistoryLine { time, name, text: first, color, rest } in lines {
         let start = format!("{time}  {name}{}  ", " ".repeat(widest - text::width(&name)));
         let room = width.map_or(usize::MAX, |width| width.saturating_sub(text::width(&start)));
         let whole = if rest.is_empty() { first.clone() } else { format!("{first}  {rest}") };
@@ -387,7 +374,7 @@ fn moment_at(text: &str, now: &Zoned) -> Option<jiff::Timestamp> {
 const NAME: usize = 16;
 
 /// Prints the totals of terminals.
-fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal]) -> Done {
+fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal]) -> Result<Done, Trouble> {
     let now = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
     let until = args.until.map_or(now, |until| until.min(now));
     let period = Period { since: args.since, until, zone: TimeZone::system() };
@@ -395,15 +382,15 @@ fn print_totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerm
     let days = reader.days(terminals, args.by, &period, grain)?;
     if args.json {
         let lines: io::Result<String> = days.iter().map(|day| output::json_line(&to_json(day, args.by))).collect();
-        return output::conclude(lines.and_then(|lines| output::write_whole(&lines)));
+        return Ok(output::conclude(lines.and_then(|lines| output::write_whole(&lines))));
     }
-    if args.by == TotalsOf::Label && days.iter().all(DayTotals::is_nameless) {
-        return nothing("nothing there has a label", "`fleetwatch note NAME --label LABEL` gives one");
-    }
-    if days.is_empty() {
-        return nothing("nothing was watched then, so there are no totals", WRITTEN_BY);
-    }
-    output::print(&table(args.by, &days, output::terminal_width()))
+    Ok(if args.by == TotalsOf::Label && days.iter().all(DayTotals::is_nameless) {
+        nothing("nothing there has a label", "`fleetwatch note NAME --label LABEL` gives one")
+    } else if days.is_empty() {
+        nothing("nothing was watched then, so there are no totals", WRITTEN_BY)
+    } else {
+        output::print(&table(args.by, &days, output::terminal_width()))
+    })
 }
 
 fn to_json(day: &DayTotals, by: TotalsOf) -> Value {
@@ -504,6 +491,7 @@ mod tests {
             |name: &str| Ok(known.iter().filter(|_| name == "shop").take(1).map(|one| one.key.clone()).collect());
         let panes = |target: &str| {
             find(target, &known, had_it)
+                .unwrap()
                 .map(|keys| keys.iter().map(|key| key.pane.0).collect::<Vec<_>>())
                 .map_err(|failure| failure.to_string())
         };

@@ -50,17 +50,17 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
     let fault = |(part, typed): &(NotePart, &Option<String>)| part.fault(typed.as_deref()?);
     if let Some(why) = parts.iter().find_map(fault) {
-        return Err(Failure::usage(why).hint("shorten it").into());
+        return Err(Failure::usage(why).hint("shorten it"));
     }
     let noted = |note: Note| {
         parts.iter().fold(note, |note, (part, typed)| typed.iter().fold(note, |note, typed| note.with(*part, typed)))
     };
     let Note { text, name, .. } = noted(Note::default());
     if typed.is_some() && text.is_none() {
-        return Err(Failure::usage("the note is empty").hint("`--clear` removes note, name and label").into());
+        return Err(Failure::usage("the note is empty").hint("`--clear` removes note, name and label"));
     }
     if let Some((name, why)) = name.as_deref().and_then(|name| Some((name, unfit_name(name)?))) {
-        return Err(Failure::usage(format!("`{name}` cannot be a name")).hint(why).into());
+        return Err(Failure::usage(format!("`{name}` cannot be a name")).hint(why));
     }
     let watched = Watched::new(options)?;
     let path = super::history::kept_at(&watched.loaded.config.history, "is no place for notes")?;
@@ -73,7 +73,7 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     kept.note = noted(kept.note);
     if let Some(why) = name.as_deref().and_then(|name| view.name_fault(item.key(), name)) {
         let failure = Failure::refused(format!("{} keeps its name: {why}", item.id()));
-        return Err(failure.hint("choose a name that nothing else has").into());
+        return Err(failure.hint("choose a name that nothing else has"));
     }
     if args.clear {
         kept.note = Note::default();

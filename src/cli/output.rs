@@ -74,7 +74,7 @@ pub(super) fn write_whole(text: &str) -> io::Result<()> {
 pub(super) fn conclude(written: io::Result<()>) -> Done {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        written => written.map(|()| ExitCode::SUCCESS).context("standard output cannot be written"),
+        written => Ok(written.map(|()| ExitCode::SUCCESS).context("standard output cannot be written")?),
     }
 }
 

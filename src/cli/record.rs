@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use super::Failure;
 use super::failure::{BadValue, number};
 use super::output::end_asked_for;
+use super::{Done, Failure};
 use crate::agent_record::{RecordAddition, RecordDepth, RecordKeeping};
 use crate::fleet::TerminalKey;
 use crate::poll;
@@ -74,16 +74,14 @@ pub async fn run(
     key: &TerminalKey,
     program: &Program,
     profiles: Option<Arc<ProfileSet>>,
-) -> anyhow::Result<ExitCode> {
+) -> Done {
     if args.output.as_os_str() == "-" {
         return Err(Failure::usage("a recording is not written to standard output")
-            .hint(format!("name a file: `-o {}.cast`", args.target))
-            .into());
+            .hint(format!("name a file: `-o {}.cast`", args.target)));
     }
     let Some(first) = capture(server, key).await? else {
         return Err(Failure::refused(format!("the terminal {} is gone", args.target))
-            .hint("`fleetwatch list` shows what is there now")
-            .into());
+            .hint("`fleetwatch list` shows what is there now"));
     };
     // The header has whole seconds, and the times in records must fit.
     let began = Timestamp::from_millis(poll::now().as_millis().div_euclid(1000) * 1000);
@@ -108,7 +106,7 @@ async fn record(
     server: &Server,
     key: &TerminalKey,
     recorder: &mut Recorder,
-) -> anyhow::Result<&'static str> {
+) -> Result<&'static str, Failure> {
     let mut tick = tokio::time::interval(Duration::from_millis(args.tick));
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let end = end_asked_for();
@@ -131,7 +129,7 @@ async fn record(
 }
 
 /// The pane as it is now; `None` when it is gone or when its id belongs to another process.
-async fn capture(server: &Server, key: &TerminalKey) -> anyhow::Result<Option<CapturedPane>> {
+async fn capture(server: &Server, key: &TerminalKey) -> Result<Option<CapturedPane>, Failure> {
     match server.capture(&[key.pane]).await {
         Ok(listing) => Ok(listing.captures.iter().find(|capture| listing.shows(&capture.pane, key)).cloned()),
         Err(error) if error.is_no_server() => Ok(None),
@@ -187,7 +185,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    async fn take(&mut self, pane: &CapturedPane, now: Timestamp) -> anyhow::Result<()> {
+    async fn take(&mut self, pane: &CapturedPane, now: Timestamp) -> Result<(), Failure> {
         // A pane whose screen could not be captured shows what it showed before.
         let Some(screen) = &pane.screen else { return Ok(()) };
         let unwritable = "the recording cannot be written";

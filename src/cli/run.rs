@@ -70,7 +70,7 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
 }
 
 /// Starts the task; returns whether it is in the window of one that had ended, and what its server shows of it since.
-async fn begin(args: &RunArgs, options: &GlobalOptions) -> anyhow::Result<(bool, Begun, Option<Task>)> {
+async fn begin(args: &RunArgs, options: &GlobalOptions) -> Result<(bool, Begun, Option<Task>), Failure> {
     check_name("task", &args.name, "")?;
     check_name("session", &args.session, ".:")?;
     let argv = Argv::new(args.command.clone()).map_err(|error| {
@@ -78,7 +78,7 @@ async fn begin(args: &RunArgs, options: &GlobalOptions) -> anyhow::Result<(bool,
     })?;
     let watched = Watched::new(options)?;
     let Some(id) = watched.servers.first() else {
-        return Err(Failure::usage("there is no server to run it on").hint("name one with `-L`").into());
+        return Err(Failure::usage("there is no server to run it on").hint("name one with `-L`"));
     };
     let server = watched.server(id).map_err(unfit)?;
     let cwd = directory(args.cwd.as_deref(), id)?;
@@ -101,9 +101,9 @@ async fn begin(args: &RunArgs, options: &GlobalOptions) -> anyhow::Result<(bool,
 }
 
 /// What came of a start; with `--json`, a refusal is printed as well.
-pub(super) fn or_refused<T>(name: &str, json: bool, started: anyhow::Result<T>) -> anyhow::Result<T> {
+pub(super) fn or_refused<T>(name: &str, json: bool, started: Result<T, Failure>) -> Result<T, Failure> {
     if let (Err(why), true) = (&started, json) {
-        let object = json!({ "name": name, "outcome": "refused", "detail": Failure::of(why).to_string() });
+        let object = json!({ "name": name, "outcome": "refused", "detail": why.to_string() });
         output::acted("nothing was started", output::print_json(&object));
     }
     started
@@ -117,7 +117,7 @@ pub(super) async fn seen_now(watched: &Watched, begun: &Begun) -> Option<Task> {
 }
 
 /// Starts the task; returns whether it is in the window of one that had ended.
-async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bool, Begun), anyhow::Error> {
+async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bool, Begun), Failure> {
     for _ in 0..ATTEMPTS {
         let there = match server.poll(&[]).await {
             Ok(listing) => find(&listing, server.id(), session, task.name)?,
@@ -132,9 +132,7 @@ async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bo
             return Ok((again, begun));
         }
     }
-    Err(Failure::refused(format!("other processes keep starting and ending tasks in {session}"))
-        .hint("try again")
-        .into())
+    Err(Failure::refused(format!("other processes keep starting and ending tasks in {session}")).hint("try again"))
 }
 
 /// A task that has just been started.
@@ -210,7 +208,7 @@ impl JustStarted<'_> {
             true => format!("no shell reads it: `fleetwatch run {name} -- sh -c {}`", quoted(self.program)),
             false => format!("`fleetwatch run {name} -- COMMAND` runs another one in its window"),
         };
-        Err(Failure::refused(why).hint(hint).into())
+        Err(Failure::refused(why).hint(hint))
     }
 }
 

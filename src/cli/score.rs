@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::failure::{percentage, whole};
 use super::list::aligned;
 use super::replay::SharedReplayArgs;
-use super::{Failure, output};
+use super::{Done, Failure, output};
 use crate::profile::ProfileSet;
 use crate::recording::score::tasks::{TaskField, TaskScore, TaskSpell, score_task};
 use crate::recording::score::{Delay, Score, Spell, Tally, score};
@@ -67,7 +67,7 @@ impl ScoreArgs {
 ///
 /// # Errors
 /// A recording cannot be read, none is found, none is labelled, or standard output cannot be written.
-pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
+pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> Done {
     let options = args.options.options(&profiles)?;
     let sources = find(&args.paths)?;
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
@@ -77,7 +77,7 @@ pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCo
         let nothing = format!("nothing is labelled in {}", text::counted(sources.len(), "recording"));
         let hint =
             "a label is a `truth` line in the recording; `fleetwatch replay` shows what fleetwatch says at each moment";
-        return Err(Failure::refused(nothing).hint(hint).into());
+        return Err(Failure::refused(nothing).hint(hint));
     }
     match args.json {
         true => output::print_json(&report.json(args.worst))?,
@@ -114,7 +114,7 @@ impl RecordingSource {
 }
 
 /// The recordings in files, archives and directories, sorted by name, each only once.
-fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingSource>> {
+fn find(paths: &[PathBuf]) -> Result<Vec<RecordingSource>, Failure> {
     let mut found = BTreeMap::new();
     for path in paths {
         if path.is_dir() {
@@ -128,9 +128,7 @@ fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingSource>> {
         }
     }
     if found.is_empty() {
-        return Err(Failure::usage("no recording (*.cast) found")
-            .hint("name recordings, archives or directories")
-            .into());
+        return Err(Failure::usage("no recording (*.cast) found").hint("name recordings, archives or directories"));
     }
     Ok(found.into_values().collect())
 }

@@ -114,8 +114,7 @@ async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActRep
     }
     if args.timeout.is_some() && watched.settings.remote.is_some() {
         return Err(Failure::usage("how long a reaction may take is set on the machine that sends")
-            .hint("leave `--timeout` out, or use it with `--when-ready`")
-            .into());
+            .hint("leave `--timeout` out, or use it with `--when-ready`"));
     }
     let survey = watched.survey().await?;
     let terminal = watched.terminal(&survey, &args.target).await?;
@@ -170,8 +169,7 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
     let excerpt = terminal.state.assessment.operator_excerpt.clone();
     let Some((dialog, excerpt)) = terminal.dialog.clone().zip(excerpt) else {
         return Err(Failure::refused(format!("{} shows no dialog", terminal.state.terminal.id))
-            .hint("`fleetwatch list` shows which terminals wait for an answer")
-            .into());
+            .hint("`fleetwatch list` shows which terminals wait for an answer"));
     };
     let name = &terminal.state.terminal.id;
     // Whoever is refused needs it to answer right the next time.
@@ -368,7 +366,7 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, repor
     let server = to.key.server.clone();
     let outcome = sender.perform(operation(to, Act::Prompt { text, when: When::Ready }), &mut waiting).await;
     match waiting.failure {
-        Some(failure) => Err(failure.into()),
+        Some(failure) => Err(failure),
         None => report.tell(watched, &sender, outcome, &server).await,
     }
 }
@@ -407,10 +405,10 @@ impl Gate for &mut WhenReady<'_> {
 }
 
 /// The text to send.
-fn prompt(argument: Option<&str>) -> anyhow::Result<String> {
+fn prompt(argument: Option<&str>) -> Result<String, Failure> {
     match argument {
         Some(text) if text != "-" => Ok(text.to_owned()),
-        None if std::io::stdin().is_terminal() => Err(refused_text(UnfitText::Empty).into()),
+        None if std::io::stdin().is_terminal() => Err(refused_text(UnfitText::Empty)),
         _ => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| {
@@ -510,8 +508,7 @@ impl ActReport {
             }
             Outcome::Unverified { .. } => failure.hint(format!("it may have been taken; {look}")),
             Outcome::NotTaken { .. } => failure.hint(look),
-        }
-        .into())
+        })
     }
 }
 

@@ -142,14 +142,12 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
         .hint(
             "`--tls-cert` and `--tls-key` encrypt it, or listen on 127.0.0.1 behind ssh or a VPN; \
              `--insecure` allows it anyway",
-        )
-        .into());
+        ));
     }
     if args.qr.is_some() && !std::io::stdout().is_terminal() {
         // In the log of a service, others could read the token.
         return Err(Failure::usage("a QR code needs a terminal, and standard output is not one")
-            .hint("`fleetwatch token add NAME` makes a token for `http://ADDRESS/#token=TOKEN`")
-            .into());
+            .hint("`fleetwatch token add NAME` makes a token for `http://ADDRESS/#token=TOKEN`"));
     }
     let watched = Watched::new(options)?;
     let access = Arc::new(Access::new(token::tokens()?, args.allow_host.clone()));

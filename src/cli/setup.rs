@@ -54,8 +54,7 @@ pub fn run(args: &SetupArgs, options: &GlobalOptions) -> Done {
     let can_ask = io::stdin().is_terminal() && io::stdout().is_terminal();
     if !args.print && !can_ask {
         return Err(Failure::usage("there is no terminal to ask questions in")
-            .hint("`fleetwatch setup --print` prints what it would write")
-            .into());
+            .hint("`fleetwatch setup --print` prints what it would write"));
     }
     let program = program()?;
     let mut asking = Confirmation { is_silent: args.print };
@@ -108,14 +107,14 @@ fn write(proposals: Vec<Proposal>) -> Done {
 
 impl Proposal {
     /// Reads a file, following links.
-    fn of(path: PathBuf) -> anyhow::Result<Self> {
+    fn of(path: PathBuf) -> Result<Self, Failure> {
         let is_link = path.symlink_metadata().is_ok_and(|data| data.is_symlink());
         let target = match path.canonicalize() {
             Ok(target) => target,
             Err(_) if !is_link => path.clone(),
             Err(error) => {
                 let hint = "create the file that it points to, or remove the link";
-                return Err(Failure::refused(format!("{} points nowhere: {error}", path.display())).hint(hint).into());
+                return Err(Failure::refused(format!("{} points nowhere: {error}", path.display())).hint(hint));
             }
         };
         let old = text(&target)?;
@@ -137,7 +136,7 @@ impl Proposal {
 }
 
 /// The text of a file; `None` if there is none.
-fn text(path: &Path) -> anyhow::Result<Option<String>> {
+fn text(path: &Path) -> Result<Option<String>, Failure> {
     crate::private::check_file(path).or_else(|error| match error.kind() {
         // A file of somebody else is only read.
         ErrorKind::PermissionDenied => Ok(()),
@@ -147,13 +146,12 @@ fn text(path: &Path) -> anyhow::Result<Option<String>> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::refused(format!("{} cannot be read: {error}", path.display()))
-            .hint("setup changes only your own files that it can read as text")
-            .into()),
+            .hint("setup changes only your own files that it can read as text")),
     }
 }
 
 /// The change to tmux's configuration.
-fn tmux_proposal(program: &str, asking: &mut Confirmation) -> anyhow::Result<Option<Proposal>> {
+fn tmux_proposal(program: &str, asking: &mut Confirmation) -> Result<Option<Proposal>, Failure> {
     let home = home().context("without a home directory there is no configuration of tmux")?;
     let files = tmux_files(&home);
     let there: Vec<&PathBuf> = files.iter().filter(|path| path.symlink_metadata().is_ok()).collect();
@@ -225,7 +223,7 @@ fn meant(path: &Path) -> Option<Vec<PathBuf>> {
 }
 
 /// The change to fleetwatch's own configuration.
-fn config_proposal(options: &GlobalOptions, asking: &mut Confirmation) -> anyhow::Result<Option<Proposal>> {
+fn config_proposal(options: &GlobalOptions, asking: &mut Confirmation) -> Result<Option<Proposal>, Failure> {
     let loaded = options.load()?;
     let first = || options.search_path().candidates().first().map(|candidate| candidate.path.clone());
     let Some(path) = loaded.path.or_else(first) else { return Ok(None) };
@@ -250,7 +248,7 @@ fn config_proposal(options: &GlobalOptions, asking: &mut Confirmation) -> anyhow
 }
 
 /// How tmux starts this program: by its name if `PATH` leads to it.
-fn program() -> anyhow::Result<String> {
+fn program() -> Result<String, Failure> {
     let this = env::current_exe().context("it is not known which file this program is")?;
     let named = env::var_os("PATH").into_iter().flat_map(|path| env::split_paths(&path).collect::<Vec<_>>());
     let is_program =
@@ -263,8 +261,7 @@ fn program() -> anyhow::Result<String> {
         return Ok(path);
     }
     Err(Failure::refused(format!("tmux would not find this program: {path} has characters that need quotes"))
-        .hint("put fleetwatch into a directory in PATH")
-        .into())
+        .hint("put fleetwatch into a directory in PATH"))
 }
 
 /// Whether a path needs no quotes.
@@ -288,7 +285,7 @@ impl Confirmation {
     }
 
     /// Whether the operator says yes.
-    fn yes(&mut self, question: &str, usual: bool) -> anyhow::Result<bool> {
+    fn yes(&mut self, question: &str, usual: bool) -> Result<bool, Failure> {
         if self.is_silent {
             return Ok(true);
         }
@@ -301,7 +298,7 @@ impl Confirmation {
         })
     }
 
-    fn notices(&mut self) -> anyhow::Result<Notices> {
+    fn notices(&mut self) -> Result<Notices, Failure> {
         if self.is_silent {
             return Ok(Notices::BellAndTerminal);
         }
@@ -318,7 +315,7 @@ impl Confirmation {
         })
     }
 
-    fn answer<T>(&mut self, question: &str, choices: &str, read: impl Fn(&str) -> Option<T>) -> anyhow::Result<T> {
+    fn answer<T>(&mut self, question: &str, choices: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, Failure> {
         for _ in 0..PATIENCE {
             print!("{question}");
             io::stdout().flush()?;
@@ -331,6 +328,6 @@ impl Confirmation {
             }
             self.tell(&format!("answer with {choices}"))?;
         }
-        Err(Failure::refused("nothing was written: that was no answer").hint("`fleetwatch setup` asks again").into())
+        Err(Failure::refused("nothing was written: that was no answer").hint("`fleetwatch setup` asks again"))
     }
 }

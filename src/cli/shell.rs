@@ -238,30 +238,31 @@ fn completed_word() -> usize {
 }
 
 /// What the options typed so far watch.
-fn survey(command: Command) -> anyhow::Result<Survey> {
-    let options = GlobalOptions::from_arg_matches(&command.ignore_errors(true).try_get_matches_from(typed())?)?;
+fn survey(command: Command) -> Option<Survey> {
+    let options =
+        GlobalOptions::from_arg_matches(&command.ignore_errors(true).try_get_matches_from(typed()).ok()?).ok()?;
     let survey = async { Watched::open(&options).await?.survey_quietly(Freshness::Known).await };
-    wait_for(async { Ok(tokio::time::timeout(SOON, survey).await??) })
+    wait_for(async { Ok(tokio::time::timeout(SOON, survey).await) }).ok()?.ok()?.ok()
 }
 
 /// The names of what is watched, with its states.
-fn names(command: Command, may_be: &dyn Fn(&Item<'_>) -> bool) -> anyhow::Result<Vec<CompletionCandidate>> {
+fn names(command: Command, may_be: &dyn Fn(&Item<'_>) -> bool) -> Option<Vec<CompletionCandidate>> {
     let survey = survey(command)?;
     let view = survey.fleet.view(survey.now);
     let named =
         |item: Item<'_>| CompletionCandidate::new(item.id()).help(Some(item.status().word().into_owned().into()));
-    Ok(Item::all(&view).into_iter().filter(may_be).map(named).collect())
+    Some(Item::all(&view).into_iter().filter(may_be).map(named).collect())
 }
 
 /// What chooses the options of the dialog of the terminal that is named.
-fn choices(command: Command) -> anyhow::Result<Vec<CompletionCandidate>> {
+fn choices(command: Command) -> Option<Vec<CompletionCandidate>> {
     let survey = survey(command)?;
     let typed: Vec<OsString> = typed().collect();
     let view = survey.fleet.view(survey.now);
     let mut named = view.terminals.iter().filter(|it| typed.iter().any(|word| *word == *it.state.terminal.id));
     let options = named.next().and_then(|terminal| terminal.dialog.as_ref()).map(|dialog| &dialog.options);
     let choice = |option: &Choice| CompletionCandidate::new(&option.name).help(Some(option.label.clone().into()));
-    Ok(options.into_iter().flatten().map(choice).collect())
+    Some(options.into_iter().flatten().map(choice).collect())
 }
 
 /// The words that a filter may go on with.
@@ -269,7 +270,7 @@ fn filter_words(command: Command, word: &OsStr) -> Vec<CompletionCandidate> {
     let word = word.to_string_lossy();
     let field = field_before(&typed().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>(), &word);
     // Most words are the same whatever is watched.
-    let survey = survey(command).ok();
+    let survey = survey(command);
     let nothing = Fleet::new(fleet::Settings::default(), Arc::default());
     let view = survey.as_ref().map_or_else(|| nothing.view(Timestamp::default()), |it| it.fleet.view(it.now));
     let meant = filter_completions(&format!("{field}{word}"), &view);

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use super::survey::{Watched, of_demo};
-use super::{Done, Failure, GlobalOptions, failure, output};
+use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary, Trouble};
 use crate::screen::harmless;
@@ -102,11 +102,10 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
     if args.poll && (!is_watched || silence.is_some()) {
         match super::wait_for(poll(options, now)) {
             Ok(polled) => summaries = polled,
-            Err(report) if format == Format::Tmux && failure::is_refusal(&report) => {
-                is_known = false;
-                trouble = Some(Failure::of(&report));
+            Err(failure) if format == Format::Tmux && failure.is_refusal() => {
+                (is_known, trouble) = (false, Some(failure));
             }
-            Err(report) => return Err(report),
+            Err(failure) => return Err(failure),
         }
     } else if let Some(failure) = silence {
         (is_known, trouble) = (false, Some(failure));
@@ -129,7 +128,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
         Format::Plain if is_known => output::wrapped(&summary.plain(now)),
         Format::Plain => {
             let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once".to_owned() + &of_demo();
-            return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)).into());
+            return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)));
         }
     };
     output::print(&line)
@@ -157,7 +156,7 @@ fn settled(settings: &history::Settings) -> Result<Vec<ServerSummary>, Failure> 
 }
 
 /// Polls every server once.
-async fn poll(options: &GlobalOptions, now: Timestamp) -> anyhow::Result<Vec<ServerSummary>> {
+async fn poll(options: &GlobalOptions, now: Timestamp) -> Result<Vec<ServerSummary>, Failure> {
     let watched = Watched::new(options)?;
     let survey = watched.survey_with_prompts().await?;
     let view = survey.fleet.view(now);

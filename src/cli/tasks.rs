@@ -154,14 +154,14 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                     Failure::refused(format!("{} stays as it is: {SPARED}", spared.join(", "))).warn();
                 }
                 earlier.iter().for_each(|(_, why)| why.tell());
-                return Err(last.clone().into());
+                return Err(last.clone());
             }
             acting.kill(&tasks, *json).await
         }
         TasksCommand::Rerun { target, json } => {
             let done = match acting.task(target) {
                 Ok(task) => acting.rerun(task).await,
-                Err(unknown) => Err(unknown.into()),
+                Err(unknown) => Err(unknown),
             };
             let (task, begun) = or_refused(target, *json, done)?;
             acting.tell_rerun(task, &begun, *json).await
@@ -194,9 +194,7 @@ pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
                     (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
                 };
                 let acts: Vec<String> = [of(false, "kill"), of(true, "remove")].into_iter().flatten().collect();
-                return Err(Failure::refused(format!("this would {}", acts.join(" and ")))
-                    .hint("add `--yes` to do it")
-                    .into());
+                return Err(Failure::refused(format!("this would {}", acts.join(" and "))).hint("add `--yes` to do it"));
             }
             acting.kill(&tasks, *json).await
         }
@@ -224,8 +222,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool, json: bool) -> Don
         let declared_by = found.map(|found| found.declared_by);
         if let (Some(Some(DeclaredBy::Configuration)), false) = (declared_by, adopt) {
             return Err(Failure::refused(format!("the configuration makes {session} a task session"))
-                .hint("remove its [[task]]")
-                .into());
+                .hint("remove its [[task]]"));
         }
         if declared_by.is_none() && adopt {
             continue;
@@ -254,9 +251,9 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool, json: bool) -> Don
         }
     }
     if let Some((server, problem)) = troubles.first() {
-        return Err(watched.explain(server, problem).await.into());
+        return Err(watched.explain(server, problem).await);
     }
-    Err(Failure::refused(format!("there is no session {session}")).hint(sessions_listed_by(&watched.servers)).into())
+    Err(Failure::refused(format!("there is no session {session}")).hint(sessions_listed_by(&watched.servers)))
 }
 
 /// How the sessions of the servers are listed.
@@ -358,17 +355,15 @@ impl<'a> FoundTasks<'a> {
     }
 
     /// Runs an ended task again.
-    async fn rerun<'t>(&self, task: &'t Task) -> anyhow::Result<(&'t Task, Begun)> {
+    async fn rerun<'t>(&self, task: &'t Task) -> Result<(&'t Task, Begun), Failure> {
         if !task.is_dead() {
             return Err(Failure::refused(format!("task {} ({}) is still running", task.id, task.window))
-                .hint(format!("`fleetwatch tasks kill {}` ends it", quoted(&task.id)))
-                .into());
+                .hint(format!("`fleetwatch tasks kill {}` ends it", quoted(&task.id))));
         }
         let begun = self.server(task)?.begin_again(&task.key, task.window, None, poll::now().as_millis()).await;
         let Start::Begun(begun) = begun? else {
             return Err(Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window))
-                .hint("`fleetwatch tasks` lists the tasks")
-                .into());
+                .hint("`fleetwatch tasks` lists the tasks"));
         };
         let history = History::start(&self.watched.loaded.config.history);
         history.record(done(task, begun.key.clone(), OperatorAction::rerun(task)));

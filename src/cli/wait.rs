@@ -104,7 +104,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
         while nth < left.len() && !(args.any && has_met) {
             match (left[nth].look(fleet, args), &mut now) {
                 (Ok(ControlFlow::Break(line)), _) => {
-                    output::conclude(output::write_as(args.json, &line)).map_err(|report| Failure::of(&report))?;
+                    output::conclude(output::write_as(args.json, &line))?;
                     left.remove(nth);
                     has_met = true;
                     continue;
@@ -138,7 +138,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
         }
     }
     failures.iter().for_each(Failure::tell);
-    Err(last.into())
+    Err(last)
 }
 
 /// Why a terminal or task is not as was waited for.

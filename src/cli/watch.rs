@@ -136,7 +136,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
             };
             // A server may still start, but a missing program will not appear.
             if matches!(problem.kind.as_str(), "tmux_missing" | "tmux_too_old" | "bad_name") {
-                return Err(failure.into());
+                return Err(failure);
             }
             failure.warn();
         }

@@ -31,5 +31,5 @@ pub fn token(_args: &TokenArgs) -> Done {
 
 fn refuse() -> Done {
     let (what, hint) = WITHOUT;
-    Err(Failure::usage(what).hint(hint).into())
+    Err(Failure::usage(what).hint(hint))
 }

@@ -13,7 +13,7 @@ use super::{Served, act, client, events, metrics, openapi, page, push};
 use crate::cli::dialog_shown::DialogShown;
 use crate::cli::list::PublicFields;
 use crate::cli::target::{self, Purpose};
-use crate::cli::{Failure, explain, history};
+use crate::cli::{explain, history};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
 use crate::history::{Kind, Reader, RecordFilter, Stored};
@@ -282,17 +282,16 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
     let Some((path, _)) = served.history.clone() else {
         return Err(HttpReply::new(StatusCode::CONFLICT, "no history is kept", "set `enabled = true` in [history]"));
     };
-    let read = tokio::task::spawn_blocking(move || -> anyhow::Result<Vec<Stored>> {
-        let mut reader = Reader::open(&path)?;
+    let read = tokio::task::spawn_blocking(move || {
+        let mut reader = Reader::open(&path).map_err(HttpReply::broken)?;
         if let Some(target) = &asked.target {
-            filter.terminals = Some(history::find(target, &reader.terminals()?, |name| reader.named(name))?);
+            let known = reader.terminals().map_err(HttpReply::broken)?;
+            let found = history::find(target, &known, |name| reader.named(name)).map_err(HttpReply::broken)?;
+            filter.terminals = Some(found.map_err(|failure| HttpReply::of(StatusCode::NOT_FOUND, &failure))?);
         }
-        Ok(reader.records(&filter)?)
+        reader.records(&filter).map_err(HttpReply::broken)
     });
-    let records = read.await.map_err(HttpReply::broken)?.map_err(|report| match report.downcast_ref::<Failure>() {
-        Some(failure) => HttpReply::of(StatusCode::NOT_FOUND, failure),
-        None => HttpReply::broken(report),
-    })?;
+    let records = read.await.map_err(HttpReply::broken)??;
     Ok(Json(records.iter().map(Stored::to_json).collect()))
 }
 

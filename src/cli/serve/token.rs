@@ -144,7 +144,7 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
 }
 
 /// Makes a token in place of the one of that name, and returns its text.
-pub(super) fn replace(file: &TokenFile, name: &str, scope: Scope) -> anyhow::Result<String> {
+pub(super) fn replace(file: &TokenFile, name: &str, scope: Scope) -> Result<String, Failure> {
     let (text, token, _) = made(name, scope, jiff::Span::new().days(30))?;
     change(file, |tokens| {
         tokens.retain(|token| token.name != name);
@@ -155,7 +155,7 @@ pub(super) fn replace(file: &TokenFile, name: &str, scope: Scope) -> anyhow::Res
 }
 
 /// A new token: its text, what is kept of it, and when it expires.
-fn made(name: &str, scope: Scope, good_for: jiff::Span) -> anyhow::Result<(String, Token, Zoned)> {
+fn made(name: &str, scope: Scope, good_for: jiff::Span) -> Result<(String, Token, Zoned), Failure> {
     let now = Zoned::now();
     let until = now
         .checked_add(good_for.abs())

@@ -1,11 +1,11 @@
 //! Recording a real pane, and reading what was recorded.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, wait_until};
+use fleetwatch::cli::Done;
 use fleetwatch::cli::record::{RecordArgs, run};
 use fleetwatch::fleet::TerminalKey;
 use fleetwatch::profile::{ProfileSet, Program};
@@ -13,7 +13,7 @@ use fleetwatch::recording::{EventKind, Frame, Player, Recording, ReplayOptions, 
 use fleetwatch::state::{AgentFacts, FactName};
 
 /// Records a pane to its end, in a thread of its own.
-fn recorder(tmux: &PrivateTmux, key: TerminalKey, output: &Path) -> std::thread::JoinHandle<anyhow::Result<ExitCode>> {
+fn recorder(tmux: &PrivateTmux, key: TerminalKey, output: &Path) -> std::thread::JoinHandle<Done> {
     recorder_of("claude", tmux, key, output)
 }
 
@@ -22,7 +22,7 @@ fn recorder_of(
     tmux: &PrivateTmux,
     key: TerminalKey,
     output: &Path,
-) -> std::thread::JoinHandle<anyhow::Result<ExitCode>> {
+) -> std::thread::JoinHandle<Done> {
     let server = tmux.server();
     let args = RecordArgs {
         target: "main".to_owned(),
