@@ -73,13 +73,13 @@ impl History {
 
     /// Inputs that any process, including this one, sends after this call, each once its outcome is known.
     pub fn inputs(&self) -> UnboundedReceiver<Stored> {
-        self.follow("inputs", EndedInputs)
+        self.follow("inputs", NewRecords { kinds: "'input'", begins_of_late: false })
     }
 
     /// The records of a log: first recent ones of all kinds, then new actions of any process. New transitions come from the
     /// fleet.
     pub fn log(&self) -> UnboundedReceiver<Stored> {
-        self.follow("log", LogRecords)
+        self.follow("log", NewRecords { kinds: "'input', 'follow_up', 'action'", begins_of_late: true })
     }
 
     /// Intents: first the open ones, then every change.
@@ -118,9 +118,13 @@ impl History {
 /// Rows of a table that are reported when they are written, and again when they progress.
 pub(super) trait Feed: Send + 'static {
     type News: Send;
+    /// Its table.
+    const TABLE: &'static str;
 
-    /// The number of the last row, and which earlier ones are reported first.
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Self::News>), Trouble>;
+    /// Which earlier rows are reported first.
+    fn first(&self, _reader: &mut Reader) -> Result<Entries<Self::News>, Trouble> {
+        Ok(Vec::new())
+    }
 
     /// The rows after a number, and those of some numbers.
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Self::News>, Trouble>;
@@ -176,6 +180,7 @@ impl Feeds {
 
     pub(super) fn add(&mut self, listener: Box<dyn FeedListener>) {
         self.listeners.push(listener);
+        self.file.version = None;
     }
 
     /// Tells what is new; how long to wait if it is longer than usual.
@@ -183,34 +188,36 @@ impl Feeds {
         if self.file.is_replaced() {
             self.listeners.iter_mut().for_each(|listener| listener.begin_anew());
         }
-        let is_open = self.file.open.is_some();
-        let version = self.file.opened().and_then(|reader| {
-            if !is_open {
-                reader.keep_little()?;
-            }
-            reader.data_version()
-        });
-        let polled: Vec<Result<(), Trouble>> = match (version, &mut self.file.open) {
-            (Ok(version), Some(reader)) => {
-                self.listeners.iter_mut().map(|listener| listener.poll(reader, version)).collect()
-            }
-            (version, _) => vec![version.map(drop)],
-        };
-        let trouble = polled.into_iter().filter_map(Result::err).find(|trouble| *trouble != Trouble::Locked)?;
+        let trouble = self.read().err()?;
+        if trouble == Trouble::Locked {
+            // What could not be read now is read the next time, whatever the version.
+            self.file.version = None;
+            return None;
+        }
         tracing::debug!(%trouble, "what other processes write cannot be read");
         self.file.close();
-        self.listeners.iter_mut().for_each(|listener| listener.poll_again());
         Some(RETRY)
+    }
+
+    fn read(&mut self) -> Result<(), Trouble> {
+        let is_new = self.file.open.is_none();
+        if !self.file.has_changed()? {
+            return Ok(());
+        }
+        let reader = self.file.opened()?;
+        if is_new {
+            reader.keep_little()?;
+        }
+        let troubles: Vec<Trouble> = self.listeners.iter_mut().filter_map(|one| one.poll(reader).err()).collect();
+        // A file that is locked is the least of troubles.
+        troubles.into_iter().max_by_key(|trouble| *trouble != Trouble::Locked).map_or(Ok(()), Err)
     }
 }
 
 /// A feed that somebody receives.
 pub(super) trait FeedListener: Send {
-    /// Returns what is new in a file of this version. A read that fails changes nothing, and the next one gives the same.
-    fn poll(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble>;
-
-    /// Reads again, whatever the version: another connection counts otherwise.
-    fn poll_again(&mut self);
+    /// Returns what is new in a file. A read that fails changes nothing, and the next one gives the same.
+    fn poll(&mut self, reader: &mut Reader) -> Result<(), Trouble>;
 
     /// Another file has taken the place of the one before, and begins to count anew.
     fn begin_anew(&mut self);
@@ -225,8 +232,6 @@ pub(super) struct FeedCursor<F: Feed> {
     news: UnboundedSender<F::News>,
     /// The rows already reported; `None` before the first poll.
     position: Option<FeedPosition>,
-    /// The version of the file that was read last, as its connection counts.
-    version: Option<i64>,
 }
 
 #[derive(Clone, Default)]
@@ -241,19 +246,17 @@ impl<F: Feed> FeedCursor<F> {
     pub(super) fn new(path: &Path, feed: F, news: UnboundedSender<F::News>) -> Self {
         // In a file that is still to be made, everything will be new.
         let position = (!path.exists()).then(FeedPosition::default);
-        Self { feed, news, position, version: None }
+        Self { feed, news, position }
     }
 }
 
 impl<F: Feed> FeedListener for FeedCursor<F> {
-    fn poll(&mut self, reader: &mut Reader, version: i64) -> Result<(), Trouble> {
-        if self.version == Some(version) {
-            return Ok(());
-        }
+    fn poll(&mut self, reader: &mut Reader) -> Result<(), Trouble> {
         let (mut position, found) = match &self.position {
             None => {
-                let (last, found) = self.feed.first(reader)?;
-                (FeedPosition { last, ..FeedPosition::default() }, found)
+                // Asked for first: what is queued and settled in between is new at the next poll.
+                let last = reader.newest(F::TABLE)?;
+                (FeedPosition { last, ..FeedPosition::default() }, self.feed.first(reader)?)
             }
             Some(position) => {
                 let open: Vec<i64> = position.open.keys().copied().collect();
@@ -271,17 +274,11 @@ impl<F: Feed> FeedListener for FeedCursor<F> {
             news.into_iter().for_each(|news| drop(self.news.send(news)));
         }
         self.position = Some(position);
-        // Only now: what could not be read, because the file was locked, is read the next time.
-        self.version = Some(version);
         Ok(())
     }
 
-    fn poll_again(&mut self) {
-        self.version = None;
-    }
-
     fn begin_anew(&mut self) {
-        (self.position, self.version) = (Some(FeedPosition::default()), None);
+        self.position = Some(FeedPosition::default());
     }
 
     fn has_left(&self) -> bool {
@@ -347,10 +344,7 @@ pub(super) struct OthersSubmissions {
 
 impl Feed for OthersSubmissions {
     type News = Submission;
-
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Submission>), Trouble> {
-        Ok((reader.newest("submissions")?, Vec::new()))
-    }
+    const TABLE: &'static str = "submissions";
 
     fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<Submission>, Trouble> {
         let entry = |submission: Submission| {
@@ -361,49 +355,37 @@ impl Feed for OthersSubmissions {
     }
 }
 
-/// Inputs whose outcome is known.
-struct EndedInputs;
-
-impl Feed for EndedInputs {
-    type News = Stored;
-
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Stored>), Trouble> {
-        Ok((reader.newest("records")?, Vec::new()))
-    }
-
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, Trouble> {
-        records(reader, after, open, "+r.kind = 'input'")
-    }
+/// Records of some kinds, inputs among them once their outcome is known.
+struct NewRecords {
+    /// As SQL has them in a list.
+    kinds: &'static str,
+    /// Whether recent records of all kinds come first.
+    begins_of_late: bool,
 }
-
-/// The records of a log.
-struct LogRecords;
 
 /// The oldest and the most records that a log begins with; its clock shows no day.
 const OF_LATE: (Span, u32) = (Span::from_secs(12 * 3600), 200);
 
-impl Feed for LogRecords {
+impl Feed for NewRecords {
     type News = Stored;
+    const TABLE: &'static str = "records";
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Stored>), Trouble> {
-        let last = reader.newest("records")?;
-        let now = now();
-        let (age, most) = OF_LATE;
+    fn first(&self, reader: &mut Reader) -> Result<Entries<Stored>, Trouble> {
+        if !self.begins_of_late {
+            return Ok(Vec::new());
+        }
+        let ((age, most), now) = (OF_LATE, now());
         let filter = RecordFilter { since: Some(now - age), limit: Some(most), ..RecordFilter::default() };
-        Ok((last, reader.records(&filter)?.into_iter().map(|record| entry(record, now)).collect()))
+        Ok(reader.records(&filter)?.into_iter().map(|record| entry(record, now)).collect())
     }
 
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, Trouble> {
-        records(reader, after, open, "+r.kind IN ('input', 'follow_up', 'action')")
+        // A plus before the kind keeps SQLite from the index of kinds, which knows nothing of numbers.
+        let tail =
+            format!("WHERE (r.id > ?1 OR r.id IN ({})) AND +r.kind IN ({}) ORDER BY r.id", listed(open), self.kinds);
+        let now = now();
+        Ok(reader.select(&tail, [after])?.into_iter().map(|record| entry(record, now)).collect())
     }
-}
-
-/// The records after a number, and those of some numbers, for which a condition holds. A plus before the kind keeps SQLite
-/// from the index of kinds, which knows nothing of numbers.
-fn records(reader: &mut Reader, after: i64, open: &[i64], condition: &str) -> Result<Entries<Stored>, Trouble> {
-    let tail = format!("WHERE (r.id > ?1 OR r.id IN ({})) AND {condition} ORDER BY r.id", listed(open));
-    let now = now();
-    Ok(reader.select(&tail, [after])?.into_iter().map(|record| entry(record, now)).collect())
 }
 
 /// A record, which is reported at once or, for an input, once its outcome is known.
@@ -419,9 +401,10 @@ struct NoteChanges;
 
 impl Feed for NoteChanges {
     type News = KeptNote;
+    const TABLE: &'static str = "notes";
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<KeptNote>), Trouble> {
-        Ok((reader.newest("notes")?, self.read(reader, 0, &[])?))
+    fn first(&self, reader: &mut Reader) -> Result<Entries<KeptNote>, Trouble> {
+        self.read(reader, 0, &[])
     }
 
     fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<KeptNote>, Trouble> {
@@ -447,12 +430,11 @@ impl IntentChanges {
 
 impl Feed for IntentChanges {
     type News = IntentNews;
+    const TABLE: &'static str = "outbox";
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<IntentNews>), Trouble> {
-        // Asked for first: what is queued and settled in between is new at the next poll.
-        let last = reader.newest("outbox")?;
+    fn first(&self, reader: &mut Reader) -> Result<Entries<IntentNews>, Trouble> {
         let open = intents::select(&reader.connection, OPEN, 0)?;
-        Ok((last, open.into_iter().map(|intent| Self::entry(intent, true)).collect()))
+        Ok(open.into_iter().map(|intent| Self::entry(intent, true)).collect())
     }
 
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<IntentNews>, Trouble> {

@@ -178,8 +178,9 @@ impl<F: Feed> Troubled<F> {
 
 impl<F: Feed> Feed for Troubled<F> {
     type News = F::News;
+    const TABLE: &'static str = F::TABLE;
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<F::News>), Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<Entries<F::News>, Trouble> {
         self.read_as(reader, |feed, reader| feed.first(reader))
     }
 
@@ -216,7 +217,7 @@ fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> Trouble {
     let path = reader.connection.path().unwrap().to_owned();
     let other = Connection::open(path).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let (first, later) = (feed.first(reader).err(), feed.read(reader, 0, &[]).err());
+    let (first, later) = (reader.newest(F::TABLE).err(), feed.read(reader, 0, &[]).err());
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!((&first, &later), (&Some(Trouble::Locked), &Some(Trouble::Locked)), "the lock keeps nobody out");
     Trouble::Locked
