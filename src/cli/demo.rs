@@ -36,7 +36,7 @@ pub fn run(args: &DemoArgs, dashboard: impl FnOnce(Config, ServerId) -> Done) ->
         super::wait_for(ended(&demo))?;
         return Ok(ExitCode::SUCCESS);
     }
-    dashboard(demo.config()?, demo.server())
+    dashboard(demo.config(), demo.server())
 }
 
 /// Waits for the end of standard input, for a signal or for the end of the demo's server.

@@ -110,95 +110,32 @@ const SPARED: &str = "nothing is killed, as another target is no task";
 /// No such task, its state does not allow it, or tmux refuses.
 pub async fn run(args: &TasksArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
-    if let Some(TasksCommand::Adopt { session, undo, json }) = &args.command {
-        return adopt(&watched, session, !undo, *json).await;
-    }
-    let command = args
-        .command
-        .clone()
-        .unwrap_or_else(|| TasksCommand::List(ListArgs { filter: Vec::new(), shown: args.shown.clone() }));
-    let survey = match &command {
-        TasksCommand::List(listed) => {
-            let filter = filter_of(&listed.filter)?;
-            watched.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?
-        }
-        _ => watched.survey().await?,
-    };
-    let acting = FoundTasks { watched: &watched, survey: &survey };
-    match &command {
-        TasksCommand::List(listed) => acting.list(listed),
-        TasksCommand::Kill { targets, json } => {
-            let (mut tasks, mut missing): (Vec<&Task>, Vec<(&String, Failure)>) = (Vec::new(), Vec::new());
-            for target in targets {
-                match acting.task(target) {
-                    // One that is named twice is killed once.
-                    Ok(task) if tasks.iter().any(|other| other.key == task.key) => {}
-                    Ok(task) => tasks.push(task),
-                    Err(unknown) => missing.push((target, unknown)),
-                }
-            }
-            if let Some(((_, last), earlier)) = missing.split_last() {
-                if *json {
-                    let unknown = missing.iter().map(|(name, why)| EndedTask {
-                        name,
-                        window_id: None,
-                        outcome: "refused",
-                        detail: Some(why.to_string()),
-                    });
-                    let found = tasks.iter().map(|task| EndedTask::refused(task, SPARED));
-                    let objects = found.chain(unknown).collect::<Vec<_>>();
-                    output::acted("nothing was killed", output::print_json(&objects));
-                }
-                if !tasks.is_empty() {
-                    let spared = tasks.iter().map(|task| format!("{} ({})", task.id, task.window)).collect::<Vec<_>>();
-                    Failure::refused(format!("{} stays as it is: {SPARED}", spared.join(", "))).warn();
-                }
-                earlier.iter().for_each(|(_, why)| why.tell());
-                return Err(last.clone());
-            }
-            acting.kill(&tasks, *json).await
-        }
-        TasksCommand::Rerun { target, json } => {
-            let done = match acting.task(target) {
-                Ok(task) => acting.rerun(task).await,
-                Err(unknown) => Err(unknown),
-            };
-            let (task, begun) = or_refused(target, *json, done)?;
-            acting.tell_rerun(task, &begun, *json).await
-        }
-        TasksCommand::Prune { session, json } => {
-            let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
-            if ended.is_empty() && !json {
-                let place = session.as_ref().map(|session| format!(" of session {session}")).unwrap_or_default();
-                let what = format!("no task{place} has ended, so there is nothing to remove");
-                return nothing(what, "`fleetwatch tasks` lists the tasks");
-            }
-            acting.kill(&ended, *json).await
-        }
-        // It needs no poll of the tasks.
-        TasksCommand::Adopt { .. } => Ok(ExitCode::SUCCESS),
-        TasksCommand::KillAll { session, yes, json } => {
-            let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
-            if tasks.is_empty() && !json {
-                return no_tasks();
-            }
-            if !yes && !tasks.is_empty() {
-                if *json {
-                    let refused = tasks.iter().map(|task| EndedTask::refused(task, "`--yes` is missing"));
-                    output::acted("nothing was killed", output::print_json(&refused.collect::<Vec<_>>()));
-                }
-                let of = |is_dead: bool, verb: &str| {
-                    let names: Vec<String> = (tasks.iter().filter(|task| task.is_dead() == is_dead))
-                        .map(|task| format!("{} ({})", task.id, task.as_status().word()))
-                        .collect();
-                    (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
-                };
-                let acts: Vec<String> = [of(false, "kill"), of(true, "remove")].into_iter().flatten().collect();
-                return Err(Failure::refused(format!("this would {}", acts.join(" and "))).hint("add `--yes` to do it"));
-            }
-            acting.kill(&tasks, *json).await
+    let found = async || Ok::<_, Failure>(FoundTasks { watched: &watched, survey: watched.survey().await? });
+    match &args.command {
+        None => list(&watched, &[], &args.shown).await,
+        Some(TasksCommand::List(ListArgs { filter, shown })) => list(&watched, filter, shown).await,
+        Some(TasksCommand::Adopt { session, undo, json }) => adopt(&watched, session, !undo, *json).await,
+        Some(TasksCommand::Kill { targets, json }) => found().await?.kill_named(targets, *json).await,
+        Some(TasksCommand::Rerun { target, json }) => found().await?.rerun(target, *json).await,
+        Some(TasksCommand::Prune { session, json }) => found().await?.prune(session.as_deref(), *json).await,
+        Some(TasksCommand::KillAll { session, yes, json }) => {
+            found().await?.kill_all(session.as_deref(), *yes, *json).await
         }
     }
+}
+
+/// Prints the tasks that fit a filter.
+async fn list(watched: &Watched, filter: &[String], shown: &ShownAs) -> Done {
+    let filter = filter_of(filter)?;
+    let survey = watched.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?;
+    let mut view = survey.fleet.view(survey.now);
+    view.terminals.clear();
+    let has_none = view.tasks.is_empty();
+    keep_what_fits(&filter, &mut view, "tasks list")?;
+    if has_none && !shown.json {
+        return no_tasks();
+    }
+    shown.print(&Item::all(&view), &survey, Some(&COLUMNS_OF_TASKS))
 }
 
 /// Treats a session as tasks from now on, or no longer.
@@ -273,39 +210,93 @@ fn no_tasks() -> Done {
 /// The tasks that one poll has found, and their servers.
 struct FoundTasks<'a> {
     watched: &'a Watched,
-    survey: &'a Survey,
+    survey: Survey,
 }
 
-impl<'a> FoundTasks<'a> {
+impl FoundTasks<'_> {
     /// The tasks that something can be done to.
-    fn tasks(&self, session: Option<&'a str>) -> impl Iterator<Item = &'a Task> {
+    fn tasks(&self, session: Option<&str>) -> Vec<&Task> {
         let tasks = self.survey.fleet.view(self.survey.now).tasks.into_iter();
         let there = tasks.filter(|task| !task.is_gone());
-        there.filter(move |task| session.is_none_or(|session| task.session == session))
+        there.filter(|task| session.is_none_or(|session| task.session == session)).collect()
     }
 
-    fn task(&self, target: &str) -> Result<&'a Task, Failure> {
-        let tasks: Vec<&Task> = self.tasks(None).collect();
-        target::resolve_task(target, &tasks).map_err(|missing| match self.survey.meant(target, Purpose::Acting) {
-            Ok(Item::Terminal(agent)) => {
-                let id = &agent.state.terminal.id;
-                let hint = "`fleetwatch tasks` lists the tasks; an agent is ended in its own pane";
-                Failure::refused(format!("{id} is an agent, not a task")).hint(hint)
+    fn task(&self, target: &str) -> Result<&Task, Failure> {
+        target::resolve_task(target, &self.tasks(None)).map_err(|missing| {
+            match self.survey.meant(target, Purpose::Acting) {
+                Ok(Item::Terminal(agent)) => {
+                    let id = &agent.state.terminal.id;
+                    let hint = "`fleetwatch tasks` lists the tasks; an agent is ended in its own pane";
+                    Failure::refused(format!("{id} is an agent, not a task")).hint(hint)
+                }
+                _ => missing,
             }
-            _ => missing,
         })
     }
 
-    fn list(&self, ListArgs { filter, shown }: &ListArgs) -> Done {
-        let filter = filter_of(filter)?;
-        let mut view = self.survey.fleet.view(self.survey.now);
-        view.terminals.clear();
-        let has_none = view.tasks.is_empty();
-        keep_what_fits(&filter, &mut view, "tasks list")?;
-        if has_none && !shown.json {
+    /// Kills the tasks that targets mean, or none where one of them means none.
+    async fn kill_named(&self, targets: &[String], json: bool) -> Done {
+        let (mut tasks, mut missing): (Vec<&Task>, Vec<(&String, Failure)>) = (Vec::new(), Vec::new());
+        for target in targets {
+            match self.task(target) {
+                // One that is named twice is killed once.
+                Ok(task) if tasks.iter().any(|other| other.key == task.key) => {}
+                Ok(task) => tasks.push(task),
+                Err(unknown) => missing.push((target, unknown)),
+            }
+        }
+        let Some(((_, last), earlier)) = missing.split_last() else { return self.kill(&tasks, json).await };
+        if json {
+            let unknown = missing.iter().map(|(name, why)| EndedTask {
+                name,
+                window_id: None,
+                outcome: "refused",
+                detail: Some(why.to_string()),
+            });
+            let found = tasks.iter().map(|task| EndedTask::refused(task, SPARED));
+            let objects = found.chain(unknown).collect::<Vec<_>>();
+            output::acted("nothing was killed", output::print_json(&objects));
+        }
+        if !tasks.is_empty() {
+            let spared = tasks.iter().map(|task| format!("{} ({})", task.id, task.window)).collect::<Vec<_>>();
+            Failure::refused(format!("{} stays as it is: {SPARED}", spared.join(", "))).warn();
+        }
+        earlier.iter().for_each(|(_, why)| why.tell());
+        Err(last.clone())
+    }
+
+    /// Closes the windows of tasks that have ended.
+    async fn prune(&self, session: Option<&str>, json: bool) -> Done {
+        let ended: Vec<&Task> = self.tasks(session).into_iter().filter(|task| task.is_dead()).collect();
+        if ended.is_empty() && !json {
+            let place = session.map(|session| format!(" of session {session}")).unwrap_or_default();
+            let what = format!("no task{place} has ended, so there is nothing to remove");
+            return nothing(what, "`fleetwatch tasks` lists the tasks");
+        }
+        self.kill(&ended, json).await
+    }
+
+    /// Kills all tasks, or says which these are.
+    async fn kill_all(&self, session: Option<&str>, yes: bool, json: bool) -> Done {
+        let tasks = self.tasks(session);
+        if tasks.is_empty() && !json {
             return no_tasks();
         }
-        shown.print(&Item::all(&view), self.survey, Some(&COLUMNS_OF_TASKS))
+        if yes || tasks.is_empty() {
+            return self.kill(&tasks, json).await;
+        }
+        if json {
+            let refused = tasks.iter().map(|task| EndedTask::refused(task, "`--yes` is missing"));
+            output::acted("nothing was killed", output::print_json(&refused.collect::<Vec<_>>()));
+        }
+        let of = |is_dead: bool, verb: &str| {
+            let names: Vec<String> = (tasks.iter().filter(|task| task.is_dead() == is_dead))
+                .map(|task| format!("{} ({})", task.id, task.as_status().word()))
+                .collect();
+            (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
+        };
+        let acts: Vec<String> = [of(false, "kill"), of(true, "remove")].into_iter().flatten().collect();
+        Err(Failure::refused(format!("this would {}", acts.join(" and "))).hint("add `--yes` to do it"))
     }
 
     /// Ends tasks and removes their windows; tasks that had already ended do not count as killed.
@@ -354,8 +345,21 @@ impl<'a> FoundTasks<'a> {
         Ok(if ended.iter().all(EndedTask::is_done) { code } else { ExitCode::FAILURE })
     }
 
-    /// Runs an ended task again.
-    async fn rerun<'t>(&self, task: &'t Task) -> Result<(&'t Task, Begun), Failure> {
+    /// Runs an ended task again, and says that it runs, or that it ended at once.
+    async fn rerun(&self, target: &str, json: bool) -> Done {
+        let done = match self.task(target) {
+            Ok(task) => self.begin_again(task).await,
+            Err(unknown) => Err(unknown),
+        };
+        let (task, begun) = or_refused(target, json, done)?;
+        let seen = seen_now(self.watched, &begun).await;
+        let words = shlex::split(task.command()).unwrap_or_default();
+        let program = words.first().map_or(task.command(), String::as_str);
+        let (name, session) = (&task.name, &task.session);
+        JustStarted { name, session, program, begun: &begun, again: true }.tell(seen.as_ref(), json)
+    }
+
+    async fn begin_again<'t>(&self, task: &'t Task) -> Result<(&'t Task, Begun), Failure> {
         if !task.is_dead() {
             return Err(Failure::refused(format!("task {} ({}) is still running", task.id, task.window))
                 .hint(format!("`fleetwatch tasks kill {}` ends it", quoted(&task.id))));
@@ -369,15 +373,6 @@ impl<'a> FoundTasks<'a> {
         history.record(done(task, begun.key.clone(), OperatorAction::rerun(task)));
         keep(&history).await;
         Ok((task, begun))
-    }
-
-    /// Says that a task runs again, or that it ended at once.
-    async fn tell_rerun(&self, task: &Task, begun: &Begun, json: bool) -> Done {
-        let seen = seen_now(self.watched, begun).await;
-        let words = shlex::split(task.command()).unwrap_or_default();
-        let program = words.first().map_or(task.command(), String::as_str);
-        let (name, session) = (&task.name, &task.session);
-        JustStarted { name, session, program, begun, again: true }.tell(seen.as_ref(), json)
     }
 
     fn server(&self, task: &Task) -> Result<Server, Failure> {

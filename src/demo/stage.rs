@@ -100,11 +100,11 @@ impl Demo {
 
     /// The default configuration with a history of its own. Commands without a configuration read screens in the same way, so
     /// they follow the dashboard and say what it says.
-    pub fn config(&self) -> anyhow::Result<Config> {
-        let mut config = Config::parse("", Path::new("demo.toml"))?;
+    pub fn config(&self) -> Config {
+        let mut config = Config::default();
         // What happens in a demo is no part of the user's history, and goes with its directory.
         config.history.path = Some(self.directory.join(HISTORY));
-        Ok(config)
+        config
     }
 
     /// Opens the pane of a scene, as large as its recording's terminal was.
