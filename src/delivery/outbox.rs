@@ -7,12 +7,11 @@ mod worker;
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{self, Sender as OrderSender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::DeliveryEvent;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
@@ -78,26 +77,12 @@ pub(super) struct Seen {
 /// For whom something waits: the terminal's name, and the terminal where it is known.
 type WaitingTargets = Vec<(String, Option<TerminalKey>)>;
 
-/// The same as the thread last read it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct WantedMessages(Arc<Mutex<WaitingTargets>>);
-
-impl WantedMessages {
-    fn set(&self, intents: &[Intent]) {
-        let wanted = intents.iter().map(|intent| (intent.target.clone(), intent.recipient.clone())).collect();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
-    }
-
-    fn get(&self) -> WaitingTargets {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
 /// The way to the thread.
 #[derive(Debug)]
 pub(super) struct Outbox {
     orders: OrderSender<OutboxOrder>,
-    wanted: WantedMessages,
+    /// For whom something waits, as the thread last read it.
+    wanted: watch::Receiver<WaitingTargets>,
     /// The last state sent to the thread.
     snapshot: FleetSnapshot,
 }
@@ -125,8 +110,8 @@ impl OutboxSettings {
             return None;
         }
         let (orders, received) = mpsc::channel();
-        let wanted = WantedMessages::default();
-        let worker = Worker::new(self.clone(), rules.to_vec(), orders.clone(), wanted.clone(), Handle::current())?;
+        let (wants, wanted) = watch::channel(WaitingTargets::new());
+        let worker = Worker::new(self.clone(), rules.to_vec(), orders.clone(), wants, Handle::current())?;
         if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || worker.run(&received)) {
             self.tell(DeliveryEvent::Trouble(format!("queued messages are not sent: {error}")));
             return None;
@@ -148,7 +133,7 @@ impl Outbox {
 
     /// Captures the agents for which something waits.
     pub(super) fn follow(&mut self, view: &View<'_>) {
-        let wanted = self.wanted.get();
+        let wanted = self.wanted.borrow().clone();
         let is_wanted = |terminal: &&&Terminal| {
             wanted.iter().any(|(name, key)| match key {
                 Some(key) => key.may_be(&terminal.key),

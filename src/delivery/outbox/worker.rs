@@ -13,9 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender as OrderSender};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
-use super::{Claimed, FleetSnapshot, OutboxOrder, OutboxSettings, WantedMessages, producer};
+use super::{Claimed, FleetSnapshot, OutboxOrder, OutboxSettings, WaitingTargets, producer};
 use crate::delivery::DeliveryEvent;
 use crate::follow_up::{self, Fate, FollowUpRule, Posture};
 use crate::history::{self, Intent, IntentId, IntentState, Intents, Owner, Stopped, Trouble};
@@ -40,7 +40,7 @@ pub(super) struct Worker {
     rules: Vec<FollowUpRule>,
     settings: OutboxSettings,
     orders: OrderSender<OutboxOrder>,
-    wanted: WantedMessages,
+    wanted: watch::Sender<WaitingTargets>,
     runtime: Handle,
     intents: Option<Intents>,
     /// The servers for which this process acts, by their words.
@@ -76,7 +76,7 @@ impl Worker {
         settings: OutboxSettings,
         rules: Vec<FollowUpRule>,
         orders: OrderSender<OutboxOrder>,
-        wanted: WantedMessages,
+        wanted: watch::Sender<WaitingTargets>,
         runtime: Handle,
     ) -> Option<Self> {
         Some(Self {
@@ -180,7 +180,8 @@ impl Worker {
         self.give_up(now)?;
         self.settle(now)?;
         let open = self.open(now)?.open_matters()?;
-        self.wanted.set(&open);
+        let wanted = open.iter().map(|intent| (intent.target.clone(), intent.recipient.clone())).collect();
+        self.wanted.send_replace(wanted);
         if self.leaving.is_empty() { self.send(now) } else { Ok(()) }
     }
 

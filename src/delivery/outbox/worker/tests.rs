@@ -43,7 +43,7 @@ impl World {
         let history = History::start(&history::Settings { path: Some(path.clone()), ..history::Settings::default() });
         let settings = OutboxSettings { history, sender, events: tell };
         let (orders, handle) = (mpsc::channel().0, runtime.handle().clone());
-        let mut worker = Worker::new(settings, Vec::new(), orders, WantedMessages::default(), handle).unwrap();
+        let mut worker = Worker::new(settings, Vec::new(), orders, Default::default(), handle).unwrap();
         worker.owner = Owner::named("ours");
         worker.leads.insert(ServerId::default().word(), HeldLock::ALWAYS);
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
