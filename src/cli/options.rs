@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 
-use super::survey::unfit;
 use super::{Failure, shell};
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
@@ -169,7 +168,7 @@ impl GlobalOptions {
     pub fn check(&self, command: Option<&str>) -> Result<(), Failure> {
         if let Some(path) = self.socket_path.as_ref().filter(|_| self.host.is_none()) {
             let server = ServerId { host: None, socket: Socket::at(path) };
-            tmux::check_name(&server).map_err(unfit)?;
+            tmux::check_name(&server)?;
         }
         if self.connect.is_none() || command.is_none_or(|name| AFAR.contains(&name)) {
             return Ok(());

@@ -50,7 +50,7 @@ pub async fn run(args: &OutputArgs, options: &GlobalOptions) -> Done {
     let shown = match item {
         Item::Task(task) => {
             let kept = watched.server(&task.key.server)?.scrollback(task.key.pane, task.is_dead()).await;
-            let Scrollback { text, dropping } = kept.map_err(|error| Failure::refused(&error).hint(error.hint()))?;
+            let Scrollback { text, dropping } = kept?;
             if let Some(limit) = dropping {
                 let name = item.id();
                 Failure::refused(format!(

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::failure::quoted;
 use super::history::keep;
-use super::survey::{Watched, unfit};
+use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::engine::{self, Freshness};
 use crate::fleet::ServerId;
@@ -80,7 +80,7 @@ async fn begin(args: &RunArgs, options: &GlobalOptions) -> Result<(bool, Begun, 
     let Some(id) = watched.servers.first() else {
         return Err(Failure::usage("there is no server to run it on").hint("name one with `-L`"));
     };
-    let server = watched.server(id).map_err(unfit)?;
+    let server = watched.server(id)?;
     let cwd = directory(args.cwd.as_deref(), id)?;
     let at = poll::now();
     let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: at.as_millis() };

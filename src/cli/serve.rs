@@ -29,7 +29,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::history::warn_of;
 use super::output::end_asked_for;
-use super::survey::{self, Watched};
+use super::survey::Watched;
 use super::watch::{NOBODY, Printer, new_problems};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::engine::{Engine, Update};
@@ -164,8 +164,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let config = &watched.loaded.config;
     let history = History::start(&config.history);
     let settings = watched.watching(Rank::Watch);
-    let (mut engine, sender) =
-        Engine::start_acting(settings, &watched.servers, (config, &history), false).map_err(survey::unfit)?;
+    let (mut engine, sender) = Engine::start_acting(settings, &watched.servers, (config, &history), false)?;
     let clients = Arc::new(RemoteClients::new(&watched, options.profile_texts()?));
     let (inquiries, asked) = mpsc::channel(INQUIRIES);
     let (tell_end, ending) = watch::channel(false);

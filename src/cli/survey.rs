@@ -125,7 +125,7 @@ impl Watched {
     /// # Errors
     /// A server's name does not fit into a command line.
     pub(super) fn engine(&self) -> Result<Engine, Failure> {
-        let mut engine = Engine::start(self.settings.clone(), &self.servers).map_err(unfit)?;
+        let mut engine = Engine::start(self.settings.clone(), &self.servers)?;
         engine.know(self.notes());
         Ok(engine)
     }
@@ -266,12 +266,11 @@ impl Watched {
             Err(error) => Some(error),
         };
         match again {
-            Some(error @ tmux::Error::BadName { .. }) => unfit(error),
             Some(error @ tmux::Error::NoServer { .. }) if *server == ServerId::default() => {
                 let hint = error.hint() + &of_demo();
                 Failure::refused(&error).hint(hint)
             }
-            Some(error) => Failure::refused(&error).hint(error.hint()),
+            Some(error) => error.into(),
             None => Failure::refused(&problem.message).hint("it answers now; try again"),
         }
     }
@@ -310,11 +309,6 @@ pub(super) async fn turn(engine: &mut Engine) {
 /// What to add to a hint where only a demo runs.
 pub(super) fn of_demo() -> String {
     demo::running().map(|demo| format!("; a demo runs: add `-L {demo}`")).unwrap_or_default()
-}
-
-/// The failure for a server that cannot be watched.
-pub(super) fn unfit(error: tmux::Error) -> Failure {
-    Failure::usage(&error).hint(error.hint())
 }
 
 /// The fleet as one poll of all servers shows it.

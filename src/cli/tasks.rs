@@ -10,7 +10,7 @@ use super::failure::{nothing, quoted};
 use super::history::keep;
 use super::list::{ListArgs, ShownAs, filter_of, keep_what_fits, unless_unclear};
 use super::run::{JustStarted, or_refused, seen_now};
-use super::survey::{Survey, Watched, unfit};
+use super::survey::{Survey, Watched};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Adopted, AdoptedError};
@@ -21,7 +21,7 @@ use crate::ids::{ServerId, TerminalKey};
 use crate::poll;
 use crate::state::Problem;
 use crate::task::Task;
-use crate::tmux::{Begun, Server, Start};
+use crate::tmux::{Begun, Start};
 use crate::ui::Item;
 
 /// List tasks; kill them, run them again, remove them.
@@ -313,7 +313,7 @@ impl FoundTasks<'_> {
         let mut ended = Vec::new();
         for task in tasks {
             let (name, window_id) = (&task.id, task.window);
-            let (outcome, detail) = match self.server(task)?.kill_task(&task.key, window_id).await {
+            let (outcome, detail) = match self.watched.server(&task.key.server)?.kill_task(&task.key, window_id).await {
                 Ok(true) if task.is_dead() => {
                     history.record(done(task, task.key.clone(), OperatorAction::Prune));
                     ("removed", None)
@@ -364,7 +364,11 @@ impl FoundTasks<'_> {
             return Err(Failure::refused(format!("task {} ({}) is still running", task.id, task.window))
                 .hint(format!("`fleetwatch tasks kill {}` ends it", quoted(&task.id))));
         }
-        let begun = self.server(task)?.begin_again(&task.key, task.window, None, poll::now().as_millis()).await;
+        let begun = self
+            .watched
+            .server(&task.key.server)?
+            .begin_again(&task.key, task.window, None, poll::now().as_millis())
+            .await;
         let Start::Begun(begun) = begun? else {
             return Err(Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window))
                 .hint("`fleetwatch tasks` lists the tasks"));
@@ -373,10 +377,6 @@ impl FoundTasks<'_> {
         history.record(done(task, begun.key.clone(), OperatorAction::rerun(task)));
         keep(&history).await;
         Ok((task, begun))
-    }
-
-    fn server(&self, task: &Task) -> Result<Server, Failure> {
-        self.watched.server(&task.key.server).map_err(unfit)
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::history::{warn_of, word};
 use super::list::{filter_of, keep_what_fits, what_or_null};
 use super::output::{color, end_asked_for};
-use super::survey::{self, Watched};
+use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, follow_ups, output};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
@@ -89,8 +89,7 @@ pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     let config = &watched.loaded.config;
     let history = History::start(&config.history);
     let (settings, has_terminal) = (watched.watching(rank), io::stderr().is_terminal());
-    let (mut engine, _) =
-        Engine::start_acting(settings, &watched.servers, (config, &history), has_terminal).map_err(survey::unfit)?;
+    let (mut engine, _) = Engine::start_acting(settings, &watched.servers, (config, &history), has_terminal)?;
     let done = print(args, filter, &watched, &mut engine, &history).await;
     // A message that is being sent to an agent arrives, or the next owner settles it.
     engine.leave(ready(())).await.iter().for_each(|left| super::output::tell(&format!("warning: {left}")));
