@@ -19,23 +19,14 @@ pub(super) struct HistoryOptions {
     /// How long another process's lock is waited for.
     pub patience: Duration,
     /// Whether every commit reaches the disk before it counts, and not only the operating system.
-    pub synchronous: Synchronous,
+    pub is_durable: bool,
     /// Pages that the file may grow to; for tests of a full disk.
     pub most_pages: Option<u32>,
 }
 
-/// What a commit survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Synchronous {
-    /// The end of the process.
-    Process,
-    /// The loss of power as well.
-    Power,
-}
-
 impl Default for HistoryOptions {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(2), synchronous: Synchronous::Process, most_pages: None }
+        Self { patience: Duration::from_secs(2), is_durable: false, most_pages: None }
     }
 }
 
@@ -159,11 +150,7 @@ fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble>
     // Only an empty file takes this; without it, a file that once was large stays so.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    let synchronous = match options.synchronous {
-        Synchronous::Process => "NORMAL",
-        Synchronous::Power => "FULL",
-    };
-    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "synchronous", if options.is_durable { "FULL" } else { "NORMAL" })?;
     connection.pragma_update(None, "cache_size", WRITE_CACHE)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Trouble;
 use super::encoding::Codec;
-use super::intents::IntentId;
+use super::intents::{IntentId, Intents};
 use super::reader;
 use super::record::{Body, Stored, StoredTransition};
 use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, MessageEvent, Wanted, chain, closes_a_loop, wanted};
@@ -26,39 +26,50 @@ pub struct Stopped {
     pub why: String,
 }
 
-/// Queues what rules ask to report, as [`Intents::take_in`](super::Intents::take_in) says.
-///
-/// # Errors
-/// The file cannot be read or written; what was not queued is queued by the next call.
-pub(super) fn take_in(
-    connection: &mut Connection,
-    codec: &mut Codec,
-    rules: &[FollowUpRule],
-    now: Timestamp,
-) -> Result<Vec<Stopped>, Trouble> {
-    let newest = "SELECT coalesce(max(id), 0) FROM records";
-    let newest: i64 = connection.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
-    let read_to = "SELECT record FROM follow_up_cursor";
-    let read_to: Option<i64> = connection.prepare_cached(read_to)?.query_row([], |row| row.get(0)).optional()?;
-    match (read_to, rules.is_empty()) {
-        (None, true) => return Ok(Vec::new()),
-        (Some(read_to), false) if read_to == newest => return Ok(Vec::new()),
-        _ => {}
-    }
-    let transaction = connection.transaction()?;
-    if rules.is_empty() {
-        transaction.execute("DELETE FROM follow_up_cursor", [])?;
+impl Intents {
+    /// Queues what rules ask to report of what was written since the last call, by this process or another one; of what was
+    /// written before the first call nothing. Without rules the next call with some is the first one.
+    ///
+    /// # Errors
+    /// The file cannot be read or written; what was not queued is queued by the next call.
+    pub fn take_in(&mut self, rules: &[FollowUpRule], now: Timestamp) -> Result<Vec<Stopped>, Trouble> {
+        let Self { connection, codec, .. } = self;
+        let newest = "SELECT coalesce(max(id), 0) FROM records";
+        let newest: i64 = connection.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
+        let read_to = "SELECT record FROM follow_up_cursor";
+        let read_to: Option<i64> = connection.prepare_cached(read_to)?.query_row([], |row| row.get(0)).optional()?;
+        match (read_to, rules.is_empty()) {
+            (None, true) => return Ok(Vec::new()),
+            (Some(read_to), false) if read_to == newest => return Ok(Vec::new()),
+            _ => {}
+        }
+        let transaction = connection.transaction()?;
+        if rules.is_empty() {
+            transaction.execute("DELETE FROM follow_up_cursor", [])?;
+            transaction.commit()?;
+            return Ok(Vec::new());
+        }
+        transaction.execute("INSERT OR IGNORE INTO follow_up_cursor VALUES (1, ?1)", [newest])?;
+        let read_to = transaction.query_row("SELECT record FROM follow_up_cursor", [], |row| row.get(0))?;
+        let mut intake = Intake { connection: &transaction, codec, rules, now, stopped: Vec::new() };
+        let last = intake.read(read_to)?;
+        let stopped = intake.stopped;
+        transaction.execute("UPDATE follow_up_cursor SET record = ?1", [last])?;
         transaction.commit()?;
-        return Ok(Vec::new());
+        Ok(stopped)
     }
-    transaction.execute("INSERT OR IGNORE INTO follow_up_cursor VALUES (1, ?1)", [newest])?;
-    let read_to = transaction.query_row("SELECT record FROM follow_up_cursor", [], |row| row.get(0))?;
-    let mut intake = Intake { connection: &transaction, codec, rules, now, stopped: Vec::new() };
-    let last = intake.read(read_to)?;
-    let stopped = intake.stopped;
-    transaction.execute("UPDATE follow_up_cursor SET record = ?1", [last])?;
-    transaction.commit()?;
-    Ok(stopped)
+
+    /// Queues an event for an agent, once. It joins a message that already waits for the agent, so that several events become
+    /// one message; otherwise it starts a new one. Returns the message's number.
+    ///
+    /// # Errors
+    /// The file cannot be written; nothing was queued.
+    pub fn queue(&mut self, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
+        let transaction = self.connection.transaction()?;
+        let id = queue(&transaction, wanted, now)?;
+        transaction.commit()?;
+        Ok(id)
+    }
 }
 
 /// One transaction in which records become messages.
@@ -185,8 +196,8 @@ fn of_same(condition: &str) -> String {
     format!("r.terminal = (SELECT terminal FROM records WHERE id = ?1) AND r.kind = 'transition' AND {condition}")
 }
 
-/// Queues an event, as [`Intents::queue`](super::Intents::queue) does, in a transaction.
-pub(super) fn queue(connection: &Connection, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
+/// The same in a transaction.
+fn queue(connection: &Connection, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
     let Wanted { to, key, body, keep } = wanted;
     let known = "SELECT intent FROM outbox_events WHERE key = ?1";
     if let Some(id) = connection.query_row(known, [key], |row| row.get(0)).optional()? {

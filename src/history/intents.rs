@@ -10,12 +10,11 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::Trouble;
 use super::encoding::Codec;
-use super::file::{self, HistoryOptions, Synchronous};
+use super::file::{self, HistoryOptions};
 use super::identity::{Columns, Owner, terminal_row};
-use super::intake::{self, Stopped};
 use super::reader::rows;
 use super::record::{FollowUpRecord, Kind, OperatorAction};
-use crate::follow_up::{FollowUpRule, MessageEvent, Wanted, message_text};
+use crate::follow_up::{MessageEvent, message_text};
 use crate::ids::TerminalKey;
 use crate::state::words;
 use crate::time::{Span, Timestamp};
@@ -111,15 +110,15 @@ pub enum Decided {
 
 /// The intents of a history. Its commits reach the disk before they count.
 pub struct Intents {
-    connection: Connection,
-    codec: Codec,
+    pub(super) connection: Connection,
+    pub(super) codec: Codec,
     owner: Owner,
 }
 
 impl Intents {
     /// Opens the intents in a history file, for a process.
     pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
-        let options = HistoryOptions { synchronous: Synchronous::Power, ..HistoryOptions::default() };
+        let options = HistoryOptions { is_durable: true, ..HistoryOptions::default() };
         let connection = file::open(path, &options, now)?.connection;
         Ok(Self { connection, codec: Codec::new()?, owner })
     }
@@ -279,27 +278,6 @@ impl Intents {
         }
         transaction.commit()?;
         Ok(texts)
-    }
-
-    /// Queues what rules ask to report of what was written since the last call, by this process or another one; of what was
-    /// written before the first call nothing. Without rules the next call with some is the first one.
-    ///
-    /// # Errors
-    /// The file cannot be read or written; what was not queued is queued by the next call.
-    pub fn take_in(&mut self, rules: &[FollowUpRule], now: Timestamp) -> Result<Vec<Stopped>, Trouble> {
-        intake::take_in(&mut self.connection, &mut self.codec, rules, now)
-    }
-
-    /// Queues an event for an agent, once. It joins a message that already waits for the agent, so that several events become
-    /// one message; otherwise it starts a new one. Returns the message's number.
-    ///
-    /// # Errors
-    /// The file cannot be written; nothing was queued.
-    pub fn queue(&mut self, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
-        let transaction = self.connection.transaction()?;
-        let id = intake::queue(&transaction, wanted, now)?;
-        transaction.commit()?;
-        Ok(id)
     }
 
     /// Intents that wait, are being sent, or need a decision of the operator; oldest first.

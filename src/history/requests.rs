@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::Trouble;
-use super::file::{self, HistoryOptions, Synchronous};
+use super::file::{self, HistoryOptions};
 use super::identity::Owner;
 use crate::time::{Span, Timestamp};
 
@@ -49,7 +49,7 @@ pub struct HttpRequests {
 impl HttpRequests {
     /// Opens them in a history file, for a process.
     pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
-        let options = HistoryOptions { synchronous: Synchronous::Power, ..HistoryOptions::default() };
+        let options = HistoryOptions { is_durable: true, ..HistoryOptions::default() };
         Ok(Self { connection: file::open(path, &options, now)?.connection, owner })
     }
 
