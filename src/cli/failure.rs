@@ -21,7 +21,7 @@ use crate::config::ConfigError;
 use crate::operation::Outcome;
 use crate::recording::RecordingError;
 use crate::screen::harmless;
-use crate::tmux::{self, UnknownKey};
+use crate::tmux::{self, UnfitText, UnknownKey};
 
 /// Why a command failed, and what the user can do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -199,6 +199,12 @@ impl From<tmux::Error> for Failure {
     fn from(error: tmux::Error) -> Self {
         let is_typed = matches!(error, tmux::Error::BadName { .. });
         if is_typed { Self::usage(&error) } else { Self::refused(&error) }.hint(error.hint())
+    }
+}
+
+impl From<UnfitText> for Failure {
+    fn from(unfit: UnfitText) -> Self {
+        Self::usage(&unfit).hint(unfit.hint())
     }
 }
 

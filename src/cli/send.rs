@@ -107,7 +107,7 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 
 async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
     let text = prompt(args.text.as_deref())?;
-    PasteText::new(text.as_str()).map_err(refused_text)?;
+    PasteText::new(text.as_str())?;
     let watched = Watched::open(options).await?;
     if args.when_ready {
         return send_when_ready(args, text, &watched, report).await;
@@ -274,7 +274,7 @@ pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result
         };
     };
     let Some(option) = option else { return Err(unmeant("text goes only with a single option that takes it", dialog)) };
-    let fit = PasteText::new(text).map_err(refused_text)?;
+    let fit = PasteText::new(text)?;
     match dialog.options.get(option).and_then(|option| option.takes_text) {
         Some(TextEntry::Inline | TextEntry::Note(_)) => Ok((Reply::Text { option, text: fit }, None)),
         Some(TextEntry::Prompt) => Ok((reply, Some(text.to_owned()))),
@@ -408,7 +408,7 @@ impl Gate for &mut WhenReady<'_> {
 fn prompt(argument: Option<&str>) -> Result<String, Failure> {
     match argument {
         Some(text) if text != "-" => Ok(text.to_owned()),
-        None if std::io::stdin().is_terminal() => Err(refused_text(UnfitText::Empty)),
+        None if std::io::stdin().is_terminal() => Err(UnfitText::Empty.into()),
         _ => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| {
@@ -435,12 +435,6 @@ async fn sender(watched: &Watched) -> Sender {
 
 fn operation(to: Recipient, act: Act) -> Operation {
     Operation { at: poll::now(), producer: Producer::CommandLine, to, act }
-}
-
-/// The failure for a text that cannot be sent.
-fn refused_text(unfit: UnfitText) -> Failure {
-    let hint = unfit.hint();
-    Failure::usage(unfit).hint(hint)
 }
 
 /// What a command that acts says of it: in words, or as one JSON object.
@@ -500,7 +494,7 @@ impl ActReport {
         Err(match outcome {
             Outcome::Accepted(_) if self.json => return Ok(ExitCode::SUCCESS),
             Outcome::Accepted(_) => return Ok(output::acted(&outcome, output::print(&format!("{outcome}\n")))),
-            Outcome::Refused(Refusal::Text(unfit)) => refused_text(unfit),
+            Outcome::Refused(Refusal::Text(unfit)) => unfit.into(),
             // What tmux calls NAME is a socket.
             Outcome::Refused(Refusal::Tmux(error)) => failure.hint(error.hint()),
             Outcome::Refused(refusal) => {

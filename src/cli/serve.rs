@@ -165,7 +165,8 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let history = History::start(&config.history);
     let settings = watched.watching(Rank::Watch);
     let (mut engine, sender) = Engine::start_acting(settings, &watched.servers, (config, &history), false)?;
-    let clients = Arc::new(RemoteClients::new(&watched, options.profile_texts()?));
+    let (settings, servers) = (watched.settings.clone(), watched.servers.clone());
+    let clients = RemoteClients::new(settings, servers, options.profile_texts()?, watched.notes());
     let (inquiries, asked) = mpsc::channel(INQUIRIES);
     let (tell_end, ending) = watch::channel(false);
     let served = Served {
@@ -177,7 +178,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
         acts: Arc::new(Semaphore::new(act::MOST as usize)),
         history: history.path().map(PathBuf::from).zip(history.owner().cloned()),
         push_services: config.push_services.clone(),
-        clients,
+        clients: clients.into(),
         ending: ending.clone(),
     };
     let place = listener.place()?;

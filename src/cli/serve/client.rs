@@ -14,7 +14,6 @@ use tokio::sync::broadcast;
 
 use super::Served;
 use super::check::{Caller, HttpReply};
-use crate::cli::survey::Watched;
 use crate::engine::EngineEvent;
 use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
 use crate::owner::{self, Admission, Relay, RelayedInput, SPOKEN, Settings, Welcome};
@@ -37,11 +36,7 @@ pub(super) struct RemoteClients {
 }
 
 impl RemoteClients {
-    pub(super) fn new(watched: &Watched, profiles: Vec<(String, String)>) -> Self {
-        Self::of(watched.settings.clone(), watched.servers.clone(), profiles, watched.notes())
-    }
-
-    pub(super) fn of(
+    pub(super) fn new(
         settings: Settings,
         servers: Vec<ServerId>,
         profiles: Vec<(String, String)>,

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -36,8 +36,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 pub(super) struct EventLog {
     /// Which run of `serve` the numbers belong to.
     run: i64,
-    kept: Mutex<Kept>,
-    last: watch::Sender<u64>,
+    kept: watch::Sender<Kept>,
     beginners: Semaphore,
 }
 
@@ -51,9 +50,8 @@ struct Kept {
 
 impl EventLog {
     pub(super) fn new() -> Self {
-        let (last, _) = watch::channel(0);
-        let beginners = Semaphore::new(BEGINNERS);
-        Self { run: history::now().as_millis(), kept: Mutex::default(), last, beginners }
+        let (run, beginners) = (history::now().as_millis(), Semaphore::new(BEGINNERS));
+        Self { run, kept: watch::Sender::default(), beginners }
     }
 
     /// Keeps lines of JSON, and wakes readers.
@@ -61,28 +59,28 @@ impl EventLog {
         if lines.is_empty() {
             return;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        for line in lines.lines() {
-            kept.bytes += line.len();
-            kept.last += 1;
-            kept.lines.push_back(line.into());
-        }
-        while kept.bytes > KEPT_BYTES
-            && let Some(oldest) = kept.lines.pop_front()
-        {
-            kept.bytes -= oldest.len();
-        }
-        self.last.send_replace(kept.last);
+        self.kept.send_modify(|kept| {
+            for line in lines.lines() {
+                kept.bytes += line.len();
+                kept.last += 1;
+                kept.lines.push_back(line.into());
+            }
+            while kept.bytes > KEPT_BYTES
+                && let Some(oldest) = kept.lines.pop_front()
+            {
+                kept.bytes -= oldest.len();
+            }
+        });
     }
 
     /// The number of the newest line.
     pub(super) fn last(&self) -> u64 {
-        *self.last.borrow()
+        self.kept.borrow().last
     }
 
     /// The next chunk after a number, and the number of its last line; `None` if it is no longer kept.
     fn behind(&self, number: u64) -> Option<(String, u64)> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.borrow();
         let missing = usize::try_from(kept.last.checked_sub(number)?).ok()?;
         let first = kept.lines.len().checked_sub(missing)?;
         let (mut text, mut at) = (String::new(), number);
@@ -134,7 +132,7 @@ pub(super) async fn events(
 /// Sends all events until the reader is gone.
 async fn follow(served: &Served, caller: &Caller, mut heard: Option<u64>, chunks: &mpsc::Sender<Bytes>) -> Option<()> {
     let log = &served.events;
-    let (mut last, mut ending) = (log.last.subscribe(), served.ending.clone());
+    let (mut kept, mut ending) = (log.kept.subscribe(), served.ending.clone());
     let mut ask_again = Instant::now() + HEART_BEAT;
     chunks.send("retry: 1000\n\n".into()).await.ok()?;
     loop {
@@ -156,7 +154,7 @@ async fn follow(served: &Served, caller: &Caller, mut heard: Option<u64>, chunks
             continue;
         }
         tokio::select! {
-            _ = passes(&mut last, |last| *last > at) => {}
+            _ = passes(&mut kept, |kept| kept.last > at) => {}
             () = tokio::time::sleep_until(ask_again) => chunks.send(":\n\n".into()).await.ok()?,
             () = chunks.closed() => return None,
             _ = passes(&mut ending, |ending| *ending) => return None,
@@ -214,7 +212,7 @@ mod tests {
         let long = "x".repeat(1 << 20);
         (0..40).for_each(|_| log.push(&long));
         assert_eq!(log.behind(2), None);
-        assert!(log.kept.lock().unwrap().bytes <= KEPT_BYTES);
+        assert!(log.kept.borrow().bytes <= KEPT_BYTES);
         assert_eq!(log.behind(log.last() - 1).map(|(_, at)| at), Some(42));
         assert_eq!(log.number(&log.name(7)), Some(7));
         for other in ["", "7", "1-7", &format!("{}-", log.run), &format!("{}-x", log.run)] {

@@ -53,7 +53,7 @@ impl Bench {
             acts: Arc::new(Semaphore::new(act::MOST as usize)),
             history: None,
             push_services: PushServices::default(),
-            clients: Arc::new(RemoteClients::of(settings, Vec::new(), Vec::new(), Vec::new())),
+            clients: Arc::new(RemoteClients::new(settings, Vec::new(), Vec::new(), Vec::new())),
             ending,
         };
         Self { served, token, tell_end, _home: home }
