@@ -71,7 +71,7 @@ use columns::ChosenColumns;
 use control::Arranged;
 use flags::ChosenFlags;
 use grid::Tiles;
-use kit::frame::{Canvas, Hint, StyledLine};
+use kit::frame::{Buttons, Canvas, Hint, StyledLine};
 use kit::input::LineInput;
 use kit::scroll::Viewport;
 use kit::text::Pen;
@@ -281,7 +281,7 @@ struct Drawn {
     /// The row that the cursor was on.
     selected: Option<RowKey>,
     /// Where a click performs which action: hints of the footer, buttons of what lies on top.
-    buttons: Vec<(Rect, Action)>,
+    buttons: Buttons,
     /// What has the keyboard, where something lies over the table.
     top: Rect,
     log: Rect,

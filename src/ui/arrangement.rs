@@ -192,18 +192,17 @@ struct Placed<'a> {
     key: SortKey,
 }
 
-/// What an order compares, worked out once for each row.
-enum SortKey {
-    /// How urgent it is, and since when the operator is waited for.
-    Attention((usize, bool), Option<Timestamp>),
-    Phase(usize),
-    Since(Timestamp),
-    Agent(String),
-    Fact(String),
-    /// The least first.
-    Measure(Option<f64>),
-    /// The item itself says it.
-    Item,
+/// What an order compares, worked out once for each row. What it does not go by is alike in all rows.
+#[derive(Default)]
+struct SortKey {
+    /// How urgent it is, or which state it has.
+    rank: (usize, bool),
+    /// Since when the operator is waited for, or since when it is as it is.
+    since: Option<Timestamp>,
+    /// The least first, and what is not known last.
+    measure: Option<f64>,
+    /// From a to z, and what is not known last.
+    text: String,
 }
 
 impl Arrangement {
@@ -360,23 +359,22 @@ impl Arrangement {
     }
 
     fn placed<'a>(&self, place: usize, item: Item<'a>, grouping: Grouping) -> Placed<'a> {
-        let key = match self.sort {
+        let mut key = SortKey::default();
+        match self.sort {
             Sort::Attention => {
-                let since = item.waiting_since().filter(|_| self.wants_a_look(item));
-                SortKey::Attention(rank(item, self.flags.is_muted(item)), since)
+                key.rank = rank(item, self.flags.is_muted(item));
+                key.since = item.waiting_since().filter(|_| self.wants_a_look(item));
             }
-            Sort::Phase => SortKey::Phase(phase(item)),
-            Sort::Age => SortKey::Since(item.since().at),
-            Sort::Agent => SortKey::Agent(item.agent()),
-            Sort::Model => SortKey::Fact(item.fact(FactName::Model)),
+            Sort::Phase => key.rank.0 = phase(item),
+            Sort::Age => key.since = Some(item.since().at),
+            Sort::Agent => key.text = item.agent(),
+            Sort::Model => key.text = item.fact(FactName::Model),
             Sort::Context | Sort::Plan | Sort::Tokens | Sort::Cost => {
-                SortKey::Measure(self.sort.measure().and_then(|it| {
-                    let value = it.of(item)?;
-                    Some(if it.is_worth_when_small() { value } else { -value })
-                }))
+                let value = self.sort.measure().and_then(|it| Some((it, it.of(item)?)));
+                key.measure = value.map(|(it, value)| if it.is_worth_when_small() { value } else { -value });
             }
-            Sort::Name | Sort::Host => SortKey::Item,
-        };
+            Sort::Name | Sort::Host => {}
+        }
         Placed { place, item, group: self.group(item, grouping), key }
     }
 
@@ -385,20 +383,13 @@ impl Arrangement {
             (Group::Named(a), Group::Named(b)) => natural(a, b).then_with(|| a.cmp(b)),
             (a, b) => a.cmp(b),
         };
-        let sorted = || match (&a.key, &b.key) {
-            (SortKey::Attention(a, since), SortKey::Attention(b, other)) => a.cmp(b).then(since.cmp(other)),
-            (SortKey::Phase(a), SortKey::Phase(b)) => a.cmp(b),
-            (SortKey::Since(a), SortKey::Since(b)) => a.cmp(b),
-            (SortKey::Agent(a), SortKey::Agent(b)) => natural(a, b),
-            (SortKey::Fact(a), SortKey::Fact(b)) => a.is_empty().cmp(&b.is_empty()).then_with(|| natural(a, b)),
-            // What is not known comes last.
-            (SortKey::Measure(a), SortKey::Measure(b)) => {
-                a.is_none().cmp(&b.is_none()).then(a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)))
-            }
-            _ if self.sort == Sort::Host => a.item.key().server.cmp(&b.item.key().server),
-            _ => Ordering::Equal,
-        };
-        groups.then_with(sorted).then_with(|| by_name(a.item, b.item))
+        let ((one, it), (other, that)) = ((&a.key, a.item), (&b.key, b.item));
+        let measures = one.measure.is_none().cmp(&other.measure.is_none());
+        let measures = measures.then(one.measure.unwrap_or(0.0).total_cmp(&other.measure.unwrap_or(0.0)));
+        let texts = || one.text.is_empty().cmp(&other.text.is_empty()).then_with(|| natural(&one.text, &other.text));
+        let hosts = || if self.sort == Sort::Host { it.key().server.cmp(&that.key().server) } else { Ordering::Equal };
+        let sorted = groups.then(one.rank.cmp(&other.rank)).then(one.since.cmp(&other.since)).then(measures);
+        sorted.then_with(texts).then_with(hosts).then_with(|| by_name(it, that))
     }
 }
 

@@ -58,6 +58,11 @@ impl ChosenColumns {
         self.columns.iter().filter(|(_, is_shown)| *is_shown).filter_map(|(title, _)| Column::named(title)).collect()
     }
 
+    /// The column at a place, and whether it is shown.
+    fn at(&self, place: usize) -> Option<(&'static Column, bool)> {
+        self.columns.get(place).and_then(|(title, is_shown)| Some((Column::named(title)?, *is_shown)))
+    }
+
     /// Shows a column or hides it. Returns whether that can be done.
     fn toggle(&mut self, at: usize) -> bool {
         let Some((title, is_shown)) = self.columns.get_mut(at) else { return false };
@@ -126,7 +131,7 @@ impl Overlay for ColumnList {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
-        let (parts, arrangement) = (&canvas.theme.parts, canvas.arrangement);
+        let (parts, arrangement) = (&canvas.theme.parts, &canvas.memory.arrangement);
         let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
         let cells = (widest + 6 + NOTE).max(RESTORE.len() + 2);
         let count = COLUMNS.len() + 1;
@@ -139,13 +144,8 @@ impl Overlay for ColumnList {
         let (about, whole) = (if inner.height > 4 * ABOUT { ABOUT } else { 0 }, inner);
         let inner = Rect { height: inner.height - about, ..inner };
         self.place = inner;
-        let said = arrangement
-            .columns
-            .columns
-            .get(self.at)
-            .and_then(|(title, _)| Column::named(title))
-            .map(|column| column.about);
-        let said = text::wrapped(said.unwrap_or_default(), usize::from(inner.width), usize::from(about));
+        let said = arrangement.columns.at(self.at).map_or("", |(column, _)| column.about);
+        let said = text::wrapped(said, usize::from(inner.width), usize::from(about));
         for (row, said) in (inner.height..).zip(&said) {
             Pen::new(buffer, whole, row).text(said, parts.quiet);
         }
@@ -161,9 +161,7 @@ impl Overlay for ColumnList {
             buffer.set_style(line, base);
             let mut pen = Pen::new(buffer, line, 0);
             pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
-            let Some((column, is_shown)) =
-                arrangement.columns.columns.get(nth).and_then(|(title, on)| Some((Column::named(title)?, on)))
-            else {
+            let Some((column, is_shown)) = arrangement.columns.at(nth) else {
                 pen.text(RESTORE, base.patch(parts.text));
                 continue;
             };
@@ -174,8 +172,8 @@ impl Overlay for ColumnList {
                 false if !column.says_enough(&items, canvas.columns.width) => "few rows have it",
                 false => "no room",
             };
-            let style = base.patch(if *is_shown { parts.text } else { parts.quiet });
-            pen.text(if *is_shown { "[x] " } else { "[ ] " }, style).field(column.title, widest, style);
+            let style = base.patch(if is_shown { parts.text } else { parts.quiet });
+            pen.text(if is_shown { "[x] " } else { "[ ] " }, style).field(column.title, widest, style);
             let room = usize::from(pen.room());
             pen.right(&text::cut(note, room), room, base.patch(parts.quiet));
         }

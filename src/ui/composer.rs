@@ -11,8 +11,8 @@ use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use super::overlay::{OverlayMemory, OverlayReply};
 use super::picker::Picker;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Pen,
-    Request, StyledLine, Topic, find, frame, layout, preview, text, times,
+    Action, Buttons, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayPlace,
+    Pen, Request, StyledLine, Topic, find, frame, layout, preview, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Draft, DraftKind};
@@ -347,7 +347,7 @@ impl Composer {
     }
 
     /// Draws the keys that the footer has no room for, as long as the text keeps enough.
-    fn draw_hints(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+    fn draw_hints(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Buttons {
         if canvas.covered || area.height <= ROWS {
             return Vec::new();
         }

@@ -137,7 +137,7 @@ impl Ui {
         let topic = match &operation.act {
             Act::Prompt { text, when } => {
                 self.follow_draft(key, text, *when, outcome, view);
-                let decide = self.options.keymap.key_for(Context::Fleet, Action::FollowUps);
+                let decide = self.key_for(Action::FollowUps);
                 let is_unclear = matches!(outcome, Outcome::Unverified { .. }) && *when == When::Ready;
                 let way_on = decide.filter(|_| is_unclear).map(|key| format!("{key} sends it again or leaves it"));
                 let way_on = way_on.or_else(|| self.way_on(outcome));
@@ -409,7 +409,7 @@ impl Ui {
             self.follow_filter(view);
         }
         if passed {
-            let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
+            let key = self.fleet_key(Action::Prompt);
             self.say(format!("to paste a prompt, open one first ({key})"), view);
         }
         requests

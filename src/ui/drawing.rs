@@ -88,13 +88,10 @@ impl Ui {
             muted: self.muted,
             history_trouble: self.history_trouble,
             selected: self.cursor.key(),
-            queued: &self.memory.queued,
-            drafts: &self.memory.drafts,
-            bells: &self.memory.bells,
+            memory: &self.memory,
             log: &self.log,
             covered: false,
             columns: &columns,
-            arrangement: &self.memory.arrangement,
         };
         let is_small = regions.bar == regions.header;
         let has_bar =

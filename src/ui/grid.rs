@@ -158,7 +158,7 @@ fn part(all: u16, nth: usize, of: usize) -> (u16, u16) {
 
 /// A line with the name, the state, its age and what the terminal asks or does; below it, behind a bar, its screen.
 fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_>, is_selected: bool) {
-    let (parts, flags, status) = (&canvas.theme.parts, &canvas.arrangement.flags, item.status());
+    let (parts, flags, status) = (&canvas.theme.parts, &canvas.memory.arrangement.flags, item.status());
     let base = if is_selected { parts.selected } else { Style::default() };
     let is_muted = flags.is_muted(item);
     let style = |style: Style| base.patch(if is_muted { parts.quiet } else { style });
@@ -178,7 +178,7 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     if flags.is_drafted(item) {
         pen.text(table::DRAFTED, base.patch(parts.key)).text("  ", base);
     }
-    if let Some(waiting) = canvas.queued.get(item.key()) {
+    if let Some(waiting) = canvas.memory.queued.get(item.key()) {
         pen.text(&format!("queued {}", waiting.len()), style(canvas.theme.style(Status::Working))).text("  ", base);
     }
     if let Some(stale) = preview::staleness(canvas, item) {

@@ -181,7 +181,7 @@ impl<'a> Counts<'a> {
         };
         let ended = EndedServers::of(view);
         for item in Item::all(view) {
-            if canvas.arrangement.flags.is_muted(item) {
+            if canvas.memory.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
                 continue;
             }
@@ -349,13 +349,10 @@ fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
             // What is still shown of it is of then.
             let is_shown = Item::all(view).iter().any(|item| item.key().server == server.id);
             let ended = server.ended_at.filter(|_| is_shown);
-            Some(
-                ended
-                    .map_or_else(|| "no tmux".to_owned(), |at| format!("tmux ended {} ago", times::age(now.since(at)))),
-            )
+            Some(ended.map_or_else(|| "no tmux".to_owned(), |at| format!("tmux ended {} ago", now.since(at).rounded())))
         }
         ServerHealth::Failed(problem) => {
-            let since = server.answered_at.map(|at| times::age(now.since(at)));
+            let since = server.answered_at.map(|at| now.since(at).rounded());
             Some(match (problem.kind.as_str(), since) {
                 (Error::TIMEOUT, Some(since)) => format!("! no answer for {since}"),
                 (Error::TIMEOUT, None) => "! no answer".to_owned(),
@@ -414,7 +411,7 @@ fn oldest_answer(view: &View<'_>) -> Option<Timestamp> {
 
 /// Draws filter, order, groups, marks and servers that have ended, as far as there are any. Returns whether there is anything to say.
 pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, is_small: bool) -> bool {
-    let (arrangement, parts) = (canvas.arrangement, &canvas.theme.parts);
+    let (arrangement, parts) = (&canvas.memory.arrangement, &canvas.theme.parts);
     // Beside each stands the key that changes it: it may have been pressed by mistake.
     let key = |action| {
         let key = canvas.keymap.key_for(Context::Fleet, action);
@@ -487,7 +484,7 @@ pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &V
 
 /// That none of so many rows matches the filter, and which key shows them again, wherever the keyboard is.
 fn unmatched(canvas: &Canvas<'_>, count: usize) -> String {
-    let filter = text::cut(canvas.arrangement.filter.text(), 40);
+    let filter = text::cut(canvas.memory.arrangement.filter.text(), 40);
     let key = canvas.keymap.key_for(Context::Fleet, Action::Dismiss);
     let key = key.map_or_else(String::new, |key| format!("; {key} shows all {count}"));
     format!("nothing matches {filter}{key}")

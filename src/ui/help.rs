@@ -358,13 +358,6 @@ pub fn in_brief(lines: &[String]) -> Vec<String> {
     if end < lines.len() && lines[..end].iter().any(|line| line.starts_with(BECAUSE)) { brief } else { Vec::new() }
 }
 
-impl ExplanationView {
-    /// Shows the whole explanation, or its first part again.
-    fn turn(&mut self) {
-        (self.is_whole, self.view) = (!self.is_whole, Viewport::default());
-    }
-}
-
 impl Overlay for ExplanationView {
     fn context(&self) -> Context {
         Context::Explanation
@@ -419,13 +412,12 @@ impl Overlay for ExplanationView {
             None if self.about == About::Messages => "the last messages".to_owned(),
             None => "why".to_owned(),
         };
-        let inner = frame::popup(canvas, buffer, area, &title, &lines, &mut self.view);
-        HitMap::at(frame::around(inner))
+        frame::popup(canvas, buffer, area, &title, &lines, &mut self.view)
     }
 
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         if action == Action::Explain {
-            self.turn();
+            (self.is_whole, self.view) = (!self.is_whole, Viewport::default());
             return Flow::Stay;
         }
         self.view.perform(action)

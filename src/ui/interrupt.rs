@@ -241,7 +241,7 @@ impl Overlay for Interrupt {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        let is_queued = self.keys.iter().any(|key| canvas.queued.contains_key(key));
+        let is_queued = self.keys.iter().any(|key| canvas.memory.queued.contains_key(key));
         let next = if is_queued { " The prompt that is queued follows" } else { "" };
         let (title, asked) = (self.title() + next, self.asked(canvas.theme));
         self.answers().draw(canvas, buffer, area, &mut self.question, (&title, &asked))

@@ -11,7 +11,7 @@ use super::arrangement::{Arrangement, Bells};
 use super::composer::BroadcastDraft;
 use super::question::{TypeAhead, TypedRun};
 use super::toast::Toasts;
-use super::{Action, Canvas, Context, Hint, Request, Topic, UiOptions};
+use super::{Action, Buttons, Canvas, Context, Hint, Request, Topic, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Answer, Draft, DraftKind, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
@@ -40,7 +40,7 @@ pub struct HitMap {
     /// What has the keyboard: no message hides it, and a click beside a popup closes that.
     pub place: Rect,
     /// Where a click performs which action.
-    pub buttons: Vec<(Rect, Action)>,
+    pub buttons: Buttons,
 }
 
 impl HitMap {

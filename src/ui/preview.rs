@@ -46,7 +46,7 @@ pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &
     let name = widest(&|item| text::width(item.id())).min(usize::from(area.width) / 3);
     let state = widest(&|item| text::width(&item.status().word()));
     for (row, item) in (0..).zip(&members[..shown]) {
-        let is_muted = canvas.arrangement.flags.is_muted(*item);
+        let is_muted = canvas.memory.arrangement.flags.is_muted(*item);
         let style = if is_muted { parts.quiet } else { canvas.theme.style(item.status()) };
         let lasting = times::lasting(item.since(), canvas.now);
         let mut pen = Pen::new(buffer, area, row);
@@ -66,7 +66,7 @@ pub fn staleness(canvas: &Canvas<'_>, item: Item<'_>) -> Option<String> {
     let age = canvas.now.since(state.stale.as_ref()?.at);
     match state.has_ended() {
         true => state.is_unavailable().then(|| "its last screen".to_owned()),
-        false => (age >= CURRENT).then(|| format!("as of {} ago", times::age(age))),
+        false => (age >= CURRENT).then(|| format!("as of {} ago", age.rounded())),
     }
 }
 

@@ -352,16 +352,12 @@ fn name(key: KeyEvent) -> Option<String> {
         }
         KeyCode::Char(c) if c != ' ' => (is_harmless(c).then(|| c.to_string())?, true),
         KeyCode::F(n) => ((1..=FUNCTION_KEYS).contains(&n).then(|| format!("F{n}"))?, false),
-        named => (named_key(named)?.to_owned(), false),
+        named => (NAMED.iter().find(|(code, _)| *code == named)?.1.to_owned(), false),
     };
     // A character carries its own shift.
     let shift = key.modifiers.contains(KeyModifiers::SHIFT) && !is_character && key.code != KeyCode::BackTab;
     let modifiers = [(control, "C-"), (key.modifiers.contains(KeyModifiers::ALT), "M-"), (shift, "S-")];
     Some(modifiers.iter().filter(|(on, _)| *on).map(|(_, prefix)| *prefix).chain([base.as_str()]).collect())
-}
-
-fn named_key(code: KeyCode) -> Option<&'static str> {
-    NAMED.iter().find(|(named, _)| *named == code).map(|(_, name)| *name)
 }
 
 /// A key that tmux has a name for, as the operator's keyboard and the footer name it: `C-c` is `ctrl-c`.

@@ -448,7 +448,7 @@ pub fn draw_extent(
         let of_row = |row: &TableRow<'_>| match row {
             TableRow::Head(head) if head.folded => head.counts.count(Status::Approval),
             TableRow::Head(_) => 0,
-            TableRow::Item(item) => usize::from(canvas.arrangement.needs_operator(*item)),
+            TableRow::Item(item) => usize::from(canvas.memory.arrangement.needs_operator(*item)),
         };
         rows.iter().map(of_row).sum()
     };
@@ -519,7 +519,7 @@ fn draw_row(
     item: Item<'_>,
     is_selected: bool,
 ) {
-    let (parts, flags, status) = (&canvas.theme.parts, &canvas.arrangement.flags, item.status());
+    let (parts, flags, status) = (&canvas.theme.parts, &canvas.memory.arrangement.flags, item.status());
     let base = if is_selected { parts.selected } else { Style::default() };
     let is_stale = matches!(item, Item::Terminal(terminal) if terminal.state.stale.is_some());
     let (is_muted, quiet) = (flags.is_muted(item), base.patch(parts.quiet));

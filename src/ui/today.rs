@@ -84,7 +84,7 @@ pub fn signs_explained(sign: &dyn Fn(Status) -> String) -> String {
 /// A length of time as it is shown everywhere; more than nothing is at least a second.
 fn length(span: Span) -> String {
     let least = if span == Span::ZERO { span } else { Span::from_secs(1) };
-    times::running(span.max(least))
+    span.max(least).running()
 }
 
 /// The view of one day.

@@ -238,7 +238,7 @@ pub fn send(keys: &[TerminalKey], text: &str, cx: &mut OverlayContext<'_, '_>) -
         };
         terminals.push((key.clone(), name(cx.view, key), progress));
     }
-    Outcomes { sent: SentToSeveral::Prompt(text.to_owned()), terminals, view: Viewport::default() }
+    Outcomes::of(Some(text.to_owned()), terminals)
 }
 
 fn name(view: &View<'_>, key: &TerminalKey) -> String {
@@ -341,25 +341,19 @@ pub enum Progress {
     Ended(Outcome),
 }
 
-/// What was sent to several.
-#[derive(Debug)]
-enum SentToSeveral {
-    Prompt(String),
-    Answers,
-}
-
 /// The list of what became of it.
 #[derive(Debug)]
 pub struct Outcomes {
-    sent: SentToSeveral,
+    /// The prompt that was sent; `None` where dialogs were answered.
+    prompt: Option<String>,
     terminals: Vec<(TerminalKey, String, Progress)>,
     view: Viewport,
 }
 
 impl Outcomes {
-    /// The list of what becomes of answers to the dialogs of terminals.
-    pub fn of_answers(terminals: Vec<(TerminalKey, String, Progress)>) -> Self {
-        Self { sent: SentToSeveral::Answers, terminals, view: Viewport::default() }
+    /// The list of what becomes of a prompt to terminals, or of the answers to their dialogs.
+    pub fn of(prompt: Option<String>, terminals: Vec<(TerminalKey, String, Progress)>) -> Self {
+        Self { prompt, terminals, view: Viewport::default() }
     }
 }
 
@@ -404,8 +398,7 @@ impl Overlay for Outcomes {
             ]
         };
         let lines: Vec<StyledLine> = self.terminals.iter().map(line).collect();
-        let inner = frame::popup(canvas, buffer, area, &title, &lines, &mut self.view);
-        HitMap::at(frame::around(inner))
+        frame::popup(canvas, buffer, area, &title, &lines, &mut self.view)
     }
 
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
@@ -417,9 +410,9 @@ impl Overlay for Outcomes {
         let OverlayEvent::Ended { operation: Operation { to: Recipient { key, .. }, act, .. }, outcome } = event else {
             return;
         };
-        let topic = match (act, &self.sent) {
-            (Act::Prompt { text, .. }, SentToSeveral::Prompt(sent)) if text == sent => Topic::Prompt(key.clone()),
-            (Act::Answer { .. }, SentToSeveral::Answers) => Topic::Dialog(key.clone()),
+        let topic = match (act, &self.prompt) {
+            (Act::Prompt { text, .. }, Some(prompt)) if text == prompt => Topic::Prompt(key.clone()),
+            (Act::Answer { .. }, None) => Topic::Dialog(key.clone()),
             _ => return,
         };
         let is_open = |it: &Progress| !matches!(it, Progress::Ended(_));

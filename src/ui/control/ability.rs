@@ -8,7 +8,7 @@ use crate::ui::arrangement::Grouping;
 use crate::ui::composer::Composer;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::layout::Layout;
-use crate::ui::{Action, Context, Item, RowKey, Ui};
+use crate::ui::{Action, Item, RowKey, Ui};
 
 impl Ui {
     /// Why an action of the table would do nothing now; `None` where it does something.
@@ -95,7 +95,7 @@ impl Ui {
 
     /// The key of an action in the table, as messages name it.
     pub(super) fn fleet_key(&self, action: Action) -> String {
-        self.options.keymap.key_for(Context::Fleet, action).unwrap_or_default()
+        self.key_for(action).unwrap_or_default()
     }
 
     /// Whether two panes share one place below the table.

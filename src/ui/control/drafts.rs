@@ -7,7 +7,7 @@ use crate::history::{Draft, DraftKind};
 use crate::operation::{Outcome, When};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Context, OverlayEvent, Topic, Ui, Waiting, find, text};
+use crate::ui::{Action, OverlayEvent, Topic, Ui, Waiting, find, text};
 
 /// How long after the warning that drafts are lost the key that quits is meant.
 const WARNED: Span = Span::from_secs(10);
@@ -95,7 +95,7 @@ impl Ui {
             return self.notify_about(Topic::Prompt(key.clone()), Status::Stalled, message, view.now);
         }
         let is_beside = keep(self, &taken[0]);
-        let opens = self.options.keymap.key_for(Context::Fleet, Action::Prompt);
+        let opens = self.key_for(Action::Prompt);
         let opens = opens.map(|key| format!("; {key} opens it")).unwrap_or_default();
         let beside = if is_beside { ", ↑ in it brings back the one beside it" } else { "" };
         let message = format!("taken back: it is a draft for {name} again{opens}{beside}");
@@ -130,7 +130,7 @@ impl Ui {
             return false;
         }
         memory.warned_of_drafts = Some(view.now);
-        let key = self.options.keymap.key_for(Context::Fleet, Action::Quit).unwrap_or_default();
+        let key = self.fleet_key(Action::Quit);
         let drafts = text::counted(count, "draft");
         self.say(format!("without a history, {drafts} would be lost; {key} again quits"), view);
         true

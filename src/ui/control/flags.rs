@@ -2,7 +2,7 @@
 
 use crate::fleet::View;
 use crate::status::Status;
-use crate::ui::{Action, Context, Flags, Item, Request, Topic, Ui};
+use crate::ui::{Action, Flags, Item, Request, Topic, Ui};
 
 impl Ui {
     /// Pins or mutes the selected terminal or all that are marked, or takes that back where it holds for all of them. What
@@ -17,7 +17,7 @@ impl Ui {
         let changed: Vec<Item<'_>> = items.iter().copied().filter(|item| holds(item) == take_back).collect();
         let toggle = if pins { Flags::toggle_pin } else { Flags::toggle_mute };
         changed.iter().for_each(|item| toggle(flags, *item));
-        let undo = self.options.keymap.key_for(Context::Fleet, action);
+        let undo = self.key_for(action);
         let undo = undo.map(|key| format!("; {key} undoes it")).unwrap_or_default();
         let waiting = changed.iter().filter(|item| item.status().needs_operator()).count();
         let (action, did) = match (action, take_back) {

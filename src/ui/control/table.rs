@@ -18,7 +18,7 @@ use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
 use crate::ui::table::Column;
 use crate::ui::today::Today;
-use crate::ui::{Action, Context, Drawn, Filter, Hint, Item, Request, RowKey, Topic, Ui, find, grid};
+use crate::ui::{Action, Drawn, Filter, Hint, Item, Request, RowKey, Topic, Ui, find, grid};
 
 /// How long after an answer the key that opens a row begins no prompt: it was meant for a dialog.
 pub(super) const ANSWERED: Span = Span::from_secs(3);
@@ -216,7 +216,7 @@ impl Ui {
 
     fn toggle_notices(&mut self, view: &View<'_>) -> Vec<Request> {
         self.muted = !self.muted;
-        let key = self.options.keymap.key_for(Context::Fleet, Action::MuteAll).unwrap_or_default();
+        let key = self.fleet_key(Action::MuteAll);
         let muted = format!("all notices are muted; {key} undoes it");
         let message = if self.muted { muted } else { "notices are on again".to_owned() };
         self.notify_about(Topic::Notices, Status::Ready, message, view.now);
@@ -356,17 +356,19 @@ impl Ui {
     }
 
     fn why_none_is_queued(&self, terminal: &Terminal, view: &View<'_>) -> String {
-        let key_of = |action| self.options.keymap.key_for(Context::Fleet, action).unwrap_or_default();
         let named = |key: &TerminalKey| Some(find(view, key)?.state.terminal.id.clone());
         let (key, name) = (&terminal.key, &terminal.state.terminal.id);
         if self.memory.sending.contains_key(key) {
             return format!("too late: the prompt is on its way to {name}");
         }
         if self.memory.draft(key).is_some() {
-            return format!("no prompt is queued for {name}; {} opens the draft for it", key_of(Action::Prompt));
+            return format!(
+                "no prompt is queued for {name}; {} opens the draft for it",
+                self.fleet_key(Action::Prompt)
+            );
         }
         if terminal.state.turn.phase == Phase::Active {
-            let stop = key_of(Action::Interrupt);
+            let stop = self.fleet_key(Action::Interrupt);
             return format!("no prompt is queued for {name}: it works on what it has; {stop} interrupts it");
         }
         let elsewhere: Vec<String> = self.memory.queued.keys().filter_map(named).collect();
@@ -447,7 +449,7 @@ impl Ui {
         let is_unseen = |column: &&Column| self.tiles.is_none() && !columns.shows(column.title);
         let unseen = Column::named(now.name()).filter(is_unseen);
         let unseen = unseen.map(|column| format!("; {} is not on the screen", column.title));
-        let palette = self.options.keymap.key_for(Context::Fleet, Action::Palette);
+        let palette = self.key_for(Action::Palette);
         let palette = palette.map(|key| format!("; {key} has each by name")).unwrap_or_default();
         let (names, unseen, first) = (names.join(" "), unseen.unwrap_or_default(), now.explanation());
         let message = format!("sort: {names}{unseen}; {first}{palette}");
@@ -545,7 +547,7 @@ impl Ui {
             Action::Layout => {
                 let width = self.drawn.regions.body.width;
                 self.panes.layout = self.panes.next_layout(&self.drawn.regions);
-                let key = self.options.keymap.key_for(Context::Fleet, action).unwrap_or_default();
+                let key = self.fleet_key(action);
                 let message = format!("{}; {key} goes on", self.panes.layout.words(width));
                 self.notify_about(Topic::Layout, Status::Ready, message, view.now);
             }

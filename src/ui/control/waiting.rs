@@ -43,7 +43,7 @@ impl Ui {
     fn say_longest(&mut self, view: &View<'_>) {
         let queue = self.memory.arrangement.queue(view);
         let Some(item) = self.selected(view) else { return };
-        let again = self.options.keymap.key_for(Context::Fleet, Action::NextWaiting).unwrap_or_default();
+        let again = self.fleet_key(Action::NextWaiting);
         let why = match (item.status().needs_operator(), queue.len()) {
             (true, ..=1) => format!("nobody waits but {}", item.id()),
             (true, _) => format!("{} waits longest; {again} again goes to the next", item.id()),
@@ -69,7 +69,7 @@ impl Ui {
             (_, 1) => "1 that needs you".to_owned(),
             (_, some) => format!("{some} that need you"),
         };
-        let show = self.options.keymap.key_for(Context::Fleet, Action::Dismiss).unwrap_or_default();
+        let show = self.fleet_key(Action::Dismiss);
         format!("the filter hides {message} ({show} shows all)")
     }
 

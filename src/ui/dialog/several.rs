@@ -289,7 +289,7 @@ impl SeveralDialogs {
         for (key, name, why) in &self.left_out {
             terminals.push((key.clone(), name.clone(), left_out(why.clone())));
         }
-        Flow::Become(Box::new(Outcomes::of_answers(terminals)))
+        Flow::Become(Box::new(Outcomes::of(None, terminals)))
     }
 }
 

@@ -132,7 +132,7 @@ impl List<'_> {
         let parts = &canvas.theme.parts;
         let mut lines: Vec<StyledLine> = Vec::new();
         if let Some((from, to)) = self.gap_above(index) {
-            let message = format!("  not watched for {}", times::running(to.since(from)));
+            let message = format!("  not watched for {}", to.since(from).running());
             lines.push(vec![(message, canvas.theme.style(Status::Unknown))]);
         }
         if let Some(day) = self.day_above(canvas, index, is_first) {
@@ -141,7 +141,7 @@ impl List<'_> {
         let mark = if index == self.selected { "› " } else { "  " };
         let cells = if width < ROOMY { TIME.1 } else { TIME.0 };
         let mut line = vec![(mark.to_owned(), parts.title)];
-        let lasted = |span| format!("{:>LASTED$}", times::running(span));
+        let lasted = |span: Span| format!("{:>LASTED$}", span.running());
         match self.step(index) {
             None => {
                 let (status, since) = (self.subject.item().status(), self.subject.item().since());
@@ -175,7 +175,7 @@ impl List<'_> {
         let parts = &canvas.theme.parts;
         let mut rows = Vec::new();
         for prompt in self.waiting {
-            let since = times::running(self.now.since(prompt.since));
+            let since = self.now.since(prompt.since).running();
             let mut said = prompt.text.lines().map(harmless).filter(|line| !line.trim().is_empty());
             let first = said.next().unwrap_or_default();
             rows.push((format!("queued for {since}: {first}"), canvas.theme.style(Status::Working)));

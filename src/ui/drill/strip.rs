@@ -146,7 +146,7 @@ impl Strip {
         let totals = told(if is_before { &line[begun..] } else { &line });
         let message = |(shown, span): &(StripHolder, Span), is_short: bool| {
             let word = if is_short { short } else { word };
-            format!(" {} {}", word(*shown, self.of_task), times::running(*span))
+            format!(" {} {}", word(*shown, self.of_task), span.running())
         };
         // A glyph before each, and ` · ` between them.
         let needed: usize = totals.iter().map(|total| text::width(&message(total, false)) + 4).sum();

@@ -192,7 +192,7 @@ pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<StyledL
     facts.put("window", format!("{}:{} {} ({})", task.session, task.index, task.name, task.window));
     facts.put("status", format!("{} for {}", task.status, times::lasting(task.began(), canvas.now)));
     facts.put("prompt", task.prompt().unwrap_or_default());
-    facts.put("runs since", format!("{} ago", times::running(canvas.now.since(task.started_at))));
+    facts.put("runs since", format!("{} ago", canvas.now.since(task.started_at).running()));
     let code = task.exit_code().map(|code| code.to_string());
     facts.put("exit code", code.unwrap_or_else(|| if task.is_dead() { "not known" } else { "–" }.to_owned()));
     facts.put("bells", task.bells.to_string());
@@ -280,7 +280,7 @@ fn repository(facts: &mut Facts<'_, '_>, git: &GitFacts) {
     let (added, removed) = (counted(git.added), counted(git.removed));
     facts.put("changed files", format!("{} (+{added} -{removed})", counted(git.changed)));
     facts.put("untracked", counted(git.untracked));
-    facts.put("so since", format!("{} at least", times::age(facts.canvas.now.since(git.at))));
+    facts.put("so since", format!("{} at least", facts.canvas.now.since(git.at).rounded()));
 }
 
 fn server(facts: &mut Facts<'_, '_>, key: &TerminalKey, view: &View<'_>) {
@@ -294,7 +294,7 @@ fn server(facts: &mut Facts<'_, '_>, key: &TerminalKey, view: &View<'_>) {
             ServerHealth::Up => "answers".to_owned(),
             ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => problem.message.clone(),
         };
-        let answered = server.answered_at.map(|at| format!(", last {} ago", times::age(view.now.since(at))));
+        let answered = server.answered_at.map(|at| format!(", last {} ago", view.now.since(at).rounded()));
         facts.put("health", health + &answered.unwrap_or_default());
         facts.put("terminals", server.terminals.to_string());
     }
@@ -323,7 +323,7 @@ fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     for problem in [&diagnostics.probe_error, &diagnostics.parse_error].into_iter().flatten() {
         facts.put(&worded(&problem.kind), problem.message.clone());
     }
-    facts.put("read", format!("{} ago", times::age(facts.canvas.now.since(state.observed_at))));
+    facts.put("read", format!("{} ago", facts.canvas.now.since(state.observed_at).rounded()));
 }
 
 /// Draws the head line. Name and state are always there; of the rest, what fits.
@@ -368,7 +368,7 @@ fn recorded(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
             FactSource::Screen => "its screen",
             FactSource::Sent => "as fleetwatch sent it",
         };
-        let age = times::age(facts.canvas.now.since(fact.at));
+        let age = facts.canvas.now.since(fact.at).rounded();
         let doing = known.plan().filter(|_| name == FactName::Plan).and_then(|plan| plan.doing.clone());
         let doing = doing.map(|doing| format!(": {doing}")).unwrap_or_default();
         facts.put(&name.word().replace('_', " "), format!("{}{doing} ({source}, {age} ago)", fact.value));
@@ -384,7 +384,7 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.heading("Turn");
     facts.put("phase", format!("{} for {}", turn.phase, times::lasting(turn.began(), now)));
     facts.word("background work", turn.background_work.word());
-    let ended = last.at.map(|at| format!(", {} ago", times::age(now.since(at)))).unwrap_or_default();
+    let ended = last.at.map(|at| format!(", {} ago", now.since(at).rounded())).unwrap_or_default();
     facts.put(
         "last turn",
         match last_turn_in_words(last) {
@@ -400,6 +400,6 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.word("status", operator.status.word());
     facts.put("detail", operator.detail.clone().unwrap_or_default());
     let stability = &state.stability;
-    let since = times::running(now.since(stability.stable_since));
+    let since = now.since(stability.stable_since).running();
     facts.put("stable", format!("{} for {since}", if stability.stable { "yes" } else { "not yet" }));
 }

@@ -48,7 +48,7 @@ impl Overlay for FilterBar {
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         let parts = &canvas.theme.parts;
-        let note = note(canvas.arrangement, view);
+        let note = note(&canvas.memory.arrangement, view);
         let mut pen = Pen::new(buffer, area, 0);
         pen.skip(1).text("/ ", parts.key);
         let room = usize::from(pen.room());
@@ -58,7 +58,7 @@ impl Overlay for FilterBar {
         pen.skip(2).text(&note, parts.quiet);
         let rest = usize::from(pen.room());
         pen.field("", rest, parts.quiet);
-        let doubt = doubt(canvas.arrangement, view).map(|doubt| doubt.hint());
+        let doubt = doubt(&canvas.memory.arrangement, view).map(|doubt| doubt.hint());
         if let Some(hint) = Some(self.offered.join("  ")).filter(|offered| !offered.is_empty()).or(doubt) {
             let below = Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area };
             draw_below(canvas, buffer, below, &hint);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{AGES, FIELDS, Filter, MEASURES, OTHER_FIELDS, STATES, SYNONYMS, is_spoken};
+use super::{AGES, FIELDS, MEASURES, OTHER_FIELDS, STATES, SYNONYMS, is_spoken};
 
 /// What is wrong with a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Unclear {
             Unclear::Field(word) => {
                 let said = word.trim_start_matches('-');
                 let own = OTHER_FIELDS.iter().find(|(other, _)| *other == said).map_or(said, |(_, field)| field);
-                if own != word && Filter::has_field(own) {
+                if own != word && FIELDS.contains(&own) {
                     let not = if said == word { "" } else { "!" };
                     return format!("did you mean {not}{own}:?");
                 }

@@ -1,8 +1,6 @@
 //! What a frame is drawn with: its theme and its time, titles, boxes, the keys worth showing, and the last step
 //! that reduces it to what the terminal can show.
 
-use std::collections::HashMap;
-
 use jiff::tz::TimeZone;
 use ratatui::prelude::{Buffer, Color, Rect, Style};
 
@@ -12,11 +10,11 @@ use crate::fleet::TerminalKey;
 use crate::screen::is_harmless;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::arrangement::{Arrangement, Bells};
 use crate::ui::log::Log;
+use crate::ui::overlay::OverlayMemory;
 use crate::ui::table::{ColumnLayout, RUNS};
 use crate::ui::theme::{Depth, at_depth};
-use crate::ui::{Action, Context, Item, Keymap, Theme, Waiting};
+use crate::ui::{Action, Context, HitMap, Item, Keymap, Theme};
 
 /// The theme and the time of one frame.
 pub struct Canvas<'a> {
@@ -35,20 +33,14 @@ pub struct Canvas<'a> {
     pub history_trouble: Option<&'static str>,
     /// The terminal that the cursor is on.
     pub selected: Option<&'a TerminalKey>,
-    /// The prompts that wait for each terminal.
-    pub queued: &'a HashMap<TerminalKey, Vec<Waiting>>,
-    /// The prompts that were begun and not sent, by terminal.
-    pub drafts: &'a HashMap<TerminalKey, String>,
-    /// Which bells of tasks were seen.
-    pub bells: &'a Bells,
+    /// What is marked, queued, begun and seen, and how the terminals are shown.
+    pub memory: &'a OverlayMemory,
     /// What happened and what was done.
     pub log: &'a Log,
     /// The columns of the table.
     pub columns: &'a ColumnLayout,
     /// Whether something lies over what is drawn now.
     pub covered: bool,
-    /// How the terminals are shown, and which of them are marked or muted.
-    pub arrangement: &'a Arrangement,
 }
 
 impl Canvas<'_> {
@@ -72,8 +64,8 @@ impl Canvas<'_> {
     /// last.
     pub fn draft(&self, item: Item<'_>) -> Option<String> {
         let waits_for_it = matches!(item.status(), Status::Ready | Status::Interrupted);
-        let is_shown = waits_for_it && self.arrangement.flags.is_drafted(item);
-        let words = self.drafts.get(item.key()).filter(|_| is_shown)?.split_whitespace().take(DRAFT_WORDS);
+        let is_shown = waits_for_it && self.memory.arrangement.flags.is_drafted(item);
+        let words = self.memory.drafts.get(item.key()).filter(|_| is_shown)?.split_whitespace().take(DRAFT_WORDS);
         Some(format!("draft: {}", words.collect::<Vec<_>>().join(" ")))
     }
 }
@@ -92,7 +84,7 @@ pub fn around(inner: Rect) -> Rect {
     Rect { x: inner.x - 2, y: inner.y - 1, width: inner.width + 4, height: inner.height + 2 }
 }
 
-/// Draws a box with a title and lines in the middle of an area, as far as they are scrolled. Returns the lines' place.
+/// Draws a box with a title and lines in the middle of an area, as far as they are scrolled.
 pub fn popup(
     canvas: &Canvas<'_>,
     buffer: &mut Buffer,
@@ -100,12 +92,12 @@ pub fn popup(
     title: &str,
     lines: &[StyledLine],
     view: &mut Viewport,
-) -> Rect {
-    popup_in_columns(canvas, buffer, area, title, lines, (1, 0), view)
+) -> HitMap {
+    HitMap::at(around(popup_in_columns(canvas, buffer, area, title, lines, (1, 0), view)))
 }
 
 /// The same in so many columns, with so many cells between two of them: what stands at the foot of one goes on at the head
-/// of the next.
+/// of the next. Returns the lines' place.
 pub fn popup_in_columns(
     canvas: &Canvas<'_>,
     buffer: &mut Buffer,
@@ -215,26 +207,17 @@ pub fn titled(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &[(&s
 /// A key worth showing, with what it does in a word.
 pub type Hint = (Action, &'static str);
 
+/// Where a click performs which action.
+pub type Buttons = Vec<(Rect, Action)>;
+
 /// Draws the hints that fit, the first ones and always the last, with a blank before them. Returns where each one is.
-pub fn hints(
-    canvas: &Canvas<'_>,
-    buffer: &mut Buffer,
-    area: Rect,
-    context: Context,
-    hints: &[Hint],
-) -> Vec<(Rect, Action)> {
+pub fn hints(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
     let line = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(1), ..area };
     buttons(canvas, buffer, line, context, hints)
 }
 
 /// Draws the hints that fit, the first ones and always the last, from the left edge on. Returns where each one is.
-pub fn buttons(
-    canvas: &Canvas<'_>,
-    buffer: &mut Buffer,
-    area: Rect,
-    context: Context,
-    hints: &[Hint],
-) -> Vec<(Rect, Action)> {
+pub fn buttons(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
     let parts = &canvas.theme.parts;
     let (shown, _) = fitting(canvas, area.width, context, hints);
     let mut drawn = Vec::new();

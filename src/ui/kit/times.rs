@@ -3,22 +3,12 @@
 use jiff::tz::TimeZone;
 
 use crate::state::Since;
-use crate::time::{Span, Timestamp};
-
-/// How long something has been going on, to the second while seconds matter: `9s`, `4m12`, `17m`, `2h05`, `3d`.
-pub fn running(span: Span) -> String {
-    span.running()
-}
+use crate::time::Timestamp;
 
 /// How long something has been going on: `>4m12` where it may be longer, because its beginning was not seen.
 pub fn lasting(since: Since, now: Timestamp) -> String {
-    let span = running(now.since(since.at));
+    let span = now.since(since.at).running();
     if since.exact { span } else { format!(">{span}") }
-}
-
-/// How long ago something was: `9s`, `5m`, `2h`, `3d`.
-pub fn age(span: Span) -> String {
-    span.rounded()
 }
 
 /// The time of day with milliseconds: `14:02:11.031`.
@@ -57,9 +47,11 @@ pub fn day_and_clock(moment: Timestamp, zone: &TimeZone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Span;
 
     fn of(seconds: u64) -> (String, String) {
-        (running(Span::from_secs(seconds)), age(Span::from_secs(seconds)))
+        let span = Span::from_secs(seconds);
+        (span.running(), span.rounded())
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, wo
     let room = if is_narrow { cells } else { cells.saturating_sub(text::width(word) + 1) };
     if room < text::width(&span) {
         let since = cell.item.since();
-        span = format!("{}{}", if since.exact { "" } else { ">" }, times::age(cell.canvas.now.since(since.at)));
+        span = format!("{}{}", if since.exact { "" } else { ">" }, cell.canvas.now.since(since.at).rounded());
     }
     let span_cells = room.min(text::width(&span).max(5));
     let result = cell.item.terminal().and_then(|it| Status::of_last_turn(&it.state.last_turn));
@@ -63,14 +63,14 @@ pub(super) fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &
             // Where the state is this very result, both stand there.
             let is_said = status == cell.status;
             let at = last.at.filter(|_| !is_said);
-            let age = at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();
+            let age = at.map(|at| canvas.now.since(at).rounded()).unwrap_or_default();
             let (glyph, source) = if is_said { ("", "") } else { (canvas.glyph(status), source) };
             pen.field(glyph, 1, style).right(&age, cells - 3, quiet).field(source, 1, quiet);
             pen.field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
         }
         // A bell is news until it was seen; the facts keep the count.
-        Item::Task(task) if canvas.bells.unseen(task) > 0 => {
-            let times = canvas.bells.unseen(task);
+        Item::Task(task) if canvas.memory.bells.unseen(task) > 0 => {
+            let times = canvas.memory.bells.unseen(task);
             let message = rang(times);
             let message = if text::width(&message) < cells { message } else { format!("rang×{times}") };
             pen.field(&message, cells - 1, cell.text());
@@ -90,9 +90,9 @@ pub(super) fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &s
         Item::Task(_) => (String::new(), cell.quiet),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
             let (still, began, now) = (terminal.state.stability.stable_since, cell.item.since().at, cell.canvas.now);
-            let span = times::running(now.since(still));
+            let span = now.since(still).running();
             // The age of the state says it already.
-            let is_said = span == times::running(now.since(began)) || began.since(still) + still.since(began) < ABOUT;
+            let is_said = span == now.since(began).running() || began.since(still) + still.since(began) < ABOUT;
             (if is_said { String::new() } else { span }, cell.text())
         }
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),

@@ -15,7 +15,7 @@ const NOTE_LEAST: usize = 14;
 /// else at the end, where nobody takes it for the beginning of what the agent says.
 pub(super) fn draw(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     let (draft, style) = (cell.canvas.draft(cell.item), cell.base.patch(cell.canvas.theme.parts.key));
-    let is_drafted = cell.canvas.arrangement.flags.is_drafted(cell.item);
+    let is_drafted = cell.canvas.memory.arrangement.flags.is_drafted(cell.item);
     let mut room = cells;
     if is_drafted && draft.is_some() {
         let cells = (text::width(DRAFTED) + 1).min(room);
@@ -32,7 +32,7 @@ pub(super) fn draw(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: 
 
 fn draw_words(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     let mut room = cells;
-    if let Some(waiting) = cell.canvas.queued.get(cell.item.key()) {
+    if let Some(waiting) = cell.canvas.memory.queued.get(cell.item.key()) {
         let mut queued = format!("queued {}", waiting.len());
         // That one which works is waited for says its state.
         let why = cell.item.terminal().and_then(Terminal::prompt_hindrance);
