@@ -78,7 +78,7 @@ use kit::text::Pen;
 use kit::{frame, picker, question, reading, scroll, times};
 use layout::{Panes, Regions};
 use order::RowSelection;
-use overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayMemory, OverlayPlace};
+use overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayKind, OverlayMemory, OverlayPlace};
 
 /// What becomes of a prompt that waits when the dashboard is left.
 pub const LEFT_TO_NEXT: &str = "whoever watches next sends it";

@@ -5,8 +5,8 @@ use ratatui::prelude::{Buffer, Rect};
 
 use super::question::Pause;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayEvent, OverlayPlace,
-    Pen, Topic, find_live_task, frame, preview, text,
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayEvent, OverlayKind,
+    OverlayPlace, Pen, Topic, find_live_task, frame, preview, text,
 };
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Privacy, Recipient};
@@ -119,20 +119,9 @@ impl TaskAnswer {
 }
 
 impl Overlay for TaskAnswer {
-    fn context(&self) -> Context {
-        Context::Answer
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Body
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        Some(&self.key)
-    }
-
-    fn is_over(&self) -> bool {
-        self.stage != LineStage::Typing
+    fn kind(&self) -> OverlayKind<'_> {
+        let is_over = self.stage != LineStage::Typing;
+        OverlayKind { terminal: Some(&self.key), is_over, ..OverlayKind::at(Context::Answer, OverlayPlace::Body) }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

@@ -4,7 +4,9 @@ use ratatui::prelude::{Buffer, Position, Rect, Style};
 use serde::{Deserialize, Serialize};
 
 use super::table::{COLUMNS, Column, ShownOn};
-use super::{Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, Pen, Viewport, frame, text};
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayKind, Pen, Viewport, frame, text,
+};
 use crate::fleet::View;
 
 /// Every column, left to right, and whether it is shown. Kept as the names of those that are shown; by default nothing is
@@ -116,8 +118,8 @@ impl ColumnList {
 }
 
 impl Overlay for ColumnList {
-    fn context(&self) -> Context {
-        Context::Columns
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind::popup(Context::Columns)
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

@@ -11,8 +11,8 @@ use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use super::overlay::{OverlayMemory, OverlayReply};
 use super::picker::Picker;
 use super::{
-    Action, Buttons, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayPlace,
-    Pen, Request, StyledLine, Topic, find, frame, layout, preview, text, times,
+    Action, Buttons, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
+    OverlayPlace, Pen, Request, StyledLine, Topic, find, frame, layout, preview, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Draft, DraftKind};
@@ -401,16 +401,8 @@ impl Composer {
 }
 
 impl Overlay for Composer {
-    fn context(&self) -> Context {
-        Context::Composer
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Panes
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        self.to.one()
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind { terminal: self.to.one(), ..OverlayKind::at(Context::Composer, OverlayPlace::Panes) }
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {

@@ -245,7 +245,7 @@ impl Ui {
 
     /// Lays something over everything; it has the keyboard from now on.
     pub(super) fn open(&mut self, overlay: impl Overlay + 'static) {
-        if !matches!(overlay.place(), OverlayPlace::Popup | OverlayPlace::Bar) {
+        if !matches!(overlay.kind().place, OverlayPlace::Popup | OverlayPlace::Bar) {
             self.memory.toasts.retire_of_table();
         }
         self.overlays.push(Box::new(overlay));
@@ -253,7 +253,7 @@ impl Ui {
 
     /// What does the same wherever it is asked for, and then what the table does.
     fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        let is_about_selected = self.overlays.iter().all(|overlay| overlay.terminal().is_none());
+        let is_about_selected = self.overlays.iter().all(|overlay| overlay.kind().terminal.is_none());
         if action.is_of_row()
             && is_about_selected
             && let Some(why) = self.lost_row(view)
@@ -321,19 +321,19 @@ impl Ui {
 
     /// Whether a whole view stands in place of the table and has the keyboard.
     fn is_table_hidden(&self) -> bool {
-        self.overlays.last().is_some_and(|overlay| overlay.place() == OverlayPlace::Screen)
+        self.overlays.last().is_some_and(|overlay| overlay.kind().place == OverlayPlace::Screen)
     }
 
     /// The terminal that an action is about: that of what lies on top, else the selected one.
     pub(super) fn target(&self) -> Option<TerminalKey> {
-        let shown = self.overlays.iter().rev().find_map(|overlay| overlay.terminal());
+        let shown = self.overlays.iter().rev().find_map(|overlay| overlay.kind().terminal);
         shown.or(self.cursor.key()).cloned()
     }
 
     fn key(&mut self, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
         // What is typed on behind an answer was meant for it: no letter of it is a command, for the box or for the table.
         let is_letter = Keymap::is_letter(key);
-        if is_letter && self.overlays.last().is_some_and(|overlay| overlay.is_over()) {
+        if is_letter && self.overlays.last().is_some_and(|overlay| overlay.kind().is_over) {
             self.say(MEANWHILE.to_owned(), view);
             return Vec::new();
         }
@@ -519,7 +519,7 @@ impl Ui {
         }
         // A click beside a popup is one to be rid of it; whatever is there is not clicked through it.
         let top = self.drawn.top;
-        if self.overlays.last().is_some_and(|overlay| overlay.is_popup()) && !top.is_empty() && !top.contains(at) {
+        if self.overlays.last().is_some_and(|overlay| overlay.kind().is_popup) && !top.is_empty() && !top.contains(at) {
             return self.perform(Action::Close, view);
         }
         let (passed, requests) = self.with_top(view, |overlay, cx| overlay.click(at, cx));
@@ -549,7 +549,7 @@ impl Ui {
     fn wheel(&mut self, direction: isize, at: Position, view: &View<'_>) -> Vec<Request> {
         let (passed, requests) = self.with_top(view, |overlay, cx| overlay.wheel(direction, at, cx));
         // What is behind a popup stands still, also where the popup has nothing to scroll.
-        if passed && !self.overlays.last().is_some_and(|overlay| overlay.is_popup()) {
+        if passed && !self.overlays.last().is_some_and(|overlay| overlay.kind().is_popup) {
             if self.drawn.log.contains(at) {
                 let step = direction * isize::try_from(WHEEL).unwrap_or(1);
                 let most = self.log.count(view).saturating_sub(1);

@@ -22,8 +22,8 @@ use super::overlay::OverlayReply;
 use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Keymap, LineInput, Overlay, OverlayContext, OverlayEvent, Theme,
-    Topic, toast,
+    Action, Canvas, Context, Flow, Hint, HitMap, Keymap, LineInput, Overlay, OverlayContext, OverlayEvent, OverlayKind,
+    Theme, Topic, toast,
 };
 use crate::dialog::{self, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -368,16 +368,10 @@ impl DialogBox {
 }
 
 impl Overlay for DialogBox {
-    fn context(&self) -> Context {
-        if self.typing.is_some() { Context::Answer } else { Context::Dialog }
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        Some(&self.key)
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Sending | Stage::Answered(_))
+    fn kind(&self) -> OverlayKind<'_> {
+        let context = if self.typing.is_some() { Context::Answer } else { Context::Dialog };
+        let is_over = matches!(self.stage, Stage::Sending | Stage::Answered(_));
+        OverlayKind { terminal: Some(&self.key), is_over, ..OverlayKind::popup(context) }
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {

@@ -44,7 +44,8 @@ impl Ui {
         let turns = moves && self.drawn.any_spinner;
         let spinner = turns.then(|| view.now + Span::from_millis(step.as_millis() - position(view.now, step)));
         let seen = [self.seen_at(view), self.bell_seen_at(view).map(|(_, at)| at)];
-        let goes = self.overlays.last().filter(|overlay| overlay.is_over()).map(|_| view.now + Span::from_millis(100));
+        let goes =
+            self.overlays.last().filter(|overlay| overlay.kind().is_over).map(|_| view.now + Span::from_millis(100));
         let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry(), goes];
         moments.into_iter().chain(seen).flatten().min().unwrap_or(second).max(view.now)
     }
@@ -69,7 +70,7 @@ impl Ui {
     }
 
     fn draw_regions(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
-        let covers = |place| self.overlays.iter().any(|overlay| overlay.place() == place);
+        let covers = |place| self.overlays.iter().any(|overlay| overlay.kind().place == place);
         let (writing, covered) =
             (covers(OverlayPlace::Panes), covers(OverlayPlace::Body) || covers(OverlayPlace::Screen));
         let rows = self.rows(view);
@@ -108,7 +109,7 @@ impl Ui {
         let (top, mut on_top) = (self.overlays.len().saturating_sub(1), Vec::new());
         for (index, overlay) in self.overlays.iter_mut().enumerate() {
             canvas.covered = index < top;
-            let place = match overlay.place() {
+            let place = match overlay.kind().place {
                 OverlayPlace::Popup | OverlayPlace::Screen => above_footer,
                 OverlayPlace::Panes => regions.lower,
                 OverlayPlace::Bar => regions.bar,
@@ -131,7 +132,7 @@ impl Ui {
             let headings = titles.into_iter().chain([heading]).filter(|_| !covered);
             let needing: Vec<Rect> = self.rows_that_need(&rows).into_iter().chain(headings).collect();
             let waits = self.selected(view).is_some_and(|item| item.status().needs_operator());
-            let is_seen = self.overlays.iter().all(|overlay| overlay.place() == OverlayPlace::Bar);
+            let is_seen = self.overlays.iter().all(|overlay| overlay.kind().place == OverlayPlace::Bar);
             let screen = if is_seen { filled(buffer, self.screen_pane()) } else { Rect::ZERO };
             let asks = if waits { screen } else { Rect::ZERO };
             let table: Vec<Rect> = self.drawn.rows.iter().map(|(place, _)| *place).collect();

@@ -15,8 +15,8 @@ use ratatui::prelude::{Buffer, Position, Rect};
 use super::composer::Composer;
 use super::scroll::SearchableText;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Pen, Viewport,
-    Waiting, frame, layout, preview, reading, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace, Pen,
+    Viewport, Waiting, frame, layout, preview, reading, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
@@ -398,16 +398,9 @@ impl Drill {
 }
 
 impl Overlay for Drill {
-    fn context(&self) -> Context {
-        if self.searched().is_typing() { Context::Search } else { Context::Drill }
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Screen
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        Some(self.shown.key())
+    fn kind(&self) -> OverlayKind<'_> {
+        let context = if self.searched().is_typing() { Context::Search } else { Context::Drill };
+        OverlayKind { terminal: Some(self.shown.key()), ..OverlayKind::at(context, OverlayPlace::Screen) }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

@@ -12,8 +12,8 @@ use super::table::{
 };
 use super::text::padded;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, Request, StyledLine, Viewport,
-    find, frame, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Request,
+    StyledLine, Viewport, find, frame, text, times,
 };
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
@@ -44,8 +44,8 @@ impl Help {
 }
 
 impl Overlay for Help {
-    fn context(&self) -> Context {
-        if self.reader.is_typing() { Context::Search } else { Context::Help }
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind::popup(if self.reader.is_typing() { Context::Search } else { Context::Help })
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
@@ -359,20 +359,14 @@ pub fn in_brief(lines: &[String]) -> Vec<String> {
 }
 
 impl Overlay for ExplanationView {
-    fn context(&self) -> Context {
-        Context::Explanation
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        match &self.about {
-            About::Terminal(key) => Some(key),
-            About::Server | About::Messages => None,
-        }
+    fn kind(&self) -> OverlayKind<'_> {
+        let terminal = if let About::Terminal(key) = &self.about { Some(key) } else { None };
+        OverlayKind { terminal, ..OverlayKind::popup(Context::Explanation) }
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let now = cx.view.now;
-        let terminal = self.terminal().and_then(|key| find(cx.view, key)).filter(|_| !self.is_whole);
+        let terminal = self.kind().terminal.and_then(|key| find(cx.view, key)).filter(|_| !self.is_whole);
         if let Some(terminal) = terminal {
             let age = |at: Timestamp| at.since(terminal.state.since).as_millis() / 1000;
             let asked_at = *self.asked_at.get_or_insert(now);
@@ -386,7 +380,7 @@ impl Overlay for ExplanationView {
 
     fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
         if let OverlayEvent::Reasons { key, text: Some(text) } = event
-            && self.terminal() == Some(key)
+            && self.kind().terminal == Some(key)
             && !self.is_whole
         {
             self.take(text);
@@ -394,7 +388,7 @@ impl Overlay for ExplanationView {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        let jump = self.terminal().map(|_| (Action::Jump, "jump"));
+        let jump = self.kind().terminal.map(|_| (Action::Jump, "jump"));
         let turn = if self.is_whole { "in brief" } else { "rules and everything that was read" };
         let turn = (!self.brief.is_empty()).then_some((Action::Explain, turn));
         [turn, Some((Action::ScrollDown, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()

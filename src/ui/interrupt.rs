@@ -8,7 +8,7 @@ use ratatui::prelude::{Buffer, Position, Rect, Style};
 use super::question::{Answers, Hold, Question, QuestionText};
 use super::raw::spoken_all;
 use super::reading::Paragraph;
-use super::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, Request, Theme, text};
+use super::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Request, Theme, text};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Producer, Recipient};
@@ -223,12 +223,9 @@ fn parsed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Key> {
 }
 
 impl Overlay for Interrupt {
-    fn context(&self) -> Context {
-        Context::Menu
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        self.keys.first().filter(|_| self.keys.len() == 1)
+    fn kind(&self) -> OverlayKind<'_> {
+        let terminal = self.keys.first().filter(|_| self.keys.len() == 1);
+        OverlayKind { terminal, ..OverlayKind::popup(Context::Menu) }
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {

@@ -4,10 +4,10 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Rect};
 
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayPlace, Pen, Request,
-    Topic,
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayKind, OverlayPlace,
+    Pen, Request, Topic,
 };
-use crate::fleet::{TerminalKey, View};
+use crate::fleet::View;
 use crate::state::{KeptNote, NotePart};
 
 /// A part of what is noted of terminals while it is typed.
@@ -56,19 +56,9 @@ fn value<'a>(part: NotePart, item: Item<'a>) -> Option<&'a str> {
 }
 
 impl Overlay for NoteBar {
-    fn context(&self) -> Context {
-        Context::Note
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Bar
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        match &self.noted[..] {
-            [(kept, _)] => Some(&kept.key),
-            _ => None,
-        }
+    fn kind(&self) -> OverlayKind<'_> {
+        let terminal = if let [(kept, _)] = &self.noted[..] { Some(&kept.key) } else { None };
+        OverlayKind { terminal, ..OverlayKind::at(Context::Note, OverlayPlace::Bar) }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

@@ -34,6 +34,32 @@ pub enum OverlayPlace {
     Screen,
 }
 
+/// What an overlay is to the dashboard.
+#[derive(Clone, Copy, Debug)]
+pub struct OverlayKind<'a> {
+    /// The list of keys that holds while it has the keyboard.
+    pub context: Context,
+    pub place: OverlayPlace,
+    /// Whether it shows itself as a box over something else, which a click beside it closes.
+    pub is_popup: bool,
+    /// The terminal that it is about, which jumps and explanations go to.
+    pub terminal: Option<&'a TerminalKey>,
+    /// Whether it goes by itself, with nothing left to type into it.
+    pub is_over: bool,
+}
+
+impl OverlayKind<'_> {
+    /// A box over whatever is there.
+    pub const fn popup(context: Context) -> Self {
+        Self { context, place: OverlayPlace::Popup, is_popup: true, terminal: None, is_over: false }
+    }
+
+    /// Something that has a place of its own.
+    pub const fn at(context: Context, place: OverlayPlace) -> Self {
+        Self { place, is_popup: false, ..Self::popup(context) }
+    }
+}
+
 /// What an overlay has drawn.
 #[derive(Clone, Debug, Default)]
 pub struct HitMap {
@@ -317,27 +343,12 @@ impl<'v> OverlayContext<'_, 'v> {
 
 /// Something that lies over the table and has the keyboard as long as nothing lies over itself.
 pub trait Overlay: Debug {
+    /// Its keys, its place and its subject.
+    fn kind(&self) -> OverlayKind<'_>;
+
     /// The list of keys that holds while it has the keyboard.
-    fn context(&self) -> Context;
-
-    /// Where it is drawn.
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Popup
-    }
-
-    /// Whether it shows itself as a box over something else, which a click beside it closes.
-    fn is_popup(&self) -> bool {
-        self.place() == OverlayPlace::Popup
-    }
-
-    /// The terminal that it is about, which jumps and explanations go to.
-    fn terminal(&self) -> Option<&TerminalKey> {
-        None
-    }
-
-    /// Whether it goes by itself, with nothing left to type into it.
-    fn is_over(&self) -> bool {
-        false
+    fn context(&self) -> Context {
+        self.kind().context
     }
 
     /// The keys worth showing in the footer, most useful first.

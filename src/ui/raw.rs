@@ -9,8 +9,8 @@ use ratatui::prelude::{Buffer, Position, Rect};
 use super::keymap::control_character;
 use super::question::Pause;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Item, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayPlace,
-    Pen, find, find_live_task, frame, keymap, preview, text,
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayKind,
+    OverlayPlace, Pen, find, find_live_task, frame, keymap, preview, text,
 };
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -196,16 +196,8 @@ impl Raw {
 }
 
 impl Overlay for Raw {
-    fn context(&self) -> Context {
-        Context::Raw
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Body
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        Some(&self.key)
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind { terminal: Some(&self.key), ..OverlayKind::at(Context::Raw, OverlayPlace::Body) }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

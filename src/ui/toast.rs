@@ -261,7 +261,8 @@ impl Keyboard {
     pub fn of(overlay: &dyn Overlay, place: Rect) -> Self {
         Self {
             place,
-            is_view: !overlay.is_popup() && matches!(overlay.place(), OverlayPlace::Body | OverlayPlace::Screen),
+            is_view: !overlay.kind().is_popup
+                && matches!(overlay.kind().place, OverlayPlace::Body | OverlayPlace::Screen),
         }
     }
 }

@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 use ratatui::prelude::{Buffer, Rect, Style};
 
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Pen, Request,
-    Viewport, frame, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace, Pen,
+    Request, Viewport, frame, text, times,
 };
 use crate::fleet::View;
 use crate::history::{Answer, DayQuestion, DayTotals, HistoryQuestion, Holder, Totals, TotalsOf, Trouble, hours_of};
@@ -117,12 +117,8 @@ impl Today {
 }
 
 impl Overlay for Today {
-    fn context(&self) -> Context {
-        Context::Today
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Screen
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind::at(Context::Today, OverlayPlace::Screen)
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

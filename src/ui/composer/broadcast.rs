@@ -13,8 +13,8 @@ use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
 use crate::ui::theme::Parts;
 use crate::ui::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, Pen, StyledLine, Theme, Topic,
-    Viewport, find, frame, text, toast,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Pen, StyledLine,
+    Theme, Topic, Viewport, find, frame, text, toast,
 };
 
 /// One terminal, or several that get the same.
@@ -298,8 +298,8 @@ impl SendQuestion {
 }
 
 impl Overlay for SendQuestion {
-    fn context(&self) -> Context {
-        Context::Confirm
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind::popup(Context::Confirm)
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
@@ -358,8 +358,8 @@ impl Outcomes {
 }
 
 impl Overlay for Outcomes {
-    fn context(&self) -> Context {
-        Context::Outcomes
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind::popup(Context::Outcomes)
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

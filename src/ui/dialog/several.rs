@@ -19,7 +19,8 @@ use crate::ui::composer::{Outcomes, Progress};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
 use crate::ui::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Keymap, Overlay, OverlayContext, OverlayEvent, Theme, find, text,
+    Action, Canvas, Context, Flow, Hint, HitMap, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Theme,
+    find, text,
 };
 
 /// What the keys are called.
@@ -308,8 +309,8 @@ fn own_names(place: usize, options: &[Common]) -> String {
 }
 
 impl Overlay for SeveralDialogs {
-    fn context(&self) -> Context {
-        Context::Dialog
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind::popup(Context::Dialog)
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {

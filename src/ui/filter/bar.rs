@@ -6,7 +6,8 @@ use ratatui::prelude::{Buffer, Position, Rect};
 use super::{Filter, completed, doubt, note};
 use crate::fleet::View;
 use crate::ui::{
-    Action, Canvas, Context, Flow, Hint, HitMap, LineInput, Overlay, OverlayContext, OverlayPlace, Pen, text,
+    Action, Canvas, Context, Flow, Hint, HitMap, LineInput, Overlay, OverlayContext, OverlayKind, OverlayPlace, Pen,
+    text,
 };
 
 /// The filter while it is typed.
@@ -29,12 +30,8 @@ impl FilterBar {
 }
 
 impl Overlay for FilterBar {
-    fn context(&self) -> Context {
-        Context::Filter
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Bar
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind::at(Context::Filter, OverlayPlace::Bar)
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

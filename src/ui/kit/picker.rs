@@ -13,7 +13,7 @@ use super::scroll::Viewport;
 use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
 use crate::ui::keymap::is_alike;
-use crate::ui::{Action, Context, Flow, HitMap, Keymap, Overlay, OverlayContext, OverlayPlace};
+use crate::ui::{Action, Context, Flow, HitMap, Keymap, Overlay, OverlayContext, OverlayKind, OverlayPlace};
 
 /// The widest and the highest menu, in cells and entries: what is below is to be seen around it. Why an entry would do nothing
 /// is read whole where the screen has room.
@@ -199,20 +199,9 @@ impl fmt::Debug for Picker {
 }
 
 impl Overlay for Picker {
-    fn context(&self) -> Context {
-        Context::Menu
-    }
-
-    fn place(&self) -> OverlayPlace {
-        self.place
-    }
-
-    fn is_popup(&self) -> bool {
-        true
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        self.terminal.as_ref()
+    fn kind(&self) -> OverlayKind<'_> {
+        let terminal = self.terminal.as_ref();
+        OverlayKind { place: self.place, terminal, ..OverlayKind::popup(Context::Menu) }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

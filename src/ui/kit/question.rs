@@ -11,7 +11,7 @@ use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, Request};
+use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, Request};
 
 /// How long keys do nothing after a question has changed: they may have been meant for what was there before.
 const HELD_FOR: Span = Span::from_secs(1);
@@ -552,8 +552,8 @@ impl Confirm {
 }
 
 impl Overlay for Confirm {
-    fn context(&self) -> Context {
-        Context::Confirm
+    fn kind(&self) -> OverlayKind<'_> {
+        OverlayKind::popup(Context::Confirm)
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
