@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::prelude::{Buffer, Rect};
 
 use super::grid::Following;
-use super::layout::{Below, FrameSize, Layout, Regions};
+use super::layout::{Below, Layout, Regions};
 use super::toast::{Free, Keyboard, filled};
 use super::{
     Action, Canvas, Drawn, Item, OverlayPlace, RowKey, TableRow, Ui, frame, grid, header, log, preview, table, theme,
@@ -52,7 +52,7 @@ impl Ui {
 
     /// Lets the tiles of a grid follow the fleet, where the frame has room for one.
     fn follow_grid(&mut self, area: Rect, view: &View<'_>) {
-        if self.panes.layout != Layout::Grid || Regions::size_of(area) != FrameSize::Full {
+        if self.panes.layout != Layout::Grid || Regions::is_small(area) {
             self.tiles = None;
             return;
         }
@@ -94,10 +94,10 @@ impl Ui {
             covered: false,
             columns: &columns,
         };
-        let is_small = regions.bar == regions.header;
-        let has_bar =
-            !covered && !covers(OverlayPlace::Bar) && header::draw_bar(&canvas, buffer, regions.bar, view, is_small);
-        if !is_small || !has_bar {
+        let has_bar = !covered
+            && !covers(OverlayPlace::Bar)
+            && header::draw_bar(&canvas, buffer, regions.bar, view, regions.is_small);
+        if !regions.is_small || !has_bar {
             header::draw(&canvas, buffer, regions.header, view);
         }
         self.drawn = Drawn { regions, first: self.drawn.first, ..Drawn::default() };
@@ -202,7 +202,7 @@ impl Ui {
         }
         let any_spinner = rows.iter().skip(first).take(page).any(turns);
         let is_empty = regions.left.is_empty() && regions.right.is_empty();
-        let has_panes = !writing && regions.size == FrameSize::Full && !is_empty;
+        let has_panes = !writing && !regions.is_small && !is_empty;
         let log = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
         let selected = self.cursor.row().cloned();
         let count = rows.len();

@@ -13,20 +13,11 @@ const LEAST_BELOW: u16 = 5;
 /// Below this size only marks, names and turns fit.
 const SMALLEST_FULL: (u16, u16) = (46, 10);
 
-/// How much room the frame has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FrameSize {
-    /// Everything has its place.
-    #[default]
-    Full,
-    /// Rows and a line of counts.
-    Small,
-}
-
 /// The regions of a frame. A region that has no room is empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Regions {
-    pub size: FrameSize,
+    /// Whether there is room for rows and a line of counts only.
+    pub is_small: bool,
     pub header: Rect,
     pub table: Rect,
     /// The pane on the left, or the only one.
@@ -59,16 +50,15 @@ impl Regions {
         self.table.height + self.left.height
     }
 
-    /// How much room a frame has.
-    pub const fn size_of(frame: Rect) -> FrameSize {
-        let is_small = frame.width < SMALLEST_FULL.0 || frame.height < SMALLEST_FULL.1;
-        if is_small { FrameSize::Small } else { FrameSize::Full }
+    /// Whether a frame has room for rows and a line of counts only.
+    pub const fn is_small(frame: Rect) -> bool {
+        frame.width < SMALLEST_FULL.0 || frame.height < SMALLEST_FULL.1
     }
 
     /// The regions of a frame for a number of terminals. `writing` gives the panes more room, and enough of it wherever
     /// the operator has put the divider.
     pub fn new(frame: Rect, terminals: usize, writing: bool, panes: &Panes) -> Self {
-        if Self::size_of(frame) == FrameSize::Small {
+        if Self::is_small(frame) {
             return Self::small(frame, writing);
         }
         let row = |y: u16, height: u16| Rect::new(frame.x, frame.y + y, frame.width, height);
@@ -114,7 +104,7 @@ impl Regions {
         let panes = if writing { body.saturating_sub(body / 3) } else { 0 };
         let lower = row(header + body - panes, panes);
         Self {
-            size: FrameSize::Small,
+            is_small: true,
             header: row(0, header),
             table: row(header, body - panes),
             left: lower,
@@ -269,7 +259,7 @@ impl Panes {
         let width = regions.body.width;
         match layout {
             Layout::Grid => Layout::Grid,
-            _ if regions.size == FrameSize::Small => Layout::Table,
+            _ if regions.is_small => Layout::Table,
             Layout::All if width < SIDE_BY_SIDE && self.below == Below::Log => Layout::Log,
             Layout::All if width < SIDE_BY_SIDE => Layout::Screen,
             Layout::Beside if width < BESIDE_TABLE => Layout::Screen,

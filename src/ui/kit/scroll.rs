@@ -10,15 +10,6 @@ use super::input::LineInput;
 use super::text::Pen;
 use crate::ui::{Action, Flow, OverlayContext};
 
-/// What becomes of the view at the end of a text that grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Growth {
-    /// It stays where it is.
-    Stays,
-    /// It goes along with the end.
-    Follows,
-}
-
 /// How far something is scrolled, in rows or in lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
@@ -28,20 +19,21 @@ pub struct Viewport {
     most: usize,
     /// How much the last frame had room for.
     page: usize,
-    growth: Growth,
+    /// Whether it goes along with the end of something that grows, once that is in view.
+    follows: bool,
 }
 
 impl Default for Viewport {
     /// The beginning of something that does not grow.
     fn default() -> Self {
-        Self { top: Some(0), most: 0, page: 0, growth: Growth::Stays }
+        Self { top: Some(0), most: 0, page: 0, follows: false }
     }
 }
 
 impl Viewport {
     /// The beginning of something that grows: who scrolls to the end stays there.
     pub const fn from_start() -> Self {
-        Self { top: Some(0), most: usize::MAX, page: 1, growth: Growth::Follows }
+        Self { top: Some(0), most: usize::MAX, page: 1, follows: true }
     }
 
     /// The end, also when more comes behind it.
@@ -79,7 +71,7 @@ impl Viewport {
     /// Moves, and stops at both ends.
     pub fn step(&mut self, by: isize) {
         let top = self.first().saturating_add_signed(by);
-        let ends = self.growth == Growth::Follows && top >= self.most && by > 0;
+        let ends = self.follows && top >= self.most && by > 0;
         self.top = (!ends).then_some(top.min(self.most));
     }
 
