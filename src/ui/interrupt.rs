@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Position, Rect, Style};
+use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::question::{Answers, Hold, Question, QuestionText};
 use super::raw::spoken_all;
@@ -161,11 +161,8 @@ impl Interrupt {
         };
         let widest = self.choices.iter().map(|(keys, _)| text::width(&spoken_all(keys))).max().unwrap_or(0);
         let option = |(place, (keys, note)): (usize, &(Vec<Key>, String))| {
-            let is_chosen = Some(place) == self.question.chosen();
-            let base = if is_chosen { parts.selected } else { Style::default() };
-            let lead = (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title));
             let line = format!("{:<widest$}   {note}", spoken_all(keys));
-            Paragraph::plain(line, parts.text).led_by(vec![lead]).on(base)
+            Paragraph::plain(line, parts.text).among_options(parts, Some(place) == self.question.chosen(), Vec::new())
         };
         QuestionText {
             text: message.into_iter().map(|message| Paragraph::plain(message, parts.text)).collect(),

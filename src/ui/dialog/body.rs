@@ -75,16 +75,11 @@ impl Shown {
         let names = dialog.options.iter().map(|option| text::width(&option.name)).max().unwrap_or(0);
         for (place, option) in dialog.options.iter().enumerate() {
             let is_chosen = Some(place) == chosen;
-            let base = if is_chosen { parts.selected } else { Style::default() };
             let name = format!("{}{}", " ".repeat(names - text::width(&option.name)), option.name);
-            let lead = vec![
-                (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title)),
-                (name, base.patch(parts.key)),
-                ("  ".to_owned(), base),
-            ];
+            let lead = vec![(name, parts.key), ("  ".to_owned(), Style::default())];
             let tick = option.ticked.map_or("", |_| if ticks.contains(&place) { "[x] " } else { "[ ] " });
             let typed = if is_chosen { typed } else { "" };
-            options.push(option_line(option, tick, typed, parts).led_by(lead).on(base));
+            options.push(option_line(option, tick, typed, parts).among_options(parts, is_chosen, lead));
         }
         // Those whose ticks go are meant as well.
         let mut picked = ticks.to_vec();

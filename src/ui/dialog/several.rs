@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::prelude::{Buffer, Position, Rect, Style};
+use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::Shown;
 use super::verdict::meant_option;
@@ -217,15 +217,10 @@ impl SeveralDialogs {
         let keys: Vec<String> = (0..options.len()).map(|place| own_names(place, &options)).collect();
         let widest = keys.iter().map(|keys| text::width(keys)).max().unwrap_or(0);
         let option = |(place, option): (usize, Common)| {
-            let is_chosen = Some(place) == self.question.chosen();
-            let base = if is_chosen { parts.selected } else { Style::default() };
             let count = self.count(&option);
-            let lead = vec![
-                (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title)),
-                (format!("{}  ", text::padded(&keys[place], widest)), base.patch(parts.key)),
-            ];
+            let lead = vec![(format!("{}  ", text::padded(&keys[place], widest)), parts.key)];
             let line = vec![(option.1, parts.text), (format!("  {count} of {}", self.asking.len()), parts.quiet)];
-            Paragraph::new(line).led_by(lead).on(base)
+            Paragraph::new(line).among_options(parts, Some(place) == self.question.chosen(), lead)
         };
         let options = options.iter().cloned().enumerate().map(option).collect();
         QuestionText { text: lines, options, picked: Vec::new() }

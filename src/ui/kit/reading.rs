@@ -4,14 +4,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::prelude::{Buffer, Rect, Style};
 
 use super::frame::{Canvas, StyledLine};
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use crate::status::Status;
+use crate::ui::theme::Parts;
 
 /// A line of a text as somebody wrote it, of any length.
 #[derive(Clone, Debug, Default)]
@@ -57,9 +56,13 @@ impl Paragraph {
         Self { part, ..self }
     }
 
-    /// The line on a ground that reaches from end to end.
-    pub fn on(self, base: Style) -> Self {
-        Self { base, ..self }
+    /// The line as one of several options, behind the cursor and what else stands before it, on a ground of its own where it is
+    /// chosen.
+    pub fn among_options(self, parts: &Parts, is_chosen: bool, behind_cursor: StyledLine) -> Self {
+        let base = if is_chosen { parts.selected } else { Style::default() };
+        let cursor = (if is_chosen { "› " } else { "  " }.to_owned(), parts.title);
+        let lead = std::iter::once(cursor).chain(behind_cursor);
+        Self { lead: lead.map(|(text, style)| (text, base.patch(style))).collect(), base, ..self }
     }
 
     /// The cells that it takes in one row.
