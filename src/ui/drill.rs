@@ -24,7 +24,6 @@ use crate::status::Status;
 use crate::time::Timestamp;
 use asking::{DrillRequests, Shot};
 use diff::DiffView;
-use list::List;
 use steps::{StepId, TimelineEntries, TimelineEntry};
 use strip::Strip;
 use subject::Subject;
@@ -104,7 +103,12 @@ pub struct Drill {
 /// What the last frame showed where.
 #[derive(Clone, Debug, Default)]
 struct DrillPlaces {
-    list: list::ListHits,
+    /// The entries of the list that are shown, each with its place.
+    entries: Vec<(Rect, usize)>,
+    /// How many rows the list has room for.
+    page: usize,
+    /// When nobody watched, by time.
+    gaps: Vec<(Timestamp, Timestamp)>,
     list_place: Rect,
     side_place: Rect,
     tabs: Vec<(Rect, Side)>,
@@ -224,7 +228,7 @@ impl Drill {
     }
 
     fn page(&mut self, pages: isize) {
-        let rows = isize::try_from(self.drawn.list.page.max(2) - 1).unwrap_or(1);
+        let rows = isize::try_from(self.drawn.page.max(2) - 1).unwrap_or(1);
         match self.text() {
             Some(text) => text.turn(pages),
             None => self.step(rows * pages),
@@ -310,20 +314,8 @@ impl Drill {
         let title = if self.focus == Focus::List { parts.title } else { parts.quiet };
         let count = format!("{} of {}", self.index(), self.steps.listed().len());
         let inner = frame::titled(canvas, buffer, area, &[("what happened", title), (&count, parts.quiet)]);
-        let end = self.asking.end();
-        let gaps = self.strip.gaps(&self.steps, self.until);
-        let list = List {
-            steps: &self.steps,
-            selected: self.index(),
-            subject: &self.shown,
-            now: self.until,
-            gaps: &gaps,
-            end: &end,
-            waiting: &self.waiting,
-        };
-        let mut first = self.first;
-        self.drawn.list = list.draw(canvas, buffer, inner, &mut first);
-        (self.first, self.drawn.list_place) = (first, area);
+        self.drawn.list_place = area;
+        self.draw_entries(canvas, buffer, inner);
     }
 
     fn draw_side(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
@@ -513,7 +505,7 @@ impl Overlay for Drill {
     fn click(&mut self, at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         if let Some((_, side)) = self.drawn.tabs.iter().find(|(place, _)| place.contains(at)).cloned() {
             (self.side, self.focus) = (side, Focus::Side);
-        } else if let Some((_, index)) = self.drawn.list.rows.iter().find(|(place, _)| place.contains(at)).cloned() {
+        } else if let Some((_, index)) = self.drawn.entries.iter().find(|(place, _)| place.contains(at)).cloned() {
             self.focus = Focus::List;
             self.select(index);
         } else if self.drawn.side_place.contains(at) {

@@ -120,7 +120,7 @@ impl Drill {
     }
 
     fn page_wanted(&mut self, now: Timestamp) -> Option<QuestionKind> {
-        let near_end = self.index() + AHEAD + self.drawn.list.page >= self.steps.listed().len();
+        let near_end = self.index() + AHEAD + self.drawn.page >= self.steps.listed().len();
         let again = self.asking.page == QuestionProgress::Answered && self.asking.is_again_due(now);
         let before = match self.asking.page {
             QuestionProgress::UnderWay => return None,

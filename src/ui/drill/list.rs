@@ -2,15 +2,15 @@
 
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::steps::{TimelineEntries, TimelineEntry};
-use super::subject::Subject;
+use super::Drill;
+use super::steps::TimelineEntry;
 use crate::fleet::Terminal;
 use crate::history::{Actor, Body};
 use crate::screen::harmless;
 use crate::state::Evidence;
 use crate::status::{Changed, Status, changed};
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Canvas, Context, Pen, StyledLine, Waiting, text, times};
+use crate::ui::{Action, Canvas, Context, Pen, StyledLine, text, times};
 
 /// Rows of evidence below the selected step.
 const WHY: usize = 3;
@@ -22,53 +22,28 @@ const ROOMY: u16 = 50;
 /// `59m59`.
 const LASTED: usize = 5;
 
-/// What the list is drawn from.
-pub struct List<'a> {
-    pub steps: &'a TimelineEntries,
-    /// 0 is now; the others are the steps from the newest on.
-    pub selected: usize,
-    pub subject: &'a Subject,
-    pub now: Timestamp,
-    /// When nobody watched, by time.
-    pub gaps: &'a [(Timestamp, Timestamp)],
-    /// What is said below the oldest step.
-    pub end: &'a str,
-    /// The prompts that wait for it.
-    pub waiting: &'a [Waiting],
-}
-
-/// What was drawn, for the mouse and for paging.
-#[derive(Clone, Debug, Default)]
-pub struct ListHits {
-    /// The entries that are shown, each with its place.
-    pub rows: Vec<(Rect, usize)>,
-    /// Rows that there are.
-    pub page: usize,
-}
-
-impl List<'_> {
-    /// Draws the entries from `first` on, which is moved as little as it takes to have the selected one in view.
-    pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, first: &mut usize) -> ListHits {
-        let mut drawn = ListHits { rows: Vec::new(), page: usize::from(area.height) };
-        *first = self.first_for(canvas, drawn.page, (*first).min(self.selected));
+impl Drill {
+    /// Draws the entries, moved as little as it takes to have the selected one in view.
+    pub(super) fn draw_entries(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+        self.drawn.gaps = self.strip.gaps(&self.steps, self.until);
+        self.drawn.page = usize::from(area.height);
+        self.first = self.first_for(canvas, self.drawn.page, self.first.min(self.index()));
         let mut row = 0;
-        for index in *first..self.count() {
-            let lines = self.lines(canvas, index, index == *first, area.width);
+        for index in self.first..self.count() {
             let start = row;
-            for line in lines {
+            for line in self.lines(canvas, index, index == self.first, area.width) {
                 if row >= area.height {
                     break;
                 }
                 self.draw_line(canvas, buffer, Rect { y: area.y + row, height: 1, ..area }, index, &line);
                 row += 1;
             }
-            drawn.rows.push((Rect { y: area.y + start, height: row - start, ..area }, index));
+            self.drawn.entries.push((Rect { y: area.y + start, height: row - start, ..area }, index));
             if row >= area.height {
-                return drawn;
+                return;
             }
         }
-        Pen::new(buffer, area, row).skip(2).text(self.end, canvas.theme.parts.quiet);
-        drawn
+        Pen::new(buffer, area, row).skip(2).text(&self.asking.end(), canvas.theme.parts.quiet);
     }
 
     /// Entries: now, and the steps.
@@ -77,16 +52,16 @@ impl List<'_> {
     }
 
     fn first_for(&self, canvas: &Canvas<'_>, page: usize, first: usize) -> usize {
-        let nearest = first.max(self.selected.saturating_sub(page));
+        let nearest = first.max(self.index().saturating_sub(page));
         let fits = |first: &usize| {
-            let rows = (*first..=self.selected).map(|index| self.height(canvas, index, index == *first));
+            let rows = (*first..=self.index()).map(|index| self.height(canvas, index, index == *first));
             rows.sum::<usize>() <= page
         };
-        (nearest..self.selected).find(fits).unwrap_or(self.selected)
+        (nearest..self.index()).find(fits).unwrap_or(self.index())
     }
 
     fn height(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> usize {
-        let why = if index == self.selected { self.why(index).len() } else { 0 };
+        let why = if index == self.index() { self.why_rows(index).len() } else { 0 };
         let waiting = if index == 0 { self.waiting_rows(canvas).len() } else { 0 };
         usize::from(self.gap_above(index).is_some())
             + usize::from(self.day_above(canvas, index, is_first).is_some())
@@ -97,22 +72,22 @@ impl List<'_> {
 
     /// The time behind a step in which nobody watched, before anything else is known.
     fn gap_above(&self, index: usize) -> Option<(Timestamp, Timestamp)> {
-        let step = self.step(index)?;
-        let newer = self.step(index - 1).map_or(self.now, |step| step.at);
-        let first = self.gaps.partition_point(|(from, _)| *from < step.at);
-        self.gaps.get(first).copied().filter(|(from, _)| *from < newer)
+        let step = self.entry(index)?;
+        let newer = self.entry(index - 1).map_or(self.until, |step| step.at);
+        let first = self.drawn.gaps.partition_point(|(from, _)| *from < step.at);
+        self.drawn.gaps.get(first).copied().filter(|(from, _)| *from < newer)
     }
 
     /// How long what a step brought about is known to have lasted.
     fn lasted(&self, index: usize) -> Option<Span> {
-        let step = self.step(index)?;
-        let until = self.steps.until(index - 1, self.now)?;
-        let first = self.gaps.partition_point(|(from, _)| *from < step.at);
-        let watched = self.gaps.get(first).map_or(until, |(from, _)| until.min(*from));
+        let step = self.entry(index)?;
+        let until = self.steps.until(index - 1, self.until)?;
+        let first = self.drawn.gaps.partition_point(|(from, _)| *from < step.at);
+        let watched = self.drawn.gaps.get(first).map_or(until, |(from, _)| until.min(*from));
         Some(watched.since(step.at))
     }
 
-    fn step(&self, index: usize) -> Option<&TimelineEntry> {
+    fn entry(&self, index: usize) -> Option<&TimelineEntry> {
         self.steps.get(index.checked_sub(1)?)
     }
 
@@ -120,10 +95,10 @@ impl List<'_> {
     /// changes.
     fn day_above(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> Option<String> {
         let day = |at| times::day(at, canvas.zone);
-        let own = day(self.step(index)?.at);
-        let above = match self.step(index - 1) {
+        let own = day(self.entry(index)?.at);
+        let above = match self.entry(index - 1) {
             Some(newer) if !is_first => day(newer.at),
-            _ => day(self.now),
+            _ => day(self.until),
         };
         (own != above).then_some(own)
     }
@@ -138,15 +113,15 @@ impl List<'_> {
         if let Some(day) = self.day_above(canvas, index, is_first) {
             lines.push(vec![(format!("  {day}"), parts.title)]);
         }
-        let mark = if index == self.selected { "› " } else { "  " };
+        let mark = if index == self.index() { "› " } else { "  " };
         let cells = if width < ROOMY { TIME.1 } else { TIME.0 };
         let mut line = vec![(mark.to_owned(), parts.title)];
         let lasted = |span: Span| format!("{:>LASTED$}", span.running());
-        match self.step(index) {
+        match self.entry(index) {
             None => {
-                let (status, since) = (self.subject.item().status(), self.subject.item().since());
+                let (status, since) = (self.shown.item().status(), self.shown.item().since());
                 line.push((format!("{:<cells$}  ", "now"), parts.text));
-                line.push((format!("{:>LASTED$}", times::lasting(since, self.now)), parts.quiet));
+                line.push((format!("{:>LASTED$}", times::lasting(since, self.until)), parts.quiet));
                 line.push((format!("  {} {}", canvas.glyph(status), status.word()), canvas.theme.style(status)));
             }
             Some(step) => {
@@ -164,8 +139,8 @@ impl List<'_> {
                 self.waiting_rows(canvas).into_iter().map(|(row, style)| vec![(format!("{indent}{row}"), style)]),
             );
         }
-        if index == self.selected {
-            lines.extend(self.why(index).into_iter().map(|why| vec![(format!("{indent}{why}"), parts.quiet)]));
+        if index == self.index() {
+            lines.extend(self.why_rows(index).into_iter().map(|why| vec![(format!("{indent}{why}"), parts.quiet)]));
         }
         lines
     }
@@ -174,8 +149,8 @@ impl List<'_> {
     fn waiting_rows(&self, canvas: &Canvas<'_>) -> Vec<(String, Style)> {
         let parts = &canvas.theme.parts;
         let mut rows = Vec::new();
-        for prompt in self.waiting {
-            let since = self.now.since(prompt.since).running();
+        for prompt in &self.waiting {
+            let since = self.until.since(prompt.since).running();
             let mut said = prompt.text.lines().map(harmless).filter(|line| !line.trim().is_empty());
             let first = said.next().unwrap_or_default();
             rows.push((format!("queued for {since}: {first}"), canvas.theme.style(Status::Working)));
@@ -188,7 +163,7 @@ impl List<'_> {
         if self.waiting.is_empty() {
             return rows;
         }
-        let why = self.subject.item().terminal().and_then(Terminal::prompt_hindrance);
+        let why = self.shown.item().terminal().and_then(Terminal::prompt_hindrance);
         let why = why.map(|why| format!("waiting {}", why.until()));
         let it = if self.waiting.len() == 1 { "it" } else { "them" };
         let key = canvas.keymap.key_for(Context::Drill, Action::Unqueue);
@@ -198,8 +173,8 @@ impl List<'_> {
     }
 
     /// The evidence that caused a step.
-    fn why(&self, index: usize) -> Vec<String> {
-        let seen = self.step(index).map(|step| seen_words(&step.evidence())).unwrap_or_default();
+    fn why_rows(&self, index: usize) -> Vec<String> {
+        let seen = self.entry(index).map(|step| seen_words(&step.evidence())).unwrap_or_default();
         let mut lines: Vec<String> = seen.iter().take(WHY).map(|seen| format!("why: {seen}")).collect();
         if seen.len() > WHY {
             lines[WHY - 1] = format!("and {} more", seen.len() - WHY + 1);
@@ -208,12 +183,12 @@ impl List<'_> {
     }
 
     fn draw_line(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, index: usize, line: &StyledLine) {
-        let base = if index == self.selected { canvas.theme.parts.selected } else { Style::default() };
+        let base = if index == self.index() { canvas.theme.parts.selected } else { Style::default() };
         buffer.set_style(place, base);
         let mut pen = Pen::new(buffer, place, 0);
         for (text, style) in line {
             let style = base.patch(*style);
-            let style = if index == self.selected { style.remove_modifier(Modifier::DIM) } else { style };
+            let style = if index == self.index() { style.remove_modifier(Modifier::DIM) } else { style };
             let room = usize::from(pen.room());
             pen.text(&text::cut(text, room), style);
         }
