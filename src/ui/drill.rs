@@ -19,13 +19,13 @@ use super::{
     Viewport, Waiting, frame, layout, preview, reading, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::Answer;
+use crate::history::{Answer, TimelineData};
 use crate::status::Status;
 use crate::time::Timestamp;
 use asking::{DrillRequests, Shot};
 use diff::DiffView;
 use steps::{StepId, TimelineEntries, TimelineEntry};
-use strip::Strip;
+use strip::Zoom;
 use subject::Subject;
 use texts::TranscriptView;
 
@@ -81,7 +81,10 @@ pub struct Drill {
     here: bool,
     until: Timestamp,
     steps: TimelineEntries,
-    strip: Strip,
+    /// How much of the past the time line shows; without a choice it is the last hour, or less when there is less.
+    zoom: Option<Zoom>,
+    /// What the history answered of it; empty until then.
+    line: TimelineData,
     /// `None` is now.
     selected: Option<StepId>,
     /// The first entry of the list that is shown.
@@ -132,7 +135,8 @@ impl Drill {
 
     fn with(shown: Subject, steps: TimelineEntries, now: Timestamp) -> Self {
         Self {
-            strip: Strip::of(&shown),
+            zoom: None,
+            line: TimelineData::default(),
             shown,
             here: true,
             until: now,
@@ -286,8 +290,7 @@ impl Drill {
         let above = if area.height >= ABOVE + 4 && !self.is_all_diff() { ABOVE } else { 1 };
         if above == ABOVE {
             let place = Rect { y: area.y + 1, height: 2, ..area };
-            let selected = self.step_selected().map(|step| step.at);
-            self.strip.draw(canvas, buffer, place, &self.steps, self.until, selected);
+            self.draw_strip(canvas, buffer, place);
         }
         let body = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
         let (left, right) = match (self.drawn.one_pane, self.focus) {
@@ -483,7 +486,7 @@ impl Overlay for Drill {
                     self.show(Side::Diff);
                 }
             }
-            Action::Zoom => self.strip.zoom(&self.steps, self.until),
+            Action::Zoom => self.zoom_on(),
             Action::Prompt | Action::Open if self.here => return self.shown.act(action, cx),
             Action::Prompt | Action::Open => {
                 cx.tell(Status::Gone, format!("{} is gone", self.shown.name()));

@@ -240,7 +240,7 @@ impl Drill {
             }
             HistoryAnswer::Line(line) => {
                 self.asking.line = QuestionProgress::Answered;
-                self.strip.kept = line.clone();
+                self.line = line.clone();
             }
             HistoryAnswer::Transcript { lines, is_recorded, .. } => {
                 self.asking.transcript = false;

@@ -25,7 +25,7 @@ const LASTED: usize = 5;
 impl Drill {
     /// Draws the entries, moved as little as it takes to have the selected one in view.
     pub(super) fn draw_entries(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
-        self.drawn.gaps = self.strip.gaps(&self.steps, self.until);
+        self.drawn.gaps = self.gaps();
         self.drawn.page = usize::from(area.height);
         self.first = self.first_for(canvas, self.drawn.page, self.first.min(self.index()));
         let mut row = 0;

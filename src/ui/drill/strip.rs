@@ -2,9 +2,8 @@
 
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::steps::TimelineEntries;
-use super::subject::Subject;
-use crate::history::{Holder, TimelineData, TimelineSpan, timeline, totals};
+use super::Drill;
+use crate::history::{Holder, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::{Canvas, Pen, text, times};
@@ -46,81 +45,58 @@ const DAY: Span = Span::from_secs(24 * 3600);
 /// How far behind now the history may be in that somebody watches.
 const BEHIND: Span = Span::from_secs(10);
 
-/// The time line of one terminal.
-#[derive(Clone, Debug, Default)]
-pub struct Strip {
-    /// The operator's choice; without one it is the last hour, or less when there is less.
-    zoom: Option<Zoom>,
-    /// What the history answered; empty until then.
-    pub kept: TimelineData,
-    /// Whether the totals use the words for a task.
-    of_task: bool,
-}
-
-impl Strip {
-    /// The time line of a subject that nothing is known of yet.
-    pub fn of(subject: &Subject) -> Self {
-        Self { of_task: subject.is_task(), ..Self::default() }
-    }
-
+impl Drill {
     /// Shows the next larger or smaller part of the past.
-    pub fn zoom(&mut self, steps: &TimelineEntries, until: Timestamp) {
-        self.zoom = Some(self.shown_zoom(steps, until).next());
+    pub(super) fn zoom_on(&mut self) {
+        self.zoom = Some(self.shown_zoom().next());
     }
 
     /// When nobody watched, by time; nothing is claimed of what the terminal did then.
-    pub fn gaps(&self, steps: &TimelineEntries, until: Timestamp) -> Vec<(Timestamp, Timestamp)> {
-        let line = timeline(&[], &self.watched(steps, until), self.begin(steps, until), until);
+    pub(super) fn gaps(&self) -> Vec<(Timestamp, Timestamp)> {
+        let line = timeline(&[], &self.watched(), self.begin(), self.until);
         let unwatched = line.into_iter().filter(|stretch| stretch.holder == Holder::Unwatched);
         unwatched.map(|stretch| (stretch.from, stretch.to)).collect()
     }
 
     /// When somebody watched: other processes and earlier ones, as they wrote it, and this one.
-    fn watched(&self, steps: &TimelineEntries, until: Timestamp) -> Vec<(Timestamp, Timestamp)> {
-        let own = steps.seen_since().map(|since| (since, until));
+    fn watched(&self) -> Vec<(Timestamp, Timestamp)> {
+        let own = self.steps.seen_since().map(|since| (since, self.until));
         // The history learns a little later than now that this process watches.
-        let is_behind = |to: Timestamp| to < until && until.since(to) < BEHIND;
-        let kept = self.kept.watched.iter().map(|&(from, to)| (from, if is_behind(to) { until } else { to }));
+        let is_behind = |to: Timestamp| to < self.until && self.until.since(to) < BEHIND;
+        let kept = self.line.watched.iter().map(|&(from, to)| (from, if is_behind(to) { self.until } else { to }));
         kept.chain(own).collect()
     }
 
     /// The stretches that are shown: what the history answered, and then what this process has seen itself.
-    fn stretches(&self, steps: &TimelineEntries, until: Timestamp) -> (Timestamp, Vec<TimelineSpan>) {
-        let from = match self.shown_zoom(steps, until) {
-            Zoom::Hour => until - HOUR,
-            Zoom::Day => until - DAY,
-            Zoom::Start => self.begin(steps, until),
+    fn stretches(&self) -> (Timestamp, Vec<TimelineSpan>) {
+        let from = match self.shown_zoom() {
+            Zoom::Hour => self.until - HOUR,
+            Zoom::Day => self.until - DAY,
+            Zoom::Start => self.begin(),
         };
-        let last = self.kept.points.last().map(|point| point.at);
-        let known = self.kept.points.partition_point(|point| point.at <= from).saturating_sub(1);
-        let mut points = self.kept.points[known..].to_vec();
-        points.extend(steps.points_after(last));
-        (from, timeline(&points, &self.watched(steps, until), from, until))
+        let last = self.line.points.last().map(|point| point.at);
+        let known = self.line.points.partition_point(|point| point.at <= from).saturating_sub(1);
+        let mut points = self.line.points[known..].to_vec();
+        points.extend(self.steps.points_after(last));
+        (from, timeline(&points, &self.watched(), from, self.until))
     }
 
-    fn begin(&self, steps: &TimelineEntries, until: Timestamp) -> Timestamp {
-        let kept = self.kept.watched.first().map(|(begin, _)| *begin);
-        [kept, steps.seen_since()].into_iter().flatten().min().unwrap_or(until)
+    fn begin(&self) -> Timestamp {
+        let kept = self.line.watched.first().map(|(begin, _)| *begin);
+        [kept, self.steps.seen_since()].into_iter().flatten().min().unwrap_or(self.until)
     }
 
-    fn shown_zoom(&self, steps: &TimelineEntries, until: Timestamp) -> Zoom {
-        let short = until.since(self.begin(steps, until)) < HOUR;
+    fn shown_zoom(&self) -> Zoom {
+        let short = self.until.since(self.begin()) < HOUR;
         self.zoom.unwrap_or(if short { Zoom::Start } else { Zoom::Hour })
     }
 
     /// Draws the strip with its times at both ends into the first row and what each holder had in all into the second;
-    /// `selected` is marked on the strip.
-    pub fn draw(
-        &self,
-        canvas: &Canvas<'_>,
-        buffer: &mut Buffer,
-        area: Rect,
-        steps: &TimelineEntries,
-        until: Timestamp,
-        selected: Option<Timestamp>,
-    ) {
+    /// the selected moment is marked on the strip.
+    pub(super) fn draw_strip(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+        let until = self.until;
         let parts = &canvas.theme.parts;
-        let (from, line) = self.stretches(steps, until);
+        let (from, line) = self.stretches();
         let time = |at| match until.since(from) {
             shown if shown >= DAY => times::day_and_clock(at, canvas.zone),
             shown if shown < MINUTES => times::wall(at, canvas.zone).chars().take(8).collect(),
@@ -130,7 +106,7 @@ impl Strip {
         let mut pen = Pen::new(buffer, area, 0);
         pen.skip(1).text(&begin, parts.quiet).text(" ", parts.quiet);
         let cells = usize::from(pen.room()).saturating_sub(end.chars().count() + 2);
-        let marked = selected.and_then(|at| cell_of(at, from, until, cells));
+        let marked = self.step_selected().and_then(|step| cell_of(step.at, from, until, cells));
         for (cell, shown) in holders(&line, from, until, cells).into_iter().enumerate() {
             let (glyph, style) = appearance(canvas, shown);
             let style = if marked == Some(cell) { style.add_modifier(Modifier::REVERSED) } else { style };
@@ -139,14 +115,15 @@ impl Strip {
         pen.text(" ", parts.quiet).text(&end, parts.quiet);
 
         let mut pen = Pen::new(buffer, area, 1);
-        pen.skip(1).text(self.shown_zoom(steps, until).title(), parts.title).text("  ", parts.quiet);
+        pen.skip(1).text(self.shown_zoom().title(), parts.title).text("  ", parts.quiet);
         // Before the first poll there was nothing to watch.
-        let begun = line.partition_point(|stretch| stretch.to <= self.begin(steps, until));
+        let begun = line.partition_point(|stretch| stretch.to <= self.begin());
         let is_before = line[..begun].iter().all(|stretch| stretch.holder == Holder::Unwatched);
         let totals = told(if is_before { &line[begun..] } else { &line });
+        let is_task = self.shown.item().terminal().is_none();
         let message = |(shown, span): &(StripHolder, Span), is_short: bool| {
             let word = if is_short { short } else { word };
-            format!(" {} {}", word(*shown, self.of_task), span.running())
+            format!(" {} {}", word(*shown, is_task), span.running())
         };
         // A glyph before each, and ` · ` between them.
         let needed: usize = totals.iter().map(|total| text::width(&message(total, false)) + 4).sum();

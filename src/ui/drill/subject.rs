@@ -72,11 +72,6 @@ impl Subject {
         self.item().id()
     }
 
-    /// Whether it is a task.
-    pub fn is_task(&self) -> bool {
-        matches!(self, Self::Task { .. })
-    }
-
     /// Why a task stands as it does; `None` for an agent, whose reasons are asked for.
     pub fn why_task(&self, now: Timestamp) -> Option<String> {
         match self {
