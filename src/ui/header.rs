@@ -153,6 +153,7 @@ enum HeaderCount {
 }
 
 /// How many terminals and tasks there are of each group of statuses.
+#[derive(Clone, Default)]
 struct Counts<'a> {
     of: ItemCounts,
     /// Those that count nowhere else.
@@ -171,14 +172,7 @@ impl<'a> Counts<'a> {
     fn of(canvas: &Canvas<'_>, view: &View<'a>) -> Self {
         let is_asking = view.servers.iter().all(|server| server.health == ServerHealth::Waiting);
         let nothing = if is_asking { "asking tmux" } else { "no terminals" };
-        let mut counts = Self {
-            of: ItemCounts::default(),
-            muted: 0,
-            ended_with_server: (0, 0),
-            asked_before: 0,
-            longest: None,
-            nothing,
-        };
+        let mut counts = Self { nothing, ..Self::default() };
         let ended = EndedServers::of(view);
         for item in Item::all(view) {
             if canvas.memory.arrangement.flags.is_muted(item) {
@@ -207,14 +201,8 @@ impl<'a> Counts<'a> {
     fn roomy(&self, now: Timestamp) -> Self {
         let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
         let longest = self.longest.map(|(since, name)| (Since { at: now - LONGEST, ..since }, name));
-        Self {
-            of: self.of.map(wide),
-            muted: wide(self.muted),
-            ended_with_server: self.ended_with_server,
-            asked_before: wide(self.asked_before),
-            longest,
-            nothing: self.nothing,
-        }
+        let (of, muted, asked_before) = (self.of.map(wide), wide(self.muted), wide(self.asked_before));
+        Self { of, muted, asked_before, longest, ..self.clone() }
     }
 
     /// How many counts there are to be shown.
