@@ -171,21 +171,13 @@ pub enum Request {
     /// Read configuration, keymap and theme again.
     Reload,
     /// Show everything in a theme that is compiled in.
-    Theme {
-        name: &'static str,
-    },
+    Theme(&'static str),
     /// Show the terminal in tmux.
-    Jump {
-        key: TerminalKey,
-    },
+    Jump(TerminalKey),
     /// The operator has seen the terminal.
-    Seen {
-        key: TerminalKey,
-    },
+    Seen(TerminalKey),
     /// Tell why the terminal is said to be what it is, by [`Ui::explained`].
-    Explain {
-        key: TerminalKey,
-    },
+    Explain(TerminalKey),
     /// Perform an operation on a terminal; [`Ui::ended`] takes what came of it. A prompt for when its agent is ready
     /// waits in the outbox.
     Perform(Operation),
@@ -205,18 +197,14 @@ pub enum Request {
         action: &'static str,
     },
     /// Tell the view that is open why the terminal is said to be what it is, by [`OverlayEvent::Reasons`].
-    Reasons {
-        key: TerminalKey,
-    },
+    Reasons(TerminalKey),
     /// Tell the view that is open how the files around the terminal's directory differ from the last commit, by [`OverlayEvent::Diff`].
     Diff {
         key: TerminalKey,
         directory: String,
     },
     /// End tasks with all that runs in their windows, and remove the windows.
-    KillTasks {
-        tasks: Vec<(TerminalKey, WindowId)>,
-    },
+    KillTasks(Vec<(TerminalKey, WindowId)>),
     /// Run a task that has ended again.
     RerunTask {
         key: TerminalKey,
@@ -236,24 +224,18 @@ pub enum Request {
     /// Ask the history; the answer comes by [`OverlayEvent::Answered`].
     Ask(HistoryQuestion),
     /// Take back what waits for terminals, by [`Ui::taken_back`].
-    Unqueue {
-        keys: Vec<TerminalKey>,
-    },
+    Unqueue(Vec<TerminalKey>),
     /// Look up the prompts that were sent before, to a terminal and to any, by [`Ui::prompts`].
-    Prompts {
-        key: Option<TerminalKey>,
-    },
+    Prompts(Option<TerminalKey>),
     /// Let the operator write a prompt in the editor of their own, by [`OverlayEvent::Edited`].
-    Edit {
-        text: String,
-    },
+    Edit(String),
 }
 
 impl Request {
     /// The tasks that it acts on.
     fn tasks(&self) -> Vec<&TerminalKey> {
         match self {
-            Self::KillTasks { tasks } => tasks.iter().map(|(key, _)| key).collect(),
+            Self::KillTasks(tasks) => tasks.iter().map(|(key, _)| key).collect(),
             Self::RerunTask { key, .. } => vec![key],
             _ => Vec::new(),
         }

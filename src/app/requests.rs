@@ -37,7 +37,7 @@ const NOTED: Duration = Duration::from_millis(500);
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), AppError> {
         if self.is_remote()
-            && matches!(request, Request::KillTasks { .. } | Request::RerunTask { .. } | Request::AdoptSession { .. })
+            && matches!(request, Request::KillTasks(..) | Request::RerunTask { .. } | Request::AdoptSession { .. })
         {
             self.complain("tasks can be killed, run again and chosen only on their own machine");
             return Ok(());
@@ -46,19 +46,19 @@ impl App {
             Request::Quit if self.was_letter() => self.hold(Request::Quit, ENDS_AFTER),
             Request::Quit => self.wants_to_end = true,
             Request::Reload => self.reload(),
-            Request::Theme { name } => self.show_in(name),
+            Request::Theme(name) => self.show_in(name),
             Request::Redraw => self.tty.clear()?,
             Request::Suspend => self.suspend().await?,
-            Request::Seen { key } => self.saw(key, "seen"),
+            Request::Seen(key) => self.saw(key, "seen"),
             Request::KeepNote { kept, name } => self.keep_note(kept, name),
             Request::Note { key, action } => self.note(key, action),
-            Request::Jump { key } => self.jump(key),
-            Request::KillTasks { tasks } => self.kill_tasks(tasks),
+            Request::Jump(key) => self.jump(key),
+            Request::KillTasks(tasks) => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
             Request::AdoptSession { server, session, adopt } => self.adopt(server, session, adopt),
-            Request::Explain { key } => self.ui.explained(&key, self.engine.explain(&key, poll::now()), poll::now()),
+            Request::Explain(key) => self.ui.explained(&key, self.engine.explain(&key, poll::now()), poll::now()),
             Request::Copy { key, what } => self.copy(&key, what)?,
-            Request::Reasons { key } => {
+            Request::Reasons(key) => {
                 let text = self.engine.explain(&key, self.now);
                 let event = OverlayEvent::Reasons { key: &key, text: text.as_deref() };
                 self.ui.on_event(event, &self.engine.fleet().view(self.now));
@@ -66,9 +66,9 @@ impl App {
             Request::Diff { key, directory } => self.read_diff(key, directory),
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
             Request::Ask(question) => self.questions.ask(question),
-            Request::Unqueue { keys } => self.unqueue(keys),
-            Request::Prompts { key } => self.look_up_prompts(key),
-            Request::Edit { text } => self.edit(text)?,
+            Request::Unqueue(keys) => self.unqueue(keys),
+            Request::Prompts(key) => self.look_up_prompts(key),
+            Request::Edit(text) => self.edit(text)?,
             Request::Perform(operation) => match &operation.act {
                 Act::Prompt { when: When::Ready, .. } if !self.is_remote() => self.queue(operation),
                 Act::Answer { .. } if self.was_letter() => self.hold(Request::Perform(operation), TEXT_GOES_ON),

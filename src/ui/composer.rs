@@ -463,7 +463,7 @@ impl Overlay for Composer {
                 let templates = templates(&cx.options.templates, self.to.one()).map(Picker::over_panes);
                 return Self::choose(templates, NO_TEMPLATE, cx);
             }
-            Action::Edit => cx.ask(Request::Edit { text: self.prompt() }),
+            Action::Edit => cx.ask(Request::Edit(self.prompt())),
             _ => return Flow::Pass,
         }
         self.keep_draft(cx);
@@ -516,7 +516,7 @@ impl Overlay for Composer {
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.cannot_wait = cx.memory.cannot_wait;
         if !std::mem::replace(&mut self.asked, true) {
-            cx.ask(Request::Prompts { key: self.to.one().cloned() });
+            cx.ask(Request::Prompts(self.to.one().cloned()));
         }
         Flow::Stay
     }

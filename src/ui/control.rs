@@ -83,7 +83,7 @@ impl Ui {
         let seen = self.cursor.terminal(view).filter(|_| self.seen_at(view).is_some_and(|at| at <= view.now));
         self.reported_seen =
             seen.map(|terminal| (terminal.key.clone(), finished_at(terminal))).or(self.reported_seen.take());
-        requests.extend(seen.map(|terminal| Request::Seen { key: terminal.key.clone() }));
+        requests.extend(seen.map(|terminal| Request::Seen(terminal.key.clone())));
         requests
     }
 
@@ -273,7 +273,7 @@ impl Ui {
             Action::Reload => return vec![Request::Reload],
             Action::Explain => match self.why_not(action, view).filter(|_| self.overlays.is_empty()) {
                 Some(why) => self.say(why, view),
-                None => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
+                None => return self.target().map(Request::Explain).into_iter().collect(),
             },
             Action::Messages => match self.memory.toasts.recent(&self.options.zone) {
                 Some(recent) => self.open(ExplanationView::new(About::Messages, &recent)),
@@ -287,7 +287,7 @@ impl Ui {
                 }
                 let key = self.target();
                 key.iter().for_each(|key| self.memory.bells.mark_seen(key));
-                return key.map(|key| Request::Jump { key }).into_iter().collect();
+                return key.map(Request::Jump).into_iter().collect();
             }
             Action::Close => drop(self.overlays.pop()),
             // The table cannot be seen, and nobody should move in it or change it.

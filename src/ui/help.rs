@@ -372,7 +372,7 @@ impl Overlay for ExplanationView {
             let asked_at = *self.asked_at.get_or_insert(now);
             if age(asked_at) != age(now) {
                 self.asked_at = Some(now);
-                cx.ask(Request::Reasons { key: terminal.key.clone() });
+                cx.ask(Request::Reasons(terminal.key.clone()));
             }
         }
         Flow::Stay

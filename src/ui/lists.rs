@@ -120,7 +120,7 @@ pub fn palette(
         // The key that goes on from the order before does all that another order takes.
         let index = index - actions.len();
         let Some(&order) = sorts.get(index) else {
-            cx.ask(Request::Theme { name: themes[index - sorts.len()] });
+            cx.ask(Request::Theme(themes[index - sorts.len()]));
             return Flow::Close;
         };
         if !orders.contains(&order) {

@@ -48,9 +48,7 @@ impl Ui {
         let items = self.acted_on_together(view);
         items.iter().for_each(|item| self.memory.bells.mark_seen(item.key()));
         let finished = |item: &Item<'_>| match item {
-            Item::Terminal(terminal) if terminal.state.wants_to_be_seen() => {
-                Some(Request::Seen { key: terminal.key.clone() })
-            }
+            Item::Terminal(terminal) if terminal.state.wants_to_be_seen() => Some(Request::Seen(terminal.key.clone())),
             _ => None,
         };
         items.iter().filter_map(finished).collect()

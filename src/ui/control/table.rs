@@ -337,7 +337,7 @@ impl Ui {
 
     /// Asks for the prompts back that wait for the selected terminal or for all that are marked.
     fn unqueue(&self, view: &View<'_>) -> Vec<Request> {
-        vec![Request::Unqueue { keys: self.queued_here(view) }]
+        vec![Request::Unqueue(self.queued_here(view))]
     }
 
     /// The terminals of those that prompts wait for.

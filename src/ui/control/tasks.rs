@@ -35,7 +35,7 @@ impl Ui {
             tasks => format!("{what} {} tasks?", tasks.len()),
         };
         let tasks = tasks.iter().map(|task| (task.key.clone(), task.window)).collect();
-        self.open(Confirm::new(title, lines, what, vec![Request::KillTasks { tasks }]));
+        self.open(Confirm::new(title, lines, what, vec![Request::KillTasks(tasks)]));
     }
 }
 

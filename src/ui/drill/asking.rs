@@ -115,7 +115,7 @@ impl Drill {
         let is_old = self.asking.reasons_asked.is_none_or(|at| now.since(at) >= REASONS || age(at) != age(now));
         if self.side == Side::Why && self.selected.is_none() && self.here && is_old {
             self.asking.reasons_asked = Some(now);
-            cx.ask(Request::Reasons { key });
+            cx.ask(Request::Reasons(key));
         }
     }
 

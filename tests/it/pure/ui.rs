@@ -297,7 +297,7 @@ fn a_key_for_a_row_does_nothing_just_after_the_cursor_came_there_by_itself() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("the cursor is on billing now"));
     fleet.now = fleet.now + Span::from_millis(500);
     let key = fleet.terminals[0].key.clone();
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump(key)]);
 }
 
 #[test]
@@ -487,7 +487,7 @@ fn what_needs_you_is_counted_alike_everywhere() {
 
 #[test]
 fn a_result_is_seen_when_its_row_was_selected_for_a_second_while_the_operator_was_there() {
-    let seen = |requests: &[Request]| requests.iter().any(|request| matches!(request, Request::Seen { .. }));
+    let seen = |requests: &[Request]| requests.iter().any(|request| matches!(request, Request::Seen(..)));
     let fleet_at = |seconds: u64| {
         let mut fleet = SampleFleet::usual();
         fleet.terminals.retain(|it| it.state.terminal.id == "docs");
@@ -530,7 +530,7 @@ fn keys_move_and_ask() {
     press(&mut ui, &fleet, &[KeyCode::Down; 6]);
     assert!(selected(&mut ui, &fleet).contains("docs"));
     let key = fleet.terminals[5].key.clone();
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump(key)]);
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
 }
 
@@ -631,7 +631,7 @@ fn a_finished_terminal_is_seen_after_a_second_and_only_when_somebody_is_there() 
     assert_eq!(ui.update(&fleet.view()), []);
     fleet.now = NOW + Span::from_millis(1000);
     let key = fleet.terminals[5].key.clone();
-    assert_eq!(ui.update(&fleet.view()), [Request::Seen { key }]);
+    assert_eq!(ui.update(&fleet.view()), [Request::Seen(key)]);
     assert_eq!(ui.update(&fleet.view()), [], "it is announced once");
     // The next turn ends while the operator is away: the cursor is still there, the operator is not.
     fleet.now = NOW + Span::from_secs(600);
@@ -1181,7 +1181,7 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
     }
     // A theme is shown at once.
     press(&mut ui, &fleet, &chars(":theme light"));
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [Request::Theme { name: "light" }]);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [Request::Theme("light")]);
     // Scattered letters find no command: `pink` is in none, though its letters are in "pin or unpin the terminal".
     for typed in [":zzzz", ":theme pink"] {
         press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -1285,7 +1285,7 @@ fn what_is_looked_at_stays_under_the_cursor_when_that_changes_its_state() {
     let before = names(&mut ui, &fleet);
     assert_eq!(before, ["docs"]);
     // What a filter leads to counts as seen a second after it is kept, and not at all where Esc leads back.
-    let seen = |requests: &[Request]| requests.iter().any(|request| matches!(request, Request::Seen { .. }));
+    let seen = |requests: &[Request]| requests.iter().any(|request| matches!(request, Request::Seen(..)));
     let mut typing = dashboard();
     press(&mut typing, &fleet, &[KeyCode::Down, KeyCode::Down]);
     assert!(selected(&mut typing, &fleet).contains("new-repo"));
@@ -2225,7 +2225,7 @@ fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
         press(&mut ui, &fleet, &keys);
         assert_eq!(tiles(&mut ui, &fleet).1, at, "after {keys:?}");
     }
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key: fleet.terminals[1].key.clone() }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump(fleet.terminals[1].key.clone())]);
     fleet.now = fleet.now + Span::from_secs(1);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 160, 45).contains("sends: "), "Enter opens the dialog");
@@ -2777,7 +2777,7 @@ fn tasks_stand_among_the_agents() {
     press(&mut ui, &fleet, &chars("nnn"));
     assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production?"));
     let key = fleet.tasks.iter().find(|task| task.id == "deploy").expect("a task").key.clone();
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump(key)]);
     press(&mut ui, &fleet, &chars("m/agent:task !is:muted"));
     assert_eq!(names(&mut ui, &fleet), ["lint", "serve", "docs"]);
 }

@@ -259,7 +259,7 @@ fn a_death_behind_the_box_of_a_dialog_is_said_and_not_seen_yet() {
     press(&mut ui, &fleet, &[KeyCode::Left]);
     let key = fleet.terminals[0].key.clone();
     fleet.now = fleet.now + Span::from_secs(1);
-    assert_eq!(ui.update(&fleet.view()), [Request::Seen { key }]);
+    assert_eq!(ui.update(&fleet.view()), [Request::Seen(key)]);
     fleet.terminals[0].state.unseen = false;
     let shown = text(&mut ui, &fleet, 120, 40);
     let row = shown.lines().find(|line| line.contains("shop-api  ")).unwrap_or_default();
@@ -972,7 +972,7 @@ fn earlier_prompts_come_back_and_so_does_what_was_being_written() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("jjjjjji"));
     let key = fleet.terminals[5].key.clone();
-    assert_eq!(ui.update(&fleet.view()), [Request::Prompts { key: Some(key) }]);
+    assert_eq!(ui.update(&fleet.view()), [Request::Prompts(Some(key))]);
     assert_eq!(ui.update(&fleet.view()), [], "they are asked for once");
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     ui.prompts(&owned(&["own two", "own one\nsecond line"]), &owned(&["of others", "own two"]), &fleet.view());
@@ -1007,7 +1007,7 @@ fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("review   Review {cwd} with {agent}, print {x}"));
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("Review ~/docs with gemini, print {x}"));
-    let edit = Request::Edit { text: "Review ~/docs with gemini, print {x}".to_owned() };
+    let edit = Request::Edit("Review ~/docs with gemini, print {x}".to_owned());
     assert_eq!(alt(&mut ui, &fleet, 'e'), [edit]);
     ui.on_event(OverlayEvent::Edited { text: "one\ntwo\u{1b}[31m" }, &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
@@ -1037,7 +1037,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     assert!(selected(&mut ui, &fleet).contains("queued 1  "), "that it works stands there already");
     // It waits on when the dashboard is left, so that nothing is asked.
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
-    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { keys: vec![key.clone()] }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue(vec![key.clone()])]);
     ui.show_queue([].into());
     press(&mut ui, &fleet, &chars("U"));
     let shown = text(&mut ui, &fleet, 120, 40);
@@ -1060,7 +1060,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     ui.show_queue([(key.clone(), vec![waiting("one")]), (other.clone(), vec![waiting("two")])].into());
     press(&mut ui, &fleet, &chars("*"));
     let requests = press(&mut ui, &fleet, &chars("U"));
-    let [Request::Unqueue { keys }] = &requests[..] else { panic!("{requests:?}") };
+    let [Request::Unqueue(keys)] = &requests[..] else { panic!("{requests:?}") };
     assert_eq!(keys.iter().collect::<BTreeSet<_>>(), [&key, &other].into());
     ui.show_queue([].into());
     let back = [(key.clone(), vec!["one".to_owned()]), (other.clone(), vec!["two".to_owned()])];
@@ -1394,7 +1394,7 @@ fn a_reason_for_a_row_that_asks_nothing_goes_nowhere_even_if_it_is_thought_of_fi
         if then == 'k' {
             assert!(!selected(&mut ui, &fleet).contains("legacy"), "after {first:?}");
         } else {
-            assert!(matches!(requests[..], [Request::Jump { .. }]), "{requests:?}");
+            assert!(matches!(requests[..], [Request::Jump(..)]), "{requests:?}");
         }
     }
     // Help comes at once, and what is typed on is ignored still.

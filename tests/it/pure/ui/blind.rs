@@ -106,7 +106,7 @@ fn nothing_is_answered_where_it_cannot_be_shown_and_nothing_that_was_not_drawn()
         let shown = text(&mut ui, &fleet, width, height);
         assert!(width < 20 || shown.contains("too small: g jumps"), "{width}x{height}: {shown}");
         let key = fleet.terminals[0].key.clone();
-        assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+        assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump(key)]);
     }
     // Keys that come at once, before anything was drawn.
     let mut ui = opened(&mut fleet, &wide(), (120, 40));
@@ -456,7 +456,7 @@ fn marks_serve_whatever_is_safe_to_do_to_several() {
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
     let pressed: Vec<&TerminalKey> = acts(&requests).into_iter().map(|(key, _)| key).collect();
     assert_eq!(pressed, [&key("検索"), &key("ingest")]);
-    assert_eq!(press(&mut ui, &fleet, &chars("S")), [Request::Seen { key: key("docs") }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("S")), [Request::Seen(key("docs"))]);
     let notes = press(&mut ui, &fleet, &chars("m"));
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert!(text(&mut ui, &fleet, 120, 40).contains("3 are muted"));

@@ -561,7 +561,7 @@ fn keys_for_one_row_act_on_the_terminal_that_is_open() {
     without.terminals.remove(0);
     ui.update(&without.view());
     ui.update(&fleet.view());
-    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { keys: vec![first.key.clone()] }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue(vec![first.key.clone()])]);
     assert_eq!(press(&mut ui, &fleet, &chars("p")), [Request::Note { key: Some(first.key.clone()), action: "pinned" }]);
     assert_eq!(press(&mut ui, &fleet, &chars("s")), []);
     assert!(text(&mut ui, &fleet, 160, 45).contains("that is done in the table"));

@@ -28,7 +28,7 @@ pub fn strike(ui: &mut Ui, fleet: &SampleFleet, code: char) {
     };
     ui.handle(&Event::Key(key), &fleet.view());
     for request in ui.update(&fleet.view()) {
-        if let Request::Prompts { .. } = request {
+        if let Request::Prompts(..) = request {
             ui.prompts(&["own".to_owned()], &["own".to_owned(), "of others".to_owned()], &fleet.view());
         }
     }
