@@ -240,11 +240,11 @@ impl<'a> Awaited<'a> {
                 (state.terminal.id.clone(), word, serde_json::to_value(state))
             }
             WaitTarget::Task(server, window) => match (fleet.task(server, *window), self.last.take()) {
-                (Some(task), _) if asked.iter().any(|it| it.holds_for_task(task)) => {
-                    let word = met(asked, |it| it.holds_for_task(task), &task.as_status());
+                (Some(task), _) if asked.iter().any(|it| it.holds_for_task(task) == Some(true)) => {
+                    let word = met(asked, |it| it.holds_for_task(task) == Some(true), &task.as_status());
                     (task.id.clone(), word, serde_json::to_value(task.fields()))
                 }
-                (Some(task), _) if asked.iter().all(|it| it.is_of_agents()) => {
+                (Some(task), _) if asked.iter().all(|it| it.holds_for_task(task).is_none()) => {
                     let why = Failure::refused(format!("{} is a task, which is never {}", task.id, wanted()));
                     let hint = "a task may be working, idle, success, failed, exited or gone, and asks or notify";
                     return Err(impossible(why.hint(hint)));

@@ -88,10 +88,10 @@ impl WaitCondition {
         }
     }
 
-    /// Whether a task satisfies the condition. Bells count from when the task was first seen, or from its start if a hook
-    /// counts them, so that nobody waits for one that has already rung.
-    pub(super) fn holds_for_task(self, task: &Task) -> bool {
-        match self {
+    /// Whether a task satisfies the condition; `None` of one that only agents ever do. Bells count from when the task was first
+    /// seen, or from its start if a hook counts them, so that nobody waits for one that has already rung.
+    pub(super) fn holds_for_task(self, task: &Task) -> Option<bool> {
+        Some(match self {
             WaitCondition::Exited => task.status == TaskStatus::Exited,
             WaitCondition::Asks | WaitCondition::NeedsYou => task.prompt().is_some(),
             WaitCondition::Notify => task.bells > 0,
@@ -101,26 +101,17 @@ impl WaitCondition {
             WaitCondition::Failed => task.status == TaskStatus::Exited && task.exit_code() != Some(0),
             WaitCondition::Error => task.as_status() == Status::Error,
             WaitCondition::Unknown => task.as_status() == Status::Unknown,
-            // A task that is gone has no state, and the others are words for agents.
-            _ => false,
-        }
+            // A task that is gone has no state.
+            WaitCondition::Gone => false,
+            WaitCondition::Approval | WaitCondition::Question | WaitCondition::Trust | WaitCondition::Setup => {
+                return None;
+            }
+            WaitCondition::Interrupted | WaitCondition::Stalled => return None,
+        })
     }
 
     /// How it is written.
     pub(super) fn word(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
-    /// Whether only agents are ever so.
-    pub(super) const fn is_of_agents(self) -> bool {
-        matches!(
-            self,
-            WaitCondition::Approval
-                | WaitCondition::Question
-                | WaitCondition::Trust
-                | WaitCondition::Setup
-                | WaitCondition::Interrupted
-                | WaitCondition::Stalled
-        )
     }
 }
