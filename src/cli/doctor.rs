@@ -113,39 +113,23 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
         finding.what = without_number(&finding.what);
         finding.remedy = finding.remedy.take().map(|remedy| completed(&remedy));
     }
-    let code = if args.json {
-        output::print_json(&findings)?
-    } else {
-        output::print(&marked(&output::wrapped(&text(&findings))))?
-    };
+    let code =
+        if args.json { output::print_json(&findings)? } else { output::print(&output::wrapped(&text(&findings)))? };
     Ok(if findings.iter().any(|finding| finding.grade == Grade::Bad) { ExitCode::FAILURE } else { code })
-}
-
-/// The findings with their marks in colours, where these are wanted.
-fn marked(text: &str) -> String {
-    let color = |mark: &str| match mark {
-        "ok" => Some(output::color(Status::Finished)),
-        "note" => Some(output::color(Status::Working)),
-        "FAIL" => Some(output::color(Status::Failed)),
-        _ => None,
-    };
-    let line = |line: &str| {
-        let (mark, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
-        format!("{}{rest}\n", output::painted(mark, color(mark)))
-    };
-    text.lines().map(line).collect()
 }
 
 /// The findings for people.
 fn text(findings: &[Finding]) -> String {
     let mut text = String::new();
     for Finding { grade, subject, what, remedy } in findings {
-        let mark = match grade {
-            Grade::Good => "ok",
-            Grade::Notice => "note",
-            Grade::Bad => "FAIL",
+        let (mark, status) = match grade {
+            Grade::Good => ("ok", Status::Finished),
+            Grade::Notice => ("note", Status::Working),
+            Grade::Bad => ("FAIL", Status::Failed),
         };
-        let _ = writeln!(text, "{mark:<5} {subject:<14} {}", harmless(what));
+        let blanks = " ".repeat(6 - mark.len());
+        let mark = output::painted(mark, Some(output::color(status)));
+        let _ = writeln!(text, "{mark}{blanks}{subject:<14} {}", harmless(what));
         if let Some(remedy) = remedy {
             let _ = writeln!(text, "{:<20} → {}", "", harmless(remedy));
         }
