@@ -207,12 +207,6 @@ pub struct Report {
     fields: Vec<Field>,
 }
 
-/// A wrong spell and where it is.
-pub struct Wrong<'a> {
-    pub scored: &'a Scored,
-    pub spell: Spell,
-}
-
 /// A summary of one field's delays.
 pub struct DelaySummary {
     pub changes: usize,
@@ -268,14 +262,10 @@ impl Report {
     }
 
     /// The wrong spells of the chosen fields, longest first.
-    pub fn wrong(&self) -> Vec<Wrong<'_>> {
-        let spells =
-            self.scored.iter().flat_map(|one| one.score.spells.iter().map(move |s| Wrong { scored: one, spell: *s }));
-        let mut wrong: Vec<Wrong> = spells.filter(|wrong| self.fields.contains(&wrong.spell.field)).collect();
-        wrong.sort_by(|a, b| {
-            let key = |w: &Wrong| (std::cmp::Reverse(w.spell.length()), w.spell.from, w.spell.field);
-            key(a).cmp(&key(b)).then_with(|| a.scored.path.cmp(&b.scored.path))
-        });
+    pub fn wrong(&self) -> Vec<(&Scored, &Spell)> {
+        let spells = self.scored.iter().flat_map(|one| one.score.spells.iter().map(move |spell| (one, spell)));
+        let mut wrong: Vec<_> = spells.filter(|(_, spell)| self.fields.contains(&spell.field)).collect();
+        wrong.sort_by_key(|(one, spell)| (std::cmp::Reverse(spell.length()), spell.from, spell.field, &one.path));
         wrong
     }
 
@@ -352,7 +342,7 @@ impl Report {
             .collect();
         let recordings: Vec<Value> = self.scored.iter().map(recording_json).collect();
         let wrong: Vec<Value> =
-            self.wrong().iter().take(worst).map(|wrong| spell_json(wrong.scored, &wrong.spell)).collect();
+            self.wrong().into_iter().take(worst).map(|(one, spell)| spell_json(one, spell)).collect();
         let phases: Vec<Value> = self
             .phases()
             .into_iter()
@@ -505,10 +495,10 @@ fn delays(report: &Report) -> String {
 
 fn wrong(report: &Report, worst: usize) -> String {
     let wrong = report.wrong();
-    let total: u64 = wrong.iter().map(|w| w.spell.length().as_millis()).sum();
+    let total: u64 = wrong.iter().map(|(_, spell)| spell.length().as_millis()).sum();
     let (spells, listed) = (text::counted(wrong.len(), "wrong spell"), worst.min(wrong.len()));
     let said = format!("{spells}, {:.1} s; the {listed} longest:\n", seconds(total));
-    let row = |Wrong { scored, spell }: &Wrong<'_>| {
+    let row = |(scored, spell): &(&Scored, &Spell)| {
         let times = [spell.length(), spell.from, spell.to].map(|time| format!("{:>9.3}", time.as_secs()));
         let words = [spell.field.word(), spell.truth, spell.answer, &harmless(&scored.path)].map(str::to_owned);
         times.into_iter().chain(words).collect()

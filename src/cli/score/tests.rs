@@ -49,11 +49,8 @@ fn scores_add_up_by_version_and_name_what_is_low() {
     assert_eq!((tallies[0].judged_ms, tallies[0].right_ms), (20_000, 0));
     let wrong = report.wrong();
     assert_eq!(wrong.len(), 2);
-    assert_eq!(
-        (wrong[0].spell.truth, wrong[0].spell.from.as_millis(), wrong[0].spell.to.as_millis()),
-        ("unavailable", 0, 10_000)
-    );
-    assert!(wrong[0].scored.path.ends_with("one.cast"));
+    assert_eq!((wrong[0].1.truth, wrong[0].1.from.as_millis(), wrong[0].1.to.as_millis()), ("unavailable", 0, 10_000));
+    assert!(wrong[0].0.path.ends_with("one.cast"));
     assert_eq!(report.below(99.0)[0], "claude 9.9 availability scores 0.000 %");
     let text = for_people(&report, 5, true);
     assert!(text.contains("claude 9.9/two"), "{text}");
