@@ -6,7 +6,6 @@ mod compile;
 mod conclusion;
 mod engine;
 mod explain;
-mod front;
 mod input;
 mod projection;
 mod rules;

@@ -41,8 +41,8 @@ pub use words::{check_name, quote};
 use crate::fleet::{PaneId, ServerId, Socket};
 use crate::screen::harmless;
 use listing::Extent;
-pub(crate) use script::Nonce;
 use script::Script;
+pub(crate) use words::Nonce;
 
 /// How tmux is called.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,36 +7,14 @@ mod rows;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use unicode_width::UnicodeWidthStr;
-
 pub(super) use buttons::with_marked;
 
-use super::{Choice, Dialog, Manner, Submit, text};
+use super::text::{self, DialogLine};
+use super::{Choice, Dialog, Manner, Submit};
 use crate::screen::{Row, Screen};
 
-/// Glyphs that agents put before the marked option.
-const MARKS: [char; 9] = ['❯', '›', '>', '●', '▶', '▸', '➤', '→', '◉'];
-/// Glyphs before options that are not marked.
-const NO_MARKS: [char; 3] = ['○', '◯', '◌'];
-/// What is drawn around a dialog.
-const BORDERS: [char; 12] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '━', '█', '░', '▐', '▌'];
-/// Borders across.
-const ACROSS: [char; 4] = ['─', '━', '╮', '╯'];
 /// What agents draw after an option that has been taken.
 const TICKS: [char; 2] = ['✔', '✓'];
-
-/// A row without borders.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DialogLine<'a> {
-    /// From the top of the screen.
-    y: usize,
-    row: &'a Row,
-    pub(super) text: &'a str,
-    /// Characters before the text.
-    pub(super) column: usize,
-    /// The column before which the row's text has to end: that of the border, or of the screen's edge.
-    pub(super) room: usize,
-}
 
 /// The options of a dialog and their rows.
 struct Found {
@@ -53,7 +31,8 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog
     // Nobody approves a text with invisible parts.
     let spelled: Vec<Cow<'_, Row>> = screen.rows()[rows.clone()].iter().map(Row::spelled).collect();
     let columns = usize::from(screen.columns());
-    let lines: Vec<DialogLine<'_>> = rows.clone().zip(&spelled).map(|(y, row)| line(y, row, columns)).collect();
+    let lines: Vec<DialogLine<'_>> =
+        rows.clone().zip(&spelled).map(|(y, row)| DialogLine::new(y, row, columns)).collect();
     let found = rows::numbered(&lines)
         .or_else(|| rows::marked(&lines))
         .or_else(|| letters::find(&lines))
@@ -105,41 +84,6 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog
     }
 }
 
-fn line(y: usize, row: &Row, columns: usize) -> DialogLine<'_> {
-    let is_around = |c: char| c.is_whitespace() || BORDERS.contains(&c);
-    let behind = row.text().trim_start_matches(is_around);
-    let column = row.text()[..row.text().len() - behind.len()].chars().count();
-    let text = behind.trim_end_matches(is_around);
-    let border = behind[text.len()..].find(|c| BORDERS.contains(&c));
-    let room = border.map_or(columns, |border| column + behind[..text.len() + border].width());
-    DialogLine { y, row, text, column, room }
-}
-
-impl<'a> DialogLine<'a> {
-    /// Whether the text reaches the edge, or leaves no more than a blank before the border.
-    pub(super) fn reaches_edge(&self) -> bool {
-        let behind = &self.row.text()[self.row.text().rfind(self.text).map_or(0, |start| start + self.text.len())..];
-        let border = behind.trim_start();
-        let padding = usize::from(behind.starts_with(' ') && !border.is_empty());
-        // A border that continues after the text makes it a title.
-        !border.starts_with(ACROSS) && self.column + self.text.width() + padding >= self.room
-    }
-
-    /// The text after a mark, with its column, and whether the mark is that of the chosen option.
-    pub(super) fn unmarked(&self) -> (&'a str, usize, bool) {
-        let Some(first) = self.text.chars().next().filter(|c| MARKS.contains(c) || NO_MARKS.contains(c)) else {
-            return (self.text, self.column, false);
-        };
-        let behind = &self.text[first.len_utf8()..];
-        let text = behind.trim_start();
-        if text.is_empty() || text.len() == behind.len() {
-            return (self.text, self.column, false);
-        }
-        let blanks = behind[..behind.len() - text.len()].chars().count();
-        (text, self.column + 1 + blanks, MARKS.contains(&first))
-    }
-}
-
 fn untick(text: &str) -> &str {
     text.trim_end_matches(|c: char| TICKS.contains(&c) || c.is_whitespace())
 }
@@ -165,7 +109,7 @@ fn question(lines: &[DialogLine<'_>], found: Option<&Found>) -> String {
 
 /// Whether a row of a dialog is only a sign that it waits.
 pub(super) fn is_ticking(row: &Row) -> bool {
-    is_spinner(line(0, row, usize::MAX).text)
+    is_spinner(DialogLine::new(0, row, usize::MAX).text)
 }
 
 fn is_spinner(text: &str) -> bool {

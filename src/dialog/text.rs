@@ -7,7 +7,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::Cut;
-use super::read::DialogLine;
+use crate::screen::Row;
 
 /// Cells that agents leave free at the right edge of wrapped text.
 const PADDING: usize = 4;
@@ -20,6 +20,63 @@ const CODE: [char; 20] =
 const ITEMS: [&str; 6] = ["- ", "+ ", "* ", "• ", "$ ", "☐ "];
 /// After these an agent may have broken a word.
 const BREAKS: [char; 3] = ['/', '-', '–'];
+
+/// Glyphs that agents put before the marked option.
+const MARKS: [char; 9] = ['❯', '›', '>', '●', '▶', '▸', '➤', '→', '◉'];
+/// Glyphs before options that are not marked.
+const NO_MARKS: [char; 3] = ['○', '◯', '◌'];
+/// What is drawn around a dialog.
+const BORDERS: [char; 12] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '━', '█', '░', '▐', '▌'];
+/// Borders across.
+const ACROSS: [char; 4] = ['─', '━', '╮', '╯'];
+
+/// A row without borders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DialogLine<'a> {
+    /// From the top of the screen.
+    pub(super) y: usize,
+    pub(super) row: &'a Row,
+    pub(super) text: &'a str,
+    /// Characters before the text.
+    pub(super) column: usize,
+    /// The column before which the row's text has to end: that of the border, or of the screen's edge.
+    pub(super) room: usize,
+}
+
+impl<'a> DialogLine<'a> {
+    pub(super) fn new(y: usize, row: &'a Row, columns: usize) -> Self {
+        let is_around = |c: char| c.is_whitespace() || BORDERS.contains(&c);
+        let behind = row.text().trim_start_matches(is_around);
+        let column = row.text()[..row.text().len() - behind.len()].chars().count();
+        let text = behind.trim_end_matches(is_around);
+        let border = behind[text.len()..].find(|c| BORDERS.contains(&c));
+        let room = border.map_or(columns, |border| column + behind[..text.len() + border].width());
+        Self { y, row, text, column, room }
+    }
+
+    /// Whether the text reaches the edge, or leaves no more than a blank before the border.
+    pub(super) fn reaches_edge(&self) -> bool {
+        let behind = &self.row.text()[self.row.text().rfind(self.text).map_or(0, |start| start + self.text.len())..];
+        let border = behind.trim_start();
+        let padding = usize::from(behind.starts_with(' ') && !border.is_empty());
+        // A border that continues after the text makes it a title.
+        !border.starts_with(ACROSS) && self.column + self.text.width() + padding >= self.room
+    }
+
+    /// The text after a mark, with its column, and whether the mark is that of the chosen option.
+    pub(super) fn unmarked(&self) -> (&'a str, usize, bool) {
+        let Some(first) = self.text.chars().next().filter(|c| MARKS.contains(c) || NO_MARKS.contains(c)) else {
+            return (self.text, self.column, false);
+        };
+        let behind = &self.text[first.len_utf8()..];
+        let text = behind.trim_start();
+        if text.is_empty() || text.len() == behind.len() {
+            return (self.text, self.column, false);
+        }
+        let blanks = behind[..behind.len() - text.len()].chars().count();
+        (text, self.column + 1 + blanks, MARKS.contains(&first))
+    }
+}
 
 /// The logical lines of a dialog's rows, without their common indentation.
 pub(super) fn logical(lines: &[DialogLine<'_>]) -> Vec<String> {

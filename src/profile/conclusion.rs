@@ -1,14 +1,15 @@
 //! Draws the conclusions of SPEC §4 from the rules that fired.
 
+mod front;
+
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
-
 use std::sync::Arc;
 
+use front::Front;
+
 use super::classification::{Activity, Classification, Composed, EndMark, Family, Submitted, TurnEnd, TurnRegion};
-use super::compile::{Kind, Kinds};
-use super::engine::Fired;
-use super::front::Front;
+use super::compile::{Kind, Kinds, ScreenRule};
 use super::rules::{Region, Signal};
 use super::screen_view::{DraftText, ScreenView};
 use crate::dialog::{Dialog, bare};
@@ -16,6 +17,12 @@ use crate::hash::{fast, fast_of};
 use crate::screen::Row;
 use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
 use crate::time::Span;
+
+/// A rule that fired, with the rows that it fired on, from top to bottom.
+pub(super) struct Fired<'a> {
+    pub rule: &'a ScreenRule,
+    pub rows: Vec<usize>,
+}
 
 /// Draws a reading from what fired.
 pub(super) struct Conclusion<'a> {

@@ -4,16 +4,10 @@ use std::ops::Range;
 
 use super::classification::Classification;
 use super::compile::{Profile, ScreenRule};
-use super::conclusion::Conclusion;
+use super::conclusion::{Conclusion, Fired};
 use super::rules::{ComposerTest, CursorData};
 use super::screen_view::{DraftText, LivePrompt, ScreenView};
 use crate::screen::{PaneFacts, Screen};
-
-/// A rule that fired, with the rows that it fired on, from top to bottom.
-pub(super) struct Fired<'a> {
-    pub rule: &'a ScreenRule,
-    pub rows: Vec<usize>,
-}
 
 /// Why a rule did not fire.
 #[derive(Clone, Debug, PartialEq, Eq)]

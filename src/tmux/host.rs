@@ -17,8 +17,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::run::{OUTPUT_LIMIT, Output, command, spawn_error};
-use super::script::Nonce;
 use super::transport::{Transport, Way};
+use super::words::Nonce;
 use super::{Error, Settings};
 use crate::fleet::ServerId;
 use crate::screen::harmless;

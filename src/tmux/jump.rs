@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 use tmux_interface::{AttachSession, DisplayMessage, ListKeys, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
 
 use super::listing::{instance_format, read_instance};
-use super::script::{Nonce, Script};
+use super::script::Script;
 use super::send::{Obstacle, guarded_by_pid, sequence};
+use super::words::Nonce;
 use super::{Error, Server, Settings, run, words};
 use crate::fleet::TerminalKey;
 use crate::ids::{ServerId, Socket};

@@ -19,8 +19,7 @@ use known::{RowId, row_id};
 pub use marks::Marks;
 pub(in crate::tmux) use marks::names;
 
-use super::script::Nonce;
-use super::words::is_plain;
+use super::words::{Nonce, is_plain};
 use super::{Error, error};
 use crate::fleet::{PaneId, PaneLocation};
 use crate::ids::{ServerInstance, TerminalKey};

@@ -104,15 +104,6 @@ pub(super) async fn beside(
     }
 }
 
-/// A word as the shell of a host reads it back unchanged. Single quotes mean the same to every shell there is.
-pub(super) fn shell_word(word: &str) -> Result<String, Error> {
-    if word.contains('\'') || word.chars().any(char::is_control) {
-        let why = "it would have to be quoted for a shell";
-        return Err(Error::BadName { what: "word", name: word.to_owned(), why });
-    }
-    Ok(format!("'{word}'"))
-}
-
 pub(super) fn command(program: &Path, words: &[String]) -> Command {
     let mut command = Command::new(program);
     command.args(words);

@@ -1,13 +1,9 @@
 //! The lines that go to `tmux source-file -`.
 
-use std::fmt;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use tmux_interface::{CapturePane, DisplayMessage, ListPanes, ListSessions, TmuxCommand};
 
 use super::listing::{self, Extent, ListedKind};
-use super::words::quote;
+use super::words::{Nonce, quote};
 use crate::fleet::PaneId;
 
 /// Commands for one call, one a line: an error in a line does not stop the lines behind it.
@@ -90,36 +86,6 @@ impl Script {
 /// A command as one line of tmux's language.
 pub(super) fn line(command: &TmuxCommand<'_>) -> String {
     command.to_vec().iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// Sixteen hexadecimal digits that are used for one call and never again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nonce(String);
-
-impl Nonce {
-    /// One that nobody else has.
-    pub fn new() -> Self {
-        static CALLS: AtomicU64 = AtomicU64::new(0);
-        // The standard library's hasher is keyed from the system's randomness; what a keyed SipHash makes of a
-        // counter cannot be told without the key, and the key never leaves the process.
-        let call = CALLS.fetch_add(1, Ordering::Relaxed);
-        Self(format!("{:016x}", RandomState::new().hash_one(call)))
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    #[cfg(test)]
-    pub(super) fn of(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-impl fmt::Display for Nonce {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ mod key;
 use tmux_interface::{DeleteBuffer, DisplayMessage, IfShell, LoadBuffer, PasteBuffer, SendKeys, TmuxCommand};
 
 use super::listing::instance_format;
-use super::script::{Nonce, Script, line};
+use super::script::{Script, line};
+use super::words::Nonce;
 use super::{Error, Listing, Server, run};
 use crate::fleet::TerminalKey;
 use crate::ids::ServerInstance;

@@ -9,8 +9,9 @@ mod bells;
 use tmux_interface::{DisplayMessage, IfShell, KillWindow, TmuxCommand};
 
 use super::listing::{instance_format, names, read_instance};
-use super::script::{Nonce, Script, line};
+use super::script::{Script, line};
 use super::send::{guarded_by_pid, sequence};
+use super::words::Nonce;
 use super::{Error, Server, run};
 use crate::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 pub use bells::{Counting, Trace};

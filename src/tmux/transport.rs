@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::run::shell_word;
+use super::words::shell_word;
 use super::{Error, Settings};
 use crate::hash::fnv;
 use crate::pattern::Pattern;

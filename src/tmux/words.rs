@@ -1,7 +1,11 @@
-//! Words for command lines: quoting for tmux's own language, and names that are checked first.
+//! Words for command lines: quoting for tmux's own language and for shells, names that are checked first, and marks that no
+//! pane can guess.
 
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Error;
 use crate::fleet::{ServerId, Socket};
@@ -28,6 +32,45 @@ pub fn quote(word: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// A word as the shell of a host reads it back unchanged. Single quotes mean the same to every shell there is.
+pub(super) fn shell_word(word: &str) -> Result<String, Error> {
+    if word.contains('\'') || word.chars().any(char::is_control) {
+        let why = "it would have to be quoted for a shell";
+        return Err(Error::BadName { what: "word", name: word.to_owned(), why });
+    }
+    Ok(format!("'{word}'"))
+}
+
+/// Sixteen hexadecimal digits that are used for one call and never again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nonce(String);
+
+impl Nonce {
+    /// One that nobody else has.
+    pub fn new() -> Self {
+        static CALLS: AtomicU64 = AtomicU64::new(0);
+        // The standard library's hasher is keyed from the system's randomness; what a keyed SipHash makes of a
+        // counter cannot be told without the key, and the key never leaves the process.
+        let call = CALLS.fetch_add(1, Ordering::Relaxed);
+        Self(format!("{:016x}", RandomState::new().hash_one(call)))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Display for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// The words that select a server, as they stand behind `tmux`. `-u`: what is printed is UTF-8 in any locale.

@@ -6,9 +6,8 @@ mod seen;
 mod state;
 mod timing;
 
-use ending::immediate_result;
 use recorded::RecordedState;
-use seen::{Belief, LastScreen, ShownWork, dialog_is_work, same_turn};
+use seen::{Belief, LastScreen, ShownWork, dialog_is_work, immediate_result, same_turn};
 use state::{Anchor, Flight, Rest, TurnEvent, TurnMachine, TurnStage, TurnState, Waits};
 
 use super::publish::{LossReason, Published};

@@ -1,7 +1,7 @@
 //! Options side by side, one of which has another background.
 
 use super::super::{Choice, Manner};
-use super::{DialogLine, Found, line};
+use super::{DialogLine, Found};
 use crate::screen::{Color, Row};
 
 /// How a hint for a key begins, which follows the buttons.
@@ -15,7 +15,7 @@ pub(super) fn find(lines: &[DialogLine<'_>]) -> Option<Found> {
 /// A row of buttons as text, with the marked one in brackets.
 pub(in crate::dialog) fn with_marked(row: &Row, marked: usize) -> String {
     let text = row.text();
-    let Some(&(start, label)) = labels(&line(0, row, 0)).get(marked) else { return text.to_owned() };
+    let Some(&(start, label)) = labels(&DialogLine::new(0, row, 0)).get(marked) else { return text.to_owned() };
     format!("{}[{label}]{}", &text[..start], &text[start + label.len()..])
 }
 

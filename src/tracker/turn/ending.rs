@@ -3,7 +3,7 @@
 use super::seen::same_turn;
 use super::state::{Ending, TurnEvent, TurnStage};
 use super::{LastScreen, TurnTracker};
-use crate::profile::{Classification, EndMark, Temporal, TurnEnd, TurnRegion};
+use crate::profile::{Classification, Temporal, TurnEnd, TurnRegion};
 use crate::state::{TurnResult, Witness};
 use crate::time::{Span, Timestamp};
 
@@ -148,14 +148,5 @@ impl TurnTracker {
         self.turn.on(TurnEvent::Ends { how, at, region, premature: false }, at);
         // What the first poll finds has ended some time before.
         self.turn.saw_end &= !self.coverage.is_after_gap();
-    }
-}
-
-/// What an end mark reports at once (rule 4); a completion row's success has to settle first.
-pub(super) const fn immediate_result(mark: EndMark) -> Option<TurnResult> {
-    match mark {
-        EndMark::Completed => None,
-        EndMark::Interrupted => Some(TurnResult::Interrupted),
-        EndMark::Failed => Some(TurnResult::KnownFailure),
     }
 }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::ending::immediate_result;
 use crate::profile::{Activity, Classification, EndMark, TurnEnd, TurnRegion};
-use crate::state::{Phase, UiContext};
+use crate::state::{Phase, TurnResult, UiContext};
 use crate::time::Timestamp;
 
 /// What matters of the last readable screen.
@@ -68,6 +67,15 @@ pub(super) enum Belief {
     StandsStill,
     /// It was left behind, or is quoted.
     SetAside,
+}
+
+/// What an end mark reports at once (rule 4); a completion row's success has to settle first.
+pub(super) const fn immediate_result(mark: EndMark) -> Option<TurnResult> {
+    match mark {
+        EndMark::Completed => None,
+        EndMark::Interrupted => Some(TurnResult::Interrupted),
+        EndMark::Failed => Some(TurnResult::KnownFailure),
+    }
 }
 
 /// Whether two regions belong to the same turn: the same submitted prompt, as far as it can be seen.

@@ -1,9 +1,9 @@
 //! What is in front on a screen, and what that says about the surface (SPEC §4).
 
-use super::classification::{EndMark, TurnEnd};
-use super::conclusion::Conclusion;
-use super::rules::Signal;
-use super::screen_view::DraftText;
+use super::Conclusion;
+use crate::profile::classification::{EndMark, TurnEnd};
+use crate::profile::rules::Signal;
+use crate::profile::screen_view::DraftText;
 use crate::state::{BusinessState, InputMode, Phase, Surface, Tri, UiContext};
 
 /// What has the operator's attention on the screen, most binding first.
