@@ -441,15 +441,19 @@ proptest! {
     /// An observation with an earlier time is taken for one of now.
     #[test]
     fn time_never_runs_backwards(story in happenings(), back in 1..100_000_u64) {
-        let mut watch = Watch::new(0);
+        let (mut watch, mut punctual) = (Watch::new(0), Watch::new(0));
         for (gap, happening) in &story {
             watch.happens(*gap, happening)?;
+            punctual.happens(*gap, happening)?;
         }
         let before = watch.tracker.state(terminal(), watch.now);
-        watch.tracker.handle(Observation::Unchanged, watch.now - Span::from_millis(back));
-        let after = watch.tracker.state(terminal(), watch.now - Span::from_millis(back));
-        prop_assert!(after.observed_at >= before.observed_at);
-        prop_assert!(after.turn.since >= before.turn.since && after.turn.elapsed_seconds >= 0.0);
+        let earlier = watch.now - Span::from_millis(back);
+        watch.tracker.handle(Observation::Unchanged, earlier);
+        punctual.tracker.handle(Observation::Unchanged, punctual.now);
+        let after = watch.tracker.state(terminal(), earlier);
+        prop_assert!(after.observed_at >= before.observed_at && after.turn.elapsed_seconds >= 0.0);
+        let state = |of: &Watch| of.tracker.state(terminal(), of.now);
+        prop_assert_eq!(state(&watch), state(&punctual));
     }
 
     /// While nobody polls, nothing comes of time alone, nor of the first poll after it.
