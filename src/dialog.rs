@@ -81,6 +81,9 @@ pub struct Choice {
     pub takes_text: Option<TextEntry>,
     /// Its answer to what the agent asks for, if the agent's profile knows that.
     pub verdict: Option<Verdict>,
+    /// The key that chooses it, if the agent's profile knows that no other one does.
+    #[serde(default)]
+    pub key: Option<Press>,
 }
 
 /// The answer of an option to an agent that asks for permission.
@@ -181,6 +184,7 @@ pub enum Press {
     Left,
     Right,
     Enter,
+    Escape,
     Tab,
 }
 
@@ -230,6 +234,13 @@ impl Dialog {
                 label if refusing.iter().any(|words| words == label) => Some(Verdict::No),
                 _ => None,
             };
+        }
+    }
+
+    /// Sets, from the agent's profile, the whole labels of options that only Escape chooses.
+    pub fn set_escapes(&mut self, labels: &[String]) {
+        for option in self.options.iter_mut().filter(|option| labels.contains(&option.label.to_lowercase())) {
+            option.key = Some(Press::Escape);
         }
     }
 
@@ -392,6 +403,9 @@ impl Dialog {
     /// The keys that choose an option now, or that tick it; none if it cannot be chosen.
     pub fn presses(&self, option: usize) -> Vec<Press> {
         let Some(choice) = self.options.get(option) else { return Vec::new() };
+        if let Some(key) = choice.key {
+            return vec![key];
+        }
         let mut letters = choice.name.chars();
         match (self.manner, letters.next(), letters.next()) {
             // Not every agent accepts the number of the option that is marked already.
@@ -459,6 +473,7 @@ impl Choice {
             ticked: None,
             takes_text: TextEntry::of(label),
             verdict: None,
+            key: None,
         }
     }
 }

@@ -313,6 +313,14 @@ fn nothing_of_what_is_approved_is_unseen() {
 }
 
 #[test]
+fn an_option_that_is_a_line_to_type_in_is_chosen_by_escape() {
+    let mut found = dialog("Run it?\n❯ 1. Yes\n  2. No, and say what to do instead (Esc to stop)");
+    assert_eq!(in_words(&found.presses(1)), "2");
+    found.set_escapes(&["no, and say what to do instead (esc to stop)".to_owned()]);
+    assert_eq!((in_words(&found.presses(0)), in_words(&found.presses(1))), ("Enter".into(), "Escape".into()));
+}
+
+#[test]
 fn what_the_profile_knows_says_yes_and_no() {
     let mut found = dialog("Run it?\n ❯ 1. [y] Go\n   2. Stop\n   3. Stop and say why");
     assert_eq!(found.choose("no"), Err(NoChoice::None("no".to_owned())));

@@ -239,6 +239,7 @@ impl Conclusion<'_> {
         }
         if fired.rule.gives == Signal::Approval {
             dialog.set_verdicts(&sight.profile.options.once, &sight.profile.options.refusing);
+            dialog.set_escapes(&sight.profile.options.escapes);
             dialog.set_instead(&sight.profile.options.instead);
         }
         if top == Some(None) {

@@ -81,6 +81,9 @@ pub(super) struct OptionsData {
     /// Whole labels that refuse it.
     #[serde(default)]
     pub refusing: Vec<String>,
+    /// Whole labels that only Escape chooses: Enter there waits for a text.
+    #[serde(default)]
+    pub escapes: Vec<String>,
     /// First lines of the dialog that then asks what to do instead: Enter with nothing typed ends it.
     #[serde(default)]
     pub instead: Vec<String>,

@@ -233,7 +233,9 @@ impl<'a> Answering<'a> {
                 let enter = elsewhere.then_some(Enter::Marked { option, since: None });
                 (AnswerStage::Closing { enter, was_taken }, press)
             }
-            (Some(Press::Enter), ..) => (AnswerStage::Closing { enter: None, was_taken }, Press::Enter),
+            (Some(&press @ (Press::Enter | Press::Escape)), ..) => {
+                (AnswerStage::Closing { enter: None, was_taken }, press)
+            }
             (Some(&press), _, Some(marked)) => (AnswerStage::Moving { to: option, at: towards(marked, option) }, press),
             (Some(_), _, None) => return AnswerStep::End(Refusal::NoSuchOption.into()),
         };

@@ -146,7 +146,7 @@ fn found(
         let detail = text.join(" ");
         text.insert(0, label.clone());
         let takes_text = TextEntry::of(&label);
-        Choice { name: name(place), label, detail, text, ticked, takes_text, verdict: None }
+        Choice { name: name(place), label, detail, text, ticked, takes_text, verdict: None, key: None }
     });
     let options: Vec<Choice> = options.collect();
     let several = options.iter().any(|option| option.ticked.is_some());

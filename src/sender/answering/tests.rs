@@ -313,3 +313,15 @@ fn a_refusal_that_is_asked_about_once_more_is_brought_to_its_end() {
     let reported = run(&seen, &Reply::Option(2), |pressed, _| shows(&seen, &dialog("Delete all?\n❯ 1. Yes"), pressed));
     assert_eq!(reported, ("3".to_owned(), taken(After::AnotherDialog)));
 }
+
+#[test]
+fn an_option_that_only_escape_chooses_gets_that_and_no_enter() {
+    let mut seen = numbers(0);
+    let label = seen.options[2].label.to_lowercase();
+    seen.set_escapes(&[label]);
+    let shows = |pressed: &[String]| match pressed {
+        [] => (Some(seen.clone()), After::AnotherDialog),
+        _ => (None, After::Ready),
+    };
+    assert_eq!(run(&seen, &Reply::Option(2), |pressed, _| shows(pressed)), ("Escape".to_owned(), taken(After::Ready)));
+}
