@@ -213,7 +213,10 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
     if let Some(command) = said.iter().find_map(|line| line.strip_prefix("$ ")) {
         return Some(ApprovalSubject { act: Some(RUN), what: command.to_owned() });
     }
-    let asked = said.iter().position(|line| line.ends_with('?'))?;
+    let Some(asked) = said.iter().position(|line| line.ends_with('?')) else {
+        // Some ask nothing, and say below their title what they want: `Edit price.py`.
+        return said.get(1).map(|line| alone(line)).filter(|subject| subject.act.is_some());
+    };
     // A diff has numbered rows; its subject comes before.
     let is_numbered = |line: &&String| line.starts_with(|c: char| c.is_ascii_digit());
     let subject =
@@ -285,6 +288,9 @@ mod tests {
         let titled = "Create the folder\n╭───╮\n│ mkdir x │\n╰───╯\nDo you want to run this command?\n❯ 1. Yes";
         assert_eq!(subject_text(titled), "mkdir x");
         assert_eq!(subject_text("Proceed?\n❯ 1. Yes"), "");
+        let unasked = "△ Permission required\n  → Edit src/price.py\n\n1 + def price(kg):\n\nAllow once   Reject";
+        assert_eq!(subject_text(unasked), "edit src/price.py");
+        assert_eq!(subject_text("△ Permission required\n  → Price 3\n\nAllow once   Reject"), "");
         let kept = |excerpt: &str| subject(excerpt, None).map(ApprovalSubject::in_words).unwrap_or_default();
         assert_eq!(kept("Allow which?\n> Alpha\nBeta\nGamma"), "", "an option is not what it is about");
         assert_eq!(kept("Shell\nrm db\nAllow it?\n> 1. Yes\n2. No"), "rm db");
