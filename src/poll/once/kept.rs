@@ -77,12 +77,15 @@ impl KeptCaptures {
         Listing { clock: listing.clock, captures, ..Listing::default() }
     }
 
-    /// Keeps what was captured; must be called within the runtime.
+    /// Takes up what was captured, where it is kept; must be called within the runtime.
     pub(super) fn keep<'a>(
         &mut self,
         panes: &[PaneReport],
         captured_at: impl Fn(&TerminalKey) -> Option<&'a CaptureMoment>,
     ) {
+        if self.history.is_none() {
+            return;
+        }
         let mut fresh = Vec::new();
         for pane in panes {
             if let (Capture::Fresh(screen), Some(moment)) = (&pane.capture, captured_at(&pane.key)) {
