@@ -1,4 +1,7 @@
-//! Addresses on the web: `fleetwatch serve` on another machine, and web hooks.
+//! Addresses on the web, and networks.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
 use http::Uri;
 use http::uri::Authority;
@@ -10,7 +13,6 @@ const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebAddress {
     name: Authority,
-    base: String,
     is_encrypted: bool,
 }
 
@@ -18,11 +20,6 @@ pub struct WebAddress {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WebAddressError(String);
-
-impl WebAddressError {
-    /// What can be done about it.
-    pub const HINT: &str = "write it as https://NAME:PORT, or http://localhost:7717 through a tunnel";
-}
 
 impl WebAddress {
     /// # Errors
@@ -41,36 +38,12 @@ impl WebAddress {
             "http" => false,
             other => return Err(WebAddressError(format!("{other}: is not an HTTP address"))),
         };
-        let base = uri.path_and_query().map_or("", |path| path.as_str());
-        Ok(Self { base: base.trim_end_matches('/').to_owned(), name, is_encrypted })
-    }
-
-    /// The name or number of the machine; a number of version 6 stands in brackets.
-    pub fn host(&self) -> &str {
-        self.name.host()
-    }
-
-    /// Name and port as they were written, for `Host`.
-    pub fn name(&self) -> &str {
-        self.name.as_str()
-    }
-
-    pub fn port(&self) -> u16 {
-        self.name.port_u16().unwrap_or(if self.is_encrypted { 443 } else { 80 })
-    }
-
-    /// What every path there begins with.
-    pub fn base(&self) -> &str {
-        &self.base
-    }
-
-    pub fn is_encrypted(&self) -> bool {
-        self.is_encrypted
+        Ok(Self { name, is_encrypted })
     }
 
     /// Whether nobody on the way reads what is said there: it is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
-        self.is_encrypted || OWN_NAMES.contains(&self.host().to_ascii_lowercase().as_str())
+        self.is_encrypted || OWN_NAMES.contains(&self.name.host().to_ascii_lowercase().as_str())
     }
 
     /// Scheme, name and port, for people.
@@ -79,9 +52,74 @@ impl WebAddress {
     }
 }
 
+/// A network, by the bits that its addresses begin with: `100.64.0.0/10`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u32,
+}
+
+/// The networks of Tailscale, which encrypts what goes through them.
+const TAILSCALE: [Network; 2] = [
+    Network { address: IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), bits: 10 },
+    Network { address: IpAddr::V6(Ipv6Addr::new(0xfd7a, 0x115c, 0xa1e0, 0, 0, 0, 0, 0)), bits: 48 },
+];
+
+impl Network {
+    /// Whether only machines of the operator's own see what goes to an address: those of Tailscale, and of networks that the
+    /// operator named.
+    pub fn is_private(own: &[Network], address: IpAddr) -> bool {
+        TAILSCALE.iter().chain(own).any(|network| network.contains(address))
+    }
+
+    fn contains(&self, address: IpAddr) -> bool {
+        let begins = |one: u128, other: u128, length: u32| {
+            let rest = length - self.bits;
+            one.checked_shr(rest).unwrap_or(0) == other.checked_shr(rest).unwrap_or(0)
+        };
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => begins(own.to_bits().into(), other.to_bits().into(), 32),
+            (IpAddr::V6(own), IpAddr::V6(other)) => begins(own.to_bits(), other.to_bits(), 128),
+            _ => false,
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (address, bits) = text.split_once('/').ok_or(())?;
+        let (address, bits): (IpAddr, u32) = (address.parse().map_err(drop)?, bits.parse().map_err(drop)?);
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        // A network of no bits is everything there is.
+        if (1..=most).contains(&bits) { Ok(Self { address, bits }) } else { Err(()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_has_the_addresses_that_begin_as_it_does() {
+        let own: Vec<Network> = ["10.9.0.0/24", "fd00:9::/64", "192.0.2.7/32"].map(|text| text.parse().unwrap()).into();
+        let is_private = |text: &str| Network::is_private(&own, text.parse().unwrap());
+        for inside in "100.64.0.1 100.127.255.255 fd7a:115c:a1e0::1 10.9.0.255 fd00:9::ffff 192.0.2.7 ::ffff:100.64.0.1"
+            .split(' ')
+        {
+            assert!(is_private(inside), "{inside}");
+        }
+        for outside in
+            "100.63.255.255 100.128.0.0 fd7a:115c:a1e1::1 10.9.1.0 fd00:9:0:1:: 192.0.2.6 0.0.0.0 :: 127.0.0.1"
+                .split(' ')
+        {
+            assert!(!is_private(outside), "{outside}");
+        }
+        for bad in ["", "10.0.0.0", "10.0.0.0/0", "10.0.0.0/33", "::/129", "box/8", "10.0.0.0/-1", "10.0.0.0/8 "] {
+            assert!(bad.parse::<Network>().is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn what_leaves_the_machine_unencrypted_is_known() {
@@ -95,15 +133,5 @@ mod tests {
         for bad in ["", "localhost:7717", "ftp://localhost", "http://me:secret@localhost", "/v1"] {
             assert!(is_private(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn an_address_has_a_port_and_a_base() {
-        let parts = |text: &str| WebAddress::parse(text).map(|it| (it.place(), it.port(), it.base().to_owned()));
-        assert_eq!(
-            parts("https://example.net/fleet/"),
-            Ok(("https://example.net".to_owned(), 443, "/fleet".to_owned()))
-        );
-        assert_eq!(parts("http://[::1]:7717"), Ok(("http://[::1]:7717".to_owned(), 7717, String::new())));
     }
 }

@@ -169,12 +169,12 @@ impl App {
         let profiles = Arc::clone(&watching.profiles);
         let history = History::start(&config.history);
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
-        let afar = engine.settings().remote.is_some();
-        let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), afar, ..appearance });
+        let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), ..appearance });
         ui.complete_hints(hint);
         if let Some(greeting) = greeting {
             ui.notify(Status::Ready, greeting.to_owned(), poll::now());
         }
+        reload::tell_what_left(&mut ui, &config);
         let drafts = DraftStore::start(&config.history, &mut ui);
         let choices = ChoiceStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);
@@ -374,8 +374,7 @@ impl App {
         }
         let health = self.history.health();
         self.ui.set_history_trouble(health.trouble());
-        // Over a connection they wait on the other machine.
-        self.ui.set_cannot_wait(health.why_nothing_waits().filter(|_| !self.is_remote()));
+        self.ui.set_cannot_wait(health.why_nothing_waits());
         // What nobody sees does not count as seen, and no message goes before it was.
         if self.lent.is_none() {
             for request in self.ui.update(&self.engine.fleet().view(now)) {

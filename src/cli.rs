@@ -24,7 +24,6 @@ mod replay;
 mod run;
 mod score;
 mod send;
-#[cfg_attr(not(feature = "serve"), path = "cli/serve/absent.rs")]
 mod serve;
 mod setup;
 mod shell;
@@ -98,9 +97,8 @@ enum Command {
 pub fn run() -> ExitCode {
     shell::complete(Cli::command);
     let mut command = shell::with_help(Cli::command());
-    let read =
-        |matches: ArgMatches| Ok((Cli::from_arg_matches(&matches)?, matches.subcommand_name().map(str::to_owned)));
-    let (cli, name) = match command.try_get_matches_from_mut(std::env::args_os()).and_then(read) {
+    let read = |matches: ArgMatches| Cli::from_arg_matches(&matches);
+    let cli = match command.try_get_matches_from_mut(std::env::args_os()).and_then(read) {
         Ok(read) => read,
         Err(error) => {
             // What was understood of the line is not asked for again.
@@ -113,7 +111,7 @@ pub fn run() -> ExitCode {
     };
     failure::complete_hints(&cli.options);
     let server = crate::tmux::local(cli.options.socket_name.clone(), None);
-    let ended = cli.options.check(name.as_deref()).and_then(|()| dispatch(cli));
+    let ended = cli.options.check().and_then(|()| dispatch(cli));
     crate::demo::leave(&server);
     ended.unwrap_or_else(|failure| failure.end())
 }

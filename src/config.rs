@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
+use crate::address::Network;
 use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
-use crate::notify::{Means, NotifyRule};
+use crate::notify::NotifyRule;
 use crate::pattern::Pattern;
-use crate::push::PushServices;
 use crate::tmux::CommandTransport;
 use crate::{history, tracker};
 
@@ -57,22 +57,19 @@ pub struct Config {
     pub notify: Vec<NotifyRule>,
     /// Which agents hear of what happens in other terminals.
     pub follow_up: Vec<FollowUpRule>,
-    /// The push services that notices may go through.
-    pub push_services: PushServices,
+    /// Networks that only the operator's machines are in, besides those of Tailscale.
+    pub private_networks: Vec<Network>,
+    /// What the file says that is no setting any more, with what to use instead.
+    pub left: Vec<ConfigError>,
 }
 
 impl Config {
     /// The rules for notices outside of the dashboard. Without any, the terminal's bell rings.
-    /// Browsers that asked for notices of waits get them, unless a rule says of what.
     pub fn notices(&self) -> Vec<NotifyRule> {
-        let mut rules = match self.notify.is_empty() && self.ui.bell {
-            true => vec![NotifyRule::of_waits(Means::Bell)],
+        match self.notify.is_empty() && self.ui.bell {
+            true => vec![NotifyRule::bell_of_waits()],
             false => self.notify.clone(),
-        };
-        if !rules.iter().any(|rule| rule.by.contains(&Means::Push)) {
-            rules.push(NotifyRule::of_waits(Means::Push));
         }
-        rules
     }
 }
 

@@ -1,16 +1,11 @@
-//! What goes out of fleetwatch: to the operator by bells, notices, commands and Web Push, to agents by follow-ups.
+//! What goes out of fleetwatch: to the operator by bells, notices, commands and web hooks, to agents by follow-ups.
 //!
 //! [`crate::notify`] and [`crate::follow_up`] decide what goes out, when and how; this module sends it, and reports each
 //! failure once.
 
-#[cfg(not(feature = "serve"))]
-mod absent;
 mod carrier;
 mod outbox;
-#[cfg(feature = "serve")]
-mod post;
-#[cfg(feature = "serve")]
-mod push;
+pub mod post;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -27,8 +22,8 @@ use crate::sender::Sender;
 use crate::task::{Batch, Happening};
 use crate::time::{Span, Timestamp};
 use crate::tmux::{self, Server};
-pub use carrier::Around;
 use carrier::Carrier;
+pub use carrier::{Around, desktop};
 use outbox::{Outbox, OutboxSettings};
 
 /// How often a summary is written again although nothing has changed; well within the time that it holds.
@@ -85,7 +80,7 @@ impl Dispatcher {
             leads: BTreeMap::new(),
             has_terminal,
             notifier: Notifier::new(config.notices(), TimeZone::system()),
-            carrier: Carrier::new(Around::of_process(), config.push_services.clone(), events),
+            carrier: Carrier::new(Around::of_process(), events),
             has_notices: !config.notices().is_empty(),
             outbox: outbox_settings.open(&config.follow_up),
             outbox_settings,
@@ -123,7 +118,6 @@ impl Dispatcher {
     pub fn set_config(&mut self, config: &Config) {
         self.notices.last = None;
         self.notifier.set_rules(&config.notices());
-        self.carrier.set_push_services(config.push_services.clone());
         match &mut self.outbox {
             Some(outbox) => outbox.set_rules(&config.follow_up),
             none => {

@@ -144,8 +144,7 @@ impl Engine {
         let (to_deliveries, deliveries) = mpsc::unbounded_channel();
         let (profiles, tmux) = (Arc::clone(&settings.profiles), settings.poll.tmux.clone());
         let sender = Sender::new(profiles, tmux.clone(), history.clone(), history::lock_directory());
-        let remote = settings.remote.as_ref().map(|remote| Arc::clone(&remote.endpoint));
-        let sender = sender.telling(to_operations).over(remote);
+        let sender = sender.telling(to_operations);
         let acting = Acting {
             dispatcher: Dispatcher::start(config, history, has_terminal, (sender.clone(), tmux), to_deliveries),
             sender: sender.clone(),
@@ -158,8 +157,7 @@ impl Engine {
         };
         let mut engine = Self::with(settings, servers, Some(acting))?;
         // Nothing is reported under a name that is not the operator's.
-        let afar = engine.settings.remote.as_ref().map(|remote| remote.notes.clone());
-        engine.know(afar.unwrap_or_else(|| history::notes_in(history.path())));
+        engine.know(history::notes_in(history.path()));
         Ok((engine, sender))
     }
 
@@ -599,7 +597,7 @@ mod tests {
         let (poll, fleet) = (poll::Settings::default(), fleet::Settings::default());
         let (server, gone) = (ServerId::default(), Timestamp::from_millis(1_000_000));
         let (due, rank) = (gone + fleet.keep_gone, Rank::Reader);
-        let settings = Settings { poll, profiles, fleet, follow_ups: Vec::new(), rank, remote: None };
+        let settings = Settings { poll, profiles, fleet, follow_ups: Vec::new(), rank };
         let mut engine = Engine::start(settings, std::slice::from_ref(&server)).unwrap();
         let key = TerminalKey { server: server.clone(), pane: PaneId(1), pid: 7, instance: Default::default() };
         let pane = PaneReport {

@@ -31,7 +31,7 @@ mod writer;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
@@ -123,7 +123,7 @@ const LONGEST: usize = 75;
 
 /// The directory for leases, sockets and screens: in the user's runtime directory, else in the state directory, else in `/tmp`.
 /// `None` if none of them is private. It is created only for a process that is to write there.
-fn runtime_directory(may_make: bool) -> Option<PathBuf> {
+pub fn runtime_directory(may_make: bool) -> Option<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     let user = rustix::process::geteuid().as_raw();
     let candidates = [
@@ -156,17 +156,7 @@ pub fn now() -> Timestamp {
     let (began, clock) = &*CLOCK;
     let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
     let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let own = clock.at(wall_clock(), Span::from_millis(elapsed));
-    Timestamp::from_millis(own.as_millis().saturating_add(AHEAD.load(Ordering::Relaxed)))
-}
-
-/// How far the clock is ahead that this process goes by.
-static AHEAD: AtomicI64 = AtomicI64::new(0);
-
-/// Goes by the clock of another machine, which is so many milliseconds ahead of this one's: what is reported from there
-/// has times of that clock, and timers are to fit them. To be called before anything is watched.
-pub fn go_by_clock_ahead(millis: i64) {
-    AHEAD.store(millis, Ordering::Relaxed);
+    clock.at(wall_clock(), Span::from_millis(elapsed))
 }
 
 fn wall_clock() -> Timestamp {

@@ -12,7 +12,7 @@
 //! | 0 | [`time`] | time as a number that somebody else read from a clock |
 //! | 0 | [`ids`] | hosts, servers, sessions, windows and panes by their names and ids |
 //! | 0 | [`pattern`] | globs of names, and texts with placeholders |
-//! | 0 | [`address`] | web addresses, and whether a connection to one is private |
+//! | 0 | [`address`] | addresses and networks, and whether a connection is private |
 //! | 0 | [`hash`] | a hash that is the same in every run and build, and hashes as text |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`repository`] | what git says about a repository: its branch, its changes, a diff |
@@ -27,14 +27,12 @@
 //! | 0 | [`notify`] | which notices go out, when and how |
 //! | 0 | [`follow_up`] | what agents hear about other terminals, when, and whether it arrived |
 //! | 1 | [`private`] | files private to this user, whole or absent |
-//! | 1 | [`http`] | HTTP requests, encrypted or not |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`operation`] | what is done to a terminal, and its outcome |
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
-//! | 1 | [`push`] | Web Push: encryption for a browser, and where it may go |
-//! | 1 | [`token`] | who may ask over HTTP, and which browsers get their notices |
+//! | 1 | [`token`] | who may ask over HTTP |
 //! | 1 | [`git`] | reads repositories that agents work in, without running any program of theirs |
 //! | 1 | [`config`] | the configuration file and the chosen task sessions in, checked values out |
 //! | 2 | [`sender`] | performs operations: records each, does it, and records its outcome |
@@ -89,7 +87,6 @@ pub mod follow_up;
 pub mod git;
 pub mod hash;
 pub mod history;
-pub mod http;
 pub mod ids;
 pub mod notify;
 pub mod operation;
@@ -99,7 +96,6 @@ pub mod poll;
 pub mod private;
 pub mod process;
 pub mod profile;
-pub mod push;
 pub mod recording;
 pub mod repository;
 pub mod screen;
@@ -109,7 +105,6 @@ pub mod status;
 pub mod task;
 pub mod time;
 pub mod tmux;
-#[cfg(feature = "serve")]
 pub mod token;
 pub mod tracker;
 pub mod ui;

@@ -331,9 +331,6 @@ pub enum Refusal {
     Withdrawn,
     #[error("another fleetwatch process has been sending there for {0} s")]
     Occupied(u64),
-    /// The machine on which the terminal is has said no.
-    #[error("{why}")]
-    Remote { why: String, hint: String, may_pass: bool },
     /// Anything else, such as a terminal that cannot be captured.
     #[error("{0}")]
     Other(String),
@@ -345,7 +342,6 @@ impl Refusal {
         match self {
             Refusal::Hindrance(hindrance) => hindrance.may_pass(),
             Refusal::Occupied(_) | Refusal::Obstacle(Obstacle::InMode | Obstacle::Changed) => true,
-            Refusal::Remote { may_pass, .. } => *may_pass,
             _ => false,
         }
     }
@@ -370,7 +366,6 @@ impl Refusal {
                 "`fleetwatch list` shows what is there now".to_owned()
             }
             Refusal::Tmux(error) => error.hint(),
-            Refusal::Remote { hint, .. } => hint.clone(),
             _ => return None,
         })
     }

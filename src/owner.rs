@@ -9,7 +9,6 @@
 //! - `lease` decides who the owner is: a lock on a file, and the socket beside it.
 //! - `wire` holds the messages between owner and clients.
 //! - `hub` is the owner's side, `client` the clients' side.
-//! - `remote` connects clients on other machines, through `fleetwatch serve`.
 //!
 //! A process that can be neither (no directory for sockets, another configuration, another version) polls for itself, and
 //! leaves acting to the owner if there can be one.
@@ -17,7 +16,6 @@
 mod client;
 mod hub;
 mod lease;
-mod remote;
 mod wire;
 
 use std::collections::BTreeSet;
@@ -30,10 +28,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use client::{FollowEnd, Patience, follow};
+use client::{FollowEnd, follow};
 use lease::{Acquired, Bid, LeasePath, acquire};
 
-pub use remote::{Admission, Relay, RelayedInput, Remote, SPOKEN, Welcome, news};
 use wire::Hello;
 
 use crate::config::Config;
@@ -153,8 +150,6 @@ pub struct Settings {
     /// What agents are told, which only the owner does.
     pub follow_ups: Vec<FollowUpRule>,
     pub rank: Rank,
-    /// The machine of the owners that this process follows; `None` for this machine.
-    pub remote: Option<Remote>,
 }
 
 impl Settings {
@@ -162,7 +157,7 @@ impl Settings {
     pub fn new(config: &Config, profiles: Arc<ProfileSet>) -> Self {
         let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
         let (poll, follow_ups) = (poll::Settings::new(config), config.follow_up.clone());
-        Self { poll, profiles, fleet, follow_ups, rank: Rank::Reader, remote: None }
+        Self { poll, profiles, fleet, follow_ups, rank: Rank::Reader }
     }
 
     /// Equal in two processes if both read every screen in the same way, and tell agents the same.
@@ -226,10 +221,8 @@ impl Drop for Watcher {
 /// # Errors
 /// The server's name is not fit for a command line.
 pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEvent>) -> Result<Watcher, Error> {
-    if settings.remote.is_none() {
-        // The name is checked here, where the error reaches somebody.
-        Server::new(server.clone(), settings.poll.tmux.clone())?;
-    }
+    // The name is checked here, where the error reaches somebody.
+    Server::new(server.clone(), settings.poll.tmux.clone())?;
     let hooks_set = Arc::new(AtomicBool::new(false));
     let (to_task, local_events) = mpsc::unbounded_channel();
     let used = Arc::new(Mutex::new(Instant::now()));
@@ -249,22 +242,14 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
         refused: None,
         asked_lock: None,
     };
-    let task = match task.settings.remote.clone() {
-        Some(remote) => tokio::spawn(task.run_remote(remote)),
-        None => tokio::spawn(task.run()),
-    };
-    Ok(Watcher { task, to_task, hooks_set, used })
+    Ok(Watcher { task: tokio::spawn(task.run()), to_task, hooks_set, used })
 }
 
 /// What the owner of a server knows of it, with `fresh` after another poll; what is known then, or `None` when there
 /// is no owner that this process can follow.
 pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Vec<Input>> {
-    if let Some(remote) = &settings.remote {
-        // There is no other way to know.
-        return Some(remote.ask(&settings.hello(server), fresh).await);
-    }
     let place = LeasePath::of(server, settings.poll.history.as_deref(), false)?;
-    client::ask(place.connect(), (&settings.hello(server), std::process::id()), fresh, None).await.ok()
+    client::ask(place.connect(), &settings.hello(server), fresh).await.ok()
 }
 
 /// Sends a checkpoint to a client once everything in it is in the history, so that nothing is lost if this process then
@@ -346,7 +331,7 @@ impl WatchTask {
                         End::Changed => self.own(lease).await,
                     }
                 }
-                Acquired::Connection(stream) => match follow(&mut self, stream, Patience::HERE).await {
+                Acquired::Connection(stream) => match follow(&mut self, stream).await {
                     FollowEnd::Ended(end) => {
                         tries = 0;
                         end

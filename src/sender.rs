@@ -5,7 +5,6 @@
 //! a time is performed on a terminal, whichever process of the user does it; several terminals do not wait for each other.
 
 mod answering;
-mod remote;
 mod steps;
 mod turns;
 
@@ -17,13 +16,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 pub use answering::ASTRAY;
-pub use remote::Addressed;
 pub use steps::StepLimits;
 
 use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
 use crate::history::{History, now};
-use crate::http::Endpoint;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
@@ -47,8 +44,6 @@ pub struct Sender {
     history: History,
     limits: StepLimits,
     events: Option<UnboundedSender<OperationEvent>>,
-    /// Performs the operations if the terminals are on another machine.
-    remote: Option<Arc<Endpoint>>,
 }
 
 /// How far an operation has come.
@@ -79,24 +74,13 @@ impl Sender {
     /// others that have the same directory for locks.
     pub fn new(profiles: Arc<ProfileSet>, tmux: tmux::Settings, history: History, locks: Option<PathBuf>) -> Self {
         let (profiles, turns) = (Arc::new(RwLock::new(profiles)), Arc::new(Turns::new(locks)));
-        Self { profiles, tmux, turns, history, limits: StepLimits::default(), events: None, remote: None }
+        Self { profiles, tmux, turns, history, limits: StepLimits::default(), events: None }
     }
 
     /// The same with other limits.
     #[must_use]
     pub fn within(self, limits: StepLimits) -> Self {
         Self { limits, ..self }
-    }
-
-    /// The same for terminals of another machine, where `fleetwatch serve` performs the operations.
-    #[must_use]
-    pub fn over(self, remote: Option<Arc<Endpoint>>) -> Self {
-        Self { remote, ..self }
-    }
-
-    /// Whether the terminals are on another machine.
-    pub const fn is_remote(&self) -> bool {
-        self.remote.is_some()
     }
 
     /// The same, and it reports the progress of its operations.
@@ -112,7 +96,7 @@ impl Sender {
 
     /// Says why other processes cannot be kept from sending to the same terminal at the same time, where that is so.
     pub fn check_turns(&self) -> Result<(), String> {
-        if self.is_remote() { Ok(()) } else { self.turns.check() }
+        self.turns.check()
     }
 
     /// Reads screens with another library's profiles from now on; so do all clones.
@@ -170,9 +154,6 @@ impl Sender {
     }
 
     async fn attempt(&self, operation: &Operation, gate: &mut impl Gate, begin: &mut (impl FnMut() + Send)) -> Outcome {
-        if let Some(remote) = &self.remote {
-            return remote::perform(remote, operation, begin).await;
-        }
         let Operation { to, act, producer, .. } = operation;
         let done = match act {
             Act::Prompt { text, when } => self.send(to, text, *when, gate, begin).await,

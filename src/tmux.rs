@@ -59,9 +59,6 @@ pub struct Settings {
     pub host_deadline: Duration,
     /// How long the first call to a host may take, which connects.
     pub connect_deadline: Duration,
-    /// Where what is watched is, when that is behind a `fleetwatch serve`: no tmux is ever called then, as the names of its servers
-    /// are those of other ones here.
-    pub elsewhere: Option<Arc<str>>,
 }
 
 impl Default for Settings {
@@ -73,7 +70,6 @@ impl Default for Settings {
             deadline: Duration::from_secs(2),
             host_deadline: Duration::from_secs(8),
             connect_deadline: Duration::from_secs(20),
-            elsewhere: None,
         }
     }
 }
@@ -165,9 +161,6 @@ impl Server {
     ///
     /// Fails when the host's or the socket's name could be read as an option or by a shell.
     pub fn new(id: ServerId, settings: Settings) -> Result<Self, Error> {
-        if let Some(place) = &settings.elsewhere {
-            return Err(Error::Elsewhere { place: place.to_string() });
-        }
         words::check_name(&id)?;
         Ok(Self { id, settings })
     }

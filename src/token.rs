@@ -1,5 +1,4 @@
-//! Who may ask over HTTP: named tokens with a scope and an expiry, and the browsers that get notices through each. The file has only
-//! the tokens' hashes.
+//! Who may ask over HTTP: named tokens with a scope and an expiry. The file has only the tokens' hashes.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -10,7 +9,6 @@ use sha2::{Digest, Sha256};
 use crate::hash::hexadecimal;
 use crate::history;
 use crate::private;
-use crate::push::{PushKey, Subscription, TOKENS};
 use crate::state::words;
 use crate::time::Timestamp;
 
@@ -33,15 +31,12 @@ pub struct Token {
     pub expires: Timestamp,
     /// SHA-256 of the whole token, in hexadecimal digits.
     hash: String,
-    /// The browsers that get notices through it, oldest first. They end with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub subscriptions: Vec<Subscription>,
 }
 
 impl Token {
     /// What is kept of the token with this text.
     pub fn new(name: &str, scope: Scope, (created, expires): (Timestamp, Timestamp), text: &str) -> Self {
-        Self { name: name.to_owned(), scope, created, expires, hash: hash(text), subscriptions: Vec::new() }
+        Self { name: name.to_owned(), scope, created, expires, hash: hash(text) }
     }
 
     /// Whether it has not ended yet.
@@ -49,19 +44,10 @@ impl Token {
         now < self.expires
     }
 
-    /// Whether this is what the same token was or has become.
-    pub fn is_same(&self, other: &Token) -> bool {
-        (&self.name, self.scope, &self.hash) == (&other.name, other.scope, &other.hash)
-            && (self.created, self.expires) == (other.created, other.expires)
-    }
-
     /// What may be shown of it.
     pub fn json(&self) -> serde_json::Value {
-        let Self { name, scope, created, expires, subscriptions, .. } = self;
-        let subscriptions = subscriptions.len();
-        serde_json::json!({
-            "name": name, "scope": scope, "created": created, "expires": expires, "subscriptions": subscriptions,
-        })
+        let Self { name, scope, created, expires, .. } = self;
+        serde_json::json!({ "name": name, "scope": scope, "created": created, "expires": expires })
     }
 }
 
@@ -72,7 +58,7 @@ pub struct TokenFile(PathBuf);
 impl TokenFile {
     /// `None` where there is no directory for it.
     pub fn of_user() -> Option<Self> {
-        history::state_directory().map(|directory| Self(directory.join(TOKENS)))
+        history::state_directory().map(|directory| Self(directory.join("tokens.json")))
     }
 
     pub fn at(path: PathBuf) -> Self {
@@ -81,11 +67,6 @@ impl TokenFile {
 
     pub fn path(&self) -> &Path {
         &self.0
-    }
-
-    /// What push services know this user's fleetwatch by; it is made at its first use.
-    pub fn push_key(&self) -> io::Result<PushKey> {
-        PushKey::kept(&self.0.with_file_name("push.key"))
     }
 
     /// All of them, those that have ended among them.
@@ -126,20 +107,6 @@ impl TokenFile {
             }
         }
         Ok(found)
-    }
-
-    /// The browsers whose tokens are good now.
-    pub fn subscriptions(&self) -> io::Result<Vec<Subscription>> {
-        let now = history::now();
-        let good = self.read()?.into_iter().filter(|token| token.is_good(now));
-        Ok(good.flat_map(|token| token.subscriptions).collect())
-    }
-
-    /// Ends the subscriptions with an address.
-    pub fn unsubscribe(&self, endpoint: &str) -> io::Result<()> {
-        self.change(|tokens| {
-            tokens.iter_mut().for_each(|token| token.subscriptions.retain(|it| it.endpoint != endpoint));
-        })
     }
 }
 

@@ -101,17 +101,12 @@ pub struct UiOptions {
     pub templates: Vec<Template>,
     /// Whether the operator is asked before an agent is interrupted.
     pub confirm: bool,
-    /// Whether what is watched is on another machine, whose tmux and history are out of reach.
-    pub afar: bool,
 }
 
 impl UiOptions {
-    /// With the theme as this terminal can show it, and the keys of what can be done.
+    /// With the theme as this terminal can show it.
     fn suited(mut self) -> Self {
         self.theme = self.theme.suited_to(self.depth);
-        if self.afar {
-            self.keymap = self.keymap.withholding(Action::is_of_machine);
-        }
         self
     }
 }
@@ -131,7 +126,6 @@ impl Default for UiOptions {
             title: true,
             templates: Vec::new(),
             confirm: true,
-            afar: false,
         }
     }
 }

@@ -111,7 +111,6 @@ impl Environment {
             title: wanted.title,
             templates: Vec::new(),
             confirm: wanted.confirm,
-            afar: false,
         }
     }
 

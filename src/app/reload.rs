@@ -16,7 +16,7 @@ use crate::poll;
 use crate::private::FileStamp;
 use crate::profile::ProfileSet;
 use crate::status::Status;
-use crate::ui::{Theme, Topic, UiOptions};
+use crate::ui::{Theme, Topic, Ui, UiOptions};
 
 /// How often the files are checked.
 const EVERY: Duration = Duration::from_secs(1);
@@ -157,8 +157,7 @@ impl App {
         }
         let directories = self.watch.source.directories();
         let (options, wrong) = appearance::options_again(&self.config.ui, &directories, self.ui.options());
-        let (templates, afar) = (self.config.templates.clone(), self.is_remote());
-        self.ui.set_options(UiOptions { templates, afar, ..options });
+        self.ui.set_options(UiOptions { templates: self.config.templates.clone(), ..options });
         let wrong = wrong.into_iter().flatten();
         faults.extend(wrong.map(|(topic, fault)| (topic, format!("{fault} ({})", fault.hint))));
         // Also what is wrong is read once, and again when it has changed.
@@ -179,7 +178,7 @@ impl App {
 
     /// Tells all that is wrong, each file for itself, and what holds now.
     fn tell_of_reload(&mut self, changed: bool, later: &[&str], faults: Vec<(Topic, String)>) {
-        [Topic::Files, Topic::Config, Topic::Keymap, Topic::Theme, Topic::Profiles]
+        [Topic::Files, Topic::Config, Topic::Left, Topic::Keymap, Topic::Theme, Topic::Profiles]
             .iter()
             .for_each(|topic| self.ui.retire(topic));
         let now = poll::now();
@@ -235,7 +234,15 @@ impl App {
         // What does not hold yet stays what it was, so that it is reported again.
         let (tracker, history) = (self.config.tracker.clone(), self.config.history.clone());
         self.config = Config { tracker, history, ..config };
+        tell_what_left(&mut self.ui, &self.config);
         Ok(later.into_iter().filter(|(_, changed)| *changed).map(|(table, _)| table).collect())
+    }
+}
+
+/// Tells what the configuration says that is no setting any more.
+pub(super) fn tell_what_left(ui: &mut Ui, config: &Config) {
+    for left in &config.left {
+        ui.notify_about(Topic::Left, Status::Stalled, format!("{left} ({})", left.hint), poll::now());
     }
 }
 

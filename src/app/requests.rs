@@ -36,12 +36,6 @@ const NOTED: Duration = Duration::from_millis(500);
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), AppError> {
-        if self.is_remote()
-            && matches!(request, Request::KillTasks(..) | Request::RerunTask { .. } | Request::AdoptSession { .. })
-        {
-            self.complain("tasks can be killed, run again and chosen only on their own machine");
-            return Ok(());
-        }
         match request {
             Request::Quit if self.was_letter() => self.hold(Request::Quit, ENDS_AFTER),
             Request::Quit => self.wants_to_end = true,
@@ -70,7 +64,7 @@ impl App {
             Request::Prompts(key) => self.look_up_prompts(key),
             Request::Edit(text) => self.edit(text)?,
             Request::Perform(operation) => match &operation.act {
-                Act::Prompt { when: When::Ready, .. } if !self.is_remote() => self.queue(operation),
+                Act::Prompt { when: When::Ready, .. } => self.queue(operation),
                 Act::Answer { .. } if self.was_letter() => self.hold(Request::Perform(operation), TEXT_GOES_ON),
                 _ => self.actors.perform(operation),
             },
@@ -106,11 +100,6 @@ impl App {
         });
     }
 
-    /// Whether what is watched is on another machine, where prompts wait in another outbox.
-    pub(super) fn is_remote(&self) -> bool {
-        self.engine.settings().remote.is_some()
-    }
-
     fn tmux(&self) -> tmux::Settings {
         self.engine.settings().poll.tmux.clone()
     }
@@ -125,9 +114,7 @@ impl App {
             return Ok(());
         };
         self.tty.copy(&clip.text)?;
-        // The tmux around the dashboard is one of this machine, wherever the others are.
-        let tmux = tmux::Settings { elsewhere: None, ..self.tmux() };
-        let inside = self.actors.inside.clone();
+        let (tmux, inside) = (self.tmux(), self.actors.inside.clone());
         // What tmux around the dashboard does with it, if there is one.
         let clipboard = async move {
             match inside {

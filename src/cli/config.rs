@@ -219,6 +219,8 @@ pub(super) struct Checked {
     /// The files without a fault.
     pub good: Vec<PathBuf>,
     pub faults: Vec<Failure>,
+    /// What is no setting any more.
+    pub warnings: Vec<Failure>,
     /// Whether there is no configuration file, so that the defaults apply.
     pub is_default: bool,
 }
@@ -238,11 +240,13 @@ pub(super) fn checked(file: Option<&Path>, options: &GlobalOptions) -> Checked {
         }
     }
     let is_default = faults.is_empty() && !files.iter().any(|(kind, _)| *kind == FileKind::Configuration);
-    Checked { good, faults, is_default }
+    let configurations = good.iter().filter(|path| files.contains(&(FileKind::Configuration, (*path).clone())));
+    let left = configurations.filter_map(|path| Config::load(path).ok()).flat_map(|config| config.left);
+    Checked { warnings: left.map(Failure::from).collect(), good, faults, is_default }
 }
 
 fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
-    let Checked { good, faults, is_default } = checked(file, options);
+    let Checked { good, faults, warnings, is_default } = checked(file, options);
     let mut lines: String = good.iter().map(|path| format!("{}: ok\n", path.display())).collect();
     if is_default {
         lines.push_str(
@@ -251,6 +255,7 @@ fn check(file: Option<&Path>, options: &GlobalOptions) -> Done {
         lines.push_str(&misnamed(&options.search_path()));
     }
     let code = output::print(&lines)?;
+    warnings.iter().for_each(Failure::warn);
     faults.iter().for_each(Failure::tell);
     Ok(if faults.is_empty() { code } else { ExitCode::from(2) })
 }

@@ -11,17 +11,13 @@ use crate::app::{self, LoadSource, ProfilesResult, Settings};
 use crate::config::{Config, Loaded};
 use crate::fleet::ServerId;
 use crate::owner::{self, Rank};
-use crate::profile::ProfileSet;
 
 /// Opens the dashboard on what the options and the configuration ask to watch.
 ///
 /// # Errors
 /// The configuration is wrong, or there is no terminal to draw on.
 pub async fn run(options: &GlobalOptions) -> Done {
-    let watched = Watched::open(options).await?;
-    if watched.settings.remote.is_some() {
-        return show(afar(watched, options)).await;
-    }
+    let watched = Watched::new(options)?;
     let again = options.clone();
     let read = move || {
         let config = Loaded::find(&again.search_path())?.config;
@@ -35,26 +31,6 @@ pub async fn run(options: &GlobalOptions) -> Done {
     // The background process may have been killed meanwhile.
     watched.leave_to_background(options).await;
     done
-}
-
-/// The dashboard of another machine: how often it polls is chosen here, what it watches was chosen there.
-fn afar(watched: Watched, options: &GlobalOptions) -> Settings {
-    let (options, servers) = (options.clone(), watched.servers.clone());
-    let (own, kept) = (options.clone(), watched.loaded.config.clone());
-    let read = move || {
-        let config = Loaded::find(&own.search_path())?.config;
-        let (history, watch) = (kept.history.clone(), kept.watch.clone());
-        Ok((Config { history, watch, ..config }, servers.clone()))
-    };
-    let profiles = Arc::clone(&watched.settings.profiles);
-    Settings {
-        watching: watched.watching(Rank::Reader),
-        source: LoadSource::new(candidates(&options), read, move || Ok(ProfileSet::clone(&profiles))),
-        config: watched.loaded.config,
-        servers: watched.servers,
-        greeting: None,
-        hint: completed,
-    }
 }
 
 /// What is said at the start of the demo, where an answer looks as real as it is.

@@ -17,10 +17,12 @@ use super::watch::unused_rules;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::app::Environment;
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
+use crate::delivery::{desktop, post};
 use crate::engine::Freshness;
 use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::facts_at;
 use crate::history::{self, History, Reader, Trouble};
+use crate::notify::Means;
 use crate::repository::GitTrouble;
 use crate::screen::harmless;
 use crate::state::FactSource;
@@ -86,6 +88,7 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
         }
         Ok(watched) => {
             findings.extend(ssh(&watched));
+            findings.extend(notices(&watched.loaded));
             let asked = watched.servers.iter().map(|id| async { (id.clone(), ask(&watched, id).await) });
             let asked = join_all(asked).await;
             // A server that did not answer is not asked again.
@@ -187,6 +190,19 @@ fn ssh(watched: &Watched) -> Option<Finding> {
     )
 }
 
+/// The programs by which notices go out, where they are missing.
+fn notices(loaded: &Loaded) -> Vec<Finding> {
+    let needed = [(Means::Webhook, post::PROGRAM), (Means::Desktop, desktop::PROGRAM)];
+    let needed = needed.iter().filter(|(means, _)| loaded.config.notify.iter().any(|rule| rule.by.contains(means)));
+    let missing = needed.filter_map(|(means, (program, remedy))| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let is_there = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
+        let what = || format!("nothing is announced by {means}: there is no program {program}");
+        (!is_there).then(|| Finding::notice("notices", what(), Some(remedy)))
+    });
+    missing.collect()
+}
+
 /// Whether a process acts that follows other rules.
 async fn follow_ups(watched: &Watched) -> Option<Finding> {
     if watched.loaded.config.follow_up.is_empty() {
@@ -277,10 +293,11 @@ fn writable(path: &Path) -> io::Result<()> {
 }
 
 fn configuration(options: &GlobalOptions) -> Vec<Finding> {
-    let Checked { good, faults, is_default } = checked(None, options);
+    let Checked { good, faults, warnings, is_default } = checked(None, options);
     let good = good.iter().map(|path| Finding::good("configuration", format!("{} has no errors", path.display())));
     let faults = faults.iter().map(|fault| Finding::bad("configuration", fault));
-    let mut findings: Vec<Finding> = good.chain(faults).collect();
+    let warnings = warnings.iter().map(|left| Finding::notice("configuration", left.to_string(), left.remedy()));
+    let mut findings: Vec<Finding> = good.chain(faults).chain(warnings).collect();
     if is_default {
         findings.push(Finding::good("configuration", "there is no file, so the defaults apply"));
     }

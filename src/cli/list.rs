@@ -75,8 +75,7 @@ fn columns_named(names: &[String]) -> Vec<&'static Column> {
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     let filter = filter_of(&args.filter)?;
-    let survey =
-        Watched::open(options).await?.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?;
+    let survey = Watched::new(options)?.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
     keep_what_fits(&filter, &mut view, "list")?;

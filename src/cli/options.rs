@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
@@ -47,9 +48,6 @@ impl<P: TypedValueParser> TypedValueParser for Trimmed<P> {
     }
 }
 
-/// The commands that `--connect` can run.
-const AFAR: [&str; 6] = ["list", "watch", "wait", "send", "answer", "keys"];
-
 /// What stands above the options of every command in the help.
 pub(super) const GLOBAL: &str = "Global options";
 
@@ -66,22 +64,6 @@ pub struct GlobalOptions {
     /// Watch tmux on this host, named as for `ssh`.
     #[arg(long, value_name = "HOST", global = true)]
     pub host: Option<String>,
-    /// Watch through the `fleetwatch serve` there.
-    #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["socket_name", "socket_path", "host"])]
-    #[cfg_attr(not(feature = "serve"), arg(hide = true))]
-    pub connect: Option<String>,
-    /// Token for --connect; default: $FLEETWATCH_TOKEN.
-    #[arg(long, value_name = "FILE", global = true)]
-    #[cfg_attr(not(feature = "serve"), arg(hide = true))]
-    pub token_file: Option<PathBuf>,
-    /// Trust only this authority (PEM) for --connect.
-    #[arg(long, value_name = "FILE", global = true)]
-    #[cfg_attr(not(feature = "serve"), arg(hide = true))]
-    pub ca: Option<PathBuf>,
-    /// Allow an unencrypted connection (--connect, serve).
-    #[arg(long, global = true)]
-    #[cfg_attr(not(feature = "serve"), arg(hide = true))]
-    pub insecure: bool,
     /// Read this configuration, not the default one.
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
@@ -103,6 +85,9 @@ impl GlobalOptions {
     pub fn load(&self) -> Result<Loaded, Failure> {
         let found = Loaded::find(&self.search_path());
         let mut loaded = found.map_err(|error| super::config::first_fault(error, &self.search_path()))?;
+        // A command reads it more than once.
+        static WARNED: Once = Once::new();
+        WARNED.call_once(|| loaded.config.left.iter().for_each(|left| Failure::from(left.clone()).warn()));
         if let [server] = &self.servers(&loaded.config)[..]
             && let Some(history) = crate::demo::history_of(server)
         {
@@ -126,7 +111,7 @@ impl GlobalOptions {
     }
 
     /// The user's own profiles, each with the path of its file.
-    pub fn profile_texts(&self) -> Result<Vec<(String, String)>, Failure> {
+    fn profile_texts(&self) -> Result<Vec<(String, String)>, Failure> {
         let text = |path: PathBuf| match std::fs::read_to_string(&path) {
             Ok(text) => Ok((path.display().to_string(), text)),
             Err(error) => Err(Failure::from(ConfigError::unreadable(&path, &error))),
@@ -151,10 +136,7 @@ impl GlobalOptions {
         for rest in parts {
             let command = rest.split('`').next().unwrap_or_default();
             let name = command.strip_prefix(' ').and_then(|words| words.split(' ').next());
-            let asks = name.map_or(command.is_empty(), |name| match self.connect {
-                Some(_) => AFAR.contains(&name),
-                None => shell::asks_servers(name),
-            });
+            let asks = name.map_or(command.is_empty(), shell::asks_servers);
             text.push_str(BEGIN);
             if asks && !place.is_empty() && !command.ends_with("--help") {
                 text.extend([" ", &place]);
@@ -164,17 +146,13 @@ impl GlobalOptions {
         text
     }
 
-    /// Refuses a command that `--connect` cannot run, and for a socket what is none, of which tmux says only that no server is there.
-    pub fn check(&self, command: Option<&str>) -> Result<(), Failure> {
+    /// Refuses for a socket what is none, of which tmux says only that no server is there.
+    pub fn check(&self) -> Result<(), Failure> {
         if let Some(path) = self.socket_path.as_ref().filter(|_| self.host.is_none()) {
             let server = ServerId { host: None, socket: Socket::at(path) };
             tmux::check_name(&server)?;
         }
-        if self.connect.is_none() || command.is_none_or(|name| AFAR.contains(&name)) {
-            return Ok(());
-        }
-        Err(Failure::usage("this works only on the machine itself")
-            .hint("`--connect` offers the dashboard, `list`, `watch`, `wait`, `send`, `answer` and `keys`"))
+        Ok(())
     }
 
     /// These options as words of a command line.
@@ -191,18 +169,9 @@ impl GlobalOptions {
             ("-L", text(&self.socket_name)),
             ("-S", path(&self.socket_path)),
             ("--host", text(&self.host)),
-            ("--connect", text(&self.connect)),
-            ("--token-file", path(&self.token_file)),
-            ("--ca", path(&self.ca)),
             ("--config", path(&self.config)),
         ];
-        let insecure = self.insecure.then(|| "--insecure".into());
-        options
-            .into_iter()
-            .flat_map(|(name, value)| value.map(|value| [name.into(), value]))
-            .flatten()
-            .chain(insecure)
-            .collect()
+        options.into_iter().flat_map(|(name, value)| value.map(|value| [name.into(), value])).flatten().collect()
     }
 
     /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`
@@ -319,9 +288,6 @@ mod tests {
                          `fleetwatch tasks --help`, fleetwatch list";
         assert_eq!(options.completed(hint), completed);
         assert_eq!(GlobalOptions::default().completed(hint), hint);
-        let afar = GlobalOptions { connect: Some("http://box".into()), ..GlobalOptions::default() };
-        let hint = "`fleetwatch wait x`; `fleetwatch doctor` on that machine says more";
-        assert_eq!(afar.completed(hint), hint.replace("fleetwatch wait", "fleetwatch --connect http://box wait"));
     }
 
     #[test]

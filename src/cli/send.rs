@@ -108,13 +108,9 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
     let text = prompt(args.text.as_deref())?;
     PasteText::new(text.as_str())?;
-    let watched = Watched::open(options).await?;
+    let watched = Watched::new(options)?;
     if args.when_ready {
         return send_when_ready(args, text, &watched, report).await;
-    }
-    if args.timeout.is_some() && watched.settings.remote.is_some() {
-        return Err(Failure::usage("how long a reaction may take is set on the machine that sends")
-            .hint("leave `--timeout` out, or use it with `--when-ready`"));
     }
     let survey = watched.survey().await?;
     let terminal = watched.terminal(&survey, &args.target).await?;
@@ -139,7 +135,7 @@ async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActRep
     let keys = typed.chain(args.keys.iter().cloned().map(Ok)).collect::<Result<Vec<Key>, UnknownKey>>();
     let keys =
         keys.map_err(|unknown| Failure::usage(&unknown).hint("a text is one line without control characters"))?;
-    let watched = Watched::open(options).await?;
+    let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
     let item = watched.meant(&survey, &args.target, Purpose::Acting).await?;
     report.is_about(item);
@@ -162,7 +158,7 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
 }
 
 async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
-    let watched = Watched::open(options).await?;
+    let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
     let terminal = watched.terminal(&survey, &args.target).await?;
     report.is_about(terminal.into());

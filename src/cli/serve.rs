@@ -5,13 +5,11 @@
 
 mod act;
 mod check;
-mod client;
 mod events;
 mod listener;
 mod metrics;
 mod openapi;
 mod page;
-mod push;
 mod qr;
 mod read;
 mod token;
@@ -37,13 +35,11 @@ use crate::fleet::Fleet;
 use crate::history::{History, Owner};
 use crate::owner::Rank;
 use crate::poll;
-use crate::push::PushServices;
 use crate::sender::Sender;
 use crate::time::Timestamp;
 use crate::token::Scope;
 use crate::ui::Filter;
 use check::{Access, HttpReply};
-use client::RemoteClients;
 use events::EventLog;
 use listener::Listener;
 use metrics::Metrics;
@@ -65,12 +61,9 @@ pub struct ServeArgs {
     /// one; it may only read unless you say `act`.
     #[arg(long, value_name = "SCOPE", num_args = 0..=1, default_missing_value = "read", conflicts_with = "unix")]
     pub qr: Option<Scope>,
-    /// Encrypt connections with this certificate (PEM); needs --tls-key.
-    #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with = "unix")]
-    pub tls_cert: Option<PathBuf>,
-    /// The key of the certificate (PEM).
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub tls_key: Option<PathBuf>,
+    /// Listen where other machines reach it, though nothing is encrypted.
+    #[arg(long)]
+    pub insecure: bool,
     /// Answer requests that are addressed to this name, in addition to `localhost` and IP addresses; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
@@ -97,10 +90,6 @@ struct Served {
     acts: Arc<Semaphore>,
     /// The history's file, if one is kept, and this process as the owner of what it writes there.
     history: Option<(PathBuf, Owner)>,
-    /// The push services that notices may go through.
-    push_services: PushServices,
-    /// Clients on other machines.
-    clients: Arc<RemoteClients>,
     /// Whether `serve` ends.
     ending: watch::Receiver<bool>,
 }
@@ -131,16 +120,14 @@ impl Served {
 /// # Errors
 /// The configuration is wrong, or it cannot listen at the address.
 pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
-    let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
-    let tls = tls.map(|(certificate, key)| listener::encryption(certificate, key)).transpose()?;
     let is_reached = args.unix.is_none() && !args.listen.ip().is_loopback();
-    if is_reached && tls.is_none() && !options.insecure {
+    if is_reached && !args.insecure {
         return Err(Failure::usage(format!(
             "{} can be reached from other machines, and nothing is encrypted",
             args.listen
         ))
         .hint(
-            "`--tls-cert` and `--tls-key` encrypt it, or listen on 127.0.0.1 behind ssh or a VPN; \
+            "listen on 127.0.0.1 behind `tailscale serve`, a proxy or `ssh -L` (docs/serving.md); \
              `--insecure` allows it anyway",
         ));
     }
@@ -155,7 +142,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let end = end_asked_for();
     let listener = match &args.unix {
         Some(path) => Listener::on_socket(path).await?,
-        None => Listener::on_port(args.listen, tls).await?,
+        None => Listener::on_port(args.listen).await?,
     };
     let shown = args.qr.map(|scope| token::replace(&access.tokens, QR, scope)).transpose()?;
     if access.tokens.read().is_ok_and(|tokens| tokens.is_empty()) {
@@ -165,8 +152,6 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let history = History::start(&config.history);
     let settings = watched.watching(Rank::Watch);
     let (mut engine, sender) = Engine::start_acting(settings, &watched.servers, (config, &history), false)?;
-    let (settings, servers) = (watched.settings.clone(), watched.servers.clone());
-    let clients = RemoteClients::new(settings, servers, options.profile_texts()?, watched.notes());
     let (inquiries, asked) = mpsc::channel(INQUIRIES);
     let (tell_end, ending) = watch::channel(false);
     let served = Served {
@@ -177,8 +162,6 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
         sender,
         acts: Arc::new(Semaphore::new(act::MOST as usize)),
         history: history.path().map(PathBuf::from).zip(history.owner().cloned()),
-        push_services: config.push_services.clone(),
-        clients: clients.into(),
         ending: ending.clone(),
     };
     let place = listener.place()?;
@@ -188,7 +171,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
         output::print(&qr::code(&format!("{page}/#token={token}"))?)?;
         if !is_reached {
             let what = format!("a phone cannot reach {page}");
-            Failure::refused(what).hint("give `--listen` an address that it can reach, with `--tls-cert`").warn();
+            Failure::refused(what).hint("give `--listen` an address that it can reach").warn();
         }
     }
     let serving = tokio::spawn(listener.serve(read::routes(served.clone()), ending));
@@ -205,7 +188,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
 async fn answer(
     engine: &mut Engine,
     history: &History,
-    Served { events, metrics, clients, .. }: &Served,
+    Served { events, metrics, .. }: &Served,
     mut asked: mpsc::Receiver<Inquiry>,
     end: impl Future<Output = SignalKind>,
 ) -> Done {
@@ -216,10 +199,8 @@ async fn answer(
         let mut sent = String::new();
         tokio::select! {
             event = engine.next() => {
-                clients.hear(&event, engine.fleet());
                 engine.handle(event, poll::now());
                 while let Some(event) = engine.try_next() {
-                    clients.hear(&event, engine.fleet());
                     engine.handle(event, poll::now());
                 }
             }

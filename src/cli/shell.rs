@@ -36,9 +36,8 @@ pub const EXIT_CODES: [(u8, &str); 4] = [
 ];
 
 /// What every command takes from its environment.
-const VARIABLES: [(&str, &str); 7] = [
+const VARIABLES: [(&str, &str); 6] = [
     ("FLEETWATCH_CONFIG", "the configuration file, where `--config` names none"),
-    ("FLEETWATCH_TOKEN", "the token for `--connect`"),
     ("NO_COLOR", "if set to anything, nothing is coloured"),
     ("TMUX", "the tmux server to watch, where neither an option nor the configuration names one"),
     ("XDG_CONFIG_HOME", "the directory for configurations; default: ~/.config"),
@@ -241,7 +240,7 @@ fn completed_word() -> usize {
 fn survey(command: Command) -> Option<Survey> {
     let options =
         GlobalOptions::from_arg_matches(&command.ignore_errors(true).try_get_matches_from(typed()).ok()?).ok()?;
-    let survey = async { Watched::open(&options).await?.survey_quietly(Freshness::Known).await };
+    let survey = async { Watched::new(&options)?.survey_quietly(Freshness::Known).await };
     wait_for(async { Ok(tokio::time::timeout(SOON, survey).await) }).ok()?.ok()?.ok()
 }
 

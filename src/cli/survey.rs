@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
-use std::path::Path;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -16,14 +15,12 @@ use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
 use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::History;
-use crate::http::{Endpoint, HttpError};
-use crate::owner::{Rank, Remote};
-use crate::profile::ProfileSet;
+use crate::owner::Rank;
 use crate::sender::Sender;
 use crate::state::{KeptNote, Problem};
 use crate::time::Timestamp;
 use crate::ui::Item;
-use crate::{demo, engine, history, owner, poll, private, tmux};
+use crate::{demo, engine, history, owner, poll, tmux};
 
 /// The longest time to watch a task that may wait at a prompt: what looks like a question counts as one after a second
 /// without change.
@@ -103,15 +100,11 @@ impl Watched {
     /// The sender for the watched servers.
     pub(super) fn sender(&self, history: &History) -> Sender {
         let (profiles, locks) = (Arc::clone(&self.settings.profiles), history::lock_directory());
-        let remote = self.settings.remote.as_ref().map(|remote| Arc::clone(&remote.endpoint));
-        Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks).over(remote)
+        Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks)
     }
 
     /// The operator's notes on terminals.
     pub(super) fn notes(&self) -> Vec<KeptNote> {
-        if let Some(remote) = &self.settings.remote {
-            return remote.notes.clone();
-        }
         history::notes_in(self.loaded.config.history.kept_at().as_deref())
     }
 
@@ -196,12 +189,10 @@ impl Watched {
     }
 
     /// Has the owner of each server poll again after this command has changed something there, so that the next command
-    /// finds it changed. With `--connect` the other machine does that by itself.
+    /// finds it changed.
     pub(super) async fn show_changes(&self, servers: impl IntoIterator<Item = &ServerId>) {
-        if self.settings.remote.is_none() {
-            let servers: BTreeSet<&ServerId> = servers.into_iter().collect();
-            join_all(servers.into_iter().map(|server| owner::ask(&self.settings, server, true))).await;
-        }
+        let servers: BTreeSet<&ServerId> = servers.into_iter().collect();
+        join_all(servers.into_iter().map(|server| owner::ask(&self.settings, server, true))).await;
     }
 
     /// The terminal that a target means, to act on it.
@@ -257,11 +248,6 @@ impl Watched {
                         Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),
                     },
                 }
-            }
-            // Nothing more is known here.
-            Err(tmux::Error::Elsewhere { .. }) => {
-                return Failure::refused(&problem.message)
-                    .hint("what watches asks again by itself; `fleetwatch doctor` on that machine says what to do");
             }
             Err(error) => Some(error),
         };
@@ -356,101 +342,6 @@ pub(super) async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) ->
     })
     .await;
     running.into_iter().filter_map(|(_, output)| output).collect()
-}
-
-// `--connect`: what another machine watches, through the `fleetwatch serve` that runs there.
-
-/// The variable that has the token.
-const TOKEN: &str = "FLEETWATCH_TOKEN";
-
-impl From<HttpError> for Failure {
-    fn from(error: HttpError) -> Self {
-        match error {
-            HttpError::Address { .. } => Failure::usage(&error).hint(error.hint()),
-            _ => Failure::refused(&error).hint(error.hint()),
-        }
-    }
-}
-
-/// The address to ask, with its token.
-fn endpoint(url: &str, options: &GlobalOptions) -> Result<Endpoint, Failure> {
-    let endpoint = Endpoint::new(url, options.ca.as_deref())?;
-    if !endpoint.is_private() && !options.insecure {
-        return Err(Failure::usage(format!(
-            "the connection to {} is not encrypted, and it carries the token",
-            endpoint.place()
-        ))
-        .hint("use https, or a tunnel (`ssh -L 7717:localhost:7717 HOST`); `--insecure` allows it anyway"));
-    }
-    Ok(endpoint.with_token(&token(options)?)?)
-}
-
-/// The token: from the file that is named, else from the environment.
-fn token(options: &GlobalOptions) -> Result<String, Failure> {
-    let report = match &options.token_file {
-        Some(path) => read_token(path)?,
-        None => std::env::var(TOKEN).unwrap_or_default(),
-    };
-    let report = report.trim();
-    if report.is_empty() {
-        return Err(Failure::usage("there is no token")
-            .hint(format!("`fleetwatch token add NAME` there prints one, for {TOKEN} or a file for `--token-file`")));
-    }
-    Ok(report.to_owned())
-}
-
-fn read_token(path: &Path) -> Result<String, Failure> {
-    let unusable = |why: String| {
-        let hint = match path.exists() {
-            true => format!("it must be your own file, `chmod 600 {}`", path.display()),
-            false => "`fleetwatch token add NAME` there prints a token to write into it".to_owned(),
-        };
-        Failure::usage(format!("the token in {} cannot be used: {why}", path.display())).hint(hint)
-    };
-    let bytes = private::read_secret(path).map_err(|error| unusable(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|_| unusable("it is not text".to_owned()))
-}
-
-impl Watched {
-    /// What the options and the configuration ask to watch, here or on another machine.
-    ///
-    /// # Errors
-    /// As [`Watched::new`], or the other machine does not answer.
-    pub(super) async fn open(options: &GlobalOptions) -> Result<Self, Failure> {
-        match &options.connect {
-            Some(url) => Self::afar(url, options).await,
-            None => Self::new(options),
-        }
-    }
-
-    async fn afar(url: &str, options: &GlobalOptions) -> Result<Self, Failure> {
-        let mut loaded = options.load()?;
-        let endpoint = endpoint(url, options)?;
-        let place: Arc<str> = endpoint.place().into();
-        let (remote, welcome, ahead) = Remote::open(endpoint).await?;
-        history::go_by_clock_ahead(ahead);
-        // The other machine keeps its own history.
-        loaded.config.history.enabled = false;
-        loaded.config.watch.background = false;
-        let mut profiles = ProfileSet::builtin();
-        for (file, text) in &welcome.profiles {
-            profiles.add(file, text).map_err(|error| {
-                Failure::refused(format!("{place} reads screens with a profile that cannot be used here: {error}"))
-                    .hint("install the same version on both machines")
-            })?;
-        }
-        let poll = poll::Settings {
-            tmux: tmux::Settings { elsewhere: Some(place), ..tmux::Settings::default() },
-            git: true,
-            ..poll::Settings::default()
-        };
-        let (fleet, rank) = (welcome.fleet, Rank::Reader);
-        let (profiles, follow_ups) = (Arc::new(profiles), Vec::new());
-        let settings = owner::Settings { poll, profiles, fleet, follow_ups, rank, remote: Some(remote) };
-        let servers: Vec<ServerId> = welcome.servers;
-        allow_files(servers.len());
-        Ok(Self { loaded, servers, settings })
-    }
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub struct WaitArgs {
 /// # Errors
 /// No such terminal or task, it is gone, the timeout is over, or the operator ends the command.
 pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
-    let watched = Watched::open(options).await?;
+    let watched = Watched::new(options)?;
     let mut engine = watched.engine()?;
     let limit = Limit::new(args.timeout);
     let answers = tokio::time::timeout_at(limit.to_look(), first_polls(&mut engine)).await.is_ok();

@@ -80,7 +80,7 @@ pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
 /// The configuration is wrong, tmux is missing, or standard output cannot be written.
 pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     let filter = filter_of(&args.filter)?;
-    let watched = if args.background { Watched::in_background(options)? } else { Watched::open(options).await? };
+    let watched = if args.background { Watched::in_background(options)? } else { Watched::new(options)? };
     let rank = match (args.background, io::stderr().is_terminal()) {
         (true, _) => Rank::Background,
         (false, false) => Rank::Watch,

@@ -199,7 +199,7 @@ pub(super) struct NotifyTable {
     pub on: BTreeSet<Occasion>,
     /// Glob pattern of the terminal's name in fleetwatch; none means every terminal.
     pub terminal: Option<Pattern>,
-    /// How it is announced: bell, osc9, osc777, desktop, command, webhook, push.
+    /// How it is announced: bell, osc9, osc777, desktop, command, webhook.
     pub by: BTreeSet<Means>,
     /// A program and its arguments; it gets the events as JSON lines on its standard input.
     pub command: Vec<String>,
@@ -244,6 +244,6 @@ pub(super) struct FollowUpTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ServeTable {
-    /// Further push services that notices to browsers may go through, as `host` or `host:port`.
-    pub push_services: Vec<String>,
+    /// Networks whose addresses `serve` may listen on without encryption, besides those of Tailscale: `10.9.0.0/24`.
+    pub private_networks: Vec<String>,
 }

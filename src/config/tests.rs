@@ -6,6 +6,7 @@ use rstest::rstest;
 use super::*;
 use crate::fleet::{Declared, PaneId, PaneLocation, Socket};
 use crate::ids::place;
+use crate::notify::Means;
 use crate::time::Span;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
@@ -35,14 +36,33 @@ fn the_bell_rings_unless_it_is_off_or_a_rule_says_what_is_reported() {
     let means =
         |text: &str| -> Vec<Means> { parse(text).unwrap().notices().into_iter().flat_map(|rule| rule.by).collect() };
     let rule = |by: &str| format!("[[notify]]\non = [\"failed\"]\nby = [\"{by}\"]\n");
-    assert_eq!(means(""), [Means::Bell, Means::Push]);
-    assert_eq!(means("[ui]\nbell = true\n"), [Means::Bell, Means::Push]);
-    assert_eq!(means("[ui]\nbell = false\n"), [Means::Push]);
-    // A rule of one's own takes the place of the bell, whatever it is about, and one by push that of push.
-    assert_eq!(means(&rule("osc9")), [Means::Osc9, Means::Push]);
-    assert_eq!(means(&format!("[ui]\nbell = true\n{}", rule("osc9"))), [Means::Osc9, Means::Push]);
-    assert_eq!(means(&format!("{}{}", rule("osc9"), rule("push"))), [Means::Osc9, Means::Push]);
-    assert_eq!(parse(&rule("push")).unwrap().notices().len(), 1);
+    assert_eq!(means(""), [Means::Bell]);
+    assert_eq!(means("[ui]\nbell = true\n"), [Means::Bell]);
+    assert_eq!(means("[ui]\nbell = false\n"), []);
+    // A rule of one's own takes the place of the bell, whatever it is about.
+    assert_eq!(means(&rule("osc9")), [Means::Osc9]);
+    assert_eq!(means(&format!("[ui]\nbell = true\n{}", rule("osc9"))), [Means::Osc9]);
+}
+
+#[test]
+fn a_setting_that_left_is_a_warning_and_the_rest_holds() {
+    let text = "[serve]\npush_services = [\"a.example\"]\nprivate_networks = [\"10.9.0.0/24\"]\n\
+                [[notify]]\non = [\"failed\"]\nby = [\"push\", \"bell\"]\n\
+                [[notify]]\non = [\"gone\"]\nby = [\"push\"]\n\
+                [[notify]]\non = [\"exited\"]\nby = [\"push\"]\ncommand = [\"say\"]\n";
+    let config = parse(text).unwrap();
+    let warnings: Vec<String> = config.left.iter().map(ToString::to_string).collect();
+    let wanted = ["2:1: `push_services`", "6:7: `push`", "9:7: `push`", "12:7: `push`"];
+    assert_eq!(warnings, wanted.map(|place| format!("test.toml:{place} is no setting any more")));
+    assert!(config.left.iter().all(|left| left.hint.contains("webhook")));
+    let kept: Vec<(usize, Means)> =
+        config.notify.iter().map(|rule| (rule.on.len(), *rule.by.first().unwrap())).collect();
+    assert_eq!(kept, [(1, Means::Bell), (1, Means::Command)], "a rule that announced by push alone is none");
+    assert_eq!(config.private_networks, ["10.9.0.0/24".parse().unwrap()]);
+    // A fault beside it stands where it stood.
+    let error = parse(&text.replace("\"exited\"", "\"exitd\"")).unwrap_err();
+    assert!(error.to_string().starts_with("test.toml:11:7: "), "{error}");
+    assert!(parse("[serve]\npush_service = []\n").is_err(), "it was never one");
 }
 
 /// After a change of the tables, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --lib schema` writes it.

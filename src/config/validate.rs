@@ -3,6 +3,7 @@
 //! [`RULES`] says what each value must be, independent of the others. Once all values have passed these rules, what is
 //! left to check is whether they fit together.
 
+mod left;
 mod servers;
 mod syntax;
 
@@ -11,6 +12,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Deserialize as _;
 use servers::ServersRead;
 pub use servers::{WILD_IN_PATH, files_named};
 pub(super) use syntax::suggestion;
@@ -20,13 +22,12 @@ use toml::de::{DeTable, DeValue};
 use super::file::{ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
 use super::file::{TemplateTable, TrackerTable, WatchTable};
 use super::{Config, ConfigError, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
-use crate::address::WebAddress;
+use crate::address::{Network, WebAddress};
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
 use crate::history;
 use crate::notify::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 use crate::pattern::Pattern;
-use crate::push::PushServices;
 use crate::state::unfit_name;
 use crate::time::Span;
 use crate::tracker;
@@ -110,7 +111,7 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("notify", &["webhook_secret", "webhook_token"], Rule::Text(|name| no_variables(&[name]))),
     ("notify", &["quiet_hours"], Rule::Text(no_quiet_hours)),
     ("notify", &["minimum_distance_seconds"], Rule::Seconds(0.0, 86_400.0)),
-    ("serve", &["push_services"], Rule::Text(no_push_service)),
+    ("serve", &["private_networks"], Rule::Text(no_network)),
     ("follow_up", &["on"], Rule::OneOf(Occasion::words)),
     ("follow_up", &["from"], Rule::Glob),
     ("follow_up", &["to"], Rule::Word),
@@ -230,9 +231,9 @@ fn no_webhook(url: &str) -> Option<ValueFault> {
     }
 }
 
-fn no_push_service(name: &str) -> Option<ValueFault> {
-    let hint = "write the name of the host, and its port unless it is 443: push_services = [\"push.example.net\"]";
-    if PushServices::is_name(name) { None } else { fault(format!("`{name}` is not the name of a push service"), hint) }
+fn no_network(text: &str) -> Option<ValueFault> {
+    let hint = "write an address and how many bits of it are the network's: private_networks = [\"10.9.0.0/24\"]";
+    if text.parse::<Network>().is_ok() { None } else { fault(format!("`{text}` is not a network"), hint) }
 }
 
 fn no_quiet_hours(text: &str) -> Option<ValueFault> {
@@ -251,11 +252,15 @@ impl Config {
     /// # Errors
     /// The first fault in the text, with its line and column.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        let document = DeTable::parse(text).map_err(|error| syntax::explain(&error, text, path))?;
+        let explain = |error: toml::de::Error| syntax::explain(&error, text, path);
+        let mut document = DeTable::parse(text).map_err(explain)?;
+        let left = left::taken_out(document.get_mut());
         let source = ConfigText { path, text, root: document.get_ref() };
         // Before serde gives the values their types: its errors say less.
         source.check_values()?;
-        source.config(toml::from_str(text).map_err(|error| syntax::explain(&error, text, path))?)
+        let file = ConfigFile::deserialize(toml::Deserializer::from(document.clone())).map_err(explain)?;
+        let left = left.into_iter().map(|(span, what, hint)| ConfigError::at(path, text, Some(span), what, hint));
+        Ok(Self { left: left.collect(), ..source.config(file)? })
     }
 }
 
@@ -307,7 +312,8 @@ impl ConfigText<'_> {
             templates: self.templates(&file.template)?,
             ui: self.ui(file.ui)?,
             notify: file.notify.into_iter().enumerate().map(|it| self.notify_rule(it)).collect::<Result<_, _>>()?,
-            push_services: PushServices { own: file.serve.push_services },
+            private_networks: file.serve.private_networks.iter().filter_map(|text| text.parse().ok()).collect(),
+            left: Vec::new(),
             follow_up: file.follow_up.into_iter().enumerate().map(|it| self.follow_up(it)).collect::<Result<_, _>>()?,
         })
     }

@@ -1,7 +1,8 @@
 //! Carries deliveries out: what takes time runs in its own async task, what the terminal shows becomes bytes.
 
 use std::collections::{BTreeSet, HashSet};
-use std::process::Stdio;
+use std::io::{self, ErrorKind};
+use std::process::{Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,13 +12,10 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::DeliveryEvent;
-#[cfg(not(feature = "serve"))]
-use super::absent::{Poster, Pusher};
-#[cfg(feature = "serve")]
-use super::{post::Poster, push::Pusher};
-use crate::notify::{Dispatch, Means, NotifyRule};
-use crate::push::PushServices;
+use super::post::Poster;
+use crate::notify::{Dispatch, Means};
 use crate::screen::harmless;
+use crate::time::Span;
 
 /// Commands that run at the same time at most; a burst of events must not become a burst of processes.
 const COMMANDS_AT_ONCE: usize = 4;
@@ -31,7 +29,6 @@ pub(super) struct Carrier {
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     poster: Poster,
-    pusher: Pusher,
     troubles: Troubles,
 }
 
@@ -43,12 +40,11 @@ pub(super) struct Troubles {
 }
 
 impl Carrier {
-    pub(super) fn new(around: Around, services: PushServices, reported: UnboundedSender<DeliveryEvent>) -> Self {
+    pub(super) fn new(around: Around, reported: UnboundedSender<DeliveryEvent>) -> Self {
         let troubles = Troubles { reported: Arc::default(), to: reported };
         Self {
             around,
             poster: Poster::new(troubles.clone()),
-            pusher: Pusher::new(services, troubles.clone()),
             running: Arc::new(Semaphore::new(COMMANDS_AT_ONCE)),
             waiting: Arc::new(Semaphore::new(COMMANDS_WAITING)),
             troubles,
@@ -63,37 +59,52 @@ impl Carrier {
         if delivery.by.contains(&Means::Webhook) {
             self.poster.post(delivery);
         }
-        if delivery.by.contains(&Means::Push) {
-            self.pusher.push(delivery);
-        }
         if delivery.by.contains(&Means::Desktop) {
-            show(delivery.text(), self.troubles.clone());
+            let words = desktop::words(&delivery.text());
+            let order = Order { subject: desktop::SUBJECT, words, environment: &[], deadline: desktop::DEADLINE };
+            self.order(order, String::new());
         }
         bytes(&delivery.text(), &delivery.by, self.around)
     }
 
-    /// Knows other push services from now on.
-    pub(super) fn set_push_services(&mut self, services: PushServices) {
-        self.pusher.set_services(services);
+    fn run(&self, delivery: &Dispatch) {
+        let rule = &delivery.rule;
+        let order = Order {
+            subject: rule.command.first().map_or("command", String::as_str),
+            words: rule.command.clone(),
+            environment: &rule.command_environment,
+            deadline: rule.command_deadline,
+        };
+        self.order(order, delivery.lines());
     }
 
-    fn run(&self, delivery: &Dispatch) {
-        let program = delivery.rule.command.first().cloned().unwrap_or_default();
+    /// Has a program run as soon as it is its turn.
+    fn order(&self, order: Order<'_>, input: String) {
+        let Order { subject, words, environment, deadline } = order;
         let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else {
-            return self.troubles.tell(&program, "too many wait for their turn; an event was not handed over");
+            return self.troubles.tell(subject, "too many wait for their turn; an event was not handed over");
         };
         let (running, troubles) = (Arc::clone(&self.running), self.troubles.clone());
-        let (rule, input) = (delivery.rule.clone(), delivery.lines());
+        let (subject, environment) = (subject.to_owned(), environment.to_vec());
         tokio::spawn(async move {
             // The semaphore is never closed.
             let _turn = running.acquire_owned().await;
             drop(place);
-            match run(&rule, input).await {
-                Ok(()) => troubles.passed(&program),
-                Err(trouble) => troubles.tell(&program, &trouble),
+            match run(&words, &environment, deadline, Stdio::null(), input).await {
+                Ok(output) if output.status.success() => troubles.passed(&subject),
+                Ok(output) => troubles.tell(&subject, &format!("failed: {}", output.status)),
+                Err(error) => troubles.tell(&subject, &error.to_string()),
             }
         });
     }
+}
+
+/// A program to run, and under which name its trouble is told.
+struct Order<'a> {
+    subject: &'a str,
+    words: Vec<String>,
+    environment: &'a [String],
+    deadline: Span,
 }
 
 impl Troubles {
@@ -112,9 +123,9 @@ impl Troubles {
     }
 }
 
-// A command of the operator's: program and arguments as they stand in the configuration, never through a shell.
+// A program with its arguments, never through a shell.
 
-/// What every command gets of the environment: what programs need to run and to reach the desktop or a service. Keys and
+/// What every program gets of the environment: what programs need to run and to reach the desktop or a service. Keys and
 /// tokens that agents were started with are none of its business.
 const USUAL: &[&str] = &[
     "PATH",
@@ -144,18 +155,23 @@ const USUAL: &[&str] = &[
 /// Beginnings of further names.
 const USUAL_FAMILIES: &[&str] = &["LC_", "XDG_"];
 
-/// Runs a rule's command with a text on its standard input; its own output goes nowhere, as the dashboard has the
-/// terminal. Of the environment it gets what is usual and what the rule names.
+/// Runs a program with a text on its standard input; what it prints goes where it is said, or nowhere, as the dashboard has
+/// the terminal. Of the environment it gets what is usual and what is named.
 ///
 /// # Errors
-/// In words: it cannot be started, it says that it failed, or it was ended at its deadline.
-pub(super) async fn run(rule: &NotifyRule, input: String) -> Result<(), String> {
-    let Some((program, arguments)) = rule.command.split_first() else { return Err("no program is named".to_owned()) };
-    let deadline = rule.command_deadline;
+/// It cannot be started, or was ended at its deadline.
+pub(super) async fn run(
+    words: &[String],
+    environment: &[String],
+    deadline: Span,
+    printed: Stdio,
+    input: String,
+) -> io::Result<Output> {
+    let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
     let is_passed_on = |name: &str| {
         USUAL.contains(&name)
             || USUAL_FAMILIES.iter().any(|family| name.starts_with(family))
-            || rule.command_environment.iter().any(|named| named == name)
+            || environment.iter().any(|named| named == name)
     };
     let environment = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed_on));
     let mut command = Command::new(program);
@@ -164,55 +180,66 @@ pub(super) async fn run(rule: &NotifyRule, input: String) -> Result<(), String> 
         .env_clear()
         .envs(environment)
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+        .stdout(printed)
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    let mut child = command.spawn().map_err(|error| {
+        let why = match error.kind() {
+            ErrorKind::NotFound => format!("there is no program {program}"),
+            _ => format!("cannot be started: {error}"),
+        };
+        io::Error::new(error.kind(), why)
+    })?;
     let stdin = child.stdin.take();
     let work = async {
         if let Some(mut stdin) = stdin {
             // A program may have its reasons not to read its input.
             let _ = stdin.write_all(input.as_bytes()).await;
         }
-        child.wait().await
+        child.wait_with_output().await
     };
     let done = tokio::time::timeout(Duration::from_millis(deadline.as_millis()), work).await;
-    match done {
-        Ok(Ok(status)) if status.success() => Ok(()),
-        Ok(Ok(status)) => Err(format!("failed: {status}")),
-        Ok(Err(error)) => Err(format!("cannot be waited for: {error}")),
-        Err(_) => {
-            // It may have ended in this very moment.
-            let _ = child.kill().await;
-            Err(format!("took longer than {} s and was ended", deadline.as_secs()))
-        }
+    // At its deadline it is killed, as it is dropped.
+    let late = || format!("took longer than {} s and was ended", deadline.as_secs());
+    done.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, late())))
+}
+
+/// Notices of the desktop, by the program that each system has for them.
+pub mod desktop {
+    use crate::time::Span;
+
+    /// Under which name trouble is told.
+    pub(super) const SUBJECT: &str = "desktop notices";
+    pub(super) const DEADLINE: Span = Span::from_secs(10);
+    /// The program, and how somebody gets it.
+    pub const PROGRAM: (&str, &str) = match cfg!(target_os = "macos") {
+        true => ("osascript", "it is a part of macOS"),
+        false => ("notify-send", "install libnotify (libnotify-bin), or announce by osc9 or bell"),
+    };
+
+    /// The command that shows a text.
+    pub(super) fn words(text: &str) -> Vec<String> {
+        let words: &[&str] = match cfg!(target_os = "macos") {
+            // The text is an argument and no part of the script.
+            true => &[
+                "-e",
+                "on run argv",
+                "-e",
+                "display notification (item 1 of argv) with title \"fleetwatch\"",
+                "-e",
+                "end run",
+                "--",
+            ],
+            false => &["--app-name=fleetwatch", "--", "fleetwatch"],
+        };
+        let text = crate::screen::harmless(text);
+        // Desktops read a little markup in a notice's body.
+        let text = match cfg!(target_os = "macos") {
+            true => text,
+            false => text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"),
+        };
+        [PROGRAM.0].iter().chain(words).map(|word| (*word).to_owned()).chain([text]).collect()
     }
-}
-
-const SUBJECT: &str = "desktop notices";
-
-/// Shows a notice on the desktop. A desktop may take its time, so that happens on a thread of its own.
-#[cfg(feature = "desktop")]
-pub(super) fn show(text: String, troubles: Troubles) {
-    tokio::task::spawn_blocking(move || {
-        match notify_rust::Notification::new().appname("fleetwatch").summary("fleetwatch").body(&escaped(&text)).show()
-        {
-            Ok(_) => troubles.passed(SUBJECT),
-            Err(error) => troubles.tell(SUBJECT, &format!("cannot be shown: {error}")),
-        }
-    });
-}
-
-/// Desktops read a little markup in a notice's body.
-#[cfg(feature = "desktop")]
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Says that this program cannot do it.
-#[cfg(not(feature = "desktop"))]
-pub(super) fn show(_text: String, troubles: Troubles) {
-    troubles
-        .tell(SUBJECT, "this fleetwatch was built without them (`cargo build --features desktop`); use osc9 or bell");
 }
 
 // Notices as control sequences of the operator's own terminal.

@@ -1,27 +1,30 @@
-//! Posts that are repeated until they are accepted: web hooks, and messages to browsers. A web hook is a notice by POST, signed,
-//! and repeated when it fails.
+//! Web hooks: notices by POST, signed, and repeated when they fail. `curl` posts them: it knows TLS, proxies and the system's
+//! authorities. It gets the body on its standard input, and what is secret from a file that only this user can read.
 //!
 //! What a body looks like is data (`config/webhooks`): a shape says where the text goes, and how it is escaped there.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use http::header::CONTENT_TYPE;
-use http::{HeaderName, HeaderValue, Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::Sha256;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
-use super::carrier::Troubles;
+use super::carrier::{Troubles, run};
+use crate::address::WebAddress;
 use crate::hash::{Fnv, hexadecimal};
-use crate::history;
-use crate::http::Endpoint;
 use crate::notify::{Dispatch, Webhook, WebhookShape};
 use crate::pattern::filled;
 use crate::screen::harmless;
+use crate::time::Span;
+use crate::{history, private};
 
 /// What bodies look like.
 #[derive(Debug, Deserialize)]
@@ -96,20 +99,20 @@ fn filled_in(template: &Value, values: &[(&str, &str)]) -> Value {
 /// Posts notices.
 #[derive(Clone, Debug)]
 pub(super) struct Poster {
-    places: DeliverySlots,
+    places: Arc<Semaphore>,
     troubles: Troubles,
 }
 
 impl Poster {
     pub(super) fn new(troubles: Troubles) -> Self {
-        Self { places: DeliverySlots::default(), troubles }
+        Self { places: Arc::new(Semaphore::new(UNDER_WAY)), troubles }
     }
 
     /// Begins to post a notice by its rule's web hook.
     pub(super) fn post(&self, delivery: &Dispatch) {
         let Some(hook) = delivery.rule.webhook.clone() else { return };
         let troubles = self.troubles.clone();
-        let Some(place) = self.places.take() else {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return troubles.tell("webhook", "too many are on their way; an event was not sent");
         };
         let event = delivery.notices.first().map_or("", |notice| notice.occasion.word());
@@ -139,22 +142,41 @@ async fn deliver(hook: &Webhook, post: &Post) -> Result<(), String> {
         },
     };
     let (secret, token) = (variable(&hook.secret)?, variable(&hook.token)?);
-    let endpoint = Endpoint::new(&hook.url, None).and_then(|endpoint| match token {
-        Some(token) => endpoint.with_token(&token),
-        None => Ok(endpoint),
-    });
-    let endpoint = endpoint.map_err(|error| error.to_string())?;
+    let place = WebAddress::parse(&hook.url).map_err(|error| error.to_string())?.place();
+    if post.body.len() > LONGEST {
+        return Err(format!("a notice of {} bytes is too long; it was not sent", post.body.len()));
+    }
     let mut id = Fnv::default();
     [history::now().to_string().as_bytes(), post.body.as_bytes()].iter().for_each(|part| id.feed(part));
     let id = format!("{:016x}", id.get());
-    let headers = || std::future::ready(headers(post, &id, secret.as_deref()));
-    post_until_taken(&endpoint, headers, post.body.as_bytes()).await.map_err(|not_taken| not_taken.why)
+    let mut pauses = PAUSES.iter();
+    loop {
+        let mut headers = headers(post, &id, secret.as_deref())?;
+        headers.extend(token.iter().map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
+        let why = match attempt(instructions(&hook.url, &headers)?, &post.body).await {
+            Ok(200..=299) => return Ok(()),
+            Ok(status) => {
+                let why = format!("{place} answers {status}");
+                // Only what may pass is worth another attempt; a redirection is nobody's answer.
+                if !matches!(status, 408 | 429 | 500..=599) {
+                    return Err(why);
+                }
+                why
+            }
+            Err(AttemptFault::Lasting(why)) => return Err(why),
+            Err(AttemptFault::Passing(why)) => format!("{place} {why}"),
+        };
+        match pauses.next() {
+            Some(pause) => tokio::time::sleep(*pause).await,
+            None => return Err(format!("{why}; an event was given up")),
+        }
+    }
 }
 
-fn headers(post: &Post, id: &str, secret: Option<&str>) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+fn headers(post: &Post, id: &str, secret: Option<&str>) -> Result<Vec<(String, String)>, String> {
     let at = (history::now().as_millis() / 1000).to_string();
     let mut all = vec![
-        (CONTENT_TYPE.as_str().to_owned(), post.content_type.clone()),
+        ("content-type".to_owned(), post.content_type.clone()),
         ("fleetwatch-delivery".to_owned(), id.to_owned()),
         ("fleetwatch-timestamp".to_owned(), at.clone()),
     ];
@@ -162,11 +184,7 @@ fn headers(post: &Post, id: &str, secret: Option<&str>) -> Result<Vec<(HeaderNam
         all.push(("fleetwatch-signature".to_owned(), format!("sha256={}", signature(secret, &at, &post.body)?)));
     }
     all.extend(post.headers.iter().cloned());
-    let header = |(name, value): (String, String)| {
-        let (name, value) = (name.parse::<HeaderName>().ok()?, HeaderValue::from_str(&value).ok()?);
-        Some((name, value))
-    };
-    all.into_iter().map(header).collect::<Option<Vec<_>>>().ok_or_else(|| "a header cannot be sent".to_owned())
+    Ok(all)
 }
 
 /// HMAC-SHA256 of the time and the body, with a dot in between.
@@ -176,10 +194,12 @@ fn signature(secret: &str, at: &str, body: &str) -> Result<String, String> {
     Ok(hexadecimal(&mac.finalize().into_bytes()))
 }
 
-// Posting, again and again.
+// One attempt, by curl.
 
+/// The program that posts, and how somebody gets it.
+pub const PROGRAM: (&str, &str) = ("curl", "install curl, or announce by a command of your own");
 /// How long one attempt may take, and how long it is waited before the next ones.
-const ATTEMPT: Duration = Duration::from_secs(10);
+const ATTEMPT: Span = Span::from_secs(10);
 const PAUSES: [Duration; 5] = [
     Duration::from_secs(1),
     Duration::from_secs(4),
@@ -189,70 +209,92 @@ const PAUSES: [Duration; 5] = [
 ];
 /// How many may be on their way; beyond that, nothing is sent, and a warning says so.
 const UNDER_WAY: usize = 64;
+/// The longest body, in bytes.
+const LONGEST: usize = 1 << 20;
+/// What curl is started with. `--disable`, which must be the first, keeps it from the user's .curlrc: nothing there may have it
+/// follow redirections, print headers, or send the secrets elsewhere.
+const OPTIONS: &str = "--disable --silent --globoff --proto =http,https --max-time 9 --max-filesize 65536 --data-binary @- \
+    --output /dev/null --write-out %{http_code} --config";
+/// Variables that curl gets besides the usual ones: the authorities that the user trusts.
+const VARIABLES: [&str; 5] = ["CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "ALL_PROXY", "all_proxy"];
 
-/// Places for what is on its way.
-#[derive(Clone, Debug)]
-pub(super) struct DeliverySlots(Arc<Semaphore>);
+/// Why an attempt was none.
+enum AttemptFault {
+    Passing(String),
+    Lasting(String),
+}
 
-impl Default for DeliverySlots {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(UNDER_WAY)))
+/// Posts a body once, and returns the status that is answered.
+async fn attempt(instructions: String, body: &str) -> Result<u16, AttemptFault> {
+    let written = tokio::task::spawn_blocking(move || SecretFile::write(&instructions)).await.map_err(io::Error::other);
+    let file = written
+        .flatten()
+        .map_err(|error| AttemptFault::Passing(format!("is not asked: curl cannot be told what to do: {error}")))?;
+    let path = file.0.display().to_string();
+    let words = [PROGRAM.0].into_iter().chain(OPTIONS.split_whitespace()).chain([path.as_str()]);
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    let ran = run(&words, &VARIABLES.map(str::to_owned), ATTEMPT, Stdio::piped(), body.to_owned()).await;
+    let output = ran.map_err(|error| match error.kind() {
+        io::ErrorKind::TimedOut => AttemptFault::Passing(format!("is not reached: curl {error}")),
+        _ => AttemptFault::Lasting(format!("{error}; {}", PROGRAM.1)),
+    })?;
+    // An answer that is too long, or does not end, is one.
+    match (String::from_utf8_lossy(&output.stdout).trim().parse(), output.status.code()) {
+        (Ok(status @ 100..), _) => Ok(status),
+        (_, Some(code)) => Err(AttemptFault::Passing(format!("cannot be reached: {}", meaning(code)))),
+        (_, None) => Err(AttemptFault::Passing("cannot be reached: curl was killed".to_owned())),
     }
 }
 
-impl DeliverySlots {
-    pub(super) fn take(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.0).try_acquire_owned().ok()
-    }
+/// What an exit code of curl says.
+fn meaning(code: i32) -> String {
+    let known = match code {
+        5 => "its proxy has no address",
+        6 => "its name has no address",
+        7 => "nobody listens there",
+        28 => "it takes too long",
+        35 => "it does not speak TLS",
+        52 => "it answers nothing",
+        60 => "its certificate is not trusted",
+        _ => return format!("curl ends with {code}"),
+    };
+    known.to_owned()
 }
 
-/// Why nobody took it, for people, without the path, which may be a secret.
-#[derive(Debug)]
-pub(super) struct NotTaken {
-    pub why: String,
-    /// What was answered last, where that will not change.
-    pub status: Option<StatusCode>,
-}
-
-impl From<String> for NotTaken {
-    fn from(why: String) -> Self {
-        Self { why, status: None }
-    }
-}
-
-/// Posts until somebody takes it; each attempt has its own headers.
+/// Where curl posts, and with which headers, in its own words.
 ///
 /// # Errors
-/// Nobody does, or the headers say that there is nothing to send any more.
-pub(super) async fn post_until_taken<F>(
-    endpoint: &Endpoint,
-    headers: impl Fn() -> F,
-    body: &[u8],
-) -> Result<(), NotTaken>
-where
-    F: Future<Output = Result<Vec<(HeaderName, HeaderValue)>, String>>,
-{
-    let mut pauses = PAUSES.iter();
-    loop {
-        let headers = headers().await?;
-        let why = match endpoint.ask(Method::POST, "", &headers, body.to_vec(), ATTEMPT).await {
-            Ok(answer) if answer.status.is_success() => return Ok(()),
-            Ok(answer) => {
-                let status = answer.status;
-                let why = format!("{} answers {}", endpoint.place(), status.as_u16());
-                let may_pass = status.is_server_error()
-                    || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
-                if !may_pass {
-                    return Err(NotTaken { why, status: Some(status) });
-                }
-                why
-            }
-            Err(error) => error.to_string(),
-        };
-        match pauses.next() {
-            Some(pause) => tokio::time::sleep(*pause).await,
-            None => return Err(format!("{why}; an event was given up").into()),
+/// A header would end before its time.
+fn instructions(url: &str, headers: &[(String, String)]) -> Result<String, String> {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    // Nobody is asked whether the body may come.
+    let mut text = format!("url = \"{}\"\nheader = \"expect:\"\n", quoted(url));
+    for (name, value) in headers {
+        if value.chars().any(char::is_control) {
+            return Err(format!("the value for the header {name} cannot be sent"));
         }
+        text.push_str(&format!("header = \"{name}: {}\"\n", quoted(value)));
+    }
+    Ok(text)
+}
+
+/// A file of this user alone, for as long as somebody has to read it.
+struct SecretFile(PathBuf);
+
+impl SecretFile {
+    fn write(text: &str) -> io::Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let directory = history::runtime_directory(true).ok_or(io::ErrorKind::NotFound)?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let file = Self(directory.join(format!("webhook-{}-{number}", std::process::id())));
+        private::replace(&file.0, text.as_bytes())?;
+        Ok(file)
+    }
+}
+
+impl Drop for SecretFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 

@@ -34,8 +34,6 @@ words! {
         Command = "command",
         /// A POST to the rule's own address.
         Webhook = "webhook",
-        /// A notice in the browsers that asked for it.
-        Push = "push",
     }
 }
 words! {
@@ -106,13 +104,13 @@ pub struct NotifyRule {
 }
 
 impl NotifyRule {
-    /// One means when somebody begins to wait for the operator.
-    pub fn of_waits(by: Means) -> Self {
+    /// The bell when somebody begins to wait for the operator.
+    pub fn bell_of_waits() -> Self {
         use Occasion::{Approval, Input, Question, Setup, Trust};
         Self {
             on: [Approval, Question, Trust, Setup, Input].into(),
             terminal: None,
-            by: [by].into(),
+            by: [Means::Bell].into(),
             command: Vec::new(),
             command_deadline: Span::ZERO,
             command_environment: Vec::new(),

@@ -3,9 +3,11 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
 
-use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, WriteHalf, concerns_others, halves, line};
+use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, concerns_others, line};
 use super::{End, LocalEvent, OwnerEvent, Rank, Role, WatchTask};
 use crate::fleet::{Input, ServerId, TaskReport};
 
@@ -20,19 +22,6 @@ const FIRST: Duration = Duration::from_secs(2);
 const SLACK: Duration = Duration::from_millis(500);
 const SOON: Duration = Duration::from_millis(1500);
 
-/// How long to wait for an owner, on this machine or far away.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
-    first: Duration,
-    silence: Duration,
-}
-
-impl Patience {
-    pub(super) const HERE: Self = Self { first: FIRST, silence: SILENCE };
-    /// A checkpoint may have megabytes, and a mobile network pauses for seconds.
-    pub(super) const FAR: Self = Self { first: Duration::from_secs(20), silence: Duration::from_secs(8) };
-}
-
 /// Why following an owner ended.
 pub(super) enum FollowEnd {
     Ended(End),
@@ -45,27 +34,24 @@ pub(super) enum FollowEnd {
 }
 
 /// Introduces this process, and receives the owner's checkpoint.
-async fn greet(
-    stream: impl AsyncRead + AsyncWrite + Send + 'static,
-    hello: &Hello,
-) -> io::Result<(Lines, WriteHalf, OwnerMessage)> {
-    let (reader, mut writer) = halves(stream);
+async fn greet(stream: UnixStream, hello: &Hello) -> io::Result<(Lines, OwnedWriteHalf, OwnerMessage)> {
+    let (reader, mut writer) = stream.into_split();
     writer.write_all(&line(hello)?).await?;
     let mut lines = Lines::new(reader);
     let first = lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
     Ok((lines, writer, first))
 }
 
-/// Asks an owner once what it knows of a server, for the process with this number; with `fresh`, after another poll.
+/// Asks an owner once what it knows of a server; with `fresh`, after another poll.
 ///
 /// # Errors
 /// It does not answer in time, or has nothing for this process: why, for people.
-pub(super) async fn ask<S: AsyncRead + AsyncWrite + Send + 'static>(
-    connecting: impl Future<Output = io::Result<S>>,
-    (hello, by): (&Hello, u32),
+pub(super) async fn ask(
+    connecting: impl Future<Output = io::Result<UnixStream>>,
+    hello: &Hello,
     fresh: bool,
-    limit: Option<Duration>,
 ) -> io::Result<Vec<Input>> {
+    let by = std::process::id();
     let asked = async {
         let (mut lines, mut writer, first) = greet(connecting.await?, hello).await?;
         let (checkpoint, panes) = match first {
@@ -89,19 +75,15 @@ pub(super) async fn ask<S: AsyncRead + AsyncWrite + Send + 'static>(
         }
         io::Result::Ok(inputs)
     };
-    let limit = limit.unwrap_or(if fresh { FIRST } else { SOON });
+    let limit = if fresh { FIRST } else { SOON };
     tokio::time::timeout(limit, asked).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 /// Passes on the owner's messages until the owner or this process ends.
-pub(super) async fn follow(
-    task: &mut WatchTask,
-    stream: impl AsyncRead + AsyncWrite + Send + 'static,
-    Patience { first: limit, silence }: Patience,
-) -> FollowEnd {
+pub(super) async fn follow(task: &mut WatchTask, stream: UnixStream) -> FollowEnd {
     let hello = task.settings.hello(&task.server);
     let began = Instant::now();
-    let (mut lines, mut writer, first) = match tokio::time::timeout(limit, greet(stream, &hello)).await {
+    let (mut lines, mut writer, first) = match tokio::time::timeout(FIRST, greet(stream, &hello)).await {
         Ok(Ok(greeted)) => greeted,
         Ok(Err(error)) => {
             tracing::debug!(%error, server = %task.server, "the owner ended while it was greeted");
@@ -111,7 +93,7 @@ pub(super) async fn follow(
             };
         }
         // Time in which this process was stopped says nothing of the owner.
-        Err(_) if began.elapsed() > limit + SLACK => return FollowEnd::Ended(End::Changed),
+        Err(_) if began.elapsed() > FIRST + SLACK => return FollowEnd::Ended(End::Changed),
         Err(_) => return FollowEnd::Frozen,
     };
     let (checkpoint, panes, needs_nobody) = match first {
@@ -132,7 +114,7 @@ pub(super) async fn follow(
     }
     loop {
         let asked = tokio::select! {
-            next = tokio::time::timeout(silence, lines.next::<OwnerMessage>()) => {
+            next = tokio::time::timeout(SILENCE, lines.next::<OwnerMessage>()) => {
                 let message = match next {
                     Ok(Ok(Some(message))) => message,
                     // After silence it is asked anew: perhaps it was this process that was stopped.

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::lease::Lease;
-use super::wire::{
-    ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, WriteHalf, concerns_others, halves, line,
-};
+use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, concerns_others, line};
 use super::{End, LocalEvent, OwnerEvent, Rank, WatchTask};
 use crate::fleet::{Checkpoint, Input, TaskReport};
 use crate::poll;
@@ -41,7 +40,7 @@ impl Drop for Client {
 }
 
 /// A connection that has introduced itself.
-type Newcomer = (Hello, Lines, WriteHalf);
+type Newcomer = (Hello, Lines, OwnedWriteHalf);
 
 impl WatchTask {
     /// Polls and serves clients until another process takes over or this one is done.
@@ -158,7 +157,7 @@ impl Clients {
         &mut self,
         first: io::Result<Arc<[u8]>>,
         rank: Rank,
-        (lines, writer): (Lines, WriteHalf),
+        (lines, writer): (Lines, OwnedWriteHalf),
         asking: mpsc::Sender<ClientMessage>,
     ) {
         let (sender, waiting) = mpsc::channel(WAITING);
@@ -228,7 +227,7 @@ impl Clients {
 
 /// Waits until a connection introduces itself.
 async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
-    let (reader, writer) = halves(stream);
+    let (reader, writer) = stream.into_split();
     let mut lines = Lines::new(reader);
     if let Ok(Ok(Some(hello))) = tokio::time::timeout(GREETING, lines.next()).await {
         // Without an owner nobody hears of it.
@@ -249,7 +248,7 @@ fn refusal(own: &Hello, theirs: &Hello) -> Option<OwnerMessage> {
 }
 
 /// Sends one message to a process that is no client.
-async fn say(mut writer: WriteHalf, line: io::Result<Arc<[u8]>>) -> io::Result<()> {
+async fn say(mut writer: OwnedWriteHalf, line: io::Result<Arc<[u8]>>) -> io::Result<()> {
     writer.write_all(&line?).await
 }
 
@@ -261,7 +260,7 @@ async fn read(mut lines: Lines, asking: mpsc::Sender<ClientMessage>) {
     }
 }
 
-async fn write(mut writer: WriteHalf, mut lines: mpsc::Receiver<Arc<[u8]>>) {
+async fn write(mut writer: OwnedWriteHalf, mut lines: mpsc::Receiver<Arc<[u8]>>) {
     while let Some(line) = lines.recv().await {
         if writer.write_all(&line).await.is_err() {
             return;

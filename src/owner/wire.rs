@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::net::unix::OwnedReadHalf;
 
 use super::Rank;
 use crate::fleet::{
@@ -20,16 +21,6 @@ use crate::time::Timestamp;
 pub(super) const PROTOCOL: u32 = 13;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
-
-/// The two directions of a connection, over a socket or through `serve`.
-pub(super) type ReadHalf = Box<dyn AsyncRead + Send + Unpin>;
-pub(super) type WriteHalf = Box<dyn AsyncWrite + Send + Unpin>;
-
-/// Splits a connection into its two directions.
-pub(super) fn halves(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> (ReadHalf, WriteHalf) {
-    let (reader, writer) = tokio::io::split(stream);
-    (Box::new(reader), Box::new(writer))
-}
 
 /// The first message of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,20 +177,14 @@ pub(super) fn line(message: &impl Serialize) -> io::Result<Arc<[u8]>> {
 
 /// Reads messages off a connection.
 pub(super) struct Lines {
-    reader: BufReader<ReadHalf>,
+    reader: BufReader<OwnedReadHalf>,
     /// The part of a line read so far: a read may be cancelled within a line.
     line: Vec<u8>,
-    longest: u64,
 }
 
 impl Lines {
-    pub(super) fn new(reader: ReadHalf) -> Self {
-        Self { reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new(), longest: LONGEST }
-    }
-
-    /// The same with a lower limit, for clients on other machines.
-    pub(super) fn within(self, longest: u64) -> Self {
-        Self { longest, ..self }
+    pub(super) fn new(reader: OwnedReadHalf) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new() }
     }
 
     /// The next message; `None` at the end. May be dropped while it waits.
@@ -216,7 +201,7 @@ impl Lines {
     /// The next message as it came, with the line feed behind it.
     pub(super) async fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            let room = self.longest.saturating_sub(self.line.len() as u64);
+            let room = LONGEST.saturating_sub(self.line.len() as u64);
             let read = (&mut self.reader).take(room).read_until(b'\n', &mut self.line).await?;
             if self.line.last() == Some(&b'\n') {
                 return Ok(Some(std::mem::take(&mut self.line)));

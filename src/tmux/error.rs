@@ -48,9 +48,6 @@ pub enum Error {
     /// The output is not what was asked for.
     #[error("tmux sent an unreadable answer: {0}")]
     Garbled(String),
-    /// The server is on a machine that is only heard of.
-    #[error("this can only be done on the machine itself: {place} does not do it")]
-    Elsewhere { place: String },
     /// tmux or the system said no for another reason.
     #[error("tmux failed: {0}")]
     Failed(String),
@@ -91,7 +88,6 @@ impl Error {
             Error::Unreachable { .. } => "unreachable",
             Error::BadName { .. } => "bad_name",
             Error::Garbled(_) => "garbled",
-            Error::Elsewhere { .. } => "elsewhere",
             Error::Failed(_) => "tmux_failed",
         }
     }
@@ -133,7 +129,6 @@ impl Error {
                 "name the socket of a tmux server, or a path where nothing is".into()
             }
             Error::BadName { .. } => "use letters, digits, `.`, `_`, `-` and, in paths, `/`".into(),
-            Error::Elsewhere { .. } => "run `fleetwatch` there, through ssh".into(),
             Error::Garbled(_) | Error::Failed(_) => "run `fleetwatch doctor` to see what tmux answers".into(),
         }
     }

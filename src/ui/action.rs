@@ -50,9 +50,9 @@ actions! {
     UnmarkAll = "unmark-all", "remove all marks" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
-    Note = "note", "write a note on the terminal; an empty one removes it" [row machine line];
-    Rename = "rename", "name the terminal; an empty name restores its own" [row machine line];
-    Label = "label", "label the terminal, or all marked ones, to group by" [row machine line];
+    Note = "note", "write a note on the terminal; an empty one removes it" [row line];
+    Rename = "rename", "name the terminal; an empty name restores its own" [row line];
+    Label = "label", "label the terminal, or all marked ones, to group by" [row line];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
     Open = "open", "answer the waiting dialog, or write a prompt" [row];
     AllowOnce = "allow-once", "open the dialog with \"yes, this once\" chosen" [row];
@@ -61,20 +61,20 @@ actions! {
     RefuseWhy = "refuse-why", "answer no and type why, or a question in your own words" [row line];
     Prompt = "prompt", "write a prompt" [row line];
     History = "history", "show the terminal's history and earlier screens" [row table];
-    Today = "today", "show who worked and who waited for you today, hour by hour, with cost" [machine];
+    Today = "today", "show who worked and who waited for you today, hour by hour, with cost";
     Broadcast = "broadcast", "write a prompt to all marked terminals" [table line];
     Interrupt = "interrupt", "interrupt the agent, or all marked ones, after a question" [row];
     Raw = "raw", "type directly into the terminal" [row line];
     Unqueue = "unqueue", "take back the terminal's queued prompts" [row];
     Explain = "explain", "explain the state" [row];
-    Jump = "jump", "go to the terminal in tmux" [row machine];
-    KillTask = "kill-task", "kill the selected task, after a question" [row machine];
-    RerunTask = "rerun-task", "run the selected task again, after a question" [row machine];
-    PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question" [machine];
-    KillAllTasks = "kill-all-tasks", "kill all tasks, after a question" [machine];
-    TaskSessions = "task-sessions", "choose which sessions are tasks" [machine];
+    Jump = "jump", "go to the terminal in tmux" [row];
+    KillTask = "kill-task", "kill the selected task, after a question" [row];
+    RerunTask = "rerun-task", "run the selected task again, after a question" [row];
+    PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question";
+    KillAllTasks = "kill-all-tasks", "kill all tasks, after a question";
+    TaskSessions = "task-sessions", "choose which sessions are tasks";
     Servers = "servers", "list the servers and hosts, slowest first, to filter by one";
-    FollowUps = "follow-ups", "list prompts and follow-ups that wait, resend or dismiss them" [machine];
+    FollowUps = "follow-ups", "list prompts and follow-ups that wait, resend or dismiss them";
     MuteAll = "mute-all", "mute or unmute all notices";
     Messages = "messages", "show the last messages again, whole";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];
@@ -151,11 +151,6 @@ impl Action {
     /// Whether it opens something to type into: where it does not, what is typed next must not be taken for keys.
     pub fn opens_line(self) -> bool {
         self.about().contains(&"line")
-    }
-
-    /// Whether it needs the tmux and the history of the machine that is watched, which `--connect` does not reach.
-    pub fn is_of_machine(self) -> bool {
-        self.about().contains(&"machine")
     }
 }
 

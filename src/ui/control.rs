@@ -369,12 +369,6 @@ impl Ui {
         }
         match action {
             Some(action) => self.perform(action, view),
-            None if let Some(action) = self.options.keymap.withheld(self.context(), key) => {
-                let (key, name) = (Keymap::name_of(key), action.name());
-                let why = format!("{key} ({name}) works only on the machine itself, not through --connect");
-                self.say_of(action, why, view);
-                Vec::new()
-            }
             None if key.code == KeyCode::Enter && self.context() == Context::Confirm => {
                 let yes = self.options.keymap.key_for(Context::Confirm, Action::Confirm).unwrap_or_default();
                 self.say(format!("nothing was done: {yes} says yes, as enter is soon pressed once too often"), view);

@@ -179,10 +179,6 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
         let bindings: Vec<&Binding> = keymap.bindings(context).filter(|binding| !is_everywhere(binding)).collect();
         sections.push(keys_of(canvas, context.title(), &bindings, room));
     }
-    let withheld: Vec<&Binding> = keymap.all_withheld(Context::Fleet).collect();
-    if !withheld.is_empty() {
-        sections.push(keys_of(canvas, "only on the machine itself, not through --connect", &withheld, room));
-    }
     if of != Context::Fleet {
         sections.push(marks(canvas, room).into_iter().map(plain).collect());
     }

@@ -95,8 +95,6 @@ pub struct Binding {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keymap {
     bindings: BTreeMap<Context, Vec<Binding>>,
-    /// Bindings of what cannot be done here.
-    withheld: BTreeMap<Context, Vec<Binding>>,
 }
 
 impl Keymap {
@@ -128,26 +126,6 @@ impl Keymap {
             ours.splice(0..0, theirs);
         }
         self
-    }
-
-    /// This keymap without the keys of what cannot be done: neither footer, nor box, nor list offers it.
-    pub fn withholding(mut self, cannot: impl Fn(Action) -> bool) -> Self {
-        let is_withheld = |binding: &mut Binding| binding.action.is_some_and(&cannot);
-        for (context, bindings) in &mut self.bindings {
-            self.withheld.entry(*context).or_default().extend(bindings.extract_if(.., is_withheld));
-        }
-        self
-    }
-
-    /// What a key would do in a context if it could be done here.
-    pub fn withheld(&self, context: Context, key: KeyEvent) -> Option<Action> {
-        let key = plain(key);
-        self.all_withheld(context).find(|binding| binding.keys.contains(&key))?.action
-    }
-
-    /// The bindings of a context that cannot be done here.
-    pub fn all_withheld(&self, context: Context) -> impl Iterator<Item = &Binding> {
-        self.withheld.get(&context).into_iter().flatten()
     }
 
     /// What a key does in a context.

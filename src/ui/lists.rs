@@ -83,8 +83,7 @@ pub fn palette(
     let (shipped, live) = (of(&Keymap::shipped()), of(keymap));
     let mut actions: Vec<Action> = Vec::new();
     for action in shipped.iter().chain(&live).filter_map(|binding| binding.action) {
-        let is_withheld = keymap.all_withheld(Context::Fleet).any(|binding| binding.action == Some(action));
-        if !is_withheld && !actions.contains(&action) && !matches!(action, Action::Palette | Action::Dismiss) {
+        if !actions.contains(&action) && !matches!(action, Action::Palette | Action::Dismiss) {
             actions.push(action);
         }
     }

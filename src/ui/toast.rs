@@ -55,6 +55,8 @@ pub enum Topic {
     Files,
     /// What is wrong with the configuration.
     Config,
+    /// What the configuration says that is no setting any more.
+    Left,
     /// What is wrong with the operator's keymap.
     Keymap,
     /// What is wrong with the theme.

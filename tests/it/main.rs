@@ -33,8 +33,6 @@ mod recorded {
 /// Tests against real tmux servers on private sockets.
 mod tmux {
     mod cli;
-    #[cfg(feature = "serve")]
-    mod connect;
     mod dashboard;
     mod demo;
     mod follow_ups;
@@ -44,20 +42,14 @@ mod tmux {
     mod listing;
     mod owner;
     mod poll;
-    #[cfg(feature = "serve")]
-    mod push;
     mod record;
     mod send;
     mod sender;
-    #[cfg(feature = "serve")]
     mod serve;
-    #[cfg(feature = "serve")]
     mod serve_acts;
-    #[cfg(feature = "serve")]
     mod serve_page;
     mod setup;
     mod ssh_hosts;
     mod tasks;
-    #[cfg(feature = "serve")]
     mod webhooks;
 }

@@ -20,15 +20,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Sleep;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tower::ServiceExt as _;
 
 use crate::cli::Failure;
-use crate::http::Stream;
 use crate::private;
 
 /// Connections at once; the next one waits in the system's queue.
@@ -62,37 +56,20 @@ impl fmt::Display for Peer {
 
 /// Where `serve` listens.
 pub(super) enum Listener {
-    /// A port, with encryption or without.
-    Port(TcpListener, Option<TlsAcceptor>),
+    Port(TcpListener),
     Socket(UnixListener, PathBuf),
 }
 
-/// The encryption with a certificate and its key.
-///
-/// # Errors
-/// A file cannot be read, others can read the key, or they do not belong together.
-pub(super) fn encryption(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Failure> {
-    let unusable = |path: &Path, why: &dyn fmt::Display| {
-        Failure::usage(format!("{} cannot be used: {why}", path.display()))
-            .hint("name a certificate with its chain, and its key, both in PEM")
-    };
-    // A group may read it: packages of certificates set that up.
-    private::check_secret(key, 0o027).map_err(|error| unusable(key, &error))?;
-    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let chain = chain.map_err(|error| unusable(certificate, &error))?;
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(certificate, &error))?;
-    let config = config.with_no_client_auth().with_single_cert(chain, secret);
-    Ok(TlsAcceptor::from(Arc::new(config.map_err(|error| unusable(certificate, &error))?)))
-}
+/// A connection to a client.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Listener {
     /// # Errors
     /// The address is in use, or not allowed.
-    pub(super) async fn on_port(address: SocketAddr, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
-        TcpListener::bind(address).await.map(|listener| Listener::Port(listener, tls)).map_err(|error| {
+    pub(super) async fn on_port(address: SocketAddr) -> Result<Self, Failure> {
+        TcpListener::bind(address).await.map(Listener::Port).map_err(|error| {
             Failure::refused(format!("cannot listen on {address}: {error}"))
                 .hint("choose another address or port with `--listen`; port 0 takes any free port")
         })
@@ -126,17 +103,14 @@ impl Listener {
     /// The place for people: a URL, or a path.
     pub(super) fn place(&self) -> io::Result<String> {
         match self {
-            Listener::Port(listener, tls) => {
-                let scheme = if tls.is_some() { "https" } else { "http" };
-                Ok(format!("{scheme}://{}", listener.local_addr()?))
-            }
+            Listener::Port(listener) => Ok(format!("http://{}", listener.local_addr()?)),
             Listener::Socket(_, path) => Ok(path.display().to_string()),
         }
     }
 
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
         match self {
-            Listener::Port(listener, _) => {
+            Listener::Port(listener) => {
                 let (stream, address) = listener.accept().await?;
                 stream.set_nodelay(true)?;
                 Ok((Box::new(stream), Peer::Address(address)))
@@ -149,13 +123,6 @@ impl Listener {
                 }
                 Ok((Box::new(stream), Peer::Socket))
             }
-        }
-    }
-
-    fn tls(&self) -> Option<TlsAcceptor> {
-        match self {
-            Listener::Port(_, tls) => tls.clone(),
-            Listener::Socket(..) => None,
         }
     }
 
@@ -180,11 +147,9 @@ impl Listener {
                     continue;
                 }
             };
-            let (router, tls, ending) = (router.clone(), self.tls(), ending.clone());
+            let (router, ending) = (router.clone(), ending.clone());
             tokio::spawn(async move {
-                if let Ok(Ok(stream)) = tokio::time::timeout(HEAD, encrypted(stream, tls)).await {
-                    answer(stream, peer, router, ending).await;
-                }
+                answer(stream, peer, router, ending).await;
                 drop(place);
             });
         }
@@ -202,14 +167,6 @@ impl Drop for Listener {
     }
 }
 
-/// The same connection, encrypted if so configured.
-async fn encrypted(stream: Box<dyn Stream>, tls: Option<TlsAcceptor>) -> io::Result<Box<dyn Stream>> {
-    match tls {
-        Some(tls) => Ok(Box::new(tls.accept(stream).await?)),
-        None => Ok(stream),
-    }
-}
-
 /// Answers the requests of one connection until it ends, or until `ending` is true and the current one is answered.
 pub(super) async fn answer(stream: Box<dyn Stream>, peer: Peer, router: Router, mut ending: watch::Receiver<bool>) {
     let service = service_fn(move |request: hyper::Request<Incoming>| {
@@ -220,7 +177,7 @@ pub(super) async fn answer(stream: Box<dyn Stream>, peer: Peer, router: Router, 
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
     let connection = http.serve_connection(TokioIo::new(Patient { stream, unread: None }), service);
-    let mut connection = std::pin::pin!(connection.with_upgrades());
+    let mut connection = std::pin::pin!(connection);
     let is_ended = tokio::select! {
         // A client may go away in the middle of it.
         _ = &mut connection => true,

@@ -19,7 +19,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::OPENAPI;
-    use crate::cli::serve::{act, push, read};
+    use crate::cli::serve::{act, read};
     use crate::state::{State, Transition};
     use crate::task::TaskFields;
 
@@ -81,10 +81,6 @@ mod tests {
         let answer = taken.subschema_for::<act::AnswerBody>().to_value();
         let keys = taken.subschema_for::<act::KeysBody>().to_value();
         let interrupt = taken.subschema_for::<act::InterruptBody>().to_value();
-        let offer = made.subschema_for::<push::PushOffer>().to_value();
-        let subscribe = taken.subschema_for::<push::SubscribeBody>().to_value();
-        let unsubscribe = taken.subschema_for::<push::UnsubscribeBody>().to_value();
-        let subscribed = made.subschema_for::<push::Subscribed>().to_value();
         let list = |of: &Value| json!({ "type": "array", "items": of });
         let either = json!({ "anyOf": [terminal, task] });
         let nullable = json!({ "anyOf": [dialog, { "type": "null" }] });
@@ -146,17 +142,6 @@ mod tests {
             "responses": { "200": { "description": "It does.", "content": { "application/json": { "schema":
                 { "type": "object", "required": ["ok"], "properties": { "ok": { "const": true } } } } } } } });
         let one = |id, what, schema| of_a_terminal(get(id, what, ("As it is now.", schema), &["404", "409"]));
-        let with_body = |id: &str, what: &str, body: &Value, bad: &[&str]| {
-            let good = [("200", "How many browsers this token has now.", subscribed.clone())];
-            json!({ "operationId": id, "summary": what,
-                "requestBody": { "required": true, "content": { "application/json": { "schema": body } } },
-                "responses": answers(&good, &[&["400", "408", "413", "415"], bad].concat()) })
-        };
-        let push = json!({
-            "get": get("pushOffer", "What a browser subscribes with.", ("Its key.", offer), &[]),
-            "post": with_body("subscribe", "Turns on notices for a browser.", &subscribe, &["409"]),
-            "delete": with_body("unsubscribe", "Turns them off.", &unsubscribe, &[]),
-        });
         let mut all = json!({
             "openapi": "3.1.0",
             "info": { "title": "fleetwatch", "version": env!("CARGO_PKG_VERSION"), "license": { "name": "MIT", "identifier": "MIT" },
@@ -174,7 +159,6 @@ mod tests {
                 "/v1/terminals/{id}/explain": one("explain", "Why it is in its state.", json!({ "type": "object" })),
                 "/v1/history": { "get": history },
                 "/v1/events": { "get": events },
-                "/v1/push": push,
                 "/v1/terminals/{id}/answer": of_a_terminal(post("answer", "Answers the dialog that was read.", &answer)),
                 "/v1/terminals/{id}/input": of_a_terminal(post("input", "Sends a prompt.", &prompt)),
                 "/v1/terminals/{id}/keys": of_a_terminal(post("keys", "Presses keys.", &keys)),
@@ -206,7 +190,7 @@ mod tests {
         }
     }
 
-    /// After a change of the types, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --features serve --lib schema` writes it.
+    /// After a change of the types, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --lib schema` writes it.
     #[test]
     fn the_shipped_schema_of_the_routes_is_that_of_the_types() {
         let made = format!("{:#}\n", document());

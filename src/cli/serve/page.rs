@@ -1,4 +1,4 @@
-//! The page: one file whose script the browser may run only unchanged, and a worker that shows notices while it is closed.
+//! The page: one file whose script the browser may run only unchanged.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,6 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("page.html");
-const WORKER: &str = include_str!("sw.js");
 const MANIFEST: &str = include_str!("manifest.json");
 const ICON: &[u8] = include_bytes!("../../../config/icon.png");
 
@@ -21,8 +20,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
         format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(content)))
     };
     format!(
-        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; worker-src 'self'; manifest-src 'self'; img-src 'self' data:; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types worker",
+        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; manifest-src 'self'; img-src 'self' data:; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
         allowed("script"),
         allowed("style")
     )
@@ -33,11 +32,6 @@ pub(super) async fn page() -> Response {
     let headers =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY.as_str())];
     (headers, PAGE).into_response()
-}
-
-/// `GET /sw.js`: shows notices while the page is closed. It sends no requests.
-pub(super) async fn worker() -> Response {
-    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], WORKER).into_response()
 }
 
 /// `GET /manifest.json`: the page as an app on a home screen.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::check::{self, HttpReply};
-use super::{Served, act, client, events, metrics, openapi, page, push};
+use super::{Served, act, events, metrics, openapi, page};
 use crate::cli::dialog_shown::DialogShown;
 use crate::cli::list::PublicFields;
 use crate::cli::target::{self, Purpose};
@@ -17,10 +17,8 @@ use crate::cli::{explain, history};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
 use crate::history::{Kind, Reader, RecordFilter, Stored};
-use crate::operation::Recipient;
 use crate::poll;
 use crate::screen::{Color, Screen, Style};
-use crate::sender::Addressed;
 use crate::time::Timestamp;
 use crate::ui::Item;
 
@@ -36,7 +34,6 @@ pub(super) fn routes(served: Served) -> Router {
     let access = std::sync::Arc::clone(&served.access);
     Router::new()
         .route("/", get(page::page))
-        .route("/sw.js", get(page::worker))
         .route("/manifest.json", get(page::manifest))
         .route("/icon.png", get(page::icon))
         .route("/openapi.json", get(openapi::openapi))
@@ -51,8 +48,6 @@ pub(super) fn routes(served: Served) -> Router {
         .route("/v1/tasks", get(tasks))
         .route("/v1/history", get(records))
         .route("/v1/events", get(events::events))
-        .route("/v1/client", get(client::client))
-        .route("/v1/push", get(push::offer).post(push::subscribe).delete(push::unsubscribe))
         .merge(act::routes())
         .fallback(check::missing)
         .method_not_allowed_fallback(check::other_method)
@@ -70,9 +65,6 @@ impl Served {
         self.ask(move |engine| {
             let now = poll::now();
             let view = engine.fleet().view(now);
-            if let Some(addressed) = Addressed::read(&id) {
-                return tell(engine, addressed_in(&view, &addressed)?, now);
-            }
             let meant = target::resolve(&id, &Item::all(&view), Purpose::Acting);
             tell(engine, meant.map_err(|failure| HttpReply::of(StatusCode::NOT_FOUND, &failure))?, now)
         })
@@ -92,29 +84,6 @@ impl Served {
         };
         self.of(id, tell).await
     }
-}
-
-/// The terminal at an address, with the agent that the caller saw there.
-///
-/// # Errors
-/// It is gone, or another agent runs there.
-fn addressed_in<'a>(view: &View<'a>, Addressed { key, tool }: &Addressed) -> Result<Item<'a>, HttpReply> {
-    let gone = || {
-        HttpReply::new(StatusCode::NOT_FOUND, "the terminal is gone; nothing was sent", "look at what is there now")
-            .with("outcome", "refused")
-    };
-    if let Some(task) = view.tasks.iter().find(|task| task.key.may_be(key)) {
-        return Ok(Item::Task(task));
-    }
-    let terminal = view.terminals.iter().find(|terminal| terminal.key.may_be(key)).ok_or_else(gone)?;
-    let runs = Recipient::of(terminal).tool;
-    if let (Some(expected), Some(runs)) = (tool, runs)
-        && *expected != runs
-    {
-        let error = format!("{expected} does not run there; {runs} does");
-        return Err(HttpReply::new(StatusCode::CONFLICT, error, "look at what is there now").with("outcome", "refused"));
-    }
-    Ok(Item::Terminal(terminal))
 }
 
 async fn terminals(State(served): State<Served>) -> JsonAnswer {

@@ -6,8 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 use crate::history::Settings as HistorySettings;
-use crate::http::Endpoint;
-use crate::owner::{Remote, Settings};
+use crate::owner::Settings;
 use crate::profile::ProfileSet;
 use crate::tmux;
 use crate::token::TokenFile;
@@ -29,13 +28,9 @@ impl Bench {
         let home = tempfile::tempdir().unwrap();
         let tokens = TokenFile::at(home.path().join("tokens.json"));
         let token = token::replace(&tokens, "test", Scope::Act).unwrap();
-        let endpoint = Arc::new(Endpoint::new("http://127.0.0.1:1", None).unwrap());
         let profiles = Arc::new(ProfileSet::builtin());
-        let settings = Settings {
-            remote: Some(Remote { endpoint, notes: Vec::new() }),
-            ..Settings::new(&crate::config::Config::default(), Arc::clone(&profiles))
-        };
-        let mut engine = Engine::start(settings.clone(), &[]).unwrap();
+        let settings = Settings::new(&crate::config::Config::default(), Arc::clone(&profiles));
+        let mut engine = Engine::start(settings, &[]).unwrap();
         let (inquiries, mut asked) = mpsc::channel::<Inquiry>(INQUIRIES);
         tokio::spawn(async move {
             while let Some(inquiry) = asked.recv().await {
@@ -52,8 +47,6 @@ impl Bench {
             sender: Sender::new(profiles, tmux::Settings::default(), off, None),
             acts: Arc::new(Semaphore::new(act::MOST as usize)),
             history: None,
-            push_services: PushServices::default(),
-            clients: Arc::new(RemoteClients::new(settings, Vec::new(), Vec::new(), Vec::new())),
             ending,
         };
         Self { served, token, tell_end, _home: home }
@@ -126,17 +119,16 @@ impl Random {
 const PIECES: &[u8] =
     b"\r\n|\r\n\r\n|\n|\r| |:|%|%2F|%00|%zz|/|//|/../|?|&|=|#|\0|\x1b[2J|\xff|\xc3\x28|\xe2\x80\xae|{|}|[|\"|\
     \\u0000|\\ud800|null|1e999|-1|18446744073709551616|Host: |Origin: null\r\n|Content-Length: 9\r\n|\
-    Content-Length: 18446744073709551616\r\n|Transfer-Encoding: chunked\r\n|Upgrade: fleetwatch\r\n|\
+    Content-Length: 18446744073709551616\r\n|Transfer-Encoding: chunked\r\n|Upgrade: websocket\r\n|\
     Connection: upgrade\r\n|Last-Event-ID: 1-1\r\n|Expect: 100-continue\r\n|HTTP/1.0|HTTP/2.0|HTTP/9|GET |POST |\
-    PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n|/v1/terminals/|key:|key:eyJrZXkiOnt9fQ|/answer|/v1/client|ffffffff\r\n";
+    PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n|/v1/terminals/|/answer|ffffffff\r\n";
 
 /// Requests that are well formed, of every route.
 fn requests(token: &str) -> Vec<Vec<u8>> {
     let head = format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
     let paths = "/ /openapi.json /metrics /healthz /v1/terminals /v1/tasks /v1/terminals/main \
         /v1/terminals/%251/dialog /v1/terminals/main/screen /v1/terminals/main/transitions \
-        /v1/terminals/main/explain /v1/history?target=main&since=2h&limit=7 /v1/events /v1/client /v1/push \
-        /v1/terminals/key:eyJrZXkiOnsic2VydmVyIjp7Imhvc3QiOm51bGx9fX0/dialog";
+        /v1/terminals/main/explain /v1/history?target=main&since=2h&limit=7 /v1/events";
     let mut all: Vec<Vec<u8>> =
         paths.split(' ').map(|path| format!("GET {path} HTTP/1.1\r\n{head}\r\n").into_bytes()).collect();
     for (route, body) in [
@@ -154,20 +146,6 @@ fn requests(token: &str) -> Vec<Vec<u8>> {
             .into_bytes(),
         );
     }
-    let elsewhere = r#"{"endpoint":"https://push.example.net/x","keys":{"p256dh":"BA","auth":"AA"}}"#;
-    for method in ["POST", "DELETE"] {
-        let length = elsewhere.len();
-        let head = format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n");
-        all.push(format!("{method} /v1/push HTTP/1.1\r\n{head}\r\n{elsewhere}").into_bytes());
-    }
-    let hello =
-        r#"{"protocol":7,"version":"0.1.0","server":{"host":null,"socket":"Default"},"rules":0,"rank":"reader"}"#;
-    all.push(
-        format!(
-            "GET /v1/client HTTP/1.1\r\n{head}Connection: upgrade\r\nUpgrade: fleetwatch\r\n\r\n{hello}\n\"Wake\"\n"
-        )
-        .into_bytes(),
-    );
     all
 }
 
@@ -239,7 +217,7 @@ async fn malformed_requests_are_refused() {
     survives(2_000, 0x9e37_79b9_7f4a_7c15).await;
 }
 
-/// A million of them: `FLEETWATCH_FUZZ=1000000 cargo test --features serve --release --lib a_million_malformed -- --ignored --nocapture`. The seed is
+/// A million of them: `FLEETWATCH_FUZZ=1000000 cargo test --release --lib a_million_malformed -- --ignored --nocapture`. The seed is
 /// that of the clock, and printed when something fails.
 #[tokio::test]
 #[ignore = "takes minutes"]

@@ -16,7 +16,6 @@ use crate::hash::hexadecimal;
 use crate::history;
 use crate::time::Timestamp;
 use crate::token::{Scope, Token, TokenFile};
-use crate::ui::text::counted;
 
 /// The beginning of every token, by which a leaked one is recognised.
 const PREFIX: &str = "fwt_";
@@ -39,7 +38,7 @@ pub struct TokenArgs {
 /// How tokens are listed.
 #[derive(Clone, Debug, clap::Args)]
 struct ListedTokens {
-    /// Print one JSON array: `{"name", "scope", "created", "expires", "subscriptions"}`.
+    /// Print one JSON array: `{"name", "scope", "created", "expires"}`.
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +58,7 @@ enum TokenCommand {
         #[arg(long = "for", value_name = "TIME", default_value = "30d", value_parser = span)]
         good_for: jiff::Span,
     },
-    /// List the tokens by name, with when they expire and how many browsers get notices through them (the default).
+    /// List the tokens by name, with when they expire (the default).
     #[command(before_help = "Example: fleetwatch token list")]
     List(ListedTokens),
     /// Revoke a token: its requests are refused from then on, and its event streams end.
@@ -179,13 +178,9 @@ fn list(file: &TokenFile, json: bool) -> Done {
     let now = history::now();
     let row = |token: &Token| {
         let over = if token.is_good(now) { "" } else { " (is over)" };
-        let browsers = match token.subscriptions.len() {
-            0 => "-".to_owned(),
-            count => counted(count, "browser"),
-        };
-        vec![token.name.clone(), token.scope.to_string(), local(token.expires, "%H:%M") + over, browsers]
+        vec![token.name.clone(), token.scope.to_string(), local(token.expires, "%H:%M") + over]
     };
-    let head = ["NAME", "SCOPE", "EXPIRES", "NOTICES TO"];
+    let head = ["NAME", "SCOPE", "EXPIRES"];
     output::print(&aligned(&head, &tokens.iter().map(row).collect::<Vec<_>>(), output::terminal_width()))
 }
 

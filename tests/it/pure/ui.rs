@@ -2865,43 +2865,6 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_named() {
 }
 
 #[test]
-fn what_cannot_be_done_from_afar_is_not_offered() {
-    let mut fleet = SampleFleet::usual();
-    acting::ask(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
-    let there = || Ui::new(UiOptions { afar: true, ..UiOptions::default() });
-    let shown = |ui: &mut Ui, fleet: &SampleFleet, keys: &str| {
-        frame(ui, fleet, 160, 45);
-        press(ui, fleet, &chars(keys));
-        text(ui, fleet, 160, 45)
-    };
-    let footer = |shown: &str| shown.lines().last().unwrap_or_default().to_owned();
-    assert!(footer(&shown(&mut dashboard(), &fleet, "")).contains("g jump"));
-    assert!(!footer(&shown(&mut there(), &fleet, "")).contains("jump"));
-    // The dialog, and a dialog that is too small to be read.
-    for (width, height) in [(160, 45), (30, 8)] {
-        let mut ui = there();
-        frame(&mut ui, &fleet, width, height);
-        press(&mut ui, &fleet, &[KeyCode::Enter]);
-        let shown = text(&mut ui, &fleet, width, height);
-        assert!(!shown.contains("go there") && !shown.contains("jumps"), "{shown}");
-    }
-    let palette = shown(&mut there(), &fleet, ":tmux");
-    assert!(!palette.contains("go to the terminal in tmux"), "{palette}");
-    let mut ui = there();
-    frame(&mut ui, &fleet, 160, 45);
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
-    assert!(text(&mut ui, &fleet, 160, 45).contains("g (jump) works only on the machine itself"));
-    let mut ui = there();
-    frame(&mut ui, &fleet, 160, 300);
-    press(&mut ui, &fleet, &chars("?"));
-    let help = text(&mut ui, &fleet, 160, 300);
-    assert!(help.contains("only on the machine itself, not through --connect"), "{help}");
-    // Another configuration does not bring them back.
-    ui.set_options(UiOptions { afar: true, ..UiOptions::default() });
-    assert_eq!(press(&mut ui, &fleet, &chars("gg")), []);
-}
-
-#[test]
 fn a_layout_is_called_what_it_is_where_it_is() {
     let fleet = SampleFleet::usual();
     // A key goes on to what looks otherwise there.

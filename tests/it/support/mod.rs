@@ -9,7 +9,6 @@ pub mod hosts;
 pub mod model_server;
 pub mod private_tmux;
 pub mod sample_fleet;
-pub mod sealed;
 pub mod stage;
 
 /// What a command said, without the options that its hints repeat: the servers and files of a test have other names each time.

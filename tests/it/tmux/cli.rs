@@ -148,7 +148,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 fn wrong_usage_is_two_lines_and_exit_code_two() {
     let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: note: model: mode: branch: prompt: \
                   context: plan: tokens: cost:";
-    let cases: [(&[&str], &str, &str); 75] = [
+    let cases: [(&[&str], &str, &str); 74] = [
         (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "watch", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "tasks", "list", "foo:bar"], "error: there is no field foo", fields),
@@ -406,11 +406,6 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             &["serve", "--listen", "foo"],
             "error: invalid value 'foo' for '--listen <ADDR:PORT>': invalid socket address syntax",
             "hint: write an address and a port, such as 127.0.0.1:7717",
-        ),
-        (
-            &["--connect", "http://127.0.0.1:9", "--token-file", "/nope", "list"],
-            "error: the token in /nope cannot be used: No such file or directory",
-            "hint: `fleetwatch token add NAME` there prints a token to write into it",
         ),
         (
             &["answer", "x", "--text", "no"],
@@ -972,7 +967,6 @@ fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
         "tasks adopt nope",
         "follow-ups resend 99",
         "follow-ups dismiss 99",
-        #[cfg(feature = "serve")]
         "token revoke nope",
     ];
     let files = [

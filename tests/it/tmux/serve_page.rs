@@ -12,7 +12,6 @@ use tempfile::TempDir;
 
 use super::serve::Cage;
 use crate::support::private_tmux::wait_until;
-use crate::support::sealed::{AUTH, POINT};
 
 /// A browser with one page.
 struct Browser {
@@ -21,8 +20,6 @@ struct Browser {
     from: BufReader<File>,
     session: Option<String>,
     number: u64,
-    /// What it reported unasked.
-    events: Vec<Value>,
     _home: TempDir,
 }
 
@@ -42,7 +39,7 @@ impl Browser {
             Command::new("bash").args(["-c", &run]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let to = OpenOptions::new().write(true).open(Path::new(&path("to"))).unwrap();
         let from = BufReader::new(File::open(path("from")).unwrap());
-        let mut browser = Self { child, to, from, session: None, number: 0, events: Vec::new(), _home: home };
+        let mut browser = Self { child, to, from, session: None, number: 0, _home: home };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
         let session = browser.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
         browser.session = session["sessionId"].as_str().map(str::to_owned);
@@ -50,16 +47,10 @@ impl Browser {
     }
 
     fn call(&mut self, method: &str, parameters: Value) -> Value {
-        let session = self.session.clone();
-        self.call_in(session.as_deref(), method, parameters)
-    }
-
-    /// The same of another part of the browser, or of all of it.
-    fn call_in(&mut self, session: Option<&str>, method: &str, parameters: Value) -> Value {
         self.number += 1;
         let mut request = json!({ "id": self.number, "method": method, "params": parameters });
-        if let Some(session) = session {
-            request["sessionId"] = session.into();
+        if let Some(session) = &self.session {
+            request["sessionId"] = session.as_str().into();
         }
         self.to.write_all(format!("{request}\0").as_bytes()).unwrap();
         loop {
@@ -70,7 +61,6 @@ impl Browser {
                 assert!(reported["error"].is_null(), "{method}: {reported}");
                 return reported["result"].clone();
             }
-            self.events.push(reported);
         }
     }
 
@@ -82,13 +72,8 @@ impl Browser {
 
     /// What a script comes to.
     fn says(&mut self, script: &str) -> Value {
-        let session = self.session.clone();
-        self.says_in(session.as_deref(), script)
-    }
-
-    fn says_in(&mut self, session: Option<&str>, script: &str) -> Value {
         let asked = json!({ "expression": script, "returnByValue": true, "awaitPromise": true, "userGesture": true });
-        let reported = self.call_in(session, "Runtime.evaluate", asked);
+        let reported = self.call("Runtime.evaluate", asked);
         assert!(reported["exceptionDetails"].is_null(), "{script}: {reported}");
         reported["result"]["value"].clone()
     }
@@ -205,102 +190,4 @@ fn a_command_of_forty_rows_is_read_to_its_end_and_approved_in_a_browser() {
         "({OPTION} || document.body).click(), document.getElementById('outcome').innerText.startsWith('Accepted')"
     ));
     cage.tmux.wait_for_text("main:", "● answered 1");
-}
-
-/// What stands for a push service, which no test reaches: the browser's own would be asked by `subscribe`.
-const SUBSCRIBE: &str = r#"
-PushManager.prototype.subscribe = async function (options) {
-  let key = options.applicationServerKey, kept = this;
-  const made = {
-    endpoint: 'https://fcm.googleapis.com/fcm/send/test', options: { applicationServerKey: key.buffer },
-    toJSON: () => ({ endpoint: made.endpoint, expirationTime: null, keys: { p256dh: 'POINT', auth: 'AUTH' } }),
-    unsubscribe: async () => { PushManager.prototype.getSubscription = async () => null; return true; },
-  };
-  if (!options.userVisibleOnly || key.length !== 65 || key[0] !== 4) throw new Error('not like that');
-  PushManager.prototype.getSubscription = async () => made;
-  return made;
-};"#;
-
-#[test]
-#[ignore = "needs Chromium"]
-fn a_notice_is_shown_while_nobody_looks_and_a_tap_opens_its_row() {
-    let cage = Cage::new();
-    let token = cage.token("phone", &[]);
-    let server = cage.serve_to(token.clone(), &["--listen", "127.0.0.1:0"]);
-    let origin = format!("http://{}", server.address);
-    let mut browser = Browser::start();
-    browser.call_in(None, "Browser.grantPermissions", json!({ "origin": origin, "permissions": ["notifications"] }));
-    browser.call("ServiceWorker.enable", json!({}));
-    browser.open(&format!("{origin}/#token={token}"), 360, 740);
-    browser.wait_for(HAS_ROW);
-    browser.wait_for("!document.getElementById('ring').hidden");
-    browser.picture("page-phone-ring.png");
-    // No push service can be reached from here, and that is said.
-    browser.says("document.getElementById('ring').click()");
-    browser.wait_for("document.getElementById('rung').innerText.startsWith('This device gets no notices: ')");
-    let reported = browser.text("rung");
-    println!("{reported}");
-    browser.says(&SUBSCRIBE.replace("POINT", POINT).replace("AUTH", AUTH));
-    browser.says("document.getElementById('ring').click()");
-    browser.wait_for("document.getElementById('rung').innerText.startsWith('This device gets a notice')");
-    assert!(cage.printed(&["token", "list"]).ends_with("  1 browser\n"));
-    browser.wait_for(
-        "document.getElementById('ring').innerText === 'Stop telling me' && !document.getElementById('ring').disabled",
-    );
-    browser.picture("page-phone-told.png");
-
-    // A message as the push service would hand it over.
-    let row = browser.says("[...known.keys()][0]").as_str().unwrap().to_owned();
-    let message =
-        json!({ "text": "main asks: <b>x</b>", "topic": "t", "row": serde_json::from_str::<Value>(&row).unwrap() });
-    let registration = browser.events.iter().rev().find_map(|event| {
-        let reported = event["params"]["registrations"].as_array()?.first()?;
-        reported["registrationId"].as_str().map(str::to_owned)
-    });
-    let deliver = |browser: &mut Browser, data: &str| {
-        let message = json!({ "origin": origin, "registrationId": registration, "data": data });
-        browser.call("ServiceWorker.deliverPushMessage", message);
-    };
-    let notices = "navigator.serviceWorker.ready.then(it => it.getNotifications())\
-        .then(all => JSON.stringify(all.map(it => [it.title, it.body, it.tag])))";
-    let wait_for_notice = |browser: &mut Browser, text: &str, topic: &str| {
-        let wanted = json!([["fleetwatch", text, topic]]).to_string();
-        wait_until(&format!("{wanted} is shown"), || browser.says(notices) == wanted.as_str());
-    };
-    deliver(&mut browser, &message.to_string());
-    wait_for_notice(&mut browser, "main asks: <b>x</b>", "t");
-    let mut later = message.clone();
-    later["text"] = "main asks again".into();
-    deliver(&mut browser, &later.to_string());
-    wait_for_notice(&mut browser, "main asks again", "t");
-
-    let targets = browser.call_in(None, "Target.getTargets", json!({}));
-    let worker = targets["targetInfos"].as_array().unwrap().iter().find(|it| it["type"] == "service_worker").unwrap();
-    let attached = json!({ "targetId": worker["targetId"], "flatten": true });
-    let session = browser.call_in(None, "Target.attachToTarget", attached)["sessionId"].as_str().unwrap().to_owned();
-    assert_eq!(browser.says("document.body.classList.contains('detail')"), false);
-    let tap = "self.registration.getNotifications().then(([it]) => {\
-        self.dispatchEvent(new NotificationEvent('notificationclick', { notification: it })); })";
-    browser.says_in(Some(&session), tap);
-    browser.wait_for("document.getElementById('title').innerText === 'main'");
-    browser.wait_for("document.getElementById('prompt').hidden");
-    wait_until("the notice is gone", || browser.says(notices) == "[]");
-    // What cannot be read is shown as something all the same.
-    deliver(&mut browser, "{");
-    wait_for_notice(&mut browser, "Someone waits", "fleet");
-
-    browser.says("document.getElementById('back').click(); document.getElementById('ring').click()");
-    browser.wait_for("document.getElementById('rung').innerText === 'This device gets no more notices.'");
-    assert!(!cage.printed(&["token", "list"]).contains(" browser"));
-    // A page that the worker opened knows which row it is about.
-    browser.open("about:blank", 360, 740);
-    let escaped: String = row.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    browser.open(&format!("{origin}/#token={token}&row={escaped}"), 360, 740);
-    browser.wait_for("document.getElementById('title')?.innerText === 'main' && location.hash === ''");
-    // Without encryption no browser takes notices, and the page says so.
-    let other = cage.serve_to(token.clone(), &["--listen", "0.0.0.0:0", "--insecure", "--allow-host", "fleet.test"]);
-    let port = other.address.rsplit_once(':').unwrap().1;
-    browser.open(&format!("http://0.0.0.0:{port}/#token={token}"), 360, 740);
-    browser.wait_for("!isSecureContext && document.getElementById('rung')?.innerText.includes('need https')");
-    assert_eq!(browser.says("document.getElementById('ring').hidden"), true);
 }

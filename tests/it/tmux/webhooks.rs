@@ -1,13 +1,17 @@
 //! Web hooks: what the real `serve` posts to a small server of the test's own, which does not take it at first.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
 
 use super::serve::{Cage, Server};
+use crate::support::private_tmux::wait_until;
 
 /// Waits for a request and answers it: its head in small letters, and its body.
 fn taken(listener: &TcpListener, answer: &str) -> (String, String) {
@@ -63,4 +67,92 @@ fn what_happens_is_posted_signed_and_again_when_nobody_took_it() {
         ("fleetwatch: approval", reported["text"].as_str().unwrap())
     );
     assert!(!head.contains("fleetwatch-signature") && !head.contains("authorization"), "{head}");
+}
+
+/// A server whose web hook goes to a listener, through a `curl` that keeps its arguments.
+fn posting(cage: &Cage, hook: &TcpListener, curl: &str) -> Server {
+    let address = hook.local_addr().unwrap();
+    cage.configure(&format!(
+        "[[notify]]\non = [\"approval\"]\nby = [\"webhook\"]\nwebhook = \"http://{address}/s3cret-path\"\n\
+         webhook_token = \"HOOK_TOKEN\"\n"
+    ));
+    let bin = cage.state().with_file_name("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("curl"), curl).unwrap();
+    fs::set_permissions(bin.join("curl"), fs::Permissions::from_mode(0o755)).unwrap();
+    let token = cage.token("test", &[]);
+    let mut serve = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0"]);
+    serve.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+    serve.env("HOOK_TOKEN", "t0\\k\"en").env("HOME", &bin);
+    serve.stderr(fs::File::create(bin.join("stderr")).unwrap());
+    let server = Server::start(serve, token);
+    server.wait_for_ready();
+    server
+}
+
+#[test]
+fn what_is_secret_stands_in_no_argument_and_in_no_file_afterwards() {
+    let cage = Cage::new();
+    let hook = TcpListener::bind("127.0.0.1:0").unwrap();
+    let bin = cage.state().with_file_name("bin");
+    let kept = bin.join("arguments");
+    // It keeps the mode of the file that it is told by, too. What the user's .curlrc says is not done.
+    let real = "/usr/bin/env -i PATH=/usr/bin:/bin:/usr/local/bin curl";
+    let curl = format!(
+        "#!/bin/sh\nfor last; do :; done\n(echo \"$@\"; stat -c %a \"$last\") > '{}'\nexec {real} \"$@\"\n",
+        kept.display()
+    );
+    let _server = posting(&cage, &hook, &curl);
+    fs::write(bin.join(".curlrc"), "header = \"Evil: 1\"\nlocation\n").unwrap();
+    cage.ask("it");
+    let (head, body) = taken(&hook, "302 Found\r\nLocation: /elsewhere");
+    assert!(head.starts_with("post /s3cret-path http/1.1") && body.contains("Allow it?"), "{head}{body}");
+    assert!(head.contains("authorization: bearer t0\\k\"en\r\n") && !head.contains("evil"), "{head}");
+    let arguments = fs::read_to_string(&kept).unwrap();
+    assert!(arguments.ends_with("\n600\n"), "{arguments}");
+    for secret in ["s3cret", "t0", "Allow"] {
+        assert!(!arguments.contains(secret), "{arguments}");
+    }
+    // It is no answer that somebody else may have one, and is told; nobody is asked again.
+    wait_until("it is told", || {
+        fs::read_to_string(bin.join("stderr")).unwrap().contains("webhook: http://127.0.0.1") // and not the path
+    });
+    let told = fs::read_to_string(bin.join("stderr")).unwrap();
+    assert!(told.contains(" answers 302") && !told.contains("s3cret"), "{told}");
+    let run = cage.state().with_file_name("run").join("fleetwatch");
+    let left = |name: &str| name.starts_with("webhook");
+    let files = || fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    wait_until("the file is gone", || !files().any(|name| left(&name)));
+}
+
+#[test]
+fn without_curl_the_notice_and_doctor_say_so() {
+    let cage = Cage::new();
+    let hook = TcpListener::bind("127.0.0.1:0").unwrap();
+    let bin = cage.state().with_file_name("bin");
+    // A PATH with everything but curl.
+    let _server = {
+        let server = posting(&cage, &hook, "");
+        drop(server);
+        fs::remove_file(bin.join("curl")).unwrap();
+        for program in ["tmux", "ps", "git", "ssh"] {
+            let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();
+            let found = String::from_utf8(found.stdout).unwrap();
+            if !found.trim().is_empty() {
+                std::os::unix::fs::symlink(found.trim(), bin.join(program)).unwrap();
+            }
+        }
+        let mut serve = cage.fleetwatch(&["serve", "--listen", "127.0.0.1:0"]);
+        serve.env("PATH", &bin).env("HOOK_TOKEN", "x").stderr(fs::File::create(bin.join("stderr")).unwrap());
+        let server = Server::start(serve, cage.token("other", &[]));
+        server.wait_for_ready();
+        server
+    };
+    cage.ask("it");
+    wait_until("it is told", || {
+        fs::read_to_string(bin.join("stderr")).unwrap().contains("webhook: there is no program curl; install curl")
+    });
+    let doctor = cage.fleetwatch(&["doctor"]).env("PATH", &bin).output().unwrap();
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    assert!(doctor.contains("nothing is announced by webhook: there is no program curl"), "{doctor}");
 }
