@@ -54,11 +54,18 @@ pub(super) fn routes() -> Router<Served> {
         .route("/v1/terminals/{id}/interrupt", post(interrupt))
 }
 
+/// What the schema says of texts and of dialogs' ids, of which [`PasteText`] and [`Dialog::is_id`] have the last word.
+#[cfg(test)]
+const TEXT: &str = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b-\x1f\x7f-\x9f]*$";
+#[cfg(test)]
+const DIALOG: &str = "^[0-9a-f]{48}$";
+
 /// A prompt.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct PromptBody {
+    #[cfg_attr(test, schemars(regex(pattern = TEXT), length(max = 65536)))]
     text: String,
     #[serde(default)]
     when: When,
@@ -70,10 +77,13 @@ pub(super) struct PromptBody {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct AnswerBody {
     /// The `id` of the dialog that was read.
+    #[cfg_attr(test, schemars(regex(pattern = DIALOG)))]
     dialog: String,
     /// The choice, as `fleetwatch answer` takes it.
+    #[cfg_attr(test, schemars(length(min = 1)))]
     choice: String,
     /// The caller's own text, for an option that takes one.
+    #[cfg_attr(test, schemars(regex(pattern = TEXT), length(max = 65536)))]
     text: Option<String>,
 }
 
@@ -82,8 +92,10 @@ pub(super) struct AnswerBody {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct KeysBody {
+    #[cfg_attr(test, schemars(length(min = 1, max = 64), inner(length(min = 1))))]
     keys: Vec<String>,
     /// The `id` of the dialog that they are for, if one is open.
+    #[cfg_attr(test, schemars(regex(pattern = DIALOG)))]
     dialog: Option<String>,
 }
 
@@ -93,6 +105,7 @@ pub(super) struct KeysBody {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct InterruptBody {
     /// The `id` of the open dialog, if there is one.
+    #[cfg_attr(test, schemars(regex(pattern = DIALOG)))]
     dialog: Option<String>,
 }
 

@@ -20,8 +20,20 @@ mod tests {
 
     use super::OPENAPI;
     use crate::cli::serve::{act, read};
+    use crate::history::Kind;
     use crate::state::{State, Transition};
     use crate::task::TaskFields;
+
+    /// What keys of idempotency and points in time look like.
+    const KEY: &str = "^[!-~]([ -~]*[!-~])?$";
+    const TIME: &str = "^(now|today|yesterday|[0-9]{1,3}[smhdwy]|\
+        [0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]Z?)?)?|\
+        ([01][0-9]|2[0-3]):[0-5][0-9])$";
+
+    fn kinds() -> String {
+        let words = Kind::words().join("|");
+        format!("^({words})(,({words}))*$")
+    }
 
     /// What a route answers, by its status.
     fn answers(good: &[(&str, &str, Value)], bad: &[&str]) -> Value {
@@ -44,7 +56,8 @@ mod tests {
         let done = json!({ "$ref": "#/components/schemas/Outcome" });
         let good = [("200", "The terminal reacted.", done.clone()), ("202", "It waits in the outbox.", done)];
         let key = json!({
-            "name": "Idempotency-Key", "in": "header", "required": true, "schema": { "type": "string", "maxLength": 128 },
+            "name": "Idempotency-Key", "in": "header", "required": true,
+            "schema": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": KEY },
             "description": "A new one for each act. Repeated with the same key, a request does nothing again and gets the same answer.",
         });
         json!({ "operationId": id, "summary": what, "security": [{ "act": [] }], "parameters": [key],
@@ -53,7 +66,7 @@ mod tests {
     }
 
     fn of_a_terminal(mut operation: Value) -> Value {
-        let id = json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string" },
+        let id = json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 },
             "description": "A whole name, a pane's id such as `%12`, or a task's window id such as `@12`." });
         let method = if operation.get("requestBody").is_some() { "post" } else { "get" };
         let others = operation["parameters"].as_array().cloned().unwrap_or_default();
@@ -117,10 +130,10 @@ mod tests {
         let mut history =
             get("history", "What happened and what was done.", ("Oldest first.", records), &["400", "404", "409"]);
         history["parameters"] = json!([
-            asked("target", "The terminal.", &text),
-            asked("since", "A time, or how long ago: 2h.", &text),
-            asked("until", "The same.", &text),
-            asked("kind", "Several, separated by commas.", &text),
+            asked("target", "The terminal.", &json!({ "type": "string", "minLength": 1 })),
+            asked("since", "A time, or how long ago: 2h.", &json!({ "type": "string", "pattern": TIME })),
+            asked("until", "The same.", &json!({ "type": "string", "pattern": TIME })),
+            asked("kind", "Several, separated by commas.", &json!({ "type": "string", "pattern": kinds() })),
             asked(
                 "limit",
                 "How many at most.",
@@ -187,6 +200,43 @@ mod tests {
             Value::Object(fields) => fields.values_mut().for_each(spell_out),
             Value::Array(items) => items.iter_mut().for_each(spell_out),
             _ => {}
+        }
+    }
+
+    /// What the schema calls valid is not refused for how it looks.
+    #[test]
+    fn what_is_refused_for_how_it_looks_does_not_fit_the_schema() {
+        let api: Value = serde_json::from_str(OPENAPI).unwrap();
+        let fits = |place: &str, text: &str| {
+            let schema = api.pointer(place).unwrap_or_else(|| panic!("{place} is not there"));
+            let pattern = schema["pattern"].as_str().unwrap_or_else(|| panic!("{place} has no pattern"));
+            regex::Regex::new(pattern).unwrap().is_match(text)
+        };
+        let key = "/paths/~1v1~1terminals~1{id}~1keys/post/parameters/1/schema";
+        let [since, kind] = [1, 3].map(|nth| format!("/paths/~1v1~1history/get/parameters/{nth}/schema"));
+        let text = "/components/schemas/PromptBody/properties/text";
+        let dialogs =
+            ["Answer", "Keys", "Interrupt"].map(|of| format!("/components/schemas/{of}Body/properties/dialog"));
+        let id = "0123456789abcdef".repeat(3);
+        for (place, good, bad) in [
+            (key, vec!["a", "a b", "550e8400-e29b"], vec!["", " ", "é", "a\n"]),
+            (
+                &since,
+                vec!["2h", "30m", "today", "2026-11-21", "2026-11-21T09:00:00Z", "09:00"],
+                vec!["", "x", "-1s", "2026-13-01", "25:00"],
+            ),
+            (&kind, vec!["input", "input,task_event"], vec!["", "x", "input,", "input,,task_event"]),
+            (text, vec!["x", "é\n\ty", " a "], vec!["", " \n ", "a\u{1b}b", "\u{9b}x", "\r"]),
+        ] {
+            good.iter().for_each(|text| assert!(fits(place, text), "{place}: {text:?}"));
+            bad.iter().for_each(|text| assert!(!fits(place, text), "{place}: {text:?}"));
+            let at = since.as_str() == place;
+            good.iter().filter(|_| at).for_each(|text| assert!(crate::cli::history::moment(text).is_ok(), "{text}"));
+        }
+        for dialog in &dialogs {
+            assert!(
+                fits(dialog, &id) && !fits(dialog, "") && !fits(dialog, &id[1..]) && !fits(dialog, &id.to_uppercase())
+            );
         }
     }
 
