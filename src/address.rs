@@ -46,6 +46,11 @@ impl WebAddress {
         self.is_encrypted || OWN_NAMES.contains(&self.name.host().to_ascii_lowercase().as_str())
     }
 
+    /// The name or number of the machine.
+    pub fn host(&self) -> &str {
+        self.name.host()
+    }
+
     /// Scheme, name and port, for people.
     pub fn place(&self) -> String {
         format!("{}://{}", if self.is_encrypted { "https" } else { "http" }, self.name)

@@ -10,6 +10,7 @@ mod listener;
 mod metrics;
 mod openapi;
 mod page;
+mod places;
 mod qr;
 mod read;
 mod token;
@@ -27,9 +28,10 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::history::warn_of;
 use super::output::end_asked_for;
-use super::survey::Watched;
+use super::survey::{self, Watched};
 use super::watch::{NOBODY, Printer, new_problems};
 use super::{Done, Failure, GlobalOptions, output};
+use crate::address::{Network, WebAddress};
 use crate::engine::{Engine, Update};
 use crate::fleet::Fleet;
 use crate::history::{History, Owner};
@@ -43,6 +45,7 @@ use check::{Access, HttpReply};
 use events::EventLog;
 use listener::Listener;
 use metrics::Metrics;
+use places::ConnectionPlaces;
 pub use token::{TokenArgs, token};
 
 /// Serve the terminals over HTTP, to a phone or a script.
@@ -64,6 +67,10 @@ pub struct ServeArgs {
     /// Listen where other machines reach it, though nothing is encrypted.
     #[arg(long)]
     pub insecure: bool,
+    /// What a proxy in front of it shows, such as `https://box.example.ts.net`: `--qr` leads there, and requests may be addressed to
+    /// that name.
+    #[arg(long, value_name = "URL", value_parser = WebAddress::parse)]
+    pub url: Option<WebAddress>,
     /// Answer requests that are addressed to this name, in addition to `localhost` and IP addresses; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
@@ -77,6 +84,10 @@ const QR: &str = "qr";
 
 /// How many inquiries may wait; beyond that, the caller waits.
 const INQUIRIES: usize = 64;
+
+/// Connections at once, and where the system allows few files: tmux, git and the history need some.
+const CONNECTIONS: usize = 512;
+const FEWEST_CONNECTIONS: usize = 16;
 
 /// What routes share.
 #[derive(Clone)]
@@ -121,14 +132,15 @@ impl Served {
 /// The configuration is wrong, or it cannot listen at the address.
 pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let is_reached = args.unix.is_none() && !args.listen.ip().is_loopback();
-    if is_reached && !args.insecure {
+    let is_private = Network::is_private(&options.load()?.config.private_networks, args.listen.ip());
+    if is_reached && !is_private && !args.insecure {
         return Err(Failure::usage(format!(
             "{} can be reached from other machines, and nothing is encrypted",
             args.listen
         ))
         .hint(
-            "listen on 127.0.0.1 behind `tailscale serve`, a proxy or `ssh -L` (docs/serving.md); \
-             `--insecure` allows it anyway",
+            "listen on 127.0.0.1 behind `tailscale serve`, a proxy or `ssh -L` (docs/serving.md), or name the network in \
+             `private_networks` of [serve]; `--insecure` allows it anyway",
         ));
     }
     if args.qr.is_some() && !std::io::stdout().is_terminal() {
@@ -137,7 +149,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
             .hint("`fleetwatch token add NAME` makes a token for `http://ADDRESS/#token=TOKEN`"));
     }
     let watched = Watched::new(options)?;
-    let access = Arc::new(Access::new(token::tokens()?, args.allow_host.clone()));
+    let access = Arc::new(Access::new(token::tokens()?, args.allow_host.clone(), args.url.clone()));
     // The signal handlers must exist before the socket, which the end removes.
     let end = end_asked_for();
     let listener = match &args.unix {
@@ -166,15 +178,22 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     };
     let place = listener.place()?;
     output::print(&format!("listening on {place}\n"))?;
+    let url = args.url.as_ref().map(WebAddress::place);
     if let Some(token) = shown {
-        let page = qr::address(&place, &args.allow_host);
+        let page = url.clone().unwrap_or_else(|| qr::address(&place, &args.allow_host));
         output::print(&qr::code(&format!("{page}/#token={token}"))?)?;
-        if !is_reached {
-            let what = format!("a phone cannot reach {page}");
-            Failure::refused(what).hint("give `--listen` an address that it can reach").warn();
+        if !is_reached && url.is_none() {
+            let hint = "`--url` names what a proxy shows, `--listen` an address of your VPN (docs/serving.md)";
+            Failure::refused(format!("a phone cannot reach {page}")).hint(hint).warn();
         }
+    } else if args.unix.is_none() {
+        let page = url.as_deref().unwrap_or(&place);
+        output::print(&format!(
+            "next: open {page} and paste a token (`fleetwatch token add phone` prints one), or `fleetwatch serve --qr` for a phone\n"
+        ))?;
     }
-    let serving = tokio::spawn(listener.serve(read::routes(served.clone()), ending));
+    let most = CONNECTIONS.min(survey::allow_all_files(watched.servers.len())).max(FEWEST_CONNECTIONS);
+    let serving = tokio::spawn(listener.serve(read::routes(served.clone()), ConnectionPlaces::new(most), ending));
     let done = answer(&mut engine, &history, &served, asked, end).await;
     tell_end.send_replace(true);
     let _ended = serving.await;

@@ -264,6 +264,8 @@ impl Watched {
 
 /// Open files of the program itself, and of each server: its lease, its socket, and the pipes of its sessions.
 const FILES: (u64, u64) = (256, 24);
+/// As many files as anybody needs: programs that this one starts inherit the limit, and some go through all numbers below it.
+const MOST_FILES: u64 = 1 << 16;
 
 /// Raises the limit of open files to what so many servers need: the usual 1024 are too few for fifty hosts.
 pub(super) fn allow_files(servers: usize) {
@@ -273,6 +275,17 @@ pub(super) fn allow_files(servers: usize) {
         // If it fails, a host without files reports that itself.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
     }
+}
+
+/// Raises the limit of open files as far as the system allows; returns how many are left beside those that servers need.
+pub(super) fn allow_all_files(servers: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.maximum.unwrap_or(MOST_FILES).min(MOST_FILES);
+    let current = limit.current.map_or(MOST_FILES, |before| before.max(current));
+    // It stays what it was where the system says no.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
+    let current = getrlimit(Resource::Nofile).current.unwrap_or(MOST_FILES);
+    usize::try_from(current.saturating_sub(FILES.0 + FILES.1 * servers as u64)).unwrap_or(usize::MAX)
 }
 
 /// Watches until every server has been polled once.

@@ -47,7 +47,9 @@ mod tmux {
     mod sender;
     mod serve;
     mod serve_acts;
+    mod serve_limits;
     mod serve_page;
+    mod serve_schema;
     mod setup;
     mod ssh_hosts;
     mod tasks;

@@ -15,6 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::listener::Peer;
+use super::places::ConnectionPlace;
+use crate::address::WebAddress;
 use crate::cli::Failure;
 use crate::history;
 use crate::token::{Token, TokenFile};
@@ -22,6 +24,8 @@ use crate::token::{Token, TokenFile};
 /// The largest burst of requests for a token; each second returns as many as the next constant says.
 const AT_ONCE: f64 = 100.0;
 const A_SECOND: f64 = 50.0;
+/// The most event streams of a token.
+const STREAMS: usize = 16;
 /// The header with the token's scope, so that a client offers only what is allowed.
 const SCOPE: &str = "fleetwatch-scope";
 /// How long a body may take to arrive.
@@ -84,7 +88,26 @@ pub(super) struct Access {
     pub tokens: TokenFile,
     /// Names by which requests may address this server, besides `localhost` and IP addresses.
     pub names: Vec<String>,
+    /// What a proxy in front of it shows.
+    pub page: Option<WebAddress>,
     budgets: Mutex<HashMap<String, Budget>>,
+    streams: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+/// An event stream of a token, for as long as this is kept.
+#[derive(Debug)]
+pub(super) struct OpenStream {
+    token: String,
+    streams: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = streams.get_mut(&self.token) {
+            *count -= 1;
+        }
+    }
 }
 
 /// How many requests a token has left.
@@ -95,8 +118,22 @@ struct Budget {
 }
 
 impl Access {
-    pub(super) fn new(tokens: TokenFile, names: Vec<String>) -> Self {
-        Self { tokens, names, budgets: Mutex::default() }
+    pub(super) fn new(tokens: TokenFile, names: Vec<String>, page: Option<WebAddress>) -> Self {
+        Self { tokens, names, page, budgets: Mutex::default(), streams: Arc::default() }
+    }
+
+    /// One more event stream of a token.
+    ///
+    /// # Errors
+    /// It has too many.
+    pub(super) fn stream(&self, token: &Token) -> Result<OpenStream, HttpReply> {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = streams.entry(token.name.clone()).or_default();
+        if *count >= STREAMS {
+            return Err(too_many("event streams", token, "close one of them"));
+        }
+        *count += 1;
+        Ok(OpenStream { token: token.name.clone(), streams: Arc::clone(&self.streams) })
     }
 
     /// Refuses a request that is addressed to another name or comes from another origin. A page on a name that was made to
@@ -113,7 +150,9 @@ impl Access {
         let is_here = |origin: &HeaderValue| {
             let origin = origin.to_str().unwrap_or_default();
             let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            place.is_some_and(|place| place.eq_ignore_ascii_case(host))
+            // A proxy may show one name and ask by another.
+            let is_shown = || self.page.as_ref().is_some_and(|page| page.place().eq_ignore_ascii_case(origin));
+            place.is_some_and(|place| place.eq_ignore_ascii_case(host)) || is_shown()
         };
         if !origins.all(is_here) {
             let hint = "in a browser, only this server's own page may ask";
@@ -129,7 +168,8 @@ impl Access {
             None => host.split_once(':').map_or((host, Some("")), |(name, port)| (name, Some(port))),
         };
         let is_port = port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
-        let known = || self.names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let names = || self.names.iter().map(String::as_str).chain(self.page.as_ref().map(WebAddress::host));
+        let known = || names().any(|known| known.eq_ignore_ascii_case(name));
         is_port && (name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || known())
     }
 
@@ -140,7 +180,12 @@ impl Access {
         let Some(text) = header.and_then(|header| header.split_once(' ')) else {
             return refuse("there is no token", "send `Authorization: Bearer TOKEN`; `fleetwatch token add` makes one");
         };
-        let token = self.tokens.find(text.1).map_err(HttpReply::broken)?;
+        let token = self.tokens.find(text.1).map_err(|error| {
+            // Where the file is, and what is wrong with it, is for this machine alone.
+            tracing::warn!(%error, "the tokens cannot be read");
+            let hint = "`fleetwatch token list` on that machine says why";
+            HttpReply::new(StatusCode::SERVICE_UNAVAILABLE, "no token can be checked now", hint)
+        })?;
         let Some(token) = token.filter(|_| text.0.eq_ignore_ascii_case("bearer")) else {
             return refuse("this token is not known", "`fleetwatch token list` lists the tokens that there are");
         };
@@ -148,12 +193,7 @@ impl Access {
             return refuse("this token has expired", "`fleetwatch token add` makes another one");
         }
         if !self.spend(&token.name) {
-            let error = format!("there are too many requests with the token `{}`", token.name);
-            return Err(HttpReply::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                error,
-                "read `/v1/events` instead of asking again",
-            ));
+            return Err(too_many("requests", &token, "read `/v1/events` instead of asking again"));
         }
         Ok(token)
     }
@@ -184,6 +224,12 @@ impl Access {
     }
 }
 
+/// The answer to a token that has too much of something.
+fn too_many(what: &str, token: &Token, hint: &str) -> HttpReply {
+    let error = format!("there are too many {what} with the token `{}`", token.name);
+    HttpReply::new(StatusCode::TOO_MANY_REQUESTS, error, hint)
+}
+
 /// Routes that reveal nothing about the fleet and need no token.
 const OPEN: &[&str] = &["/", "/manifest.json", "/icon.png", "/healthz", "/openapi.json"];
 
@@ -191,10 +237,23 @@ const OPEN: &[&str] = &["/", "/manifest.json", "/icon.png", "/healthz", "/openap
 pub(super) async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
     let may_pass = access.check_address(request.uri(), request.headers()).and_then(|()| {
         let is_open = matches!(*request.method(), Method::GET | Method::HEAD) && OPEN.contains(&request.uri().path());
-        if is_open { Ok(None) } else { access.admit(request.headers()).map(Some) }
+        if is_open {
+            return Ok(None);
+        }
+        let token = access.admit(request.headers())?;
+        match request.extensions().get::<Arc<ConnectionPlace>>().is_none_or(|place| place.hold(&token)) {
+            true => Ok(Some(token)),
+            false => Err(too_many("connections", &token, "use one connection for several requests")),
+        }
     });
     let mut response = match may_pass {
-        Err(denial) => denial.into_response(),
+        Err(denial) => {
+            let mut refusal = denial.into_response();
+            if refusal.status() == StatusCode::TOO_MANY_REQUESTS {
+                refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            refusal
+        }
         Ok(token) => {
             let scope = token.as_ref().map(|token| token.scope);
             if let Some(token) = token {
@@ -247,6 +306,10 @@ pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes,
 /// It is not what the route takes.
 pub(super) fn said<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpReply> {
     let hint = "docs/serving.md says what it takes";
+    // A list would be taken for the fields in their order.
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err(HttpReply::new(StatusCode::BAD_REQUEST, "the body is not a JSON object", hint));
+    }
     serde_json::from_slice(body).map_err(|error| HttpReply::new(StatusCode::BAD_REQUEST, error, hint))
 }
 
@@ -271,8 +334,20 @@ mod tests {
     #[test]
     fn only_names_of_this_machine_are_answered() {
         let tokens = TokenFile::at("/nonexistent/tokens.json".into());
-        let access = Access::new(tokens, vec!["fleet.example.net".to_owned()]);
-        for host in ["localhost", "LocalHost:80", "127.0.0.1:7717", "[::1]", "[::1]:1", "fleet.example.net:443"] {
+        let access = Access::new(
+            tokens,
+            vec!["fleet.example.net".to_owned()],
+            WebAddress::parse("https://box.example.ts.net").ok(),
+        );
+        for host in [
+            "localhost",
+            "LocalHost:80",
+            "127.0.0.1:7717",
+            "[::1]",
+            "[::1]:1",
+            "fleet.example.net:443",
+            "box.example.ts.net",
+        ] {
             assert!(access.is_own(host), "{host}");
         }
         for host in
@@ -284,7 +359,11 @@ mod tests {
 
     #[test]
     fn a_page_of_another_place_is_refused() {
-        let access = Access::new(TokenFile::at("/nonexistent/tokens.json".into()), Vec::new());
+        let access = Access::new(
+            TokenFile::at("/nonexistent/tokens.json".into()),
+            Vec::new(),
+            WebAddress::parse("https://box.example.ts.net").ok(),
+        );
         let ask = |host: &str, origin: Option<&str>| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, host.parse().unwrap());
@@ -293,7 +372,16 @@ mod tests {
         };
         assert_eq!(ask("localhost:7717", None), None);
         assert_eq!(ask("localhost:7717", Some("http://localhost:7717")), None);
-        for origin in ["http://localhost:3000", "http://evil.example", "null", "https://localhost:7717.evil.example"] {
+        assert_eq!(ask("localhost:7717", Some("https://box.example.ts.net")), None, "a proxy asks by its own name");
+        assert_eq!(ask("box.example.ts.net", Some("https://box.example.ts.net")), None);
+        for origin in [
+            "http://localhost:3000",
+            "http://evil.example",
+            "null",
+            "https://localhost:7717.evil.example",
+            "http://box.example.ts.net",
+            "https://box.example.ts.net:8443",
+        ] {
             assert_eq!(ask("localhost:7717", Some(origin)), Some(StatusCode::FORBIDDEN), "{origin}");
         }
         assert_eq!(ask("evil.example", Some("http://evil.example")), Some(StatusCode::MISDIRECTED_REQUEST));
@@ -301,9 +389,35 @@ mod tests {
 
     #[test]
     fn who_asks_too_often_waits() {
-        let access = Access::new(TokenFile::at("/nonexistent/tokens.json".into()), Vec::new());
+        let access = Access::new(
+            TokenFile::at("/nonexistent/tokens.json".into()),
+            Vec::new(),
+            WebAddress::parse("https://box.example.ts.net").ok(),
+        );
         let spent = (0..1_000).filter(|_| access.spend("page")).count();
         assert!((100..200).contains(&spent), "{spent}");
         assert!(access.spend("other"));
+    }
+
+    #[test]
+    fn a_token_has_so_many_event_streams_and_not_those_of_another() {
+        let access = Access::new(TokenFile::at("/nonexistent/tokens.json".into()), Vec::new(), None);
+        let time = crate::time::Timestamp::from_millis;
+        let token = |name: &str| Token::new(name, crate::token::Scope::Read, (time(0), time(1)), name);
+        let (page, other) = (token("page"), token("other"));
+        let mut streams: Vec<OpenStream> = (0..STREAMS).map(|_| access.stream(&page).unwrap()).collect();
+        assert_eq!(access.stream(&page).unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(access.stream(&other).is_ok());
+        streams.pop();
+        assert!(access.stream(&page).is_ok());
+    }
+
+    #[test]
+    fn only_an_object_is_a_body() {
+        let said = |body: &[u8]| said::<HashMap<String, String>>(body).map_err(|denial| denial.status);
+        assert!(said(b" \n{\"a\":\"b\"}").is_ok());
+        for body in [b"[\"a\"]".as_slice(), b"\"a\"", b"null", b"1", b"", b" [", b"\xef\xbb\xbf{}"] {
+            assert_eq!(said(body), Err(StatusCode::BAD_REQUEST), "{}", body.escape_ascii());
+        }
     }
 }

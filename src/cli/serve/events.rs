@@ -119,12 +119,14 @@ pub(super) async fn events(
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
 ) -> Result<Response, HttpReply> {
+    let stream = served.access.stream(&caller.token)?;
     let heard = headers.get(LAST_EVENT_ID).and_then(|name| served.events.number(name.to_str().ok()?));
     // At most one chunk waits for a slow reader.
     let (chunks, body) = mpsc::channel(1);
     tokio::spawn(async move {
         // The reader may have gone.
         let _gone = follow(&served, &caller, heard, &chunks).await;
+        drop(stream);
     });
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(Chunks(body))).into_response())
 }

@@ -18,15 +18,15 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tower::ServiceExt as _;
 
+use super::places::{ConnectionPlace, ConnectionPlaces};
 use crate::cli::Failure;
 use crate::private;
 
-/// Connections at once; the next one waits in the system's queue.
-const CONNECTIONS: usize = 512;
 /// How long the head of a request may take, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(10);
 /// How long a client may leave its answer unread.
@@ -127,15 +127,12 @@ impl Listener {
     }
 
     /// Answers requests until `ending` is true, and then completes those in progress.
-    pub(super) async fn serve(self, router: Router, mut ending: watch::Receiver<bool>) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+    pub(super) async fn serve(self, router: Router, places: ConnectionPlaces, mut ending: watch::Receiver<bool>) {
+        let mut answering = JoinSet::new();
         loop {
-            let arrival = async {
-                let place = Arc::clone(&places).acquire_owned().await;
-                (place, self.accept().await)
-            };
-            let (place, arrived) = tokio::select! {
-                arrived = arrival => arrived,
+            let arrived = tokio::select! {
+                arrived = self.accept() => arrived,
+                Some(_) = answering.join_next() => continue,
                 _ = ending.wait_for(|ending| *ending) => break,
             };
             let (stream, peer) = match arrived {
@@ -147,14 +144,12 @@ impl Listener {
                     continue;
                 }
             };
-            let (router, ending) = (router.clone(), ending.clone());
-            tokio::spawn(async move {
-                answer(stream, peer, router, ending).await;
-                drop(place);
-            });
+            // Where good tokens have them all, a new connection is closed.
+            if let Some(place) = places.take() {
+                answering.spawn(answer(stream, (peer, place), router.clone(), ending.clone()));
+            }
         }
-        // A permit returns when its connection has ended.
-        let all = places.acquire_many(u32::try_from(CONNECTIONS).unwrap_or(u32::MAX));
+        let all = async { while answering.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
     }
 }
@@ -167,11 +162,20 @@ impl Drop for Listener {
     }
 }
 
-/// Answers the requests of one connection until it ends, or until `ending` is true and the current one is answered.
-pub(super) async fn answer(stream: Box<dyn Stream>, peer: Peer, router: Router, mut ending: watch::Receiver<bool>) {
+/// Answers the requests of one connection until it ends or has to make room, or until `ending` is true and the current one is
+/// answered.
+pub(super) async fn answer(
+    stream: Box<dyn Stream>,
+    (peer, place): (Peer, ConnectionPlace),
+    router: Router,
+    mut ending: watch::Receiver<bool>,
+) {
+    let place = Arc::new(place);
+    let held = Arc::clone(&place);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer.clone());
+        request.extensions_mut().insert(Arc::clone(&held));
         router.clone().oneshot(request)
     });
     let mut http = http1::Builder::new();
@@ -181,6 +185,7 @@ pub(super) async fn answer(stream: Box<dyn Stream>, peer: Peer, router: Router, 
     let is_ended = tokio::select! {
         // A client may go away in the middle of it.
         _ = &mut connection => true,
+        () = place.ended() => true,
         _ = ending.wait_for(|ending| *ending) => false,
     };
     if !is_ended {

@@ -42,7 +42,7 @@ impl Bench {
         let served = Served {
             inquiries,
             events: Arc::new(EventLog::new()),
-            access: Arc::new(Access::new(tokens, Vec::new())),
+            access: Arc::new(Access::new(tokens, Vec::new(), None)),
             metrics: Arc::new(Mutex::new(Metrics::new())),
             sender: Sender::new(profiles, tmux::Settings::default(), off, None),
             acts: Arc::new(Semaphore::new(act::MOST as usize)),
@@ -57,7 +57,8 @@ impl Bench {
         self.served.access.forget_spending();
         let (near, far) = tokio::io::duplex(1 << 16);
         let router = read::routes(self.served.clone());
-        let answering = listener::answer(Box::new(far), Peer::Socket, router, self.served.ending.clone());
+        let place = ConnectionPlaces::new(1).take().unwrap();
+        let answering = listener::answer(Box::new(far), (Peer::Socket, place), router, self.served.ending.clone());
         let asking = async move {
             let (mut from, mut to) = tokio::io::split(near);
             let writing = async {

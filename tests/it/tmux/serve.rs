@@ -542,7 +542,7 @@ fn who_is_slow_or_says_too_much_is_let_go() {
     slow.write_all(b"GET /healthz HTTP/1.1\r\nHost: local").unwrap();
     let huge = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", server.address, "x".repeat(100_000));
     assert_eq!(server.raw(&huge).status, 431);
-    // Many who follow and read nothing keep nobody from asking.
+    // Many who follow and read nothing, as far as they may, keep nobody from asking.
     let deaf: Vec<Events> = (0..50).map(|_| server.follow(None)).collect();
     assert_eq!(server.get("/v1/terminals").status, 200);
     let mut rest = Vec::new();
