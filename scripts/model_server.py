@@ -1,7 +1,7 @@
 """A model service on 127.0.0.1 that answers agents as a script says, and knows what it did when.
 
 It speaks Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's, as far as agents ask for them. Only the Python
-standard library is needed; scripts/record-agents uses it.
+standard library is needed; scripts/record-agents and scripts/situations use it.
 """
 
 import gzip
@@ -30,9 +30,19 @@ def call(name, arguments):
     return ("call", name, arguments)
 
 
-def refuse(status, message):
+def patch(text):
+    """What the tool that edits files gets in place of arguments, where a service knows such tools."""
+    return ("patch", "apply_patch", text)
+
+
+def refuse(status, message, headers=None, **fields):
     """An error in place of an answer; nothing but pauses may be before it."""
-    return ("refuse", status, message)
+    return ("refuse", status, message, headers or {}, fields)
+
+
+def hang_up():
+    """The connection ends in the middle of the answer."""
+    return ("hang up",)
 
 
 # What agents ask beside their turns with all their tools: to guess the next prompt, to note what is worth remembering.
@@ -43,19 +53,25 @@ class ClientGone(Exception):
     pass
 
 
-def newest_text(body):
-    """What the last message of a request says."""
-    newest = (body.get("messages") or body.get("contents") or [{}])[-1]
-    content = newest.get("content") or newest.get("parts") or ""
-    return content if isinstance(content, str) else " ".join(part.get("text") or "" for part in content)
+def newest_texts(body):
+    """The texts of a request behind what the model said last."""
+    texts = []
+    for message in reversed(body.get("messages") or body.get("contents") or body.get("input") or []):
+        if message.get("role") not in (None, "user", "system", "developer") or message.get("type") == "reasoning":
+            break
+        content = message.get("content") or message.get("parts") or ""
+        texts[:0] = [content] if isinstance(content, str) else [part.get("text") or "" for part in content]
+    return texts
 
 
 class ModelServer:
     """Gives each request of a turn the next scripted answer. `events` is what happened, as (time, kind): `request` came,
-    `first` byte went out, `done` with the answer, `gone` is the agent before that."""
+    `first` byte went out, `done` with the answer, `gone` is the agent before that. `asked` has the newest texts of each request."""
 
     def __init__(self):
-        self.answers, self.events, self.changed = deque(), [], threading.Condition()
+        self.answers, self.events, self.asked, self.changed = deque(), [], [], threading.Condition()
+        # Answers to a sub-agent, by what its conversation begins with.
+        self.beside = {}
         # What it guesses that might be typed next.
         self.suggestion = ""
         outer = self
@@ -121,13 +137,17 @@ class Exchange(BaseHTTPRequestHandler):
         if dialect is None:
             return self.reply(404, {"error": {"message": "not found", "type": "invalid_request_error"}})
         server = self.server_side
-        asked = newest_text(body)
+        texts = newest_texts(body)
+        asked = " ".join(texts)
         is_aside = SUGGESTION in asked or MEMORY in asked
         is_turn = bool(body.get("tools")) and body.get("max_tokens", 9999) > 64 and not is_aside
         note = server.note if is_turn else lambda kind: None
         parts = [say(server.suggestion if SUGGESTION in asked else "" if is_aside else "Shop work")]
         if is_turn:
-            parts = server.answers.popleft() if server.answers else [say("All done.")]
+            server.asked.append(texts)
+            first = json.dumps((body.get("messages") or [{}])[0])
+            answers = next((answers for text, answers in server.beside.items() if text in first), server.answers)
+            parts = answers.popleft() if answers else [say("All done.")]
         note("request")
         try:
             self.play(dialect(self, body), parts, note)
@@ -144,13 +164,16 @@ class Exchange(BaseHTTPRequestHandler):
                 self.rest(part[1])
                 continue
             if part[0] == "refuse":
-                error = {"type": "invalid_request_error", "message": part[2], "code": None}
-                return self.reply(part[1], {"type": "error", "error": error})
+                error = {"type": "invalid_request_error", "message": part[2], "code": None, **part[4]}
+                return self.reply(part[1], {"type": "error", "error": error}, part[3])
             if not dialect.is_open:
                 self.open_stream()
                 dialect.is_open = True
                 dialect.begin()
                 note("first")
+            if part[0] == "hang up":
+                self.connection.shutdown(socket.SHUT_RDWR)
+                raise ClientGone
             if part[0] == "say":
                 dialect.begin_text()
                 words = part[1].split(" ")
@@ -159,7 +182,7 @@ class Exchange(BaseHTTPRequestHandler):
                     self.rest(part[2] / len(words))
                 dialect.end_text(part[1])
             else:
-                dialect.call(part[1], part[2])
+                getattr(dialect, part[0])(part[1], part[2])
         dialect.end()
         self.wfile.write(b"0\r\n\r\n")
         self.wfile.flush()
@@ -180,11 +203,11 @@ class Exchange(BaseHTTPRequestHandler):
         except ValueError:
             return {}
 
-    def reply(self, status, value):
+    def reply(self, status, value, headers=None):
         data = json.dumps(value).encode()
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+        for name, text in {"Content-Type": "application/json", "Content-Length": str(len(data)), **(headers or {})}.items():
+            self.send_header(name, text)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
@@ -295,6 +318,13 @@ class Responses(Dialect):
         item = {"type": "function_call", "id": "fc_" + uuid.uuid4().hex[:20], "call_id": "call_" + uuid.uuid4().hex[:20],
                 "name": name, "arguments": json.dumps(arguments), "status": "completed"}
         self.event("response.output_item.added", output_index=self.items, item={**item, "arguments": ""})
+        self.event("response.output_item.done", output_index=self.items, item=item)
+        self.items += 1
+
+    def patch(self, name, text):
+        item = {"type": "custom_tool_call", "id": "ctc_" + uuid.uuid4().hex[:20], "call_id": "call_" + uuid.uuid4().hex[:20],
+                "name": name, "input": text, "status": "completed"}
+        self.event("response.output_item.added", output_index=self.items, item={**item, "input": ""})
         self.event("response.output_item.done", output_index=self.items, item=item)
         self.items += 1
 

@@ -14,6 +14,7 @@ mod pure {
     mod guides;
     mod help;
     mod model_server;
+    mod scripts;
     mod stories;
     mod tracker_properties;
     mod ui;
