@@ -9,8 +9,9 @@ use std::sync::{Arc, Weak};
 
 use rustix::fs::OFlags;
 
-/// Others may write.
+/// Others may write, or a group.
 const OTHERS_WRITE: u32 = 0o002;
+const GROUP_WRITES: u32 = 0o020;
 /// Nobody removes what another user made.
 const STICKY: u32 = 0o1000;
 
@@ -20,25 +21,65 @@ const BESIDE: u32 = 100;
 /// Makes a directory with those above it, for this user alone; one that is there must belong to this user.
 ///
 /// # Errors
-/// It cannot be made, or others can replace what is in it.
+/// It cannot be made, or others can replace what is in it; nothing is made below a directory in which they can.
 pub fn make_directory(path: &Path) -> io::Result<()> {
+    if let Some(there) = path.ancestors().find(|above| !above.as_os_str().is_empty() && above.exists()) {
+        check_directory(there)?;
+    }
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     check_directory(path)
 }
 
-/// Refuses a directory in which others can replace files, or which another user owns; one through a link is the one that
-/// the link leads to. The files in it would say what others want.
+/// Refuses a directory in which others can replace files, or which another user owns, and one below such a directory; one
+/// through a link is also the one that the link leads to. The files in it would say what others want.
 pub fn check_directory(path: &Path) -> io::Result<()> {
-    let data = fs::metadata(path)?;
+    let (named, meant) = (std::path::absolute(path)?, fs::canonicalize(path)?);
+    named.ancestors().chain(meant.ancestors()).try_for_each(|part| {
+        // A link may lead elsewhere tomorrow if another user made it.
+        refuse_writable(part, &fs::symlink_metadata(part)?)?;
+        refuse_writable(part, &fs::metadata(part)?)
+    })
+}
+
+/// Refuses what another user owns, or others may write.
+fn refuse_writable(path: &Path, data: &Metadata) -> io::Result<()> {
     let refuse = |why: String| Err(io::Error::new(ErrorKind::PermissionDenied, why));
     if !is_own(data.uid()) {
         return refuse(format!("{} belongs to another user", path.display()));
     }
     let mode = data.permissions().mode();
-    if mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
-        return refuse(format!("others can write in {}: `chmod o-w` it", path.display()));
+    if data.is_symlink() || data.is_dir() && mode & STICKY != 0 {
+        return Ok(());
     }
-    Ok(())
+    let is_own_group = data.gid() == rustix::process::getegid().as_raw();
+    let who = match (mode & OTHERS_WRITE, mode & GROUP_WRITES) {
+        (0, 0) => return Ok(()),
+        (0, _) if is_own_group => return Ok(()),
+        (0, _) => ("its group", "g-w"),
+        _ => ("others", "go-w"),
+    };
+    refuse(format!("{} can write to {}: `chmod {}` it", who.0, path.display(), who.1))
+}
+
+/// Opens a file of this user to append to, and makes it for this user alone when it is missing.
+///
+/// # Errors
+/// It cannot be opened or made, is a link or no regular file, belongs to another user, or others may write it.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let odd = |what: &str| io::Error::new(ErrorKind::InvalidInput, format!("it is {what}"));
+    if fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
+        return Err(odd("a link"));
+    }
+    // A pipe that nobody reads is refused at once.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC).bits();
+    let flags = i32::try_from(flags).map_err(io::Error::other)?;
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(path)?;
+    let data = file.metadata()?;
+    if !data.is_file() {
+        return Err(if data.is_dir() { ErrorKind::IsADirectory.into() } else { odd("no regular file") });
+    }
+    refuse_writable(path, &data)?;
+    Ok(file)
 }
 
 /// Opens a file to read and write, and makes it for this user alone when it is missing. What is in it stays.
@@ -350,6 +391,61 @@ mod tests {
             let _ = std::os::unix::fs::symlink(&state, &link);
             assert_eq!(make_directory(&state).is_ok(), fine, "{mode:o}");
             assert_eq!(make_directory(&link).is_ok(), fine, "{mode:o} through a link");
+        }
+    }
+
+    #[test]
+    fn a_directory_below_one_that_others_can_write_is_refused_and_not_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let above = directory.path().join("above");
+        make_directory(&above.join("there")).unwrap();
+        let allow = |mode| fs::set_permissions(&above, Permissions::from_mode(mode)).unwrap();
+        for (mode, fine) in [(0o777, false), (0o757, false), (0o1777, true), (0o770, true), (0o755, true)] {
+            allow(mode);
+            assert_eq!(check_directory(&above.join("there")).is_ok(), fine, "{mode:o}");
+            let new = above.join(format!("{mode:o}/run"));
+            assert_eq!((make_directory(&new).is_ok(), new.exists()), (fine, fine), "{mode:o}");
+        }
+        // The way there counts as much as the place.
+        allow(0o700);
+        let (meant, way) = (directory.path().join("meant"), above.join("way"));
+        make_directory(&meant).unwrap();
+        std::os::unix::fs::symlink(&meant, &way).unwrap();
+        assert!(check_directory(&way).is_ok());
+        allow(0o777);
+        let why = check_directory(&way).unwrap_err().to_string();
+        assert_eq!(why, format!("others can write to {}: `chmod go-w` it", above.display()));
+        // Only the administrator can give a file away.
+        allow(0o770);
+        if std::os::unix::fs::chown(&above, None, Some(rustix::process::getegid().as_raw() + 1)).is_ok() {
+            assert!(check_directory(&way).unwrap_err().to_string().starts_with("its group can write to "));
+        }
+        if std::os::unix::fs::chown(&above, Some(rustix::process::geteuid().as_raw() + 1), None).is_ok() {
+            assert!(check_directory(&way).unwrap_err().to_string().ends_with("belongs to another user"));
+        }
+    }
+
+    #[test]
+    fn only_a_file_of_ones_own_is_appended_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        fs::write(path("rc"), "mine\n").unwrap();
+        std::os::unix::fs::symlink(path("rc"), path("link")).unwrap();
+        std::os::unix::fs::symlink(path("nowhere"), path("dangling")).unwrap();
+        for odd in [path("pipe"), path("link"), path("dangling"), path("."), "/dev/null".into(), "/dev/zero".into()] {
+            assert!(open_to_append(&odd).is_err(), "{}", odd.display());
+        }
+        assert!(!path("nowhere").exists());
+        let log = path("log");
+        for line in ["one\n", "two\n"] {
+            open_to_append(&log).unwrap().write_all(line.as_bytes()).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&log).unwrap(), "one\ntwo\n");
+        assert_eq!(fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+        for (mode, fine) in [(0o666, false), (0o646, false), (0o664, true), (0o644, true)] {
+            fs::set_permissions(&log, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(open_to_append(&log).is_ok(), fine, "{mode:o}");
         }
     }
 

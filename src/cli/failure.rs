@@ -102,6 +102,7 @@ impl Failure {
     pub(super) fn unwritable(path: &Path, error: &io::Error) -> Self {
         Self::usage(format!("{} cannot be written: {error}", path.display())).hint(match error.kind() {
             io::ErrorKind::IsADirectory => "name a file in it",
+            io::ErrorKind::InvalidInput => "name a regular file",
             _ => "name a file in an existing directory in which you may write",
         })
     }

@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt::Display;
-use std::fs::OpenOptions;
 use std::future::poll_fn;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -23,6 +21,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::{Done, Failure};
 use crate::app::Environment;
+use crate::private;
 use crate::status::Status;
 use crate::ui::{in_ascii, text};
 
@@ -245,8 +244,7 @@ fn shown_width(text: &str) -> usize {
 
 /// Appends the log to a file. A new one can be read only by its owner.
 pub(super) fn start(path: &Path) -> Result<(), Failure> {
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
-    let file = file.map_err(|error| Failure::unwritable(path, &error))?;
+    let file = private::open_to_append(path).map_err(|error| Failure::unwritable(path, &error))?;
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::DEBUG)
         .with_ansi(false)
