@@ -1,20 +1,16 @@
 //! A single poll of a server. With many panes it is reported in parts, so that the fleet reads some screens while tmux prints
 //! the next ones.
 
-mod kept;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::mpsc::Sender;
-use tokio::task::spawn_blocking;
 
 use super::{A_MOMENT, PollerState, ServerPoller, Settings, Suspect, add_records, now};
 use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerReport};
 use crate::profile::{ProfileSet, Program};
 use crate::time::Timestamp;
 use crate::tmux::{Captures, Listing};
-use kept::KeptCaptures;
 
 /// The most further polls, each after [`A_MOMENT`], that wait for the exit status of a task.
 const FURTHER_POLLS: u32 = 5;
@@ -23,9 +19,6 @@ const PART: usize = 256;
 
 /// Polls a server once, captures every watched pane, and sends each part as it comes.
 pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, to: Sender<Input>) {
-    // Screens are left where a history is: only a server on this machine is reported in parts.
-    let (of, history) = (server.clone(), settings.history.clone().filter(|_| server.host.is_none()));
-    let kept = spawn_blocking(|| KeptCaptures::read(of, history));
     let mut poller = match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
         Ok(poller) => poller,
         // Its name is not fit for a command line.
@@ -43,14 +36,11 @@ pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
             if !poller.is_reported_in_parts(&named) {
                 named.clear();
             }
-            let mut kept = kept.await.unwrap_or_default();
-            kept.compare(&poll);
-            named.retain(|pane| !kept.shows(*pane));
             let screens = poller.server.captures(&poller.rows, &named, PART);
             poller.identify(&suspects).await;
             let due = poller.memory.due(&poll);
             if poller.is_reported_in_parts(&due) {
-                return poller.report_in_parts(poll, due, kept, (named, screens), to).await;
+                return poller.report_in_parts(poll, due, (named, screens), to).await;
             }
             Ok((poll, due))
         }
@@ -90,13 +80,11 @@ impl ServerPoller {
         &mut self,
         poll: Listing,
         due: Vec<PaneId>,
-        mut kept: KeptCaptures,
         (begun, mut screens): (Vec<PaneId>, Captures),
         to: Sender<Input>,
     ) {
         let begun: BTreeSet<PaneId> = begun.into_iter().collect();
-        let (lasting, others): (Vec<PaneId>, Vec<PaneId>) = due.iter().partition(|pane| kept.shows(**pane));
-        let others: Vec<PaneId> = others.into_iter().filter(|pane| !begun.contains(pane)).collect();
+        let others: Vec<PaneId> = due.iter().filter(|pane| !begun.contains(pane)).copied().collect();
         screens.add(&others);
         self.memory.await_screens(&due);
         let due: BTreeSet<PaneId> = due.into_iter().collect();
@@ -115,23 +103,12 @@ impl ServerPoller {
         }
         let mut left = due.len();
         let mut records = BTreeMap::new();
-        let mut lasting = lasting.chunks(PART);
-        loop {
-            let (captured, is_new) = match lasting.next() {
-                Some(part) => (Ok((part.to_vec(), kept.take(&poll, part))), false),
-                None => match screens.next().await {
-                    Some(captured) => (captured, true),
-                    None => break,
-                },
-            };
+        while let Some(captured) = screens.next().await {
             let outcome = match captured {
                 Ok((mut part, more)) => {
                     part.retain(|pane| due.contains(pane));
                     left = left.saturating_sub(part.len());
                     let mut panes = self.read_part(&poll, &part, more, at);
-                    if is_new {
-                        kept.keep(&panes, |key| self.memory.captured_at(key));
-                    }
                     records.extend(self.records_read().await);
                     add_records(&mut panes, &mut records);
                     PollResult::Read { panes, is_last: left == 0 }
@@ -148,11 +125,6 @@ impl ServerPoller {
                 return;
             }
         }
-        // The process does not end before this is written, but says meanwhile what it has found.
-        spawn_blocking(move || {
-            let written = kept.write();
-            written.inspect_err(|error| tracing::debug!(%error, "screens are not kept for the next poll"))
-        });
     }
 
     /// The reports of some panes of a poll, once they are captured.

@@ -21,7 +21,7 @@ use crate::task;
 use crate::time::Timestamp;
 use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
 
-pub(super) use pane::{CaptureMoment, Suspect};
+pub(super) use pane::Suspect;
 use pane::{CaptureNeed, PaneMemory};
 use tasks::Gathering;
 pub(super) use tasks::{OtherSession, TaskSession};
@@ -203,11 +203,6 @@ impl ServerMemory {
         let tasks: BTreeSet<PaneId> =
             self.panes.iter().filter(|(_, pane)| pane.is_task()).map(|((id, _), _)| *id).collect();
         panes.iter().any(|pane| tasks.contains(pane))
-    }
-
-    /// When a pane was captured last.
-    pub(super) fn captured_at(&self, key: &TerminalKey) -> Option<&CaptureMoment> {
-        self.panes.get(&(key.pane, key.pid))?.captured_at()
     }
 
     /// Watched panes that may show something new and were not captured in this poll.

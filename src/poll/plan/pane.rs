@@ -123,8 +123,8 @@ struct Captured {
 }
 
 /// When a pane was captured, and what tmux said of it then.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(in crate::poll) struct CaptureMoment {
+#[derive(Debug)]
+struct CaptureMoment {
     /// The server's clock when it was captured.
     at: i64,
     activity: i64,
@@ -138,7 +138,7 @@ impl CaptureMoment {
     }
 
     /// Whether a pane that is listed now still shows what was captured.
-    pub(in crate::poll) fn lasts(&self, listed: &ListedPane) -> bool {
+    fn lasts(&self, listed: &ListedPane) -> bool {
         self.activity == listed.activity
             && !self.may_have_missed()
             && self.facts == listed.facts
@@ -165,11 +165,6 @@ impl PaneMemory {
             }
             CaptureNeed::Never => None,
         }
-    }
-
-    /// When it was captured last.
-    pub(super) fn captured_at(&self) -> Option<&CaptureMoment> {
-        self.captured.as_ref().map(|captured| &captured.moment)
     }
 
     /// Whether it has never been captured.
