@@ -18,14 +18,14 @@ use jiff::tz::TimeZone;
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
 pub use view::Checkpoint;
 pub use view::{Capture, Declared, PaneReport, PollResult, Replaced, ServerLoad, ServerReport};
-pub use view::{DeclaredBy, KeptTransition, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
+pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
 pub use why::{RuleSelection, Why, answer_of_ended, no_record};
 
 use crate::agent_record::RecordedTurn;
 use crate::ids::ServerInstance;
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;
-use crate::state::{KeptNote, Problem, State, Transition};
+use crate::state::{Change, KeptNote, Problem, State, Transition};
 use crate::task::{self, Batch, Task};
 use crate::time::{Span, Timestamp};
 pub use crate::tracker::TerminalHistory;
@@ -119,6 +119,8 @@ pub struct Fleet {
     /// The operator's notes on terminals, present or not.
     notes: Vec<KeptNote>,
     recent: VecDeque<TerminalTransition>,
+    /// What was told of terminals before this fleet began to follow another one, which had not seen it yet, by what changed.
+    ahead: BTreeMap<TerminalKey, VecDeque<Vec<Change>>>,
     tasks: Tasks,
     /// When something is due of which terminal, by [`Entry::due`].
     due: BTreeSet<(Timestamp, TerminalKey)>,
@@ -144,6 +146,7 @@ impl Fleet {
             servers: BTreeMap::new(),
             notes: Vec::new(),
             recent: VecDeque::new(),
+            ahead: BTreeMap::new(),
             tasks: Tasks::default(),
             due: BTreeSet::new(),
             names: BTreeSet::new(),
@@ -484,8 +487,21 @@ impl Fleet {
         let (state, screen) = (terminal.state.clone(), terminal.screen.clone());
         let (key, id, state) = (key.clone(), state.terminal.id.clone(), Some(Arc::new(state)));
         let changed = TerminalTransition { key, id, transition, state, screen };
+        let is_told = self.is_told(&changed);
         self.remember(changed.clone());
-        self.effects.push_back(Effect::Changed(changed));
+        if !is_told {
+            self.effects.push_back(Effect::Changed(changed));
+        }
+    }
+
+    /// Whether this was told already, before this fleet began to follow another one.
+    fn is_told(&mut self, changed: &TerminalTransition) -> bool {
+        let Some(ahead) = self.ahead.get_mut(&changed.key) else { return false };
+        let is_told = ahead.pop_front().is_some_and(|told| told == changed.transition.changed);
+        if !is_told || ahead.is_empty() {
+            self.ahead.remove(&changed.key);
+        }
+        is_told
     }
 
     fn remember(&mut self, transition: TerminalTransition) {

@@ -112,7 +112,7 @@ impl Default for Settings {
             failed_probe_time: Span::from_secs(3),
             unrecorded_rest: Span::from_millis(1500),
             doubt: Span::from_secs(1),
-            kept_transitions: 256,
+            kept_transitions: 64,
         }
     }
 }

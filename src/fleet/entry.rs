@@ -453,7 +453,7 @@ impl Entry {
         }
         let transition = self.tracker.handle(observation, now);
         if let Some(transition) = &transition {
-            self.terminal.transitions.push_back(transition.clone().into());
+            self.terminal.transitions.push_back(transition.clone());
             while self.terminal.transitions.len() > self.settings.kept_transitions {
                 self.terminal.transitions.pop_front();
             }

@@ -65,6 +65,7 @@ impl Fleet {
         for key in keys {
             let Some(mut entry) = self.entries.remove(&key) else { continue };
             self.is_named = false;
+            self.ahead.remove(&key);
             self.wait_no_more(&mut entry);
             let (transition, state) = (entry.farewell(now), entry.terminal().state.clone());
             let id = state.terminal.id.clone();

@@ -297,6 +297,64 @@ fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do()
     );
 }
 
+/// A screen of Claude Code with its cursor in the composer.
+fn claude(second: i64, shown: &str) -> Input {
+    let rule = "─".repeat(80);
+    let text = format!("❯ go on\n\n{shown}\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts");
+    let row = text.lines().position(|line| line == "❯\u{a0}").and_then(|row| u16::try_from(row).ok()).unwrap();
+    let cursor = crate::screen::Cursor { column: 2, row, visible: true };
+    let report = PaneReport {
+        program: Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()) },
+        capture: Capture::Fresh(Arc::new(Screen::from_text(&text, 80))),
+        facts: PaneFacts { cursor, ..PaneFacts::default() },
+        ..pane(0, 10)
+    };
+    let at = Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    Input::Server(ServerReport::new(ServerId::default(), at, PollResult::Listed(vec![report])))
+}
+
+/// What a fleet tells when it is given inputs, by what changed.
+fn told(fleet: &mut Fleet, inputs: impl IntoIterator<Item = Input>) -> Vec<Vec<Change>> {
+    let mut told = Vec::new();
+    for input in inputs {
+        let at = input.at().unwrap_or_default();
+        fleet.handle(Input::TimePassed, at);
+        fleet.handle(input, at);
+        while let Some(effect) = fleet.poll_effect() {
+            if let Effect::Changed(changed) = effect {
+                told.push(changed.transition.changed);
+            }
+        }
+    }
+    told
+}
+
+#[test]
+fn what_was_told_before_another_fleet_is_followed_is_not_told_again() {
+    let new = || Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let works = |seconds: std::ops::Range<i64>| seconds.map(|it| claude(it, "✻ Accomplishing… (3s · ↓ 90 tokens)"));
+    let done = |seconds: std::ops::Range<i64>| seconds.map(|it| claude(it, "● It is done.\n\n✻ Baked for 3s"));
+    let has_ended = |told: &[Vec<Change>]| {
+        told.iter().flatten().filter(|change| change.field == "result" && change.to == "success").count()
+    };
+    // The owner may be behind what its client saw while that was the owner, or ahead of it.
+    for (ours_sees, theirs_sees) in [(8, 4), (4, 8), (8, 8)] {
+        let (mut ours, mut theirs) = (new(), new());
+        for fleet in [&mut ours, &mut theirs] {
+            told(fleet, works(0..4));
+        }
+        let mut all = told(&mut ours, done(4..ours_sees));
+        told(&mut theirs, done(4..theirs_sees));
+        let server = ServerId::default();
+        let checkpoint = Box::new(theirs.checkpoint(&server));
+        all.extend(told(&mut ours, [Input::Checkpoint { server, checkpoint }]));
+        all.extend(told(&mut ours, done(theirs_sees.max(ours_sees)..20)));
+        assert_eq!(has_ended(&all), 1, "{ours_sees} {theirs_sees}: {all:#?}");
+        assert!(!told(&mut ours, works(20..24)).is_empty(), "the next turn is news");
+        assert_eq!(has_ended(&told(&mut ours, done(24..40))), 1);
+    }
+}
+
 #[test]
 fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);

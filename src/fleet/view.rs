@@ -13,7 +13,7 @@ use crate::ids::{PaneId, PaneLocation, ServerId, TerminalKey};
 use crate::profile::{Program, RefusedInputs, StopKey};
 use crate::repository::GitFacts;
 use crate::screen::{KeptScreen, PaneFacts, Screen};
-use crate::state::{Change, Evidence, Note, Problem, State, Summary, Transition, unfit_name};
+use crate::state::{Note, Problem, State, Transition, unfit_name};
 use crate::status::{Hindrance, Status};
 use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
@@ -52,34 +52,7 @@ pub struct Terminal {
     /// The dialog or menu on that screen which takes the keys.
     pub dialog: Option<Arc<Dialog>>,
     /// Newest last, bounded.
-    pub transitions: VecDeque<KeptTransition>,
-}
-
-/// A transition of a terminal. All but its time and summary is packed: hundreds are kept of each terminal, and few of them
-/// are ever shown. Nor is it unpacked to be sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptTransition {
-    at: Timestamp,
-    summary: Summary,
-    /// [`PackedTransition`] as JSON.
-    packed: Box<str>,
-}
-
-/// What changed, the note and the evidence.
-type PackedTransition = (Vec<Change>, Option<String>, Arc<[Evidence]>);
-
-impl From<Transition> for KeptTransition {
-    fn from(Transition { at, changed, summary, note, evidence }: Transition) -> Self {
-        let packed: PackedTransition = (changed, note, evidence);
-        Self { at, summary, packed: serde_json::to_string(&packed).unwrap_or_default().into() }
-    }
-}
-
-impl From<KeptTransition> for Transition {
-    fn from(kept: KeptTransition) -> Self {
-        let (changed, note, evidence): PackedTransition = serde_json::from_str(&kept.packed).unwrap_or_default();
-        Self { at: kept.at, changed, summary: kept.summary, note, evidence }
-    }
+    pub transitions: VecDeque<Transition>,
 }
 
 impl Terminal {
@@ -508,10 +481,22 @@ impl Fleet {
                 self.effects.push_back(Effect::Introduced { key });
                 continue;
             };
-            let last = old.terminal().transitions.back().map_or(Timestamp::default(), |last| last.at);
-            // Newest first: what the terminal shows now it has shown since the last one.
-            let missed = transitions.into_iter().rev().take_while(|kept| kept.at > last);
-            let missed = missed.map(Transition::from).map(|transition| {
+            let told = &old.terminal().transitions;
+            let at = |last: Option<&Transition>| last.map_or(Timestamp::default(), |last| last.at);
+            let (last, known) = (at(told.back()), at(transitions.back()));
+            // What this fleet saw first the other one is about to see.
+            let ahead = told.iter().filter(|told| told.at > known).map(|told| told.changed.clone());
+            let ahead: VecDeque<_> = ahead.collect();
+            if !ahead.is_empty() {
+                self.ahead.insert(key.clone(), ahead);
+            }
+            // Newest first: what the terminal shows now it has shown since the last one. The two may have seen the same at
+            // different times.
+            let is_told = |missed: &Transition| {
+                !missed.changed.is_empty() && told.back().is_some_and(|told| told.changed == missed.changed)
+            };
+            let missed = transitions.into_iter().rev().take_while(|missed| missed.at > last && !is_told(missed));
+            let missed = missed.map(|transition| {
                 let change = recent.iter().rev().find(|change| change.key == key && change.transition == transition);
                 let (key, id, state) = (key.clone(), id.clone(), change.and_then(|change| change.state.clone()));
                 Effect::Changed(TerminalTransition { key, id, transition, state, screen: screen.take() })

@@ -1,13 +1,16 @@
 //! The file: private to this user, migrated to the current tables, moved aside when it is damaged, and kept within its
 //! limits.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use serde_json::Value;
 
+use super::encoding::Codec;
 use super::hours::HOUR;
 use super::{Settings, Trouble};
 use crate::private::{self, inode};
@@ -350,7 +353,12 @@ pub(super) const STEPS: &[&str] = &[
          concat_ws(' ', hour % 24, working, waiting, ready, gone, unknown, turns), char(10) ORDER BY hour)
      FROM hours GROUP BY terminal, hour / 24;
      DROP TABLE hours;",
+    ONCE,
 ];
+
+/// 15: what happened to a terminal at one time is kept once, whichever process saw it.
+const ONCE: &str = "ALTER TABLE records ADD COLUMN sameness INTEGER;
+     CREATE UNIQUE INDEX records_once ON records (terminal, at, sameness) WHERE sameness IS NOT NULL;";
 
 /// The version that this program writes.
 pub const VERSION: u32 = STEPS.len() as u32;
@@ -369,9 +377,34 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
     let done = usize::try_from(found).unwrap_or(STEPS.len());
     for step in STEPS.iter().skip(done) {
         transaction.execute_batch(step)?;
+        if *step == ONCE {
+            drop_doubles(&transaction)?;
+        }
     }
     transaction.pragma_update(None, "user_version", known)?;
     transaction.commit()?;
+    Ok(())
+}
+
+/// Removes what was kept twice: of the transitions of one terminal at one time that changed the same, the first one stays.
+fn drop_doubles(connection: &Connection) -> Result<(), Trouble> {
+    let sql = "SELECT id, terminal, at, document FROM records r WHERE kind = 'transition' AND EXISTS
+                   (SELECT 1 FROM records o WHERE o.terminal = r.terminal AND o.at = r.at AND o.id <> r.id) ORDER BY id";
+    let (mut codec, mut known, mut doubles) = (Codec::new()?, BTreeSet::new(), Vec::new());
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, terminal, at, document): (i64, i64, i64, Vec<u8>) =
+            (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        // What cannot be read is like nothing else.
+        let document = codec.unpack_document(&document).ok();
+        let document = document.and_then(|document| serde_json::from_str::<Value>(&document).ok());
+        let Some(changed) = document.map(|document| document["changed"].to_string()) else { continue };
+        if !known.insert((terminal, at, changed)) {
+            doubles.push(id);
+        }
+    }
+    doubles.into_iter().try_for_each(|id| connection.execute("DELETE FROM records WHERE id = ?1", [id]).map(drop))?;
     Ok(())
 }
 

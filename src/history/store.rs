@@ -16,6 +16,7 @@ use super::summary::ServerSummary;
 use super::writer::WriterMessage;
 use super::{hours, notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
+use crate::hash::Fnv;
 use crate::operation::Operation;
 use crate::private::{HeldLock, inode};
 use crate::screen::{KeptScreen, Screen};
@@ -182,6 +183,14 @@ impl Store {
     }
 }
 
+/// What makes two records of one terminal and one time the same, whoever writes them: a hash of what changed.
+fn sameness(happened: &impl serde::Serialize) -> i64 {
+    let mut hash = Fnv::default();
+    // What has no JSON is written nowhere.
+    let _ = serde_json::to_writer(&mut hash, happened);
+    hash.get().cast_signed()
+}
+
 /// One transaction in the making. When a part of it fails, all of it is to be given up.
 struct StoreBatch<'a> {
     transaction: Transaction<'a>,
@@ -272,10 +281,11 @@ impl StoreBatch<'_> {
                 }
             }
             Record::TaskEvent { key, name, at, event } => {
-                self.insert(*at, Kind::TaskEvent, Some(key), name, event).map(drop)?;
+                let is_same = Some(sameness(&event.happening));
+                self.insert(*at, (Kind::TaskEvent, is_same), Some(key), name, event).map(drop)?;
             }
             Record::Action { key, name, at, action } => {
-                self.insert(*at, Kind::Action, key.as_ref(), name, action).map(drop)?;
+                self.insert(*at, (Kind::Action, None), key.as_ref(), name, action).map(drop)?;
             }
         }
         Ok(())
@@ -283,7 +293,11 @@ impl StoreBatch<'_> {
 
     fn transition(&mut self, record: &TransitionRecord) -> Result<(), Trouble> {
         let TransitionRecord { key, name, transition, state, screen, .. } = record;
-        let id = self.insert(transition.at, Kind::Transition, Some(key), name, &record.document())?;
+        let is_same = Some(sameness(&transition.changed));
+        let Some(id) = self.insert(transition.at, (Kind::Transition, is_same), Some(key), name, &record.document())?
+        else {
+            return Ok(());
+        };
         let screen = screen.as_ref().and_then(KeptScreen::whole);
         let screen = screen.map(|screen| self.screen(&screen)).transpose()?;
         let turn_ended = state.as_ref().and_then(PublicState::turn_ended);
@@ -299,28 +313,32 @@ impl StoreBatch<'_> {
 
     fn input_begun(&mut self, uid: &str, Operation { at, producer, to, act }: &Operation) -> Result<(), Trouble> {
         let sent = Sent::from(act);
-        let id = self.insert(*at, Kind::Input, Some(&to.key), &to.name, &sent)?;
+        let Some(id) = self.insert(*at, (Kind::Input, None), Some(&to.key), &to.name, &sent)? else { return Ok(()) };
         let sql = "INSERT INTO inputs (record, uid, owner, sender, what) VALUES (?1, ?2, ?3, ?4, ?5)";
         let what = sent.what().word();
         self.sql(sql)?.execute(params![id, uid, self.owner.as_str(), producer.to_string(), what])?;
         Ok(())
     }
 
+    /// Writes a record and returns its number; `None` where one of the same terminal, time and sameness is there already:
+    /// two processes that take over from each other see the same end, and either may write it first.
     fn insert(
         &mut self,
         at: Timestamp,
-        kind: Kind,
+        (kind, sameness): (Kind, Option<i64>),
         key: Option<&TerminalKey>,
         name: &str,
         document: &impl serde::Serialize,
-    ) -> Result<i64, Trouble> {
+    ) -> Result<Option<i64>, Trouble> {
         let terminal = key.map(|key| self.terminal(key, Some(name))).transpose()?;
         if let Some(terminal) = terminal.filter(|_| hour_of(at) < hour_of(self.now)) {
             hours::unsettle(&self.transaction, terminal, at)?;
         }
         let packed = self.codec.pack(document)?;
-        let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
-        Ok(self.sql(sql)?.insert(params![at, kind.word(), terminal, name, packed])?)
+        let sql = "INSERT INTO records (at, kind, terminal, name, document, sameness) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                   ON CONFLICT (terminal, at, sameness) WHERE sameness IS NOT NULL DO NOTHING RETURNING id";
+        let values = params![at, kind.word(), terminal, name, packed, sameness];
+        Ok(self.sql(sql)?.query_row(values, |row| row.get(0)).optional()?)
     }
 
     /// The row of a screen; one that is stored already is used again.

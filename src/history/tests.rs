@@ -286,7 +286,7 @@ fn documents_of_every_version_are_read_and_reported() {
     let mut codec = encoding::Codec::new().unwrap();
     for (id, (kind, document, _)) in (2..).zip(&documents) {
         let packed = codec.pack(document).unwrap();
-        let sql = "INSERT INTO records VALUES (?1, ?1, ?2, 1, 'old', ?3)";
+        let sql = "INSERT INTO records (id, at, kind, terminal, name, document) VALUES (?1, ?1, ?2, 1, 'old', ?3)";
         connection.execute(sql, rusqlite::params![id, kind, packed]).unwrap();
         let beside = match *kind {
             "transition" => {

@@ -102,6 +102,54 @@ fn an_end_that_two_processes_see_is_written_once_however_far_the_first_one_came(
 }
 
 #[test]
+fn a_change_is_kept_once_whoever_owns_when() {
+    let (_directory, path) = place();
+    let begun = || message(1, 0, Phase::Active, "x");
+    let ended = |evidence: &str| message(1, 5, Phase::Ready, evidence);
+    let (mut first, mut second) = (store(&path, "a", at(0)), follower(&path, "b", at(0)));
+    first.write(&[begun()], at(0)).unwrap();
+    second.write(&[begun()], at(0)).unwrap();
+    lead(&mut second, HeldLock::ALWAYS, at(4));
+    // Each of them derives the end after its own time to settle, and writes it while it leads.
+    second.write(&[ended("as one saw it")], at(5)).unwrap();
+    first.write(&[ended("as the other one saw it")], at(5)).unwrap();
+    assert_eq!(times(&path), [0, 5]);
+    // What changed in another way at the same time is another record.
+    first.write(&[message(1, 5, Phase::Unknown, "x")], at(5)).unwrap();
+    first.write(&[message(2, 5, Phase::Ready, "x")], at(5)).unwrap();
+    assert_eq!(times(&path), [0, 5, 5, 5]);
+}
+
+#[test]
+fn what_an_older_version_kept_twice_is_kept_once() {
+    let (_directory, path) = place();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let old = Connection::open(&path).unwrap();
+    file::STEPS[..14].iter().for_each(|step| old.execute_batch(step).unwrap());
+    old.pragma_update(None, "user_version", 14).unwrap();
+    let mut codec = encoding::Codec::new().unwrap();
+    old.execute("INSERT INTO terminals VALUES (1, '', 'default', 1, 1001, 't1', NULL)", []).unwrap();
+    for (id, seconds, phase) in [
+        (1, 0, Phase::Active),
+        (2, 5, Phase::Ready),
+        (3, 5, Phase::Ready),
+        (4, 5, Phase::Unknown),
+        (5, 7, Phase::Ready),
+    ] {
+        let record = transition(1, seconds, phase, &format!("as {id} saw it"));
+        let document = codec.pack(&record.document()).unwrap();
+        let sql = "INSERT INTO records VALUES (?1, ?2, 'transition', 1, 't1', ?3)";
+        old.execute(sql, rusqlite::params![id, at(seconds), document]).unwrap();
+        let summary = record::write_summary(&record.transition.summary);
+        old.execute("INSERT INTO transitions VALUES (?1, ?2, NULL, NULL, NULL)", rusqlite::params![id, summary])
+            .unwrap();
+    }
+    drop(old);
+    assert_eq!(times(&path), [0, 5, 5, 7]);
+    assert_eq!(count(&path, "transitions"), 4);
+}
+
+#[test]
 fn an_end_that_a_stopped_process_finds_later_is_not_written_again() {
     let (_directory, path) = place();
     let (mut stopped, mut other) = (follower(&path, "a", at(0)), store(&path, "b", at(0)));

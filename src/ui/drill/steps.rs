@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::fleet::KeptTransition;
 use crate::history::{Actor, Body, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};
@@ -21,9 +20,9 @@ pub struct TimelineEntry {
     pub body: Body,
 }
 
-impl From<&KeptTransition> for TimelineEntry {
-    fn from(kept: &KeptTransition) -> Self {
-        let transition = Transition::from(kept.clone());
+impl From<&Transition> for TimelineEntry {
+    fn from(transition: &Transition) -> Self {
+        let transition = transition.clone();
         Self {
             at: transition.at,
             body: Body::Transition(StoredTransition { transition, state: None, events: Vec::new(), screen: None }),
@@ -303,12 +302,11 @@ mod tests {
     }
 
     fn kept(id: i64, seconds: i64, phase: Phase) -> Stored {
-        let TimelineEntry { at, body } = TimelineEntry::from(&KeptTransition::from(seen(seconds, phase)));
+        let TimelineEntry { at, body } = TimelineEntry::from(&seen(seconds, phase));
         Stored { id: RecordId(id), at, key: None, name: "api".to_owned(), body }
     }
 
     fn see(steps: &mut TimelineEntries, seen: &[Transition]) -> bool {
-        let seen: Vec<KeptTransition> = seen.iter().cloned().map(KeptTransition::from).collect();
         steps.see(seen.iter())
     }
 

@@ -6,6 +6,7 @@ mod arranging;
 mod composing;
 mod drill;
 mod follow_ups;
+mod handover;
 mod mouse;
 mod notices;
 mod presses;
@@ -117,13 +118,18 @@ impl World {
 
     /// The command line beside the dashboard: its exit code, and what it said.
     fn fleetwatch(&self, words: &[&str]) -> (Option<i32>, String) {
+        let output = self.command().args(["-L", self.watched.name()]).args(words).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), without_options(&text, &["-L", self.watched.name()]))
+    }
+
+    /// The program with this world's configuration and history.
+    fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
         let home = self.directory.path();
         command.env("XDG_CONFIG_HOME", home).env("XDG_STATE_HOME", home.join("state")).current_dir(home);
         command.env_remove("TMUX").env_remove("TMUX_PANE");
-        let output = command.args(["-L", self.watched.name()]).args(words).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        (output.status.code(), without_options(&text, &["-L", self.watched.name()]))
+        command
     }
 
     fn type_text(&self, text: &str) {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use fleetwatch::agent_record::{Said, Speaker};
-use fleetwatch::fleet::KeptTransition;
 use fleetwatch::history::{
     Answer, Body, HistoryAnswer, HistoryQuestion, Holder, NamedEvent, Point, PublicState, QuestionKind, RecordId,
     ScreenId, Sent, Stored, StoredInput, StoredTransition, TimelineData, Trouble,
@@ -66,7 +65,7 @@ pub fn fleet() -> SampleFleet {
             evidence: evidence.into(),
         },
     ];
-    fleet.terminals[0].transitions.extend(transitions.map(KeptTransition::from));
+    fleet.terminals[0].transitions.extend(transitions);
     fleet
 }
 
@@ -306,7 +305,7 @@ fn without_a_history_there_is_what_was_seen() {
     let recent = fleetwatch::fleet::TerminalTransition {
         key: fleet.terminals[0].key.clone(),
         id: "shop-api".into(),
-        transition: fleet.terminals[0].transitions[1].clone().into(),
+        transition: fleet.terminals[0].transitions[1].clone(),
         state: None,
         screen: Some(Arc::new(shown).into()),
     };
@@ -358,8 +357,8 @@ fn what_is_new_moves_nothing_away_from_under_the_cursor() {
     press(&mut ui, &fleet, &chars("jj"));
     let selected = |shown: &str| shown.lines().find(|line| line.starts_with('›')).expect("a selected row").to_owned();
     let before = selected(&text(&mut ui, &fleet, 160, 45));
-    let next = Transition { at: NOW, ..fleet.terminals[0].transitions[0].clone().into() };
-    fleet.terminals[0].transitions.push_back(next.into());
+    let next = Transition { at: NOW, ..fleet.terminals[0].transitions[0].clone() };
+    fleet.terminals[0].transitions.push_back(next);
     fleet.now = NOW + Span::from_secs(1);
     let shown = text(&mut ui, &fleet, 160, 45);
     let cells = |line: &str| line.chars().take(40).collect::<String>();
@@ -512,8 +511,8 @@ proptest! {
     ) {
         let mut fleet = fleet();
         let evidence = [Evidence { rule: "approval".into(), line: None, text: text.clone() }].into();
-        let hostile = Transition { evidence, ..fleet.terminals[0].transitions[1].clone().into() };
-        fleet.terminals[0].transitions[1] = hostile.into();
+        let hostile = Transition { evidence, ..fleet.terminals[0].transitions[1].clone() };
+        fleet.terminals[0].transitions[1] = hostile;
         fleet.terminals[0].state.terminal.title = text.clone();
         let mut ui = sizes::with_menus();
         open(&mut ui, &fleet);
