@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, pa
 use serde_json::Value;
 
 use super::encoding::Codec;
-use super::hours::HOUR;
+use super::usage::HOUR;
 use super::{Settings, Trouble};
 use crate::private::{self, inode};
 use crate::time::{Span, Timestamp};
@@ -354,6 +354,9 @@ pub(super) const STEPS: &[&str] = &[
      FROM hours GROUP BY terminal, hour / 24;
      DROP TABLE hours;",
     ONCE,
+    // 16: totals are added up when they are asked for.
+    "DROP TABLE days;
+     ALTER TABLE terminals DROP COLUMN added_up;",
 ];
 
 /// 15: what happened to a terminal at one time is kept once, whichever process saw it.
@@ -495,10 +498,7 @@ fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), 
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest])?;
     transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest])?;
     transaction.execute("DELETE FROM requests WHERE at < ?1", [oldest])?;
-    for (table, unit, length) in [("usage", "hour", HOUR), ("days", "day", 24 * HOUR)] {
-        let sql = format!("DELETE FROM {table} WHERE ({unit} + 1) * {length} < ?1");
-        transaction.execute(&sql, [oldest])?;
-    }
+    transaction.execute("DELETE FROM usage WHERE (hour + 1) * ?2 < ?1", params![oldest, HOUR])?;
     transaction.execute(
         "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)
              AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)

@@ -453,7 +453,7 @@ mod tests {
     fn a_page_costs_what_is_on_it_however_long_the_history_is() {
         let mut connection = Connection::open_in_memory().unwrap();
         file::migrate(&mut connection).unwrap();
-        connection.execute_batch("INSERT INTO terminals VALUES (1, '', 'default', 1, 1, 't1', NULL)").unwrap();
+        connection.execute_batch("INSERT INTO terminals VALUES (1, '', 'default', 1, 1, 't1')").unwrap();
         // How SQLite finds what a filter asks for.
         let plan = |filter: &RecordFilter| {
             let sql = format!("EXPLAIN QUERY PLAN {SELECT} {}", filter.conditions(&connection).unwrap());

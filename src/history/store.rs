@@ -9,12 +9,11 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, para
 use super::Trouble;
 use super::encoding::{self, Codec};
 use super::file::{self, HistoryOptions, Opened};
-use super::hours::hour_of;
 use super::identity::{Owner, terminal_row, terminal_row_for};
 use super::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use super::summary::ServerSummary;
 use super::writer::WriterMessage;
-use super::{hours, notes, usage};
+use super::{notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::hash::Fnv;
 use crate::operation::Operation;
@@ -156,11 +155,6 @@ impl Store {
     /// The connection, for what is no record.
     pub(super) fn connection(&mut self) -> &mut Connection {
         &mut self.opened.connection
-    }
-
-    /// Adds up hours that are over, some of them; whether there are more.
-    pub(super) fn add_up_hours(&mut self, now: Timestamp) -> Result<bool, Trouble> {
-        hours::add_up(&mut self.opened.connection, &mut self.codec, now)
     }
 
     fn transact(
@@ -331,9 +325,6 @@ impl StoreBatch<'_> {
         document: &impl serde::Serialize,
     ) -> Result<Option<i64>, Trouble> {
         let terminal = key.map(|key| self.terminal(key, Some(name))).transpose()?;
-        if let Some(terminal) = terminal.filter(|_| hour_of(at) < hour_of(self.now)) {
-            hours::unsettle(&self.transaction, terminal, at)?;
-        }
         let packed = self.codec.pack(document)?;
         let sql = "INSERT INTO records (at, kind, terminal, name, document, sameness) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                    ON CONFLICT (terminal, at, sameness) WHERE sameness IS NOT NULL DO NOTHING RETURNING id";

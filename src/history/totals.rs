@@ -1,7 +1,7 @@
 //! Totals by day and by hour: how long each side had the turn, how turns ended, and what was used.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::{Range, Sub};
+use std::ops::Sub;
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 
 use super::Trouble;
-use super::hours::{self, begin_of, hour_of};
 use super::identity::terminal_row;
 use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
 use super::timeline::{Holder, TimelineSpan, timeline, turns};
@@ -153,93 +152,19 @@ impl Reader {
         }
         let Some(first) = known.iter().map(|(.., since)| *since).min() else { return Ok(Vec::new()) };
         let hours = hours(first, period.until, &period.zone);
-        let is_whole = |at: Timestamp| at == begin_of(hour_of(at));
-        // Where the clock differs by half an hour, all is added up anew.
-        let are_kept = hours.iter().all(|hour| is_whole(hour.begin) && is_whole(hour.end));
         let mut days: BTreeMap<(Date, String), DayTotals> = BTreeMap::new();
         for (terminal, row, watched, begun, since) in known {
-            let added_up = hours::added_up(&self.connection, row)?.filter(|_| are_kept).unwrap_or(i64::MIN);
-            let mut done = self.done(row, &watched, (since, period.until), added_up)?;
+            let points = points(&self.connection, &mut self.codec, row, Some(since), period.until)?;
+            let line = timeline(&points, &watched, since, period.until);
             let usage = of_terminals.remove(&row).unwrap_or_default();
-            done.used = growth(&usage, begun, &used_before(row, &usage, &of_sessions));
-            TerminalTotals { terminal, since, done, usage }.add_to(&mut days, &hours, by, period.until, grain);
+            let used = growth(&usage, begun, &used_before(row, &usage, &of_sessions));
+            let totals = TerminalTotals { terminal, since, line, ended: turns(&points), used, usage };
+            totals.add_to(&mut days, &hours, by, period.until, grain);
         }
         let mut days: Vec<DayTotals> = days.into_values().collect();
         days.retain(|day| !day.whole.is_empty());
         days.iter_mut().for_each(|day| day.hours.retain(|_, hour| !hour.is_empty()));
         Ok(days)
-    }
-
-    /// What a terminal did in some time: from the hours that are added up as far as they are whole, else from what is on record.
-    fn done(
-        &mut self,
-        terminal: i64,
-        watched: &[(Timestamp, Timestamp)],
-        (since, until): (Timestamp, Timestamp),
-        added_up: i64,
-    ) -> Result<DoneInTime, Trouble> {
-        let from = hour_of(since - Span::from_millis(1)) + 1;
-        let to = added_up.min(hour_of(until));
-        let (kept, stretches) = match from < to {
-            true => (
-                hours::kept(&self.connection, terminal, from, to)?,
-                vec![(since, begin_of(from)), (begin_of(to), until)],
-            ),
-            false => (Vec::new(), vec![(since, until)]),
-        };
-        let mut recorded = Vec::new();
-        for (from, to) in stretches.into_iter().filter(|(from, to)| from < to) {
-            // What is recorded in the next hour may say of a turn of this one that it ended, or that its success is withdrawn.
-            let recorded_by = (to + hours::SETTLED).min(until);
-            let points = points(&self.connection, &mut self.codec, terminal, Some(from), recorded_by)?;
-            recorded.push(RecordedStretch {
-                from,
-                to,
-                line: timeline(&points, watched, from, to),
-                ended: turns(&points),
-            });
-        }
-        Ok(DoneInTime { added_up: begin_of(from)..begin_of(to), kept, recorded, used: Vec::new() })
-    }
-}
-
-/// The activity of a terminal.
-#[derive(Default)]
-struct DoneInTime {
-    /// The time that is added up in hours, and those in which somebody watched, by their beginnings.
-    added_up: Range<Timestamp>,
-    kept: Vec<(Timestamp, Totals)>,
-    /// In the rest of the time.
-    recorded: Vec<RecordedStretch>,
-    /// The usage of its agent.
-    used: Vec<(Timestamp, Totals)>,
-}
-
-/// The records of a period.
-struct RecordedStretch {
-    from: Timestamp,
-    to: Timestamp,
-    line: Vec<TimelineSpan>,
-    ended: Vec<(Timestamp, TurnResult)>,
-}
-
-impl DoneInTime {
-    /// What was done from one time up to another, both of which are whole hours where hours are kept.
-    fn between(&self, from: Timestamp, to: Timestamp) -> Totals {
-        let mut done = Totals::default();
-        let kept = within(&self.kept, from, to);
-        kept.iter().for_each(|(_, hour)| done.add(hour));
-        let added_up = to.min(self.added_up.end).since(from.max(self.added_up.start)).as_millis();
-        let unwatched = added_up.saturating_sub(HOUR.as_millis() * kept.len() as u64);
-        done.add_time(Holder::Unwatched, Span::from_millis(unwatched));
-        for stretch in &self.recorded {
-            let (from, to) = (from.max(stretch.from), to.min(stretch.to));
-            if from < to {
-                done.add(&done_between(&stretch.line, &stretch.ended, from, to));
-            }
-        }
-        within(&self.used, from, to).iter().for_each(|(_, used)| done.add(used));
-        done
     }
 }
 
@@ -248,7 +173,10 @@ struct TerminalTotals<'a> {
     terminal: &'a StoredTerminal,
     /// From when on it counts.
     since: Timestamp,
-    done: DoneInTime,
+    /// Who had the turn, how turns ended, and what its agent used.
+    line: Vec<TimelineSpan>,
+    ended: Vec<(Timestamp, TurnResult)>,
+    used: Vec<(Timestamp, Totals)>,
     usage: Vec<&'a SessionUsage>,
 }
 
@@ -293,6 +221,18 @@ fn of_one_session<'a, 'b>(usage: &'a [&'b SessionUsage]) -> impl Iterator<Item =
 }
 
 impl TerminalTotals<'_> {
+    /// What was done from one time up to another.
+    fn between(&self, from: Timestamp, to: Timestamp) -> Totals {
+        let mut done = Totals::default();
+        let first = self.line.partition_point(|stretch| stretch.to <= from);
+        for stretch in self.line[first..].iter().take_while(|stretch| stretch.from < to) {
+            done.add_time(stretch.holder, stretch.to.min(to).since(stretch.from.max(from)));
+        }
+        within(&self.ended, from, to).iter().for_each(|(_, result)| done.turns[*result as usize] += 1);
+        within(&self.used, from, to).iter().for_each(|(_, used)| done.add(used));
+        done
+    }
+
     fn add_to(
         &self,
         days: &mut BTreeMap<(Date, String), DayTotals>,
@@ -314,33 +254,15 @@ impl TerminalTotals<'_> {
                 whole: Totals::default(),
                 hours: BTreeMap::new(),
             });
-            totals.whole.add(&self.done.between(from, to));
+            totals.whole.add(&self.between(from, to));
             for hour in day.iter().filter(|_| grain == Grain::Hour) {
                 let (from, to) = (hour.begin.max(from), hour.end.min(to));
                 if from < to {
-                    totals.hours.entry(hour.begin).or_default().add(&self.done.between(from, to));
+                    totals.hours.entry(hour.begin).or_default().add(&self.between(from, to));
                 }
             }
         }
     }
-}
-
-/// Who had the turn from one time up to another, and how turns ended.
-pub(super) fn done_between(
-    line: &[TimelineSpan],
-    ended: &[(Timestamp, TurnResult)],
-    from: Timestamp,
-    to: Timestamp,
-) -> Totals {
-    let mut done = Totals::default();
-    let first = line.partition_point(|stretch| stretch.to <= from);
-    for stretch in line[first..].iter().take_while(|stretch| stretch.from < to) {
-        done.add_time(stretch.holder, stretch.to.min(to).since(stretch.from.max(from)));
-    }
-    for (_, result) in within(ended, from, to) {
-        done.turns[*result as usize] += 1;
-    }
-    done
 }
 
 /// Those of a time from `from` on and before `to`; all of them are sorted by time.
@@ -527,9 +449,8 @@ mod tests {
         let usage: Vec<&SessionUsage> = usage.iter().collect();
         let (from, to) = (begun, at("2026-10-25T04:00:00Z"));
         let line = timeline(&points, &[(begun, at("2026-10-25T03:00:00Z"))], from, to);
-        let recorded = vec![RecordedStretch { from, to, line, ended: turns(&points) }];
-        let done = DoneInTime { recorded, used: growth(&usage, begun, &UsedBefore::new()), ..DoneInTime::default() };
-        TerminalTotals { terminal, since: begun, done, usage }
+        let (ended, used) = (turns(&points), growth(&usage, begun, &UsedBefore::new()));
+        TerminalTotals { terminal, since: begun, line, ended, used, usage }
     }
 
     fn terminal() -> StoredTerminal {

@@ -5,10 +5,22 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 
 use super::Trouble;
-use super::hours::{HOUR, begin_of, hour_of};
 use super::reader::{Reader, rows};
 use crate::state::{FactName, State};
 use crate::time::Timestamp;
+
+/// The length of an hour in milliseconds; hours begin where those of universal time do.
+pub(super) const HOUR: i64 = 3_600_000;
+
+/// The hour that a time lies in.
+fn hour_of(at: Timestamp) -> i64 {
+    at.as_millis().div_euclid(HOUR)
+}
+
+/// When an hour begins.
+fn begin_of(hour: i64) -> Timestamp {
+    Timestamp::from_millis(hour.saturating_mul(HOUR))
+}
 
 /// What an agent had used in one of its sessions by the end of an hour, as far as that was known at a change of its state.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,12 +43,14 @@ pub struct SessionUsage {
 pub(super) fn note_usage(connection: &Connection, terminal: i64, at: Timestamp, state: &State) -> Result<(), Trouble> {
     let facts = &state.agent;
     let count = |name| facts.count(name).and_then(|count| i64::try_from(count).ok());
-    // An agent may be there for a moment before its session is known, which began unseen then, too.
+    // An agent may be there for a moment before its session is known, which began unseen then, too. One that is known
+    // before it has used anything is seen to begin.
     let sql = "INSERT INTO usage (terminal, session, hour, tool, label, tokens_in, tokens_out, cost,
                    unseen, first_in, first_out, first_cost)
                SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
                    begun.unseen, iif(begun.unseen, ?6, NULL), iif(begun.unseen, ?7, NULL), iif(begun.unseen, ?8, NULL)
-               FROM (SELECT NOT EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session = ?2)
+               FROM (SELECT (?2 = '' OR coalesce(?6, ?7, ?8) IS NOT NULL)
+                   AND NOT EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session = ?2)
                    AND (?9 OR (EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session = '' AND unseen)
                        AND NOT EXISTS (SELECT 1 FROM usage WHERE terminal = ?1 AND session <> ''))) AS unseen) AS begun
                WHERE true
@@ -128,6 +142,9 @@ mod tests {
             (61, "a", None, true),
             (7200, "a", Some(40), false),
             (7201, "b", Some(5), true),
+            // It had used nothing when it was found.
+            (7203, "c", None, false),
+            (7204, "c", Some(1050), false),
         ] {
             write(seconds, session, tokens, is_seen);
         }
@@ -140,7 +157,8 @@ mod tests {
         };
         let used = |session: &str, tokens, before| (session.into(), tokens, before, Some("shop".into()));
         let first: [(Arc<str>, _, _, Option<Arc<str>>); 2] = [used("", None, None), used("a", Some(30), Some(10))];
-        assert_eq!(used_until(9000), [&first[..], &[used("a", Some(40), None), used("b", Some(5), None)]].concat());
+        let then = [used("a", Some(40), None), used("b", Some(5), None), used("c", Some(1050), None)];
+        assert_eq!(used_until(9000), [&first[..], &then].concat());
         assert_eq!(used_until(100), first);
     }
 }

@@ -89,7 +89,6 @@ pub(super) struct Writer {
     /// When this process was stopped or its machine suspended, until that is written.
     stopped: Option<Timestamp>,
     next_cleaning: Instant,
-    next_adding: Instant,
     /// Not to be tried before.
     not_before: Instant,
     damaged: bool,
@@ -118,7 +117,6 @@ impl Writer {
             next_beat: now + BEAT_TIME,
             stopped: None,
             next_cleaning: now + file::FIRST_CLEANING,
-            next_adding: now + file::FIRST_CLEANING,
             not_before: now,
             damaged: false,
             upkeep_trouble: None,
@@ -242,7 +240,7 @@ impl Writer {
             tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be kept up");
             // All of it waits, so that the next attempt is one at what failed.
             let later = Instant::now() + RETRY;
-            for next in [&mut self.next_beat, &mut self.next_cleaning, &mut self.next_adding] {
+            for next in [&mut self.next_beat, &mut self.next_cleaning] {
                 *next = (*next).max(later);
             }
             self.note_trouble(trouble);
@@ -260,15 +258,11 @@ impl Writer {
             file::clean(store.connection(), &self.limits, at)?;
             self.next_cleaning = Instant::now() + file::CLEANING_INTERVAL;
         }
-        if Instant::now() >= self.next_adding {
-            let has_more = store.add_up_hours(at)?;
-            self.next_adding = Instant::now() + if has_more { AWAKE } else { file::CLEANING_INTERVAL };
-        }
         Ok(())
     }
 
     fn next_upkeep(&self) -> Instant {
-        self.next_beat.min(self.next_cleaning).min(self.next_adding)
+        self.next_beat.min(self.next_cleaning)
     }
 
     /// Reopens the file the next time, unless the trouble is not the connection's.
