@@ -14,7 +14,7 @@ mod follow_ups;
 mod history;
 mod inspect;
 mod list;
-mod note;
+mod name;
 mod options;
 mod output;
 mod profiles;
@@ -70,7 +70,7 @@ enum Command {
     Serve(serve::ServeArgs),
     Token(serve::TokenArgs),
     History(history::HistoryArgs),
-    Note(note::NoteArgs),
+    Name(name::NameArgs),
     Run(run::RunArgs),
     Tasks(tasks::TasksArgs),
     FollowUps(follow_ups::FollowUpsArgs),
@@ -127,7 +127,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Serve(args) => wait_for(serve::run(&args, &options)),
         Command::Token(args) => serve::token(&args),
         Command::History(args) => history::run(&args, &options),
-        Command::Note(args) => wait_for(note::run(&args, &options)),
+        Command::Name(args) => wait_for(name::run(&args, &options)),
         Command::Run(args) => wait_for(run::run(&args, &options)),
         Command::Tasks(args) => wait_for(tasks::run(&args, &options)),
         Command::FollowUps(args) => follow_ups::run(&args, &options),

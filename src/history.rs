@@ -10,7 +10,6 @@ mod drafts;
 mod encoding;
 mod feeds;
 mod file;
-mod hours;
 mod identity;
 mod intake;
 mod intents;

@@ -385,7 +385,7 @@ fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal])
         return Ok(output::conclude(lines.and_then(|lines| output::write_whole(&lines))));
     }
     Ok(if args.by == TotalsOf::Label && days.iter().all(DayTotals::is_nameless) {
-        nothing("nothing there has a label", "`fleetwatch note NAME --label LABEL` gives one")
+        nothing("nothing there has a label", "`fleetwatch name NAME --label LABEL` gives one")
     } else if days.is_empty() {
         nothing("nothing was watched then, so there are no totals", WRITTEN_BY)
     } else {

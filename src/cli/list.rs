@@ -168,7 +168,7 @@ pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>, whole: &str) 
     Ok(())
 }
 
-/// The full public state of a terminal or a task (SPEC §2, §9), with the operator's note, and the word and the line for people.
+/// The full public state of a terminal or a task (SPEC §2, §9), with the word and the line for people.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum PublicFields<'a> {
@@ -177,27 +177,25 @@ pub(super) enum PublicFields<'a> {
         id: &'a str,
         #[serde(flatten)]
         state: Box<State>,
-        note: Option<&'a str>,
         word: Cow<'static, str>,
         what: Option<String>,
     },
     Task {
         #[serde(flatten)]
         task: Box<TaskFields>,
-        note: Option<&'a str>,
         word: Cow<'static, str>,
     },
 }
 
 impl<'a> PublicFields<'a> {
     pub(super) fn of(fleet: &Fleet, item: Item<'a>, now: Timestamp) -> Self {
-        let (note, word) = (item.note().text.as_deref(), item.status().word());
+        let word = item.status().word();
         match item {
             Item::Terminal(terminal) => {
                 let (state, what) = (fleet.state_of(terminal, now).into(), what_or_null(&terminal.state));
-                PublicFields::Terminal { id: item.id(), state, note, word, what }
+                PublicFields::Terminal { id: item.id(), state, word, what }
             }
-            Item::Task(task) => PublicFields::Task { task: task.fields().into(), note, word },
+            Item::Task(task) => PublicFields::Task { task: task.fields().into(), word },
         }
     }
 }

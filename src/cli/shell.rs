@@ -59,7 +59,7 @@ pub fn exit_codes() -> String {
 /// The commands in the order of the help, in groups; those of the last group are for writers of profiles and scripts.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("See", &["list", "watch", "status", "output", "explain", "history"]),
-    ("Act", &["send", "answer", "keys", "wait", "note"]),
+    ("Act", &["send", "answer", "keys", "wait", "name"]),
     ("Tasks", &["run", "tasks", "follow-ups"]),
     ("Remote", &["serve", "token"]),
     ("Setup", &["demo", "setup", "doctor", "config"]),

@@ -357,6 +357,8 @@ pub(super) const STEPS: &[&str] = &[
     // 16: totals are added up when they are asked for.
     "DROP TABLE days;
      ALTER TABLE terminals DROP COLUMN added_up;",
+    // 17: of what the operator says of a terminal, its name and its label are kept.
+    "ALTER TABLE notes DROP COLUMN text;",
 ];
 
 /// 15: what happened to a terminal at one time is kept once, whichever process saw it.

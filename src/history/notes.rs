@@ -1,4 +1,4 @@
-//! The operator's notes on terminals: a line, a name and a label each, which stay as long as the agent does.
+//! What the operator calls terminals: a name and a label each, which stay as long as the agent does.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ pub fn keep_note(path: &Path, kept: &KeptNote, name: &str, now: Timestamp) -> Re
     let mut connection = file::open(path, &HistoryOptions::default(), now)?.connection;
     let transaction = connection.transaction()?;
     let row = terminal_row_for(&transaction, &kept.key, Some(name))?;
-    let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at, process, text, name, label)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let (instance, Note { text, name, label }) = (kept.key.instance.word(), &kept.note);
-    transaction.execute(sql, params![row, instance, now, kept.process, text, name, label])?;
+    let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at, process, name, label)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let (instance, Note { name, label }) = (kept.key.instance.word(), &kept.note);
+    transaction.execute(sql, params![row, instance, now, kept.process, name, label])?;
     transaction.commit()?;
     Ok(())
 }
@@ -29,7 +29,7 @@ pub(super) fn forget(connection: &Connection, terminal: i64, at: Timestamp) -> R
     // The row gets a new number, by which everybody who shows notes finds it.
     let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at)
                SELECT terminal, instance, ?2 FROM notes
-               WHERE terminal = ?1 AND coalesce(text, name, label) IS NOT NULL";
+               WHERE terminal = ?1 AND coalesce(name, label) IS NOT NULL";
     connection.prepare_cached(sql)?.execute(params![terminal, at])?;
     Ok(())
 }
@@ -42,11 +42,11 @@ pub fn notes_in(path: Option<&Path>) -> Vec<KeptNote> {
 impl Reader {
     /// Notes made or removed after a number, each with its own number; oldest first.
     pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, Trouble> {
-        let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.text, n.name, n.label
+        let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.name, n.label
                    FROM notes n JOIN terminals t ON t.id = n.terminal WHERE n.id > ?1 ORDER BY n.id";
         rows(&self.connection, sql, [number], |row| {
             let columns = Columns { instance: row.get(5)?, ..Columns::read(row, 0)? };
-            let note = Note { text: row.get(7)?, name: row.get(8)?, label: row.get(9)? };
+            let note = Note { name: row.get(7)?, label: row.get(8)? };
             Ok((row.get(4)?, KeptNote { key: columns.key(), process: row.get(6)?, note }))
         })
     }
@@ -74,14 +74,14 @@ mod tests {
 
     fn texts(path: &Path) -> Vec<(TerminalKey, String)> {
         let notes = Reader::open(path).unwrap().notes().unwrap();
-        notes.into_iter().filter_map(|kept| Some((kept.key, kept.note.text.or(kept.note.name)?))).collect()
+        notes.into_iter().filter_map(|kept| Some((kept.key, kept.note.label.or(kept.note.name)?))).collect()
     }
 
     #[test]
     fn notes_are_kept_by_terminal_until_its_pane_is_gone() {
         let (_directory, path) = place();
         for (pane, text) in [(1, "first"), (2, "second"), (1, "changed"), (2, "")] {
-            keep_note(&path, &kept(pane, NotePart::Text, text), "api", at(0)).unwrap();
+            keep_note(&path, &kept(pane, NotePart::Label, text), "api", at(0)).unwrap();
         }
         let named = kept(3, NotePart::Name, "third");
         keep_note(&path, &named, "api", at(0)).unwrap();
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_note_on_what_nobody_watches_is_kept_as_long_as_records() {
         let (_directory, path) = place();
-        keep_note(&path, &kept(1, NotePart::Text, "later"), "api", at(0)).unwrap();
+        keep_note(&path, &kept(1, NotePart::Label, "later"), "api", at(0)).unwrap();
         let limits = crate::history::Settings { keep: crate::time::Span::from_secs(10_000), ..Default::default() };
         let mut store = store(&path, "a", at(0));
         file::clean(store.connection(), &limits, at(5000)).unwrap();

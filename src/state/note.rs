@@ -1,20 +1,16 @@
-//! The operator's notes, names and labels.
+//! The operator's names and labels.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::TerminalKey;
 use crate::screen::harmless;
 
-/// Characters of a line, and of a name or a label, at most.
-const LONGEST: usize = 500;
-const LONGEST_NAME: usize = 60;
+/// Characters of a name or a label at most.
+const LONGEST: usize = 60;
 
-/// What the operator says of a terminal. None of it is known to tmux.
+/// What the operator calls a terminal, and groups it by, in place of what the configuration and tmux say; each one harmless line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// One harmless line.
-    pub text: Option<String>,
-    /// What it is called, and grouped by, in place of what the configuration and tmux say.
     pub name: Option<String>,
     pub label: Option<String>,
 }
@@ -22,29 +18,19 @@ pub struct Note {
 /// The parts of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotePart {
-    Text,
     Name,
     Label,
 }
 
 impl NotePart {
-    /// Characters of it at most.
-    const fn longest(self) -> usize {
-        match self {
-            Self::Text => LONGEST,
-            Self::Name | Self::Label => LONGEST_NAME,
-        }
-    }
-
     /// Why what somebody typed for it cannot be kept whole, if so.
     pub fn fault(self, typed: &str) -> Option<String> {
-        let (what, longest) = match self {
-            Self::Text => ("note", self.longest()),
-            Self::Name => ("name", self.longest()),
-            Self::Label => ("label", self.longest()),
+        let what = match self {
+            Self::Name => "name",
+            Self::Label => "label",
         };
         let count = line(typed).chars().count();
-        (count > longest).then(|| format!("a {what} has at most {longest} characters, and this one has {count}"))
+        (count > LONGEST).then(|| format!("a {what} has at most {LONGEST} characters, and this one has {count}"))
     }
 }
 
@@ -58,7 +44,6 @@ impl Note {
     /// A part of it.
     pub fn part(&self, part: NotePart) -> Option<&str> {
         match part {
-            NotePart::Text => self.text.as_deref(),
             NotePart::Name => self.name.as_deref(),
             NotePart::Label => self.label.as_deref(),
         }
@@ -67,11 +52,10 @@ impl Note {
     /// The same with what somebody typed for a part of it; without that part where this comes to nothing.
     pub fn with(mut self, part: NotePart, typed: &str) -> Self {
         let place = match part {
-            NotePart::Text => &mut self.text,
             NotePart::Name => &mut self.name,
             NotePart::Label => &mut self.label,
         };
-        let line: String = line(typed).chars().take(part.longest()).collect();
+        let line: String = line(typed).chars().take(LONGEST).collect();
         *place = Some(line.trim().to_owned()).filter(|line| !line.is_empty());
         self
     }
@@ -118,16 +102,16 @@ mod tests {
 
     #[test]
     fn each_part_is_one_harmless_line() {
-        let text = |typed: &str| Note::default().with(NotePart::Text, typed).text;
+        let text = |typed: &str| Note::default().with(NotePart::Label, typed).label;
         assert_eq!(text(" review\n  #12 \u{1b}[31mred\u{202e} ").as_deref(), Some("review #12 [31mred"));
         assert_eq!((text(" \n"), text("\u{200b}")), (None, None));
         assert_eq!(text(&"é".repeat(900)).map(|text| text.chars().count()), Some(LONGEST));
-        assert_eq!((NotePart::Label.fault(&"é ".repeat(30)), NotePart::Text.fault("x")), (None, None));
+        assert_eq!((NotePart::Label.fault(&"é ".repeat(30)), NotePart::Name.fault("x")), (None, None));
         let why = NotePart::Label.fault(&"é".repeat(61)).unwrap();
         assert_eq!(why, "a label has at most 60 characters, and this one has 61");
-        let named = Note::default().with(NotePart::Name, " price\tfix ").with(NotePart::Text, "x");
-        assert_eq!((named.part(NotePart::Name), named.part(NotePart::Text)), (Some("price fix"), Some("x")));
-        assert!(named.with(NotePart::Name, " ").with(NotePart::Text, "").is_empty());
+        let named = Note::default().with(NotePart::Name, " price\tfix ").with(NotePart::Label, "x");
+        assert_eq!((named.part(NotePart::Name), named.part(NotePart::Label)), (Some("price fix"), Some("x")));
+        assert!(named.with(NotePart::Name, " ").with(NotePart::Label, "").is_empty());
     }
 
     #[test]

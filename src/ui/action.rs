@@ -50,7 +50,6 @@ actions! {
     UnmarkAll = "unmark-all", "remove all marks" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
-    Note = "note", "write a note on the terminal; an empty one removes it" [row line];
     Rename = "rename", "name the terminal; an empty name restores its own" [row line];
     Label = "label", "label the terminal, or all marked ones, to group by" [row line];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";

@@ -356,7 +356,7 @@ impl Ui {
             self.ignore_text(view);
             return Vec::new();
         }
-        if action == Some(Action::Choose) && self.context() == Context::Note && self.began_outside() {
+        if action == Some(Action::Choose) && self.context() == Context::Naming && self.began_outside() {
             let again = Keymap::name_of(key);
             self.say(format!("its beginning may have been typed into the table; {again} again keeps it"), view);
             return Vec::new();

@@ -53,9 +53,9 @@ const STATES: [&str; 23] = [
 ];
 
 /// What a word of a filter may ask for by `name:`; other names are part of a plain word.
-const FIELDS: [&str; 17] = [
-    "is", "name", "age", "waited", "agent", "host", "session", "label", "note", "model", "mode", "branch", "prompt",
-    "context", "plan", "tokens", "cost",
+const FIELDS: [&str; 16] = [
+    "is", "name", "age", "waited", "agent", "host", "session", "label", "model", "mode", "branch", "prompt", "context",
+    "plan", "tokens", "cost",
 ];
 
 /// The fields that take several values, of which one is enough; in the texts of the others a comma is a comma.
@@ -132,7 +132,6 @@ enum What {
     Host(String),
     Session(String),
     Label(String),
-    Note(String),
     /// A part of what is known.
     Fact(FactName, String),
     /// Less or more of something than this.
@@ -427,7 +426,6 @@ impl What {
             "host" => Self::Host(word),
             "session" => Self::Session(word),
             "label" => Self::Label(word),
-            "note" => Self::Note(word),
             "age" => Bound::of_age(value).map_or(Self::NoNumber("age", word), Self::Aged),
             "waited" => Bound::of_age(value).map_or(Self::NoNumber("waited", word), Self::Waited),
             _ => match (fact, measure) {
@@ -496,7 +494,6 @@ impl What {
             Self::Aged(bound) => bound.holds(age()),
             Self::Waited(bound) => item.status().needs_operator() && bound.holds(age()),
             Self::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
-            Self::Note(word) => item.note().text.as_ref().is_some_and(|note| contains(note, word)),
             Self::Label(word) => item.label().is_some_and(|label| begins(label, word)),
         }
     }

@@ -8,7 +8,7 @@ use super::keymap::{Binding, show};
 use super::lists::words_for;
 use super::scroll::{Called, SearchableText};
 use super::table::{
-    COLUMNS, Column, DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, NOTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK,
+    COLUMNS, Column, DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK,
 };
 use super::text::padded;
 use super::{
@@ -223,7 +223,6 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
         (PINNED, "behind a name: pinned to the top"),
         (MUTED, "muted: it never counts as needing you"),
         (DRAFTED, "you started a prompt for it here and have not sent it"),
-        (NOTED, "your note on it, in WHAT"),
         (">", "before an age: nobody saw the state begin, so it is at least that old"),
         (MOVES, "before an age, or under STABLE: the screen is still changing"),
         (

@@ -36,8 +36,8 @@ pub enum Context {
     Help,
     /// The filter while it is typed.
     Filter,
-    /// The note on a terminal, its name or its label while it is typed.
-    Note,
+    /// The name of a terminal or its label while it is typed.
+    Naming,
     /// A question before something happens.
     Confirm,
     /// A list of which one is chosen; typing narrows it down.
@@ -54,7 +54,7 @@ pub enum Context {
 const CONTEXTS: [(Context, &str); 16] = [
     (Context::Fleet, "fleet"),
     (Context::Filter, "typing a filter"),
-    (Context::Note, "writing a note, a name or a label"),
+    (Context::Naming, "writing a name or a label"),
     (Context::Dialog, "answering a dialog"),
     (Context::Answer, "typing an answer"),
     (Context::Composer, "writing a prompt in the composer"),

@@ -32,7 +32,6 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Messages, "errors warnings toasts notices again"),
     (Action::NextWaiting, "attention blocked approval"),
     (Action::Filter, "find search grep"),
-    (Action::Note, "comment remark annotate"),
     (Action::Rename, "call title"),
     (Action::Label, "tag group"),
     (Action::Seen, "read acknowledge dismiss"),

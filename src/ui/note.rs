@@ -1,4 +1,4 @@
-//! The line in which the operator types a note, a name or a label.
+//! The line in which the operator types a name or a label.
 
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Rect};
@@ -39,7 +39,6 @@ impl NoteBar {
             several => format!("{} terminals", several.len()),
         };
         match self.part {
-            NotePart::Text => format!("note on {of}: "),
             NotePart::Name => format!("name of {of}: "),
             NotePart::Label => format!("label of {of}: "),
         }
@@ -49,7 +48,6 @@ impl NoteBar {
 /// What there is of a part.
 fn value<'a>(part: NotePart, item: Item<'a>) -> Option<&'a str> {
     match part {
-        NotePart::Text => item.note().text.as_deref(),
         NotePart::Name => Some(item.id()),
         NotePart::Label => item.label(),
     }
@@ -58,7 +56,7 @@ fn value<'a>(part: NotePart, item: Item<'a>) -> Option<&'a str> {
 impl Overlay for NoteBar {
     fn kind(&self) -> OverlayKind<'_> {
         let terminal = if let [(kept, _)] = &self.noted[..] { Some(&kept.key) } else { None };
-        OverlayKind { terminal, ..OverlayKind::at(Context::Note, OverlayPlace::Bar) }
+        OverlayKind { terminal, ..OverlayKind::at(Context::Naming, OverlayPlace::Bar) }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {

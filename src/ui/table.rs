@@ -115,7 +115,7 @@ impl Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 23] = [
+pub const COLUMNS: [Column; 22] = [
     column(NAME, ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name)
         .about("its own name, or the one that you gave it"),
     column("SERVER", ShownOn::Both, Width::Words(6, 20), SERVER, |it, _| it.key().server.to_string(), quiet)
@@ -164,15 +164,6 @@ pub const COLUMNS: [Column; 23] = [
         quiet,
     )
     .about("the label that you gave it"),
-    column(
-        "NOTE",
-        ShownOn::Neither,
-        Width::Words(4, 40),
-        FACTS,
-        |it, _| it.note().text.clone().unwrap_or_default(),
-        quiet,
-    )
-    .about("what you noted of it"),
     column("COMMAND", ShownOn::Neither, Width::Words(7, 40), MORE + 1, |it, _| it.command().to_owned(), quiet)
         .about("the command that runs in its pane"),
     column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what::draw)
@@ -244,8 +235,6 @@ pub const RUNS: &str = "▶";
 pub const MARKED: &str = "■";
 /// What stands behind the name of a terminal that is pinned.
 pub const PINNED: &str = "↑";
-/// What stands behind what a terminal does, before what the operator has noted of it.
-pub const NOTED: &str = "#";
 /// See [`MARKED`].
 pub const MUTED: &str = "z";
 /// What stands before what a terminal does that a prompt was begun for.

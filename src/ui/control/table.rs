@@ -155,11 +155,10 @@ impl Ui {
             Action::Today => self.open(Today::default()),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
-            Action::Note | Action::Rename | Action::Label => {
+            Action::Rename | Action::Label => {
                 let (part, items) = match action {
                     Action::Label => (NotePart::Label, self.acted_on_together(view)),
-                    Action::Rename => (NotePart::Name, self.acted_on(view).into_iter().collect()),
-                    _ => (NotePart::Text, self.acted_on(view).into_iter().collect()),
+                    _ => (NotePart::Name, self.acted_on(view).into_iter().collect()),
                 };
                 if let Some(bar) = NoteBar::new(part, &items) {
                     self.open(bar);

@@ -37,7 +37,7 @@ impl Ui {
     /// Whether a line that a letter of a text opened takes the rest of it. In that of a prompt it is seen before it is sent.
     pub(super) fn is_line_of_run(&self) -> bool {
         let began_outside = match self.context() {
-            Context::Note => self.began_outside(),
+            Context::Naming => self.began_outside(),
             // A sign opens the palette, which is seldom a part of a text.
             Context::Menu => self.memory.typed.began_outside(),
             _ => false,

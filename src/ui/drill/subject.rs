@@ -259,7 +259,7 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
 fn noted<'a>(facts: &mut Facts<'_, '_>, item: impl Into<Item<'a>>) {
     let item = item.into();
     let own = item.note().name.as_ref().map(|_| item.own_name());
-    let said = [("own name", own.as_deref()), ("label", item.label()), ("note", item.note().text.as_deref())];
+    let said = [("own name", own.as_deref()), ("label", item.label())];
     said.into_iter().for_each(|(name, said)| said.into_iter().for_each(|said| facts.put(name, said)));
 }
 

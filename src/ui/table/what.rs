@@ -1,15 +1,12 @@
 //! The column that says what a row waits for or does.
 
-use super::{Cell, DRAFTED, GAP, NOTED};
+use super::{Cell, DRAFTED, GAP};
 use crate::fleet::Terminal;
 use crate::status::{Hindrance, Status};
-use crate::ui::item::BEFORE_OPTION;
 use crate::ui::{Pen, text};
 
 /// The cells that are left for what a row asks or does before why its prompts wait is said.
 const WORDS_LEAST: usize = 24;
-/// The fewest cells in which a note says something, with its sign and what stands before it.
-const NOTE_LEAST: usize = 14;
 
 /// What it waits for or does, behind the prompts that wait for it. That there is a draft stands before its own words, and
 /// else at the end, where nobody takes it for the beginning of what the agent says.
@@ -48,28 +45,5 @@ fn draw_words(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str)
     let words = if words.is_empty() && cell.status == Status::Working { text::ELLIPSIS } else { words };
     let is_over = matches!(cell.status, Status::Gone | Status::Unknown);
     let style = if is_over { cell.quiet } else { cell.text() };
-    let Some(note) = cell.item.note().text.as_deref() else {
-        pen.field(words, room, style);
-        return;
-    };
-    // What waits, or did when its server ended, keeps what it asks without its options; nothing is lost of what is only ready.
-    let asks = cell.status.needs_operator() || cell.item.waited_before();
-    let least = match cell.status {
-        _ if asks => words.split_once(BEFORE_OPTION).map_or(room, |it| text::width(it.0) + GAP),
-        Status::Ready => 0,
-        _ => room / 3,
-    };
-    let wanted = text::width(NOTED) + 1 + text::width(note) + GAP;
-    let shown = text::width(words).min(least.max(room.saturating_sub(wanted)));
-    let shown = shown.min(room.saturating_sub(text::width(NOTED) + GAP));
-    // What is asked gives no cell to a note of which nothing could be read.
-    if asks && room < shown + wanted.min(NOTE_LEAST) {
-        pen.field(words, room, style);
-        return;
-    }
-    let gap = if shown > 0 { GAP } else { 0 };
-    let (style, left) = (cell.style(cell.canvas.theme.parts.key), room - shown - gap);
-    pen.field(words, shown, style).field("", gap, cell.base);
-    pen.field(NOTED, 1.min(left), style).field("", 1.min(left.saturating_sub(1)), style);
-    pen.field(note, left.saturating_sub(2), style);
+    pen.field(words, room, style);
 }

@@ -17,8 +17,8 @@ use fleetwatch::history::{Body, Draft, DraftKind, RecordId, Sent, Stored, Stored
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
-    AgentFacts, Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, KeptNote, Note,
-    NotePart, OperatorStatus, Phase, PlanProgress, Problem, Summary, Transition, TurnResult, TurnSource, UiContext,
+    AgentFacts, Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, Note, NotePart,
+    OperatorStatus, Phase, PlanProgress, Problem, Summary, Transition, TurnResult, TurnSource, UiContext,
 };
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
@@ -1157,8 +1157,8 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("queue", "write a prompt"),
         // What begins a word of it comes before what means it.
         ("que", "take back the terminal's queued prompts"),
-        ("note", "write a note"),
-        ("nte", "write a note"),
+        ("call", "name the terminal"),
+        ("lbel", "label the terminal"),
         // The likelier of two words that it may be.
         ("thme", "theme dark"),
         ("theme lite", "theme light"),
@@ -1959,45 +1959,6 @@ fn marks_pins_and_mutes() {
 }
 
 #[test]
-fn a_note_is_written_shown_and_found() {
-    let mut fleet = SampleFleet::usual();
-    fleet.terminals.retain(|terminal| ["web", "shop-api"].contains(&terminal.state.terminal.id.as_str()));
-    let mut ui = dashboard();
-    frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char('t')]);
-    press(&mut ui, &fleet, &chars("check the footer"));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("note on web: check the footer"));
-    let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
-    let web = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "web").expect("web");
-    let note = Note::default().with(NotePart::Text, "check the footer");
-    let kept = KeptNote { key: web.key.clone(), process: None, note: note.clone() };
-    assert_eq!(asked, [Request::KeepNote { kept, name: "web".into() }]);
-    assert!(!text(&mut ui, &fleet, 120, 40).contains("# check"), "it is shown once it is kept");
-    let long = Note::default().with(NotePart::Text, &"long ".repeat(40));
-    for terminal in &mut fleet.terminals {
-        terminal.note = if terminal.state.terminal.id == "web" { note.clone() } else { long.clone() };
-    }
-    let row = |shown: &str, name: &str| shown.lines().find(|line| line.contains(name)).expect("a row").to_owned();
-    for (width, height) in [(80, 24), (120, 40), (160, 45)] {
-        let shown = text(&mut ui, &fleet, width, height);
-        assert!(row(&shown, " web ").ends_with("# check the footer"), "{shown}");
-        let waits = row(&shown, "shop-api  ");
-        assert!(waits.contains("rm -rf build/ca") && waits.contains('#') == (width > 120), "{shown}");
-    }
-    // The options of a dialog are in its box; a note behind what is asked comes before them.
-    let at = fleet.terminals.iter().position(|it| it.state.terminal.id == "shop-api").expect("shop-api");
-    fleet.terminals[at].note = Note::default().with(NotePart::Text, "ask Ada first");
-    let waits = row(&text(&mut ui, &fleet, 160, 40), "shop-api  ");
-    assert!(waits.contains("Remove the build cache") && waits.ends_with("  # ask Ada first"), "{waits}");
-    press(&mut ui, &fleet, &chars("/note:FOOTER"));
-    assert_eq!(names(&mut ui, &fleet), ["web"]);
-    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('t')]);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("note on web: check the footer"), "it goes on with what there is");
-    press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char('d')]);
-    assert!(press(&mut ui, &fleet, &[]).is_empty());
-}
-
-#[test]
 fn a_terminal_is_named_and_several_are_labelled() {
     let mut fleet = SampleFleet::usual();
     fleet.terminals.retain(|terminal| ["web", "shop-api"].contains(&terminal.state.terminal.id.as_str()));
@@ -2050,10 +2011,10 @@ fn a_terminal_is_named_and_several_are_labelled() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char('L'), KeyCode::Enter]), []);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char('u'), KeyCode::Char(','), KeyCode::Enter]), []);
     // What another process said while the line was open stays.
-    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('t'), KeyCode::Char('x')]);
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(','), KeyCode::Char('x')]);
     fleet.terminals.iter_mut().for_each(|it| it.note = Note::default().with(NotePart::Label, "meanwhile"));
     let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
-    let wanted = Note::default().with(NotePart::Label, "meanwhile").with(NotePart::Text, "x");
+    let wanted = Note::default().with(NotePart::Label, "meanwhile").with(NotePart::Name, "x");
     assert_eq!(asked.iter().filter_map(kept).map(|(_, note)| note).collect::<Vec<_>>(), [wanted]);
     fleet.terminals.iter_mut().for_each(|it| it.note = labelled(it.note.clone()));
     press(&mut ui, &fleet, &chars("ubbbb"));

@@ -146,7 +146,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: note: model: mode: branch: prompt: \
+    let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: model: mode: branch: prompt: \
                   context: plan: tokens: cost:";
     let cases: [(&[&str], &str, &str); 74] = [
         (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
@@ -228,7 +228,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: write the text behind the name, or give it on standard input",
         ),
         (
-            &["-L", "nobody", "note", "x", "--name", "%4"],
+            &["-L", "nobody", "name", "x", "%4"],
             "error: `%4` cannot be a name",
             "hint: a name contains no `:` and does not begin with `%`, `@` or `-`, so that it differs from tmux targets and options: for instance `4`",
         ),
@@ -259,8 +259,8 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: did you mean `dark`? it takes dark, light, high-contrast, colour-blind, no-colour",
         ),
         (
-            &["note", "docs", "--clear", "text"],
-            "error: the argument '--clear' cannot be used with '[TEXT]...'",
+            &["name", "docs", "--clear", "text"],
+            "error: the argument '--clear' cannot be used with '[NAME]'",
             "hint: leave one of the two out",
         ),
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
@@ -931,26 +931,27 @@ fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
         let mut command = fleetwatch(&[&options, arguments].concat());
         command.env("XDG_STATE_HOME", folder.path()).current_dir(folder.path()).output().unwrap().into()
     };
-    let noted = run(&["note", "cat", "it sits", "--label", "pets"]);
-    assert_eq!(noted.out, "new note: it sits\nnew label: pets\n", "{noted:?}");
-    let note: Value = serde_json::from_str(&run(&["note", "cat", "--json"]).out).unwrap();
-    assert_eq!((&note["terminal"], &note["note"], &note["name"]), (&"cat".into(), &"it sits".into(), &Value::Null));
-    let notes: Value = serde_json::from_str(&run(&["note", "--json"]).out).unwrap();
-    assert_eq!(notes[0], note);
-    assert_eq!(run(&["list", "--no-headers", "--columns", "label, note"]).out, "pets  it sits\n");
-    let unfit = run(&["note", "cat", "--name", "%a:b"]);
+    let noted = run(&["name", "cat", "--label", "pets"]);
+    assert_eq!(noted.out, "new label: pets\n", "{noted:?}");
+    assert_eq!(run(&["name", "cat"]).out, "label: pets\n");
+    let named: Value = serde_json::from_str(&run(&["name", "cat", "--json"]).out).unwrap();
+    assert_eq!((&named["terminal"], &named["label"], &named["name"]), (&"cat".into(), &"pets".into(), &Value::Null));
+    let all: Value = serde_json::from_str(&run(&["name", "--json"]).out).unwrap();
+    assert_eq!(all[0], named);
+    assert_eq!(run(&["list", "--no-headers", "--columns", "name, label"]).out, "cat  pets\n");
+    let unfit = run(&["name", "cat", "%a:b"]);
     assert!(unfit.code == Some(2) && unfit.errors.ends_with(": for instance `a-b`\n"), "{unfit:?}");
     assert_eq!(run(&["run", "job", "--", "sleep", "600"]).code, Some(0));
-    assert_eq!(run(&["note", "job", "--name", "my job"]).code, Some(0));
+    assert_eq!(run(&["name", "job", "my job"]).code, Some(0));
     let blank = run(&["answer", "my job", "1"]);
     assert!(blank.errors.contains(" keys 'my job' y Enter` types"), "a hint can be typed: {blank:?}");
-    let long = run(&["note", "cat", "--label", &"x".repeat(61)]);
+    let long = run(&["name", "cat", "--label", &"x".repeat(61)]);
     assert!(long.code == Some(2) && long.errors.ends_with("this one has 61\nhint: shorten it\n"), "{long:?}");
-    let cleared = run(&["note", "cat", "--clear", "--json"]).out;
+    let cleared = run(&["name", "cat", "--clear", "--json"]).out;
     assert_eq!(cleared.lines().count(), 1, "a command that acts prints a line: {cleared}");
     let cleared: Value = serde_json::from_str(&cleared).unwrap();
-    let removed = serde_json::json!({ "note": "it sits", "label": "pets" });
-    assert_eq!((&cleared["note"], &cleared["removed"]), (&Value::Null, &removed));
+    let removed = serde_json::json!({ "label": "pets" });
+    assert_eq!((&cleared["label"], &cleared["removed"]), (&Value::Null, &removed));
     let commands = [
         "send nope x",
         "send nope x --when-ready",
@@ -960,7 +961,7 @@ fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
         "explain nope",
         "inspect nope",
         "record nope -o nope.cast",
-        "note nope x",
+        "name nope x",
         "history nope",
         "tasks kill nope",
         "tasks rerun nope",
@@ -1441,8 +1442,8 @@ fn every_command_calls_the_same_state_the_same() {
         assert_eq!((&waited["id"], &waited["reached"]), (&name.into(), &reached.into()));
         let state = listed.as_array().unwrap().iter().find(|state| state["id"] == name).unwrap();
         assert_eq!((state.pointer(field), waited.pointer(field)), (Some(&value.into()), Some(&value.into())), "{name}");
-        // The name is that of a task's, what is noted is the operator's, and what is said of it follows from a state.
-        let is_beside = |key: &&String| matches!(key.as_str(), "id" | "note" | "reached" | "what" | "word");
+        // The name is that of a task's, and what is said of it follows from a state.
+        let is_beside = |key: &&String| matches!(key.as_str(), "id" | "reached" | "what" | "word");
         assert_eq!((&state["word"], &waited["word"]), (&word.into(), &word.into()));
         let keys =
             |state: &Value| state.as_object().unwrap().keys().filter(|it| !is_beside(it)).cloned().collect::<Vec<_>>();

@@ -779,8 +779,8 @@ fn a_text_that_is_typed_into_the_table_is_sent_to_nobody() {
             assert!(!shown.contains('↑'), "what was pinned on the way is not: {shown}");
         }
     }
-    // Nor does it leave a note or another order behind, and runs no command, where one of its letters opened a line.
-    for text in ["stop that now please", "stx\n", "pU: stop all"] {
+    // Nor does it leave a name or another order behind, and runs no command, where one of its letters opened a line.
+    for text in ["s, that now please", "s,x\n", "pU: stop all"] {
         let (mut ui, mut fleet) = opened("infra");
         let before = ui.choices();
         let mut requests = Vec::new();
@@ -794,11 +794,11 @@ fn a_text_that_is_typed_into_the_table_is_sent_to_nobody() {
         assert!(!requests.iter().any(|request| matches!(request, Request::KeepNote { .. })), "{text}: {requests:?}");
         let shown = text_of(&mut ui, &fleet);
         if text.contains('\n') {
-            assert!(shown.contains("note on infra") && shown.contains("enter again keeps it"), "{shown}");
+            assert!(shown.contains("name of infra") && shown.contains("enter again keeps it"), "{shown}");
             continue;
         }
         assert!(ui.choices() == before, "{text}: {shown}");
-        assert!(!shown.contains("note on") && shown.contains("is undone"), "{text}: {shown}");
+        assert!(!shown.contains("name of") && shown.contains("is undone"), "{text}: {shown}");
     }
     // Several flags are not changed by one text.
     let (mut ui, mut fleet) = opened("billing");

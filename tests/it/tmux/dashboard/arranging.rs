@@ -292,15 +292,14 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
         assert_eq!(world.fleetwatch(&["send", name, prompt]).0, Some(0), "{name}");
         world.watched.wait_for_text("nest:", &format!("» {prompt}"));
     }
-    let refused = world.fleetwatch(&["note", "birds", "--name", "nest"]);
+    let refused = world.fleetwatch(&["name", "birds", "nest"]);
     let why = "error: birds keeps its name: nest is what aviary is called in tmux\n\
                hint: choose a name that nothing else has\n";
     assert_eq!(refused, (Some(1), why.to_owned()));
-    assert_eq!(world.fleetwatch(&["note", "mill", "--name", "grinder", "flour"]).0, Some(0));
+    assert_eq!(world.fleetwatch(&["name", "mill", "grinder"]).0, Some(0));
     world.wait_for_rows("name", &["aviary", "birds", "grinder"]);
-    world.wait("# flour");
-    let noted = reported(&["note"]);
-    assert!(noted.contains("aviary   nest      loud") && noted.contains("grinder  mill      -      flour"), "{noted}");
+    let named = reported(&["name"]);
+    assert!(named.contains("aviary   nest      loud") && named.contains("grinder  mill      -"), "{named}");
     world.type_text("/label:loud");
     world.press("Enter");
     world.wait_for_rows("label", &["aviary"]);

@@ -1,10 +1,10 @@
-//! `fleetwatch note`: the operator's note on a terminal, its name and its label.
+//! `fleetwatch name`: the operator's name for a terminal, and its label.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::failure::{nothing, quoted};
+use super::failure::nothing;
 use super::survey::Watched;
 use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
@@ -12,30 +12,27 @@ use crate::history::{self, Trouble};
 use crate::state::{Note, NotePart, unfit_name};
 use crate::ui::Item;
 
-/// Write a note on a terminal or task, or name or label it.
+/// Name or label a terminal or task.
 ///
-/// What is changed is printed. Without a target, list all notes, names and labels.
+/// What is changed is printed. Without a target, list all names and labels.
 ///
-/// The dashboard shows the note on the row, `list --json` as `note`. Note, name and label are removed when another agent starts in
-/// the terminal or its pane closes. tmux does not see them.
+/// Name and label are removed when another agent starts in the terminal or its pane closes. tmux does not see them.
 #[derive(Clone, Debug, clap::Args)]
-#[command(before_help = "Example: fleetwatch note docs \"review before Friday\"")]
-pub struct NoteArgs {
+#[command(before_help = "Example: fleetwatch name docs manual --label shop")]
+pub struct NameArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: Option<String>,
-    /// The note: one line, so line breaks become blanks. Without a note or an option, print the note.
+    /// The name that it has from now on, in every list and command; an empty one restores its own. Without a name or an
+    /// option, print name and label.
     #[arg(requires = "target", conflicts_with = "clear")]
-    pub text: Vec<String>,
-    /// Give the terminal this name, in every list and command; an empty one restores its own.
-    #[arg(long, value_name = "NAME", requires = "target", conflicts_with = "clear")]
     pub name: Option<String>,
     /// Give the terminal this label to group by, in place of the configuration's; an empty one removes it.
     #[arg(long, value_name = "LABEL", requires = "target", conflicts_with = "clear")]
     pub label: Option<String>,
-    /// Remove note, name and label, and print them; `--name ""` and `--label ""` remove only one.
+    /// Remove name and label, and print them; an empty NAME and `--label ""` remove only one.
     #[arg(long, requires = "target")]
     pub clear: bool,
-    /// Print JSON: `{"terminal", "own_name", "note", "name", "label"}`, with `removed` if it removes some of these; without
+    /// Print JSON: `{"terminal", "own_name", "name", "label"}`, with `removed` if it removes some of these; without
     /// a target, one array.
     #[arg(long)]
     pub json: bool,
@@ -45,9 +42,8 @@ pub struct NoteArgs {
 ///
 /// # Errors
 /// The target fits no terminal, the name is taken, or the history cannot be read or written.
-pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
-    let typed = Some(args.text.join(" ")).filter(|_| !args.text.is_empty());
-    let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
+pub async fn run(args: &NameArgs, options: &GlobalOptions) -> Done {
+    let parts = [(NotePart::Name, &args.name), (NotePart::Label, &args.label)];
     let fault = |(part, typed): &(NotePart, &Option<String>)| part.fault(typed.as_deref()?);
     if let Some(why) = parts.iter().find_map(fault) {
         return Err(Failure::usage(why).hint("shorten it"));
@@ -55,15 +51,12 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     let noted = |note: Note| {
         parts.iter().fold(note, |note, (part, typed)| typed.iter().fold(note, |note, typed| note.with(*part, typed)))
     };
-    let Note { text, name, .. } = noted(Note::default());
-    if typed.is_some() && text.is_none() {
-        return Err(Failure::usage("the note is empty").hint("`--clear` removes note, name and label"));
-    }
+    let Note { name, .. } = noted(Note::default());
     if let Some((name, why)) = name.as_deref().and_then(|name| Some((name, unfit_name(name)?))) {
         return Err(Failure::usage(format!("`{name}` cannot be a name")).hint(why));
     }
     let watched = Watched::new(options)?;
-    let path = super::history::kept_at(&watched.loaded.config.history, "is no place for notes")?;
+    let path = super::history::kept_at(&watched.loaded.config.history, "is no place for names")?;
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let survey = watched.survey().await?;
     let view = survey.fleet.view(survey.now);
@@ -78,13 +71,14 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     if args.clear {
         kept.note = Note::default();
     } else if parts.iter().all(|(_, typed)| typed.is_none()) {
-        return match &kept.note.text {
-            _ if args.json => output::print_json(&Noted::new(item, kept.note)),
-            Some(text) => output::print(&output::wrapped(&format!("{text}\n"))),
-            None => {
-                let name = item.id();
-                nothing(format!("{name} has no note"), &format!("`fleetwatch note {} TEXT` writes one", quoted(name)))
-            }
+        if args.json {
+            return output::print_json(&Noted::new(item, kept.note));
+        }
+        let said = PARTS.iter().filter_map(|(part, word)| Some(format!("{word}: {}\n", kept.note.part(*part)?)));
+        let said: String = said.collect();
+        return match said.is_empty() {
+            true => nothing(format!("{} has no name or label of yours", item.id()), NAMES_ONE),
+            false => output::print(&said),
         };
     }
     history::keep_note(&path, &kept, item.id(), history::now()).map_err(unusable)?;
@@ -100,10 +94,13 @@ pub async fn run(args: &NoteArgs, options: &GlobalOptions) -> Done {
     Ok(output::acted(told.trim_end(), printed))
 }
 
-/// The parts of a note by their words.
-const PARTS: [(NotePart, &str); 3] = [(NotePart::Text, "note"), (NotePart::Name, "name"), (NotePart::Label, "label")];
+/// The hint where the operator has named nothing.
+const NAMES_ONE: &str = "`fleetwatch name TARGET NAME` gives one a name";
 
-/// What was changed, a part of the note in a line.
+/// What is said of a terminal by its words.
+const PARTS: [(NotePart, &str); 2] = [(NotePart::Name, "name"), (NotePart::Label, "label")];
+
+/// What was changed, a part in a line.
 fn told(before: &Note, after: &Note) -> String {
     let line = |(part, word): (NotePart, &str)| match (before.part(part), after.part(part)) {
         (None, Some(after)) => format!("new {word}: {after}\n"),
@@ -114,19 +111,18 @@ fn told(before: &Note, after: &Note) -> String {
     PARTS.map(line).concat()
 }
 
-/// The parts of a note that it no longer has.
+/// What is no longer said of it.
 fn removed<'a>(before: &'a Note, after: &Note) -> BTreeMap<&'static str, &'a str> {
     let lost = |(part, word)| Some((word, before.part(part).filter(|_| after.part(part).is_none())?));
     PARTS.into_iter().filter_map(lost).collect()
 }
 
-/// What is noted of a terminal or a task.
+/// What the operator says of a terminal or a task.
 #[derive(Serialize)]
 struct Noted<'a> {
     terminal: &'a str,
     /// Its name without the one that the operator gives.
     own_name: String,
-    note: Option<String>,
     name: Option<String>,
     label: Option<String>,
     /// What was just removed.
@@ -135,14 +131,14 @@ struct Noted<'a> {
 }
 
 impl<'a> Noted<'a> {
-    fn new(item: Item<'a>, Note { text: note, name, label }: Note) -> Self {
+    fn new(item: Item<'a>, Note { name, label }: Note) -> Self {
         // A name that it has just got is not yet the item's.
         let terminal = item.id();
-        Self { terminal, own_name: item.own_name(), note, name, label, removed: BTreeMap::new() }
+        Self { terminal, own_name: item.own_name(), name, label, removed: BTreeMap::new() }
     }
 }
 
-/// The list of all notes.
+/// The list of all names and labels.
 fn list(items: &[Item<'_>], json: bool) -> Done {
     let noted = items.iter().filter(|item| !item.note().is_empty());
     let noted: Vec<Noted<'_>> = noted.map(|item| Noted::new(*item, item.note().clone())).collect();
@@ -150,14 +146,14 @@ fn list(items: &[Item<'_>], json: bool) -> Done {
         return output::print_json(&noted);
     }
     if noted.is_empty() {
-        return nothing("no terminal has a note, name or label of yours", "`fleetwatch note NAME TEXT` writes a note");
+        return nothing("no terminal has a name or label of yours", NAMES_ONE);
     }
-    let row = |Noted { terminal, own_name, note, name, label, .. }: Noted<'_>| {
+    let row = |Noted { terminal, own_name, name, label, .. }: Noted<'_>| {
         let own_name = name.map(|_| own_name);
-        [Some(terminal.to_owned()), own_name, label, note].map(|it| list::cell(&it.unwrap_or_default())).to_vec()
+        [Some(terminal.to_owned()), own_name, label].map(|it| list::cell(&it.unwrap_or_default())).to_vec()
     };
     let rows: Vec<Vec<String>> = noted.into_iter().map(row).collect();
-    output::print(&list::aligned(&["NAME", "OWN NAME", "LABEL", "NOTE"], &rows, output::terminal_width()))
+    output::print(&list::aligned(&["NAME", "OWN NAME", "LABEL"], &rows, output::terminal_width()))
 }
 
 #[cfg(test)]
@@ -166,11 +162,11 @@ mod tests {
 
     #[test]
     fn what_is_changed_is_printed() {
-        let note = Note::default().with(NotePart::Text, "review before Friday").with(NotePart::Label, "shop");
-        assert_eq!(told(&Note::default(), &note), "new note: review before Friday\nnew label: shop\n");
-        let other = note.clone().with(NotePart::Text, "review on Friday");
-        assert_eq!(told(&note, &other), "changed note: review on Friday\n");
-        assert_eq!(told(&note, &Note::default()), "removed note: review before Friday\nremoved label: shop\n");
+        let note = Note::default().with(NotePart::Name, "manual").with(NotePart::Label, "shop");
+        assert_eq!(told(&Note::default(), &note), "new name: manual\nnew label: shop\n");
+        let other = note.clone().with(NotePart::Name, "guide");
+        assert_eq!(told(&note, &other), "changed name: guide\n");
+        assert_eq!(told(&note, &Note::default()), "removed name: manual\nremoved label: shop\n");
         assert_eq!(told(&note, &note), "");
     }
 }
