@@ -30,7 +30,7 @@ const LENGTH: usize = 8;
 const WORD: usize = 9;
 const REST: usize = 20;
 /// What labels a terminal from a shell.
-const NOTE: &str = "`fleetwatch note NAME --label LABEL`";
+const FROM_A_SHELL: &str = "`fleetwatch name NAME --label LABEL`";
 /// Bars from an eighth of a cell to a whole one.
 const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_EIGHTHS: [&str; 8] = ["_", "-", "~", "=", "+", "x", "*", "#"];
@@ -147,9 +147,9 @@ impl Overlay for Today {
         // Where nobody uses labels, the whole day would be one row.
         let says_something = |days: &&Vec<_>| self.by != TotalsOf::Label || !days.iter().all(DayTotals::is_nameless);
         let days = answer.and_then(|answer| answer.as_ref().ok()).filter(says_something);
-        let rows = days.map(|days| DayRow::all(days)).unwrap_or_default();
+        let (rows, idle) = days.map(|days| DayRow::all(days)).unwrap_or_default();
         let below = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
-        if rows.is_empty() {
+        if rows.is_empty() && idle == 0 {
             frame::titled(canvas, buffer, area, &[(&named, parts.title), (&by, parts.quiet)]);
             let label = canvas.keymap.key_for(Context::Fleet, Action::Label);
             let lines = match answer {
@@ -160,7 +160,9 @@ impl Overlay for Today {
                 Some(Err(trouble)) => [format!("the history cannot be read now: {trouble}"), String::new()],
                 Some(Ok(_)) if self.by == TotalsOf::Label => [
                     format!("nothing that was watched on {day} has a label"),
-                    label.map_or_else(String::new, |key| format!("{key} in the table gives one, and so does {NOTE}")),
+                    label.map_or_else(String::new, |key| {
+                        format!("{key} in the table gives one, and so does {FROM_A_SHELL}")
+                    }),
                 ],
                 Some(Ok(_)) => [
                     format!("nobody watched on {day}, so nothing is known of it"),
@@ -174,9 +176,8 @@ impl Overlay for Today {
             }
             return HitMap::at(area);
         }
-        let (hours, _) = hours_of(date, canvas.zone);
-        let chart = Chart::new(canvas, below, &rows, hours);
-        let page = (usize::from(below.height.saturating_sub(1)) / chart.lines()).max(1);
+        let chart = Chart::new(canvas, below, &rows, busy_hours(hours_of(date, canvas.zone).0, &rows));
+        let page = (usize::from(below.height.saturating_sub(1 + u16::from(idle > 0))) / chart.lines()).max(1);
         let first = self.view.fit(page, rows.len());
         let shown = match rows.len() > page {
             true => format!("{}–{} of {}", first + 1, (first + page).min(rows.len()), rows.len()),
@@ -190,6 +191,10 @@ impl Overlay for Today {
         for row in rows.iter().skip(first).take(page) {
             chart.draw_row(buffer, below, top, row);
             top = top.saturating_add(u16::try_from(chart.lines()).unwrap_or(u16::MAX));
+        }
+        if idle > 0 {
+            let more = if rows.is_empty() { "" } else { " more" };
+            Pen::new(buffer, below, top).skip(1).text(&format!("{idle}{more} did nothing"), parts.quiet);
         }
         HitMap::at(area)
     }
@@ -241,26 +246,45 @@ struct DayRow<'a> {
 }
 
 impl<'a> DayRow<'a> {
-    /// All of them together where there are several, and each of them, those first who had the turn for longest.
-    fn all(days: &'a [DayTotals]) -> Vec<Self> {
-        let busy = |day: &DayTotals| {
+    /// All of them together where several did something, and each of those, first who had the turn for longest; and how many
+    /// did nothing.
+    fn all(days: &'a [DayTotals]) -> (Vec<Self>, usize) {
+        let mut sorted: Vec<&DayTotals> = days.iter().filter(|day| is_busy(&day.whole)).collect();
+        let idle = days.len() - sorted.len();
+        sorted.sort_by_key(|day| {
             let span = |holder| day.whole.time(holder).as_millis();
-            span(Holder::Working) + span(Holder::Waiting)
-        };
-        let mut sorted: Vec<&DayTotals> = days.iter().collect();
-        sorted.sort_by_key(|day| std::cmp::Reverse(busy(day)));
+            std::cmp::Reverse(span(Holder::Working) + span(Holder::Waiting))
+        });
         let mut rows = Vec::new();
-        if let [first, _, ..] = days {
-            let mut sum = DayTotals { name: "all".to_owned(), ..first.clone() };
-            for day in &days[1..] {
+        if let [first, others @ ..] = &sorted[..]
+            && !others.is_empty()
+        {
+            let mut sum = DayTotals { name: "all".to_owned(), ..(*first).clone() };
+            for day in others {
                 sum.whole.add(&day.whole);
                 day.hours.iter().for_each(|(begin, hour)| sum.hours.entry(*begin).or_default().add(hour));
             }
             rows.push(Self { name: "all", full: full(&sum), day: Cow::Owned(sum) });
         }
         rows.extend(sorted.into_iter().map(|day| Self { name: &day.name, full: full(day), day: Cow::Borrowed(day) }));
-        rows
+        (rows, idle)
     }
+}
+
+/// Whether somebody worked or waited, or anything came of it.
+fn is_busy(totals: &Totals) -> bool {
+    let words = TotalsWords::of(totals);
+    words.worked.is_some() || words.waited.is_some() || words.tokens.is_some() || !words.turns.is_empty()
+}
+
+/// The hours of a day from the first to the last in which somebody did something; all of them where nobody did.
+fn busy_hours(mut hours: Vec<Timestamp>, rows: &[DayRow<'_>]) -> Vec<Timestamp> {
+    let is_busy = |begin: &Timestamp| rows.iter().any(|row| row.day.hours.get(begin).is_some_and(is_busy));
+    if let (Some(first), Some(last)) = (hours.iter().position(is_busy), hours.iter().rposition(is_busy)) {
+        hours.truncate(last + 1);
+        hours.drain(..first);
+    }
+    hours
 }
 
 /// What a whole bar stands for: an hour, or more full hours where several worked or waited at once.

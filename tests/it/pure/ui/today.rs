@@ -126,6 +126,32 @@ fn a_day_is_asked_for_once_and_again_while_it_goes_on() {
 }
 
 #[test]
+fn who_did_nothing_is_counted_in_one_line_and_hours_without_work_are_left_out() {
+    let idle = |question: &DayQuestion| {
+        let mut ready = Totals::default();
+        ready.add_time(Holder::Ready, Span::from_secs(3600));
+        let begins = hours_of(question.date, &question.zone).0.into_iter();
+        let hours: BTreeMap<_, _> = begins.map(|hour| (hour, ready.clone())).collect();
+        let one = |nth| DayTotals { name: format!("idle-{nth}"), whole: ready.clone(), ..one(question, "", &[]) };
+        (0..8).map(|nth| DayTotals { hours: hours.clone(), ..one(nth) }).collect::<Vec<_>>()
+    };
+    let shown = |answer: &dyn Fn(&DayQuestion) -> Vec<DayTotals>| {
+        let (fleet, mut ui) = (SampleFleet::usual(), dashboard());
+        frame(&mut ui, &fleet, 100, 30);
+        open(&mut ui, &fleet, |question| Ok(answer(question)));
+        let shown = text(&mut ui, &fleet, 100, 30);
+        assert!(!shown.contains("idle-"), "{shown}");
+        let clock = shown.lines().nth(1).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        (shown, clock)
+    };
+    let (some, clock) = shown(&|question| [alone(question).unwrap(), idle(question)].concat());
+    assert!(some.contains("8 more did nothing") && !some.contains(" all "), "{some}");
+    assert_eq!((clock[0].as_str(), clock.last().unwrap().as_str()), ("6", "21"), "{some}");
+    let (none, clock) = shown(&|question| idle(question));
+    assert!(none.contains(" 8 did nothing") && clock[0] == "0", "{none}");
+}
+
+#[test]
 fn one_goes_through_the_days_and_stops_at_today() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
@@ -160,7 +186,11 @@ fn a_day_has_the_hours_of_the_operators_clock() {
     open(&mut ui, &fleet, usual);
     let shown = text(&mut ui, &fleet, 220, 30);
     let clock: Vec<&str> = shown.lines().nth(1).unwrap().split_whitespace().collect();
-    assert_eq!((clock.len(), &clock[..5]), (25, &["0", "1", "2", "2", "3"][..]), "{shown}");
+    assert_eq!(
+        (clock.len(), &clock[..5]),
+        (23, &["0", "1", "2", "2", "3"][..]),
+        "from the first to the last with work: {shown}"
+    );
 }
 
 #[test]
