@@ -513,7 +513,16 @@ async fn due(at: Option<Instant>) {
 /// The next event of the terminal; none ever comes while another program has it.
 async fn next_event(events: &mut Option<EventStream>) -> Option<io::Result<Event>> {
     match events {
-        Some(events) => poll_fn(|context| Pin::new(&mut *events).poll_next(context)).await,
+        Some(events) => {
+            let next = |context: &mut std::task::Context<'_>| {
+                let event = Pin::new(&mut *events).poll_next(context);
+                if event.is_pending() {
+                    terminal::announce_rest();
+                }
+                event
+            };
+            poll_fn(next).await
+        }
         None => std::future::pending().await,
     }
 }

@@ -15,6 +15,7 @@ use ratatui::crossterm::terminal::{
 use ratatui::crossterm::{cursor, execute, queue};
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -203,6 +204,18 @@ fn take(mouse: bool) -> io::Result<()> {
         out.flush()?;
     }
     Ok(())
+}
+
+/// Has crossterm read what is left of what was typed. It reads 1,024 bytes when the system says that there are some, and the
+/// system says so once, when they come. Setting the terminal's modes, even to what they are, has it say so again.
+pub(super) fn announce_rest() {
+    let terminal = io::stdin();
+    if rustix::io::ioctl_fionread(&terminal).is_ok_and(|left| left > 0)
+        && let Ok(modes) = tcgetattr(&terminal)
+    {
+        // Without a terminal there are no keys either.
+        let _ = tcsetattr(&terminal, OptionalActions::Now, &modes);
+    }
 }
 
 /// Gives the terminal back, if it is held. Nothing here can fail or panic: there is nobody left to be told.

@@ -10,6 +10,21 @@ impl World {
     }
 }
 
+/// The kernel hands over what was typed in pieces; tmux types long texts faster than they are read.
+#[test]
+fn what_is_typed_at_once_comes_whole_however_long_it_is() {
+    let world = World::opened();
+    for letters in [1024, 1025, 1503, 4000] {
+        world.compose();
+        let text = "many letters in a row ".repeat(letters / 22 + 1);
+        let end = format!(" end{letters}");
+        world.type_text(&format!("{}{end}", &text[..letters - end.len()]));
+        world.wait(end.trim());
+        world.press("Escape");
+        world.wait("? help");
+    }
+}
+
 #[test]
 fn a_prompt_has_lines_takes_pastes_and_comes_back() {
     let world = World::opened();
