@@ -119,8 +119,9 @@ pub struct Fleet {
     /// The operator's notes on terminals, present or not.
     notes: Vec<KeptNote>,
     recent: VecDeque<TerminalTransition>,
-    /// What was told of terminals before this fleet began to follow another one, which had not seen it yet, by what changed.
-    ahead: BTreeMap<TerminalKey, VecDeque<Vec<Change>>>,
+    /// What was told of terminals before this fleet began to follow another one, which had not seen it yet: when, and what
+    /// changed.
+    ahead: BTreeMap<TerminalKey, Vec<(Timestamp, Vec<Change>)>>,
     tasks: Tasks,
     /// When something is due of which terminal, by [`Entry::due`].
     due: BTreeSet<(Timestamp, TerminalKey)>,
@@ -496,12 +497,16 @@ impl Fleet {
 
     /// Whether this was told already, before this fleet began to follow another one.
     fn is_told(&mut self, changed: &TerminalTransition) -> bool {
+        /// How far apart two processes may see the same change.
+        const SAME_CHANGE: Span = Span::from_secs(3);
         let Some(ahead) = self.ahead.get_mut(&changed.key) else { return false };
-        let is_told = ahead.pop_front().is_some_and(|told| told == changed.transition.changed);
-        if !is_told || ahead.is_empty() {
+        let Transition { at, changed: fields, .. } = &changed.transition;
+        ahead.retain(|(told, _)| at.since(*told) < SAME_CHANGE);
+        let told = ahead.iter().position(|(_, told)| told == fields).map(|place| ahead.remove(place));
+        if ahead.is_empty() {
             self.ahead.remove(&changed.key);
         }
-        is_told
+        told.is_some()
     }
 
     fn remember(&mut self, transition: TerminalTransition) {

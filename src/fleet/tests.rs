@@ -352,6 +352,14 @@ fn what_was_told_before_another_fleet_is_followed_is_not_told_again() {
         assert_eq!(has_ended(&all), 1, "{ours_sees} {theirs_sees}: {all:#?}");
         assert!(!told(&mut ours, works(20..24)).is_empty(), "the next turn is news");
         assert_eq!(has_ended(&told(&mut ours, done(24..40))), 1);
+        // A whole turn that only the other one saw ends in the same way as the one before.
+        told(&mut theirs, done(20..24));
+        told(&mut theirs, works(40..44));
+        told(&mut theirs, done(44..60));
+        let server = ServerId::default();
+        let checkpoint = Box::new(theirs.checkpoint(&server));
+        let missed = told(&mut ours, [Input::Checkpoint { server, checkpoint }]);
+        assert_eq!(has_ended(&missed), 1, "{missed:#?}");
     }
 }
 

@@ -485,18 +485,21 @@ impl Fleet {
             let at = |last: Option<&Transition>| last.map_or(Timestamp::default(), |last| last.at);
             let (last, known) = (at(told.back()), at(transitions.back()));
             // What this fleet saw first the other one is about to see.
-            let ahead = told.iter().filter(|told| told.at > known).map(|told| told.changed.clone());
-            let ahead: VecDeque<_> = ahead.collect();
+            let ahead = told.iter().filter(|told| told.at > known && !told.changed.is_empty());
+            let ahead: Vec<_> = ahead.map(|told| (told.at, told.changed.clone())).collect();
             if !ahead.is_empty() {
                 self.ahead.insert(key.clone(), ahead);
             }
-            // Newest first: what the terminal shows now it has shown since the last one. The two may have seen the same at
-            // different times.
+            // The two may have seen the same at different times, as the first one that is new to this fleet.
             let is_told = |missed: &Transition| {
                 !missed.changed.is_empty() && told.back().is_some_and(|told| told.changed == missed.changed)
             };
-            let missed = transitions.into_iter().rev().take_while(|missed| missed.at > last && !is_told(missed));
-            let missed = missed.map(|transition| {
+            let mut missed: Vec<Transition> = transitions.into_iter().skip_while(|missed| missed.at <= last).collect();
+            if missed.first().is_some_and(is_told) {
+                missed.remove(0);
+            }
+            // Newest first: what the terminal shows now it has shown since the last one.
+            let missed = missed.into_iter().rev().map(|transition| {
                 let change = recent.iter().rev().find(|change| change.key == key && change.transition == transition);
                 let (key, id, state) = (key.clone(), id.clone(), change.and_then(|change| change.state.clone()));
                 Effect::Changed(TerminalTransition { key, id, transition, state, screen: screen.take() })
