@@ -110,7 +110,6 @@ mod tests {
         let beside = |what: &str| json!({ "type": ["string", "null"], "description": what });
         let properties = &mut schemas["State"]["properties"];
         properties["what"] = beside("What it waits for or does, in one line for people.");
-        properties["note"] = beside("What the operator notes of it.");
         let outcome = json!({ "type": "object", "required": ["outcome"], "properties": {
             "outcome": { "enum": ["accepted", "queued"] }, "detail": { "type": ["string", "null"] },
             "intent": { "type": "integer", "description": "The number of the queued prompt in the outbox." },

@@ -19,7 +19,6 @@ use crate::fleet::{Terminal, View};
 use crate::history::{Kind, Reader, RecordFilter, Stored};
 use crate::poll;
 use crate::screen::{Color, Screen, Style};
-use crate::state::Transition;
 use crate::time::Timestamp;
 use crate::ui::Item;
 
@@ -199,10 +198,8 @@ const fn is_not(flag: &bool) -> bool {
 }
 
 async fn transitions(State(served): State<Served>, Path(id): Path<String>) -> JsonAnswer {
-    let document = |_: &Engine, terminal: &Terminal, _| {
-        let transitions: Vec<Transition> = terminal.transitions.iter().cloned().map(Transition::from).collect();
-        serde_json::to_value(transitions).map_err(HttpReply::broken)
-    };
+    let document =
+        |_: &Engine, terminal: &Terminal, _| serde_json::to_value(&terminal.transitions).map_err(HttpReply::broken);
     served.of_terminal(id, document).await.map(Json)
 }
 
