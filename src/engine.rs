@@ -605,7 +605,7 @@ mod tests {
             place: Arc::default(),
             cwd: None,
             facts: PaneFacts::default(),
-            program: Program::Agent { tool: "claude".to_owned(), version: None },
+            program: Program::agent("claude", None),
             capture: Capture::Fresh(Arc::new(Screen::from_text("one", 20))),
             declared: None,
             record: None,

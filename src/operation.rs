@@ -135,12 +135,14 @@ pub struct Recipient {
     pub version: Option<String>,
     /// Whether tool and version come from the configuration.
     pub configured: bool,
+    /// The program behind which the agent runs, so that nothing but its screen shows it.
+    pub through: Option<String>,
 }
 
 impl Recipient {
     /// A terminal of which no more is known than its name.
     pub fn new(key: TerminalKey, name: String) -> Self {
-        Self { key, name, tool: None, version: None, configured: false }
+        Self { key, name, tool: None, version: None, configured: false, through: None }
     }
 
     /// The pane of a task, in which no agent is expected.
@@ -151,24 +153,28 @@ impl Recipient {
     /// A terminal for keys, which are meant for whatever program it shows.
     pub fn as_shown(terminal: &Terminal) -> Self {
         let to = Self::of(terminal);
-        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
-        Self { tool: to.tool.filter(|_| runs), ..to }
+        Self { tool: to.tool.filter(|_| is_there(terminal)), ..to }
     }
 
     /// A terminal as a sender knows it.
     pub fn of(terminal: &Terminal) -> Self {
-        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
         let facts = &terminal.state.terminal;
         // Where no agent runs, the facts name whatever program does.
-        let found = runs.then(|| facts.tool.clone());
+        let found = is_there(terminal).then(|| facts.tool.clone());
         Self {
             key: terminal.key.clone(),
             name: terminal.state.terminal.id.clone(),
             tool: found.or_else(|| terminal.declared.tool.clone()),
             version: facts.observed_tool_version.clone(),
             configured: terminal.declared.tool.is_some(),
+            through: facts.through.clone(),
         }
     }
+}
+
+/// Whether the agent that a terminal shows still is there, be it suspended.
+fn is_there(terminal: &Terminal) -> bool {
+    matches!(terminal.state.diagnostics.process_state, ProcessState::TuiUp | ProcessState::Suspended)
 }
 
 /// What to answer.

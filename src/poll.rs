@@ -3,6 +3,7 @@
 //! Each server has its own async task: a slow or dead one delays only itself. [`plan`], which is pure, decides what to capture and
 //! when to poll next; this file asks, waits and passes on.
 
+mod identify;
 mod keeper;
 mod once;
 mod plan;
@@ -31,12 +32,13 @@ use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
 /// The current time. All other modules take the time as an argument; it comes from the poller.
 pub use crate::history::now;
-use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, TableReading, Thoroughness, VersionCache};
-use crate::profile::{ProcessInfo, ProfileSet, Program};
+use crate::process::{self, AgentRecords, RecordedAgent, TableReading, VersionCache};
+use crate::profile::{ProfileSet, Program};
 use crate::state::Availability;
 use crate::status::Status;
 use crate::time::Span;
 use crate::tmux::{self, Error, KnownRows, Listing, Server};
+use identify::AgentProcesses;
 use keeper::Chosen;
 use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
@@ -203,21 +205,6 @@ impl ServerPoll {
 /// The agents whose records have changed, with the new readings.
 type RecordsRead = Vec<(TerminalKey, AgentRecordReading)>;
 
-/// The processes of a pane that are its agent.
-#[derive(Debug, Default)]
-struct AgentProcesses {
-    ids: Vec<u32>,
-    /// The process that proves that the agent still runs; `None` if none can.
-    proof: Option<RunningProcess>,
-}
-
-/// Whether all of these processes still run on a host; cheaper than reading its process table.
-async fn still_run(server: &Server, ids: &[u32]) -> bool {
-    let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
-    let words: Vec<&str> = ["kill", "-0"].into_iter().chain(ids.iter().map(String::as_str)).collect();
-    !ids.is_empty() && server.run_beside(&words).await.is_ok()
-}
-
 /// Adds to each agent what its records say.
 fn add_records(panes: &mut [PaneReport], readings: &mut BTreeMap<TerminalKey, AgentRecordReading>) {
     for pane in panes {
@@ -225,9 +212,9 @@ fn add_records(panes: &mut [PaneReport], readings: &mut BTreeMap<TerminalKey, Ag
     }
 }
 
-/// Whether an agent runs in a pane.
+/// Whether an agent runs in a pane, and in the pane's own directory.
 fn is_agent(pane: &PaneReport) -> bool {
-    matches!(pane.program, Program::Agent { .. })
+    matches!(pane.program, Program::Agent { through: None, .. })
 }
 
 /// The pane of a terminal that waited for the operator when last seen.
@@ -305,7 +292,7 @@ struct ServerPoller {
 impl ServerPoller {
     fn new(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, since: PollerState) -> Result<Self, Error> {
         let Settings { ticks, tmux, rules, adopted, own, history, keeper, records, git, hosts } = settings;
-        let memory = ServerMemory::new(server.clone(), ticks, rules, own);
+        let memory = ServerMemory::new(server.clone(), ticks, rules, own, Arc::clone(&profiles));
         let server = Server::new(server, tmux)?;
         let git = git.then(|| GitWatch::of(&server));
         let records_read = AgentRecords::of(&server);
@@ -439,91 +426,6 @@ impl ServerPoller {
         Ok(report)
     }
 
-    async fn identify(&mut self, suspects: &[Suspect]) {
-        if suspects.is_empty() {
-            self.processes = None;
-            return;
-        }
-        let local = self.server.id().host.is_none();
-        let agent = |suspect: &Suspect| self.agents.get(&suspect.pid).filter(|_| suspect.may_be_same);
-        let on_host: Vec<u32> = match local {
-            true => Vec::new(),
-            false => suspects.iter().filter_map(|suspect| agent(suspect)?.ids.first().copied()).collect(),
-        };
-        let still_run = still_run(&self.server, &on_host).await;
-        let still_runs = |suspect: &&Suspect| match agent(suspect) {
-            Some(AgentProcesses { proof: Some(proof), .. }) => proof.still_runs(),
-            Some(AgentProcesses { ids, proof: None }) => {
-                still_run && ids.first().is_some_and(|id| on_host.contains(id))
-            }
-            None => false,
-        };
-        let (same, suspects): (Vec<&Suspect>, Vec<&Suspect>) = suspects.iter().partition(still_runs);
-        same.into_iter().for_each(|suspect| self.memory.confirmed(suspect));
-        let missing = self.identify_by(suspects, Thoroughness::Quick).await;
-        self.identify_by(missing, Thoroughness::All).await;
-    }
-
-    /// Records what runs in these; returns those in which a quick look found less of an agent than there was: only reading
-    /// everything can say that it is gone.
-    async fn identify_by<'a>(&mut self, suspects: Vec<&'a Suspect>, thoroughness: Thoroughness) -> Vec<&'a Suspect> {
-        let mut missing = Vec::new();
-        if suspects.is_empty() {
-            return missing;
-        }
-        let local = self.server.id().host.is_none();
-        let roots = suspects.iter().map(|suspect| suspect.pid).collect();
-        let scanned = process::under_begun(self.processes.take(), &self.server, roots, thoroughness).await;
-        for suspect in suspects {
-            let program = match &scanned {
-                Ok(found) => {
-                    let processes = found.get(&suspect.pid).map(Vec::as_slice).unwrap_or_default();
-                    let program = self.profiles.identify(&suspect.command, processes, suspect.tool.as_deref());
-                    let ids = self.agent_processes(&program, processes);
-                    let known = self.agents.get(&suspect.pid);
-                    if local
-                        && thoroughness == Thoroughness::Quick
-                        && known.is_some_and(|known| known.ids.iter().any(|id| !ids.contains(id)))
-                    {
-                        missing.push(suspect);
-                        continue;
-                    }
-                    let proof = local.then(|| ids.iter().find_map(|id| RunningProcess::of(*id))).flatten();
-                    self.agents.insert(suspect.pid, AgentProcesses { ids, proof });
-                    if local { self.with_version(program, processes) } else { program }
-                }
-                // Where processes cannot be listed, the command that tmux names may still be the agent's own.
-                Err(error) => match self.profiles.identify(&suspect.command, &[], suspect.tool.as_deref()) {
-                    agent @ Program::Agent { .. } => agent,
-                    _ => Program::Unknown(error.problem()),
-                },
-            };
-            self.memory.identified(suspect, program);
-        }
-        missing
-    }
-
-    /// Adds the version of the agent's package, when the program does not have one yet.
-    fn with_version(&mut self, program: Program, processes: &[ProcessInfo]) -> Program {
-        let Program::Agent { tool, version: None } = program else { return program };
-        let agent = self.agent_processes(&Program::Agent { tool: tool.clone(), version: None }, processes);
-        let mut agent = processes.iter().filter(|process| agent.contains(&process.pid));
-        let version = agent.find_map(|process| self.versions.version_of(process));
-        Program::Agent { tool, version }
-    }
-
-    fn agent_processes(&self, program: &Program, processes: &[ProcessInfo]) -> Vec<u32> {
-        let Program::Agent { tool, .. } = program else { return Vec::new() };
-        self.profiles.agent_processes(tool, processes)
-    }
-
-    /// Adds the agent's process to each pane.
-    fn name_processes(&self, panes: &mut [PaneReport]) {
-        for pane in panes {
-            pane.agent_process = self.agents.get(&pane.key.pid).and_then(|agent| agent.ids.first().copied());
-        }
-    }
-
     /// Adds what the agents' own records now say.
     async fn read_records(&mut self, panes: &mut [PaneReport]) {
         self.begin_records(panes.iter().filter(|pane| pane.capture != Capture::Awaited));
@@ -537,7 +439,8 @@ impl ServerPoller {
             return;
         }
         let agent = |pane: &PaneReport| {
-            let Program::Agent { tool, .. } = &pane.program else { return None };
+            // Behind a wrapper its directory and its records are others.
+            let Program::Agent { tool, through: None, .. } = &pane.program else { return None };
             let processes = self.agents.get(&pane.key.pid)?.ids.clone();
             // Of one that may not be read any more nothing is known either.
             let may_read = self.reads_records.allow(tool, pane.cwd.as_deref());

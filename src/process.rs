@@ -1,7 +1,8 @@
 //! What runs in a pane (SPEC §3): the processes under the pane's own, and the version of an agent among them.
 //!
-//! On Linux it reads /proc, elsewhere and on hosts it asks `ps`. One scan serves all panes of a server.
+//! On this machine it reads /proc, on hosts and where there is none it asks a shell. One scan serves all panes of a server.
 
+mod listed;
 mod proc;
 mod records;
 mod version;
@@ -24,8 +25,8 @@ use crate::profile::ProcessInfo;
 use crate::screen::harmless;
 use crate::tmux::{Error, Server};
 
-/// The processes of panes, by the pane's own process id: that process first, then the ones under it, parents before
-/// their children.
+/// The processes of panes, by the pane's own process id: that process first, then the ones under it on the same terminal, nearest
+/// first. None that has ended.
 pub type PaneProcesses = BTreeMap<u32, Vec<ProcessInfo>>;
 
 /// The most processes that are listed under one pane. A pane with more runs a build or a bomb, and no agent beyond the
@@ -63,8 +64,14 @@ pub async fn under(server: &Server, roots: Vec<u32>, thoroughness: Thoroughness)
             Err(error) => Err(Error::Failed(format!("reading /proc failed: {error}"))),
         };
     }
-    let text = server.run_beside(PS).await?;
-    Ok(from_ps(&text, &roots))
+    let listed = server.run_beside(listed::LIST).await;
+    let text = listed.map_err(|error| match error {
+        Error::Failed(_) => {
+            Error::Failed("processes cannot be listed there, as neither /proc nor `ps` tells of them".to_owned())
+        }
+        other => other,
+    })?;
+    Ok(under_all(&listed::read(&text), &roots))
 }
 
 /// Reads all processes of this machine while something else is awaited; stops when it is dropped.
@@ -142,46 +149,6 @@ pub fn own_ancestors() -> BTreeSet<u32> {
     proc::ancestors(Path::new(proc::ROOT), std::process::id())
 }
 
-// Processes as `ps` prints them, for hosts and for systems without /proc.
-
-/// Columns that Linux, macOS and the BSDs have in common; only the last one may hold blanks.
-const PS: &[&str] = &["ps", "-axww", "-o", "pid=,ppid=,pgid=,tpgid=,args="];
-
-/// Reads what [`PS`] printed. Other lines are left out.
-fn from_ps(text: &str, roots: &[u32]) -> PaneProcesses {
-    let mut processes = BTreeMap::new();
-    let mut children = Children::new();
-    for (info, parent) in lines_of_ps(text) {
-        children.entry(parent).or_default().push(info.pid);
-        processes.insert(info.pid, info);
-    }
-    of_panes(roots, |pid| children.get(&pid).cloned().unwrap_or_default(), |pid| processes.get(&pid).cloned())
-}
-
-/// Each process with its parent.
-fn lines_of_ps(text: &str) -> impl Iterator<Item = (ProcessInfo, u32)> {
-    text.lines().filter_map(line_of_ps)
-}
-
-fn line_of_ps(line: &str) -> Option<(ProcessInfo, u32)> {
-    let mut rest = line;
-    let mut number = || {
-        let field = rest.trim_start();
-        let end = field.find(char::is_whitespace).unwrap_or(field.len());
-        rest = &field[end..];
-        field[..end].parse::<i64>().ok()
-    };
-    let (pid, parent, group, terminal_group) = (number()?, number()?, number()?, number()?);
-    // Where arguments end is not known; agents are found by their first ones, which seldom hold blanks.
-    let arguments: Vec<String> = rest.split_whitespace().map(harmless).collect();
-    let program = arguments.first().map(String::as_str).unwrap_or_default();
-    let name = program.trim_start_matches('-').rsplit('/').next().unwrap_or_default().to_owned();
-    let executable = program.starts_with('/').then(|| program.to_owned());
-    let foreground = group == terminal_group;
-    let info = ProcessInfo { pid: u32::try_from(pid).ok()?, name, arguments, executable, foreground };
-    Some((info, u32::try_from(parent).ok()?))
-}
-
 // The tree of processes.
 
 /// Children by their parent.
@@ -195,9 +162,27 @@ fn of_panes(
 ) -> PaneProcesses {
     let of_pane = |root: &u32| {
         let found = descendants(*root, PER_PANE, &mut children).into_iter();
-        (*root, found.filter_map(&info).collect())
+        let mut found: Vec<ProcessInfo> = found.filter_map(&info).collect();
+        // What a tool of an agent runs on a terminal of its own, or on none, is not what the pane shows.
+        if let Some(terminal) = found.first().filter(|first| first.pid == *root).and_then(|root| root.terminal.clone())
+        {
+            found.retain(|process| process.terminal.as_ref() == Some(&terminal));
+        }
+        (*root, found)
     };
     roots.iter().map(of_pane).collect()
+}
+
+/// The processes under each of the given ones, of all that there are.
+fn under_all(all: &BTreeMap<u32, ProcessInfo>, roots: &[u32]) -> PaneProcesses {
+    let mut children = Children::new();
+    all.values().for_each(|process| children.entry(process.parent).or_default().push(process.pid));
+    of_panes(roots, |pid| children.get(&pid).cloned().unwrap_or_default(), |pid| all.get(&pid).cloned())
+}
+
+/// The words of a command line, with a NUL behind each.
+fn words_of(text: &str) -> Vec<String> {
+    text.trim_end_matches('\0').split('\0').map(harmless).filter(|word| !word.is_empty()).collect()
 }
 
 /// A process and everything under it, nearest first, cut at `limit`.
@@ -306,18 +291,6 @@ mod tests {
         assert_eq!(found[&child.id()].len(), 1);
         assert!(!found[&std::process::id()].is_empty());
         assert_eq!(found[&(1 << 30)], []);
-    }
-
-    #[test]
-    fn lines_become_a_tree() {
-        let text = "    1     0     1    -1 /sbin/init splash\n  700     1   700   812 -bash\n\
-                    \u{20}\u{20}812   700   812   812 node /usr/local/bin/claude --continue\n  813   812   812   812 /bin/cat\nnonsense\n";
-        let found = from_ps(text, &[700, 5]);
-        let names: Vec<_> = found[&700].iter().map(|info| (info.name.as_str(), info.foreground)).collect();
-        assert_eq!(names, [("bash", false), ("node", true), ("cat", true)]);
-        assert_eq!(found[&700][1].arguments, ["node", "/usr/local/bin/claude", "--continue"]);
-        assert_eq!(found[&700][2].executable.as_deref(), Some("/bin/cat"));
-        assert_eq!(found[&5], []);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod compile;
 mod conclusion;
 mod engine;
 mod explain;
+mod identity;
 mod input;
 mod projection;
 mod rules;
@@ -34,7 +35,13 @@ pub enum Program {
         tool: String,
         /// From the executable's package metadata or path.
         version: Option<String>,
+        /// The program behind which it runs, as `ssh`, where only its screen is to be seen.
+        through: Option<String>,
     },
+    /// A known agent that was stopped, as by Ctrl-Z: the shell in front of it has the keyboard.
+    Suspended { tool: String },
+    /// A program behind which an agent may run, as `ssh`. Only the screen can tell.
+    Wrapper { command: String },
     /// No known agent: a shell, a build, a server. The name is the foreground command's.
     Other { command: String },
     /// The processes could not be listed.
@@ -55,14 +62,32 @@ pub struct ProcessInfo {
     pub arguments: Vec<String>,
     /// The executable's path, links resolved, when it may be read.
     pub executable: Option<String>,
-    /// Whether the process belongs to the foreground process group of its terminal.
+    pub parent: u32,
+    /// The terminal that controls it, as the system names it; `None` if it has none, or that is not told.
+    pub terminal: Option<String>,
+    /// Whether the process has its terminal's keyboard: it belongs to the foreground group, or the system tells of no such
+    /// group, and it is not stopped.
     pub foreground: bool,
+    /// Whether it was stopped, as by Ctrl-Z.
+    pub stopped: bool,
+}
+
+impl Program {
+    /// An agent that was found by its own process.
+    pub fn agent(tool: &str, version: Option<&str>) -> Self {
+        Self::Agent { tool: tool.to_owned(), version: version.map(str::to_owned), through: None }
+    }
 }
 
 impl ProcessInfo {
     /// Whether the process has a name, its own or the one that it was called by.
-    fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.called_as() == Some(name)
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.names().any(|own| own == name)
+    }
+
+    /// The names that it goes by: its own and the one that it was called by.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        [Some(self.name.as_str()), self.called_as()].into_iter().flatten()
     }
 
     /// Whether it is a shell that runs no script, and so takes commands.

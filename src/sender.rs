@@ -26,6 +26,7 @@ use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::Phase;
+use crate::status::Hindrance;
 use crate::time::Span;
 use crate::tmux::{self, CapturedPane, Delivery, Guard, Key, Misread, Obstacle, PasteText, Server, UnfitText};
 use answering::{After, Answering, DialogFrame};
@@ -322,8 +323,8 @@ impl Sender {
             return Err(Refusal::Obstacle(Obstacle::Dead));
         }
         // The name that tmux gives the agent does not matter.
-        if let (false, Some(tool), Program::Agent { tool: found, .. }) =
-            (to.configured, &to.tool, self.profiles().identify(&facts.command, &[], None))
+        if let (false, None, Some(tool), Program::Agent { tool: found, .. }) =
+            (to.configured, &to.through, &to.tool, self.profiles().identify(&facts.command, &[], None))
             && found == *tool
         {
             pane.command = Some(facts.command.clone());
@@ -334,11 +335,21 @@ impl Sender {
         let failure = scanned.as_ref().err().cloned();
         let pinned = to.tool.as_deref().filter(|_| to.configured);
         match self.profiles().identify(&facts.command, processes.unwrap_or_default(), pinned) {
-            Program::Agent { tool: found, .. } if to.tool.as_ref().is_none_or(|tool| found == *tool) => {
+            Program::Agent { tool: found, through, .. } if to.tool.as_ref().is_none_or(|tool| found == *tool) => {
+                if let Some(wrapper) = through {
+                    pane.check_screen(&found, &wrapper).await?;
+                }
                 pane.command = Some(facts.command.clone());
                 Ok(found)
             }
-            Program::Agent { tool: command, .. } | Program::Other { command } => {
+            Program::Wrapper { command } if to.through.as_ref() == Some(&command) => {
+                let tool = to.tool.clone().unwrap_or_default();
+                pane.check_screen(&tool, &command).await?;
+                pane.command = Some(facts.command.clone());
+                Ok(tool)
+            }
+            Program::Suspended { .. } => Err(Refusal::Hindrance(Hindrance::Suspended)),
+            Program::Agent { tool: command, .. } | Program::Wrapper { command } | Program::Other { command } => {
                 Err(match (failure, to.tool.clone()) {
                     (Some(error), _) => Refusal::Tmux(error),
                     (None, Some(tool)) => Refusal::AgentGone { tool, command },
@@ -408,6 +419,17 @@ impl TargetPane {
         let reading = self.read(&captured)?;
         let CapturedPane { pane, screen } = captured;
         Ok((PromptFrame::new(&screen.unwrap_or_default(), &pane.facts, reading.as_ref()), pane.facts.clone()))
+    }
+
+    /// Refuses where nothing on the screen says that the agent still runs behind a wrapper: a shell there would run the text.
+    async fn check_screen(&self, tool: &str, wrapper: &str) -> Result<(), Refusal> {
+        let CapturedPane { pane, screen } = self.capture().await?;
+        let reading = self.profile.as_ref().zip(screen).map(|(profile, screen)| profile.read(&screen, &pane.facts));
+        // What no profile reads is as the operator says.
+        match self.profile.is_none() || reading.is_some_and(|reading| reading.shows_agent()) {
+            true => Ok(()),
+            false => Err(Refusal::Other(format!("nothing on the screen says that {tool} still runs behind {wrapper}"))),
+        }
     }
 
     async fn read_dialog(&mut self) -> Result<DialogFrame, Refusal> {

@@ -70,7 +70,7 @@ words! {
 words! {
     /// Whether a known agent runs in the pane.
     ProcessState {
-        TuiUp = "tui_up", TuiDown = "tui_down", UnsupportedTool = "unsupported_tool", ProbeError = "probe_error",
+        TuiUp = "tui_up", TuiDown = "tui_down", Suspended = "suspended", UnsupportedTool = "unsupported_tool", ProbeError = "probe_error",
         Unknown = "unknown",
     }
 }
@@ -128,7 +128,7 @@ words! {
     /// What the operator may expect of the terminal (SPEC §7).
     OperatorStatus {
         Ready = "ready", Processing = "processing", WaitingUserAnswer = "waiting_user_answer", Completed = "completed",
-        TuiDown = "tui_down", Unavailable = "unavailable", Error = "error", Unknown = "unknown",
+        TuiDown = "tui_down", Suspended = "suspended", Unavailable = "unavailable", Error = "error", Unknown = "unknown",
     }
 }
 words! {
@@ -206,6 +206,9 @@ pub struct TerminalFacts {
     /// The agent, by its profile family's name (`claude`, `codex`, …), or the program's name.
     pub tool: String,
     pub observed_tool_version: Option<String>,
+    /// The program behind which the agent runs, as `ssh`; `None` where its own process was found.
+    #[serde(default)]
+    pub through: Option<String>,
     /// The profile that read the screen.
     pub profile: Option<String>,
     pub title: String,
@@ -496,21 +499,6 @@ impl State {
     /// Whether the operator's look at it changes something: how its last turn ended is what they should know, until then.
     pub fn wants_to_be_seen(&self) -> bool {
         self.attention == Attention::Finished || (self.unseen && self.has_ended())
-    }
-
-    /// Whether its end cut a turn off, and the operator has not seen that yet.
-    pub const fn is_cut_off_unseen(&self) -> bool {
-        self.unseen && self.has_ended() && self.last_turn.is_cut_off()
-    }
-
-    /// Whether not even its pane is there any more.
-    pub fn is_unavailable(&self) -> bool {
-        self.diagnostics.availability == Availability::Unavailable
-    }
-
-    /// Whether the agent is there no more.
-    pub const fn has_ended(&self) -> bool {
-        matches!(self.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)
     }
 }
 

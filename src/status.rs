@@ -3,15 +3,18 @@
 //!
 //! The public state has the many fields of SPEC §2; this is the only place that turns them into one word for people.
 
+mod hindrance;
+
 use std::borrow::Cow;
-use std::fmt;
 
 use serde_json::Value;
 
 use crate::state::{
-    Attention, Availability, BusinessState, Change, Completion, InputMode, LastTurn, OperatorStatus, ParseStatus,
-    Phase, State, Summary, Surface, TaskStatus, Transition, Tri, TurnResult, TurnSource, UiContext, Witness,
+    Attention, Availability, BusinessState, Change, Completion, LastTurn, OperatorStatus, ParseStatus, Phase,
+    ProcessState, State, Summary, TaskStatus, Transition, Tri, TurnResult, TurnSource, UiContext, Witness,
 };
+
+pub use hindrance::Hindrance;
 
 /// What an agent or a task is to a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +45,8 @@ pub enum Status {
     Running,
     /// A new prompt may be sent; the shell of a task waits for a command.
     Ready,
+    /// The agent was stopped, as by Ctrl-Z, and something else has its terminal.
+    Suspended,
     /// The screen does not say, or it is old.
     Unknown,
     /// The agent, its pane or the task's window is no longer there.
@@ -74,6 +79,7 @@ impl Status {
             _ if state.is_cut_off_unseen() => return Status::CutOff,
             Availability::TuiDown | Availability::Unavailable => return Status::Gone,
             Availability::Error => return Status::Error,
+            _ if state.is_suspended() => return Status::Suspended,
             Availability::Available | Availability::Unknown => {}
         }
         match state.attention {
@@ -99,6 +105,9 @@ impl Status {
 
     /// The same by the state in short that a transition keeps.
     pub const fn of_summary(summary: &Summary) -> Self {
+        if matches!(summary.status, OperatorStatus::Suspended) {
+            return Status::Suspended;
+        }
         let waits = matches!(summary.status, OperatorStatus::WaitingUserAnswer);
         let context = if waits { dialog(summary.ui_context) } else { UiContext::Unknown };
         Status::of_turn(summary.availability, summary.phase, context)
@@ -179,6 +188,7 @@ impl Status {
             Status::Asks => Cow::Borrowed("asks"),
             Status::Running => Cow::Borrowed("running"),
             Status::CutOff => Status::Failed.word(),
+            Status::Suspended => Cow::Borrowed("suspended"),
             Status::Exited(Some(code)) => Cow::Owned(format!("exited {code}")),
             Status::Exited(None) => Cow::Borrowed("exited ?"),
             other => Cow::Borrowed(other.name()),
@@ -200,7 +210,7 @@ impl Status {
             Status::Exited(_) | Status::CutOff => "failed",
             Status::Working | Status::Running => "working",
             Status::Ready => "ready",
-            Status::Unknown => "unknown",
+            Status::Suspended | Status::Unknown => "unknown",
             Status::Gone => "gone",
         }
     }
@@ -217,7 +227,8 @@ impl Status {
             Status::Stalled => Attention::Stalled,
             Status::Interrupted => Attention::Interrupted,
             Status::Gone => Attention::Gone,
-            Status::Error | Status::Working | Status::Running | Status::Ready | Status::Unknown => Attention::None,
+            Status::Error | Status::Working | Status::Running | Status::Ready => Attention::None,
+            Status::Suspended | Status::Unknown => Attention::None,
         }
     }
 
@@ -228,6 +239,7 @@ impl Status {
             Status::Exited(Some(0)) => Status::Finished,
             Status::Exited(_) | Status::CutOff => Status::Failed,
             Status::Running => Status::Working,
+            Status::Suspended => Status::Unknown,
             other => other,
         }
     }
@@ -265,7 +277,7 @@ impl Status {
             Status::Exited(Some(0)) => Status::Gone.place(),
             // What the screen does not say may be that somebody waits; what is ready waits for nothing.
             Status::Unknown => Status::Ready.place(),
-            Status::Ready => Status::Unknown.place(),
+            Status::Ready | Status::Suspended => Status::Unknown.place(),
             _ => self.place(),
         }
     }
@@ -282,115 +294,9 @@ impl Status {
             Status::Failed | Status::Stalled | Status::Error | Status::Interrupted | Status::Finished => true,
             Status::CutOff => true,
             Status::Exited(code) => !matches!(code, Some(0)),
-            Status::Working | Status::Running | Status::Ready | Status::Unknown | Status::Gone => false,
+            Status::Working | Status::Running | Status::Ready => false,
+            Status::Suspended | Status::Unknown | Status::Gone => false,
         }
-    }
-}
-
-/// What keeps a prompt from beginning a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hindrance {
-    /// The agent is not there any more.
-    Gone,
-    /// The pane is in a mode of tmux, which takes the keys.
-    InMode,
-    Dialog,
-    Menu,
-    Working,
-    /// Somebody has begun to write.
-    Draft,
-    /// The agent holds a prompt that it has not begun.
-    Queued,
-    /// The screen does not say that a prompt is taken.
-    NotReady,
-    /// No profile reads the agent's screen, so that nothing will ever say so.
-    NoProfile,
-}
-
-impl Hindrance {
-    /// What keeps a prompt from an agent now (SPEC §11); `None` when it would begin a turn.
-    pub fn of(state: &State) -> Option<Self> {
-        match state.diagnostics.availability {
-            Availability::Available => {}
-            Availability::TuiDown | Availability::Unavailable => return Some(Hindrance::Gone),
-            Availability::Unknown if state.diagnostics.parse_status == ParseStatus::UnsupportedTool => {
-                return Some(Hindrance::NoProfile);
-            }
-            Availability::Error | Availability::Unknown => return Some(Hindrance::NotReady),
-        }
-        let menu = state.assessment.input_mode == InputMode::Modal;
-        Hindrance::at_prompt(state.waits(), menu, state.turn.phase, &state.surface)
-    }
-
-    /// What a screen says of it, by what it asks, its phase and its prompt.
-    pub fn at_prompt(dialog: bool, menu: bool, phase: Phase, surface: &Surface) -> Option<Self> {
-        Some(match phase {
-            _ if dialog => Hindrance::Dialog,
-            _ if menu => Hindrance::Menu,
-            Phase::Active => Hindrance::Working,
-            _ if surface.editing_input == Tri::Yes => Hindrance::Draft,
-            _ if surface.pending_input == Tri::Yes => Hindrance::Queued,
-            Phase::Ready if surface.ready_posture == Tri::Yes => return None,
-            Phase::Ready | Phase::Unknown => Hindrance::NotReady,
-        })
-    }
-
-    /// Whether it may be over later, so that the prompt can wait for it.
-    pub const fn may_pass(self) -> bool {
-        !matches!(self, Hindrance::Gone | Hindrance::NoProfile)
-    }
-
-    /// Whether the prompt is sent all the same when the operator insists.
-    pub const fn may_insist(self) -> bool {
-        match self {
-            Hindrance::Working | Hindrance::Draft | Hindrance::Queued => true,
-            Hindrance::NotReady | Hindrance::NoProfile => true,
-            Hindrance::Gone | Hindrance::InMode | Hindrance::Dialog | Hindrance::Menu => false,
-        }
-    }
-
-    /// Until when a prompt waits that is queued behind it.
-    pub const fn until(self) -> &'static str {
-        match self {
-            Hindrance::Gone => "for nobody: the agent has ended",
-            Hindrance::InMode => "until its pane leaves copy mode",
-            Hindrance::Dialog => "until its dialog is answered",
-            Hindrance::Menu => "until its menu is closed",
-            Hindrance::Draft => "until its draft is sent or erased",
-            Hindrance::Queued => "until it begins what it holds",
-            Hindrance::Working | Hindrance::NotReady => "until it is ready",
-            Hindrance::NoProfile => "for ever: no profile reads it",
-        }
-    }
-
-    /// What the operator can do about it on the command line, where that is plain.
-    pub const fn hint(self) -> &'static str {
-        match self {
-            Hindrance::Gone => "`fleetwatch list` shows what is there now",
-            Hindrance::InMode => "leave the mode first (`q` leaves copy mode)",
-            Hindrance::Dialog => "answer the dialog first",
-            Hindrance::Menu => "leave the menu first, usually with Escape (`fleetwatch keys NAME Escape`)",
-            Hindrance::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)",
-            Hindrance::Draft => "send or erase the draft first, or send after it (`--force`)",
-            Hindrance::Queued => "wait until the agent has begun that prompt, or send after it (`--force`)",
-            Hindrance::NotReady | Hindrance::NoProfile => "look at the terminal first; `--force` sends anyway",
-        }
-    }
-}
-
-impl fmt::Display for Hindrance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Hindrance::Gone => "the agent has ended",
-            Hindrance::InMode => "the pane is in copy mode or another mode of tmux",
-            Hindrance::Dialog => "a dialog is open",
-            Hindrance::Menu => "a menu is open",
-            Hindrance::Working => "it is working",
-            Hindrance::Draft => "its input line holds an unsent draft",
-            Hindrance::Queued => "a prompt is queued there already",
-            Hindrance::NotReady => "it is not certain to be ready",
-            Hindrance::NoProfile => "no profile tells when it is ready",
-        })
     }
 }
 
@@ -508,11 +414,17 @@ fn status_before(fields: &[Field<'_>], summary: &Summary) -> Status {
     let availability = from("availability").and_then(Availability::of_word).unwrap_or(summary.availability);
     let phase = from("phase").and_then(Phase::of_word).unwrap_or(summary.phase);
     let context = from("ui_context").and_then(UiContext::of_word).unwrap_or(summary.ui_context);
+    if from("process_state") == Some(ProcessState::Suspended.word()) {
+        return Status::Suspended;
+    }
     Status::of_turn(availability, phase, context)
 }
 
 /// What it does now.
 fn status_after(summary: &Summary) -> Status {
+    if summary.status == OperatorStatus::Suspended {
+        return Status::Suspended;
+    }
     Status::of_turn(summary.availability, summary.phase, summary.ui_context)
 }
 

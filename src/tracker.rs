@@ -19,13 +19,14 @@ mod lifecycle;
 mod publish;
 mod timers;
 mod turn;
+mod unreadable;
 mod unwatched;
 
 use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
 pub use publish::GoneReason;
-use publish::{Loss, LossReason, Published, aside, diagnostics};
+use publish::{Loss, Published, aside, diagnostics};
 pub use timers::{HANDOVER, Timer, TimerName};
 use turn::{Sighting, TurnTracker};
 
@@ -48,8 +49,11 @@ pub enum Observation<'a> {
     Read { reading: &'a Classification, temporal: Temporal, resized: bool },
     /// A known agent runs and nothing of its screen, title or cursor has changed since it was last read.
     Unchanged,
-    /// The pane is there, but no known agent runs in it.
-    TuiDown,
+    /// The pane is there, but no known agent runs in it any more. How it ended is known of one that was the pane's own program: its
+    /// exit status, 128 and more for a signal.
+    TuiDown { exit_status: Option<i32> },
+    /// The agent was stopped, and something else has the keyboard. Its turn waits with it.
+    Suspended,
     /// The program has no profile; the pane's own information about it, in one line.
     NoProfile { activity: String },
     /// The pane is gone, or what ran in it.
@@ -68,7 +72,7 @@ impl Observation<'_> {
     /// Whether it comes from a successful poll.
     const fn is_poll(&self) -> bool {
         use Observation::{Gone, NoProfile, Read, TuiDown, Unchanged};
-        matches!(self, Read { .. } | Unchanged | TuiDown | NoProfile { .. } | Gone(_))
+        matches!(self, Read { .. } | Unchanged | TuiDown { .. } | NoProfile { .. } | Gone(_))
     }
 }
 
@@ -257,7 +261,8 @@ impl Tracker {
                 self.confirm(now);
                 self.unchanged(now, &mut next, &mut notes);
             }
-            Observation::TuiDown => self.lost(Loss::tui_down(), now, &mut next),
+            Observation::TuiDown { exit_status } => self.ended(exit_status, now, &mut next),
+            Observation::Suspended => self.suspended(now, &mut next),
             Observation::NoProfile { activity } => {
                 self.lost(Loss::no_profile(), now, &mut next);
                 next.headline = Some(activity).filter(|activity| !activity.is_empty());
@@ -514,39 +519,6 @@ impl Tracker {
             next.add_evidence([aside("record", "the agent's own record says that a command is still running")]);
         }
         next.add_evidence(self.turn.evidence_of_last());
-    }
-
-    /// The terminal cannot show an agent any more.
-    fn lost(&mut self, loss: Loss, now: Timestamp, next: &mut Published) {
-        self.observed(now);
-        (self.doubt_since, self.held_back) = (None, None);
-        // What was known of the agent is told for as long as the row of a closed pane stays.
-        self.shown = if loss.reason == LossReason::TmuxMissing { self.facts() } else { AgentFacts::default() };
-        self.turn.surface_lost(loss.reason, now);
-        self.turn.record_is_lost();
-        self.record = AgentRecordReading::default();
-        next.become_unreadable(loss, &self.turn);
-    }
-
-    /// A probe failed; one failure is not a change of the agent's state (SPEC §3).
-    fn probe_failed(&mut self, problem: Problem, now: Timestamp, next: &mut Published, notes: &mut Vec<&'static str>) {
-        let (since, count) = self.failing.map_or((now, 1), |(since, count)| (since, count + 1));
-        self.failing = Some((since, count));
-        let repeats = count >= self.settings.failed_probes || now.since(since) >= self.settings.failed_probe_time;
-        if !repeats && self.last_reading.is_some() {
-            return self.unchanged(now, next, notes);
-        }
-        if repeats {
-            self.held_back = None;
-            let reason = LossReason::ProbeError;
-            self.turn.surface_lost(reason, now);
-            let (transport, process) = (TransportState::ProbeError, ProcessState::ProbeError);
-            let evidence = aside("probe", &problem.message);
-            let found = diagnostics(Availability::Error, transport, process, ParseStatus::ProbeError);
-            let diagnostics = Diagnostics { probe_error: Some(problem), ..found };
-            let loss = Loss { reason, diagnostics, assessment: AssessedAvailability::Unknown, evidence };
-            next.become_unreadable(loss, &self.turn);
-        }
     }
 
     /// Makes the new state the published one and records what changed.

@@ -1,6 +1,6 @@
 //! `fleetwatch doctor`: what works, what is missing, and what to do about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -23,6 +23,7 @@ use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::facts_at;
 use crate::history::{self, History, Reader, Trouble};
 use crate::notify::Means;
+use crate::process::{self, Thoroughness};
 use crate::repository::GitTrouble;
 use crate::screen::harmless;
 use crate::state::FactSource;
@@ -99,6 +100,8 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
             answering.settings.poll.git &= has_state_directory();
             findings.extend(asked.iter().map(|(id, answer)| server_finding(id, answer, !answering.servers.is_empty())));
             findings.extend(terminals(&answering).await);
+            let unseen = answering.servers.iter().map(|id| unseen(&answering, id));
+            findings.extend(join_all(unseen).await.into_iter().flatten());
             findings.extend(traces(&answering, args.clean).await);
             findings.extend(turns(&answering));
             findings.extend(follow_ups(&answering).await);
@@ -366,6 +369,22 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     let poll = &watched.settings.poll;
     let refusals = join_all(agents.iter().filter(|_| poll.git).map(|agent| refusal(agent, &poll.tmux))).await;
     std::iter::once(found).chain(records).chain(refusals.into_iter().flatten()).collect()
+}
+
+/// Why it is not known what runs in panes of a server: that nothing is found there does not say that no agent is.
+async fn unseen(watched: &Watched, id: &ServerId) -> Option<Finding> {
+    let server = watched.server(id).ok()?;
+    let panes = server.poll(&[]).await.ok()?.panes;
+    let roots: BTreeSet<u32> = panes.iter().filter(|pane| !pane.facts.dead).map(|pane| pane.pid).collect();
+    let what = match process::under(&server, roots.into_iter().collect(), Thoroughness::All).await {
+        Ok(found) => match found.values().filter(|processes| processes.is_empty()).count() {
+            0 => return None,
+            count => format!("those of {} of {id} are not to be seen", counted(count, "pane")),
+        },
+        Err(error) => format!("{id}: {error}"),
+    };
+    let remedy = "an agent there is found if its program has its name; else name it with `tool` in a [[terminal]]";
+    Some(Finding::notice("processes", what, Some(remedy)))
 }
 
 /// Why the git repository around an agent's directory cannot be read.

@@ -191,7 +191,7 @@ fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
 /// No known agent runs there, or its screen could not be captured.
 pub(super) fn read(terminal: &Terminal, profiles: &ProfileSet) -> Result<ReadScreen, Failure> {
     let id = &terminal.state.terminal.id;
-    let Program::Agent { tool, version } = target::program(terminal) else {
+    let Program::Agent { tool, version, .. } = target::program(terminal) else {
         let command = &terminal.facts.command;
         return Err(Failure::refused(format!("{id} runs no known agent, but `{command}`: its screen is not read"))
             .hint("`tool` of a [[terminal]] in the configuration says which agent it is"));
@@ -217,6 +217,7 @@ pub(super) fn family(read: &ReadScreen) -> Option<&str> {
 pub(super) fn heading(terminal: &Terminal, read: &ReadScreen) -> String {
     let facts = &terminal.state.terminal;
     let version = facts.observed_tool_version.as_deref().unwrap_or("of unknown version");
+    let behind = facts.through.as_deref().map(|wrapper| format!(" behind {wrapper}")).unwrap_or_default();
     let (profile, selection) = (&read.selected.profile, read.selected.selection.word());
     let read_by = match read.selected.recorded {
         _ if profile.tool() != facts.tool => "read by no profile".to_owned(),
@@ -224,11 +225,12 @@ pub(super) fn heading(terminal: &Terminal, read: &ReadScreen) -> String {
         false => format!("read by {} ({selection}), with caution: no recording shows this version", profile.id()),
     };
     format!(
-        "{}  {} {}  {} {}, {read_by}\n",
+        "{}  {} {}  {} {}{}, {read_by}\n",
         harmless(&facts.id),
         terminal.key.pane,
         harmless(&terminal.place.target()),
         harmless(&facts.tool),
         harmless(version),
+        harmless(&behind),
     )
 }

@@ -139,9 +139,11 @@ async fn capture(server: &Server, key: &TerminalKey) -> Result<Option<CapturedPa
 
 fn header(program: &Program, situation: Option<String>, first: &CapturedPane, began: Timestamp) -> Header {
     let (tool, version) = match program {
-        Program::Agent { tool, version } => (tool.clone(), version.clone()),
+        Program::Agent { tool, version, .. } => (tool.clone(), version.clone()),
         // Recordings without an agent say so, so that a replay does not take the command for one.
-        Program::Other { .. } | Program::Unknown(_) => ("shell".to_owned(), None),
+        Program::Suspended { .. } | Program::Wrapper { .. } | Program::Other { .. } | Program::Unknown(_) => {
+            ("shell".to_owned(), None)
+        }
     };
     let size = Size { columns: first.pane.columns.max(1), rows: first.pane.rows.max(1) };
     Header { tool: Some(tool), version, situation, size, began: Some(began) }

@@ -75,7 +75,8 @@ pub(super) fn program(terminal: &Terminal) -> Program {
     let facts = &terminal.state.terminal;
     match terminal.state.diagnostics.process_state {
         ProcessState::TuiUp | ProcessState::UnsupportedTool => {
-            Program::Agent { tool: facts.tool.clone(), version: facts.observed_tool_version.clone() }
+            let (version, through) = (facts.observed_tool_version.clone(), facts.through.clone());
+            Program::Agent { tool: facts.tool.clone(), version, through }
         }
         _ => Program::Other { command: terminal.facts.command.clone() },
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use agent::{Agent, differ};
+use agent::Agent;
 use jiff::tz::TimeZone;
 use leaving::Departure;
 pub(super) use leaving::KEEP_UNSEEN;
@@ -286,9 +286,11 @@ impl Entry {
         } = report;
         let (terminal, undeclared) = (&self.terminal, Declared::default());
         let is_same_agent = self.agent.as_ref().is_some_and(|agent| {
-            let Program::Agent { tool, version } = program else { return false };
+            let Program::Agent { tool, version, through } = program else { return false };
             let given_version = terminal.declared.version.as_ref().or(version.as_ref());
-            *tool == agent.tool && (given_version.is_none() || given_version == agent.given_version.as_ref())
+            *tool == agent.tool
+                && *through == terminal.state.terminal.through
+                && (given_version.is_none() || given_version == agent.given_version.as_ref())
         });
         let is_still = is_same_agent
             && *capture == Capture::Unchanged
@@ -329,12 +331,19 @@ impl Entry {
         self.terminal.facts = report.facts;
         let changed = fresh || facts_changed;
         let transition = match (report.program, report.capture) {
-            (Program::Unknown(problem), _) => self.observe(Observation::ProbeFailed(problem), now),
-            (Program::Agent { .. }, _) if self.terminal.facts.dead => {
+            (Program::Unknown(_) | Program::Agent { .. } | Program::Suspended { .. }, _)
+                if self.terminal.facts.dead =>
+            {
                 self.remember();
-                self.observe(Observation::TuiDown, now)
+                self.ended(now)
             }
-            (Program::Agent { tool, version }, Capture::Awaited) => {
+            (Program::Unknown(problem), _) => self.observe(Observation::ProbeFailed(problem), now),
+            (Program::Suspended { tool }, _) => {
+                self.agent_runs(tool, None, profiles, now);
+                self.remember();
+                self.observe(Observation::Suspended, now)
+            }
+            (Program::Agent { tool, version, .. }, Capture::Awaited) => {
                 if self.is_unread {
                     self.agent_runs(tool, version, profiles, now);
                     self.refresh(now);
@@ -345,7 +354,7 @@ impl Entry {
                 record(&mut self.tracker);
                 self.observe(Observation::ProbeFailed(problem), now)
             }
-            (Program::Agent { tool, version }, _) => {
+            (Program::Agent { tool, version, .. }, _) => {
                 let replaced = self.agent_runs(tool, version, profiles, now) || was_dead;
                 // It is this agent's: the one before had another tracker.
                 record(&mut self.tracker);
@@ -353,15 +362,21 @@ impl Entry {
                 let needs_reading = changed || replaced || !self.tracker.is_reading();
                 self.read((needs_reading, remembered), resized, profiles, now)
             }
-            (Program::Other { command }, _) => {
+            (Program::Other { command } | Program::Wrapper { command }, _) => {
                 self.remember();
                 if self.agent.is_none() && self.terminal.state.terminal.profile.is_none() {
                     self.terminal.state.terminal.tool = command;
                 }
-                self.observe(Observation::TuiDown, now)
+                self.ended(now)
             }
         };
         EntryUpdate { renamed: renamed || (was_unread && !self.is_unread), transition }
+    }
+
+    /// Tells that the agent has ended, and how if its pane says so.
+    fn ended(&mut self, now: Timestamp) -> Option<Transition> {
+        let PaneFacts { dead, exit_status, .. } = self.terminal.facts;
+        self.observe(Observation::TuiDown { exit_status: exit_status.filter(|_| dead) }, now)
     }
 
     /// After which time nothing was printed in the pane. Of several panes in a window tmux does not say which one
@@ -513,36 +528,11 @@ impl Entry {
         facts.title = report.facts.title.trim_end().to_owned();
         facts.cwd = report.cwd.clone();
         facts.git.clone_from(&report.git);
+        facts.through = match &report.program {
+            Program::Agent { through, .. } => through.clone(),
+            _ => None,
+        };
         renamed
-    }
-
-    /// Notes which agent runs; another tool or version than before gets a fresh tracker (SPEC §5). Whether it did.
-    fn agent_runs(&mut self, tool: String, version: Option<String>, profiles: &ProfileSet, now: Timestamp) -> bool {
-        let given_version = self.terminal.declared.version.clone().or(version);
-        let known = self.agent.as_ref().filter(|agent| agent.tool == tool);
-        let other = known.is_none_or(|agent| differ(agent.given_version.as_ref(), given_version.as_ref()));
-        let learned = known.is_some_and(|agent| agent.given_version.is_none()) && given_version.is_some();
-        if other && self.agent.is_some() {
-            self.tracker = Tracker::begun(self.settings.clone(), now);
-        }
-        if other || learned {
-            let banner = known.filter(|_| !other).and_then(|agent| agent.banner.clone());
-            self.choose(tool, given_version, banner, profiles);
-        }
-        other
-    }
-
-    fn choose(&mut self, tool: String, given_version: Option<String>, banner: Option<String>, profiles: &ProfileSet) {
-        let configured = self.terminal.declared.version.is_some();
-        let version = if configured { given_version.clone() } else { banner.clone().or_else(|| given_version.clone()) };
-        let selected = profiles.select(&tool, version.as_deref(), configured);
-        let facts = &mut self.terminal.state.terminal;
-        facts.tool = tool.clone();
-        facts.observed_tool_version = version;
-        facts.profile = selected.as_ref().map(|selected| selected.profile.id().to_owned());
-        self.terminal.interrupt = profiles.interrupt(&tool).to_vec();
-        self.terminal.input = profiles.input(&tool);
-        self.agent = Some(Agent { tool, given_version, banner, selected });
     }
 
     /// Reads the screen if it has changed, unless that is done already.
@@ -575,22 +565,5 @@ impl Entry {
         }
         self.terminal.dialog = reading.dialog.take().map(Arc::new);
         self.observe(Observation::Read { reading: &reading, temporal: selected.temporal(), resized }, now)
-    }
-
-    /// A banner on the screen knows the version better than the package on the disk (SPEC §3); whether that changes
-    /// the profile or how far it is trusted.
-    fn learn_version(&mut self, banner: Option<String>, profiles: &ProfileSet, now: Timestamp) -> bool {
-        let (Some(banner), Some(agent)) = (banner, &self.agent) else { return false };
-        if self.terminal.declared.version.is_some() || agent.banner.as_ref() == Some(&banner) {
-            return false;
-        }
-        let chosen = |agent: &Agent| agent.selected.as_ref().map(|s| (s.profile.id().to_owned(), s.recorded));
-        let before = chosen(agent);
-        if differ(agent.banner.as_ref(), Some(&banner)) {
-            self.tracker = Tracker::begun(self.settings.clone(), now);
-        }
-        let (tool, given_version) = (agent.tool.clone(), agent.given_version.clone());
-        self.choose(tool, given_version, Some(banner), profiles);
-        before != self.agent.as_ref().and_then(chosen)
     }
 }

@@ -12,7 +12,7 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
         place: PaneLocation { session: "web".to_owned(), ..PaneLocation::default() }.into(),
         cwd: None,
         facts: PaneFacts::default(),
-        program: Program::Agent { tool: "claude".to_owned(), version: None },
+        program: Program::agent("claude", None),
         capture: Capture::Unchanged,
         declared: Some(Declared { name: Some("web".to_owned()), ..Declared::default() }),
         record: None,
@@ -236,7 +236,7 @@ fn what_another_fleet_has_not_heard_of_yet_is_known_here() {
 #[test]
 fn what_is_shown_of_a_pane_that_is_gone_is_as_old_as_the_last_poll_at_it() {
     let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
-    let still = || PaneReport { program: Program::Agent { tool: "claude".to_owned(), version: None }, ..pane(0, 10) };
+    let still = || PaneReport { program: Program::agent("claude", None), ..pane(0, 10) };
     let screen = Arc::new(crate::screen::Screen::from_text("╭──╮\n│ > │\n╰──╯", 80));
     names(&mut fleet, 0, vec![PaneReport { capture: Capture::Fresh(screen), ..still() }]);
     for second in 1..=120 {
@@ -255,7 +255,7 @@ fn whose_turn_was_cut_off_is_shown_for_longer_than_who_left_with_nothing_to_do()
     let composer = format!("{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts");
     let working = format!("❯ go on\n\n✻ Accomplishing… (3s · ↓ 90 tokens)\n\n{composer}");
     let shows = |id, text: &str| {
-        let program = Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()) };
+        let program = Program::agent("claude", Some("2.1.330"));
         let row = text.lines().position(|line| line == "❯\u{a0}").and_then(|row| u16::try_from(row).ok()).unwrap_or(0);
         let cursor = crate::screen::Cursor { column: 2, row, visible: true };
         let facts = PaneFacts { cursor, ..PaneFacts::default() };
@@ -369,7 +369,7 @@ fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
     let new = || Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
     let (mut fleet, mut gone) = (new(), new());
     let shows = |text: &str| PaneReport {
-        program: Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()) },
+        program: Program::agent("claude", Some("2.1.330")),
         capture: Capture::Fresh(Arc::new(Screen::from_text(text, 80))),
         facts: PaneFacts { cursor: crate::screen::Cursor { column: 2, row: 1, visible: true }, ..PaneFacts::default() },
         ..pane(0, 10)

@@ -333,9 +333,10 @@ const MENU: &str = "says that a menu is open";
 /// What the terminal is, to stand behind its name.
 fn what(state: &State) -> &'static str {
     match state.diagnostics.availability {
-        Availability::TuiDown => return "has no agent any more: it has ended, and its pane is still there",
+        Availability::TuiDown => return "has no agent any more",
         Availability::Unavailable => return "is gone, with its pane",
         Availability::Error => return "cannot be read",
+        _ if state.is_suspended() => return "is stopped",
         Availability::Available | Availability::Unknown => {}
     }
     if state.assessment.awaits_operator() {
@@ -363,6 +364,7 @@ fn what(state: &State) -> &'static str {
 /// What would make it something else.
 fn changes_with(state: &State) -> &'static str {
     match (state.diagnostics.availability, state.turn.phase) {
+        _ if state.is_suspended() => "`fg` in its pane, or its end",
         (Availability::TuiDown, _) => "an agent that is started in the pane",
         (Availability::Unavailable, _) => "nothing: another pane is another terminal",
         (Availability::Error, _) => "a poll of it that succeeds",

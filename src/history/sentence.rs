@@ -174,6 +174,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         (_, Status::Error) => Sentence::of(after, "error", trouble()),
         // A menu that was opened and closed, or a half-drawn screen.
         (Status::Unknown, _) | (_, Status::Unknown) => return None,
+        (Status::Suspended, Status::Working | Status::Ready) => Sentence::of(after, "brought back", ""),
         (before, Status::Working) if before.needs_operator() => Sentence::of(after, "working again", ""),
         (_, Status::Working) => began(state),
         // How it ended is said once that is settled.

@@ -16,7 +16,7 @@ use crate::config::{Match, PaneAddress, Rules, Ticks};
 use crate::fleet::{Capture, Declared, DeclaredBy, PaneId, PaneReport, Replaced, ServerId, SessionView, TerminalKey};
 use crate::hash::{Fnv, fnv};
 use crate::ids::ServerInstance;
-use crate::profile::Program;
+use crate::profile::{ProfileSet, Program};
 use crate::task;
 use crate::time::Timestamp;
 use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
@@ -33,6 +33,8 @@ pub(super) struct ServerMemory {
     pace: Pace,
     rules: Arc<Rules>,
     own: Own,
+    /// By which an agent is known that runs behind another program.
+    profiles: Arc<ProfileSet>,
     /// The process of the server that was listed last; 0 before the first.
     pub(super) server_pid: u32,
     instance: ServerInstance,
@@ -71,13 +73,14 @@ pub(super) struct PollReport {
 }
 
 impl ServerMemory {
-    pub(super) fn new(server: ServerId, ticks: Ticks, rules: Arc<Rules>, own: Own) -> Self {
+    pub(super) fn new(server: ServerId, ticks: Ticks, rules: Arc<Rules>, own: Own, profiles: Arc<ProfileSet>) -> Self {
         let host = server.host.is_some().then(|| fnv(server.word().as_bytes()));
         Self {
             server,
             pace: Pace::new(ticks, host),
             rules,
             own,
+            profiles,
             server_pid: 0,
             instance: ServerInstance::default(),
             panes: BTreeMap::new(),
@@ -93,7 +96,7 @@ impl ServerMemory {
     /// Panes that will most likely be captured in the next poll: those that changed in the last one, and those whose
     /// last capture may have missed something.
     pub(super) fn likely(&self) -> Vec<PaneId> {
-        let likely = self.panes.iter().filter(|(_, pane)| pane.is_watched() && pane.will_change());
+        let likely = self.panes.iter().filter(|(_, pane)| pane.is_looked_at() && pane.will_change());
         likely.map(|((id, _), _)| *id).collect()
     }
 
@@ -145,9 +148,16 @@ impl ServerMemory {
 
     /// Records what runs in a suspect.
     pub(super) fn identified(&mut self, suspect: &Suspect, program: Program) {
+        let may_hide_agent = self.profiles.may_hide_agent(&suspect.command);
         if let Some(pane) = self.panes.get_mut(&(suspect.pane, suspect.pid)) {
-            pane.identified(suspect, program);
+            pane.identified(suspect, program, may_hide_agent);
         }
+    }
+
+    /// The agent that was known by the screen of a suspect, behind its wrapper.
+    pub(super) fn read_through(&self, suspect: &Suspect) -> Option<Program> {
+        let program = self.panes.get(&(suspect.pane, suspect.pid))?.program()?;
+        matches!(program, Program::Agent { through: Some(_), .. }).then_some(program)
     }
 
     /// Records that a suspect still runs the same agent.
@@ -209,7 +219,7 @@ impl ServerMemory {
     pub(super) fn due(&self, poll: &Listing) -> Vec<PaneId> {
         let captured: BTreeSet<PaneId> = poll.captures.iter().map(|capture| capture.pane.id).collect();
         let is_due = |listed: &&Arc<ListedPane>| {
-            self.panes.get(&(listed.id, listed.pid)).is_some_and(|pane| pane.is_watched() && pane.is_outdated(listed))
+            self.panes.get(&(listed.id, listed.pid)).is_some_and(|pane| pane.is_looked_at() && pane.is_outdated(listed))
         };
         let due: BTreeSet<PaneId> = poll.panes.iter().filter(is_due).map(|listed| listed.id).collect();
         due.difference(&captured).filter(|id| !self.awaited.contains(id)).copied().collect()
@@ -229,12 +239,18 @@ impl ServerMemory {
         let mut changed = false;
         for listed in chosen {
             let key = (listed.id, listed.pid);
-            let Some(pane) = self.panes.get_mut(&key).filter(|pane| pane.is_watched()) else { continue };
+            let Some(pane) = self.panes.get_mut(&key).filter(|pane| pane.is_looked_at()) else { continue };
             let first = pane.is_new();
             let (facts, capture) = match self.awaited.contains(&listed.id) {
                 true => (listed.facts.clone(), Capture::Awaited),
                 false => pane.take_capture(&listed, captures.remove(&key)),
             };
+            if let Capture::Fresh(screen) = &capture {
+                pane.look_through(|| self.profiles.drawn_by(screen, &facts));
+            }
+            if !pane.is_watched() {
+                continue;
+            }
             changed |= pane.changing || first;
             let printed_until = Some(pane.printed_until(&listed, poll.clock, at));
             let key = TerminalKey {

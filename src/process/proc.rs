@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Children, PaneProcesses, of_panes, read_some};
+use super::{Children, PaneProcesses, of_panes, read_some, words_of};
 use crate::profile::ProcessInfo;
 use crate::screen::harmless;
 use crate::time::Timestamp;
@@ -16,12 +16,57 @@ pub(super) const ROOT: &str = "/proc";
 const COMMAND_LINE: u64 = 16 << 10;
 
 /// What is read of every process.
-struct Stat {
-    name: String,
-    parent: u32,
-    foreground: bool,
+#[derive(Clone)]
+pub(super) struct Stat {
+    pub(super) pid: u32,
+    pub(super) name: String,
+    pub(super) state: char,
+    pub(super) parent: u32,
+    pub(super) group: i64,
+    pub(super) terminal: Option<String>,
+    /// The foreground group of that terminal; 0 where the system does not tell.
+    pub(super) terminal_group: i64,
     /// In ticks since the machine started.
-    began: Option<u64>,
+    pub(super) began: Option<u64>,
+}
+
+impl Stat {
+    /// Reads `PID (NAME) STATE PPID PGRP SESSION TTY TPGID …`. The name may hold blanks and parentheses. One that has ended is
+    /// left out, though its parent has not heard of it.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (open, close) = (text.find('(')?, text.rfind(')')?);
+        let mut fields = text.get(close + 1..)?.split_ascii_whitespace();
+        let stat = Self {
+            pid: text[..open].trim().parse().ok()?,
+            name: harmless(text.get(open + 1..close)?),
+            state: fields.next()?.chars().next()?,
+            parent: fields.next()?.parse().ok()?,
+            group: fields.next()?.parse().ok()?,
+            terminal: fields.nth(1).filter(|number| *number != "0").map(harmless),
+            terminal_group: fields.next()?.parse().ok()?,
+            began: stat_field_of(text, 19),
+        };
+        stat.has_not_ended().then_some(stat)
+    }
+
+    pub(super) fn has_not_ended(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    fn is_stopped(&self) -> bool {
+        matches!(self.state, 'T' | 't')
+    }
+
+    fn is_in_foreground(&self) -> bool {
+        !self.is_stopped() && (self.terminal_group == self.group || self.terminal_group == 0)
+    }
+
+    /// What an agent's rules see of it, as far as it is known by this alone.
+    pub(super) fn info(self) -> ProcessInfo {
+        let (foreground, stopped) = (self.is_in_foreground(), self.is_stopped());
+        let Self { pid, name, parent, terminal, .. } = self;
+        ProcessInfo { pid, name, parent, terminal, foreground, stopped, ..ProcessInfo::default() }
+    }
 }
 
 /// A process in the foreground of its terminal, and what changes if another one, or another program, takes its place.
@@ -35,8 +80,8 @@ pub struct RunningProcess {
 impl RunningProcess {
     /// A process of this machine, if it runs in the foreground.
     pub fn of(pid: u32) -> Option<Self> {
-        let Stat { name, foreground, began, .. } = read_stat(Path::new(ROOT), pid)?;
-        began.filter(|_| foreground).map(|began| Self { pid, name, began })
+        let stat = read_stat(Path::new(ROOT), pid).filter(Stat::is_in_foreground)?;
+        Some(Self { pid, began: stat.began?, name: stat.name })
     }
 
     /// Whether the same program still runs in the foreground.
@@ -68,7 +113,7 @@ impl Table {
     /// The processes under `roots` in detail.
     pub(super) fn under(&self, proc: &Path, roots: &[u32]) -> PaneProcesses {
         let children = |pid| self.children.get(&pid).cloned().unwrap_or_default();
-        of_panes(roots, children, |pid| Some(describe(proc, pid, self.stats.get(&pid)?)))
+        of_panes(roots, children, |pid| Some(describe(proc, self.stats.get(&pid)?.clone())))
     }
 }
 
@@ -78,7 +123,7 @@ pub(super) fn walk(proc: &Path, roots: &[u32]) -> Option<PaneProcesses> {
     if !proc.join("self/task").join(std::process::id().to_string()).join("children").exists() {
         return None;
     }
-    Some(of_panes(roots, |pid| children(proc, pid), |pid| Some(describe(proc, pid, &read_stat(proc, pid)?))))
+    Some(of_panes(roots, |pid| children(proc, pid), |pid| Some(describe(proc, read_stat(proc, pid)?))))
 }
 
 /// The children of all threads of a process.
@@ -159,42 +204,27 @@ pub(super) fn by_directory() -> HashMap<PathBuf, Vec<u32>> {
 /// One process.
 pub(super) fn process(pid: u32) -> Option<ProcessInfo> {
     let stat = read_stat(Path::new(ROOT), pid)?;
-    Some(ProcessInfo { foreground: true, ..describe(Path::new(ROOT), pid, &stat) })
+    Some(ProcessInfo { foreground: true, ..describe(Path::new(ROOT), stat) })
 }
 
 fn read_stat(proc: &Path, pid: u32) -> Option<Stat> {
-    parse_stat(&String::from_utf8_lossy(&read_some(&proc.join(pid.to_string()).join("stat"), COMMAND_LINE)?))
+    Stat::parse(&String::from_utf8_lossy(&read_some(&proc.join(pid.to_string()).join("stat"), COMMAND_LINE)?))
 }
 
-/// Reads `PID (NAME) STATE PPID PGRP SESSION TTY TPGID …`. The name may hold blanks and parentheses.
-fn parse_stat(text: &str) -> Option<Stat> {
-    let (open, close) = (text.find('(')?, text.rfind(')')?);
-    let name = text.get(open + 1..close)?;
-    let mut fields = text.get(close + 1..)?.split_ascii_whitespace().skip(1);
-    let parent = fields.next()?.parse().ok()?;
-    let group: i64 = fields.next()?.parse().ok()?;
-    let terminal_group: i64 = fields.nth(2)?.parse().ok()?;
-    let began = stat_field_of(text, 19);
-    Some(Stat { name: harmless(name), parent, foreground: group == terminal_group, began })
-}
-
-fn describe(proc: &Path, pid: u32, stat: &Stat) -> ProcessInfo {
-    let directory = proc.join(pid.to_string());
+fn describe(proc: &Path, stat: Stat) -> ProcessInfo {
+    let directory = proc.join(stat.pid.to_string());
     let executable = std::fs::read_link(directory.join("exe")).ok();
     ProcessInfo {
-        pid,
-        name: stat.name.clone(),
         arguments: read_arguments(&directory.join("cmdline")),
         // The kernel marks an executable that an update has replaced while it runs.
         executable: executable.map(|path| path.to_string_lossy().trim_end_matches(" (deleted)").to_owned()),
-        foreground: stat.foreground,
+        ..stat.info()
     }
 }
 
 fn read_arguments(path: &Path) -> Vec<String> {
-    let Some(bytes) = read_some(path, COMMAND_LINE) else { return Vec::new() };
-    let text = String::from_utf8_lossy(&bytes);
-    text.trim_end_matches('\0').split('\0').map(harmless).filter(|word| !word.is_empty()).collect()
+    let bytes = read_some(path, COMMAND_LINE).unwrap_or_default();
+    words_of(&String::from_utf8_lossy(&bytes))
 }
 
 #[cfg(test)]
@@ -243,8 +273,9 @@ mod tests {
     fn a_process_is_the_same_until_it_ends() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let stat = read_stat(Path::new(ROOT), child.id()).unwrap();
+        let is_in_foreground = stat.is_in_foreground();
         let known = RunningProcess { pid: child.id(), name: stat.name, began: stat.began.unwrap() };
-        assert_eq!(known.still_runs(), stat.foreground);
+        assert_eq!(known.still_runs(), is_in_foreground);
         let earlier = RunningProcess { began: known.began - 1, ..known.clone() };
         assert!(!earlier.still_runs(), "another process had the id before");
         child.kill().unwrap();
@@ -255,7 +286,7 @@ mod tests {
     #[test]
     fn a_broken_line_is_no_process() {
         for text in ["", "12", "12 (x", "12 x) S 1", "12 (x) S", "12 (x) S a b c d e", ")("] {
-            assert!(parse_stat(text).is_none(), "{text:?}");
+            assert!(Stat::parse(text).is_none(), "{text:?}");
         }
     }
 }

@@ -126,6 +126,7 @@ pub(super) struct Tool {
     pub data: ToolData,
     pub executables: Vec<Regex>,
     pub scripts: Vec<Regex>,
+    pub signature: Vec<Regex>,
     pub input: RefusedInputs,
     pub records: Arc<[AgentRecordSource]>,
 }
@@ -212,8 +213,9 @@ fn tool(source: &SourceText<'_>, data: ToolData, records: Arc<[AgentRecordSource
         written.iter().map(|pattern| source.regex(pattern.span(), pattern.as_ref())).collect::<Result<Vec<_>, _>>()
     };
     let (executables, scripts) = (patterns(&data.executables)?, patterns(&data.scripts)?);
+    let signature = patterns(&data.signature)?;
     let input = data.input.iter().map(|data| special(source, data)).collect::<Result<_, _>>()?;
-    Ok(Tool { data, executables, scripts, input: RefusedInputs::new(input), records })
+    Ok(Tool { data, executables, scripts, signature, input: RefusedInputs::new(input), records })
 }
 
 fn special(source: &SourceText<'_>, data: &InputData) -> Result<Special, ProfileError> {

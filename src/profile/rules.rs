@@ -51,9 +51,13 @@ pub(super) struct ToolData {
     /// Patterns of script paths or module names that identify the tool under an interpreter.
     #[serde(default)]
     pub scripts: Vec<Spanned<String>>,
-    /// First arguments with which it is a service for others of it, and no agent.
+    /// Arguments with which it is no interactive agent: options, and commands in place of a prompt.
     #[serde(default)]
-    pub services: Vec<String>,
+    pub headless: Vec<String>,
+    /// Patterns of which one is on its screen near the bottom, where nothing else tells whose screen it is; none if its profile
+    /// finds nothing on the screens of others.
+    #[serde(default)]
+    pub signature: Vec<Spanned<String>>,
     /// Prompts that end it.
     #[serde(default)]
     pub ends: Vec<String>,

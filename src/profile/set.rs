@@ -1,4 +1,4 @@
-//! Which profile reads which pane: identification by process, and the floor look-up by version (SPEC §3, §5).
+//! Which profile reads which agent: the floor look-up by version (SPEC §5).
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,6 @@ use super::compile::{Profile, ProfileError, Temporal, Tool, Written, read};
 use super::input::RefusedInputs;
 use super::rules::StopKey;
 use super::version::Version;
-use super::{ProcessInfo, Program, SHELLS};
 use crate::agent_record::AgentRecordSource;
 use crate::hash::Fnv;
 use crate::state::words;
@@ -50,8 +49,8 @@ impl Selected {
 
 /// One tool of the library.
 #[derive(Clone, Debug)]
-struct KnownTool {
-    tool: Tool,
+pub(super) struct KnownTool {
+    pub(super) tool: Tool,
     profiles: Vec<Listed>,
 }
 
@@ -82,7 +81,7 @@ impl Listed {
 /// All profiles: the built-in ones and the user's.
 #[derive(Clone, Debug, Default)]
 pub struct ProfileSet {
-    tools: Vec<KnownTool>,
+    pub(super) tools: Vec<KnownTool>,
     /// A hash of the texts that it was read from, in their order.
     fingerprint: Fnv,
 }
@@ -192,18 +191,7 @@ impl ProfileSet {
         self.find(tool).map(|known| Arc::clone(&known.tool.records)).unwrap_or_default()
     }
 
-    /// The processes that are a tool by themselves, without its services.
-    pub fn agent_processes(&self, tool: &str, processes: &[ProcessInfo]) -> Vec<u32> {
-        let services = self.find(tool).map_or(&[][..], |known| &known.tool.data.services);
-        let is_agent = |process: &&ProcessInfo| {
-            let alone = self.identify(&process.name, std::slice::from_ref(*process), None);
-            let is_service = process.arguments.get(1).is_some_and(|first| services.contains(first));
-            !is_service && matches!(alone, Program::Agent { tool: found, .. } if found == tool)
-        };
-        processes.iter().filter(is_agent).map(|process| process.pid).collect()
-    }
-
-    fn find(&self, tool: &str) -> Option<&KnownTool> {
+    pub(super) fn find(&self, tool: &str) -> Option<&KnownTool> {
         self.tools.iter().find(|known| known.tool.data.name.as_ref() == tool)
     }
 
@@ -231,40 +219,6 @@ impl ProfileSet {
         selected(floor, selection, selection != Selection::FallbackFloor && floor.written.is_recorded(&version))
     }
 
-    /// Which program a pane runs, from tmux's `pane_current_command` and the processes under the pane's pid.
-    ///
-    /// `pinned` is the tool that the configuration gives for the pane: then the processes only show whether it runs.
-    /// The version is left open; whoever listed the processes knows more about it.
-    pub fn identify(&self, current_command: &str, processes: &[ProcessInfo], pinned: Option<&str>) -> Program {
-        let runs = |known: &&KnownTool| {
-            let data = &known.tool.data;
-            let own = processes.iter().filter(|process| process.foreground).any(|process| known.runs_as(process));
-            let by_command = data.processes.iter().any(|name| name == current_command);
-            // Under an interpreter only the script counts; without processes, a pinned tool is believed.
-            let by_interpreter = pinned.is_some()
-                && processes.is_empty()
-                && data.interpreters.iter().any(|name| name == current_command);
-            own || by_command || by_interpreter
-        };
-        if let Some(tool) = pinned.filter(|tool| self.find(tool).is_none()) {
-            // Nobody knows what its processes are called: it is whatever runs in place of a shell.
-            let is_it = |process: &ProcessInfo| process.foreground && !process.is_bare_shell();
-            let is_shell = processes.is_empty() && SHELLS.contains(&current_command);
-            return if current_command == tool || processes.iter().any(is_it) || (processes.is_empty() && !is_shell) {
-                Program::Agent { tool: tool.to_owned(), version: None }
-            } else {
-                Program::Other { command: current_command.to_owned() }
-            };
-        }
-        let allowed = |known: &&KnownTool| pinned.is_none_or(|name| known.tool.data.name.as_ref() == name);
-        // An agent with profiles may run a program that has the name of one without.
-        let (read, unread): (Vec<_>, Vec<_>) = self.tools.iter().filter(allowed).partition(|k| !k.profiles.is_empty());
-        match read.into_iter().find(runs).or_else(|| unread.into_iter().find(runs)) {
-            Some(known) => Program::Agent { tool: known.tool.data.name.as_ref().clone(), version: None },
-            None => Program::Other { command: current_command.to_owned() },
-        }
-    }
-
     /// Whether a command name, as a recording's process marker gives it, means that a tool runs (SPEC §13).
     pub fn command_means_tool(&self, tool: &str, command: &str) -> bool {
         self.find(tool).is_some_and(|known| {
@@ -275,29 +229,9 @@ impl ProfileSet {
 }
 
 impl KnownTool {
-    /// Whether a process is this tool: by its own name, by the executable behind it, or as the script of an interpreter.
-    fn runs_as(&self, process: &ProcessInfo) -> bool {
-        let data = &self.tool.data;
-        let named = data.processes.iter().any(|name| process.is_called(name));
-        // A link may have any name; its target counts.
-        let executable = process.executable.as_deref();
-        let linked = || executable.is_some_and(|path| self.tool.executables.iter().any(|known| known.is_match(path)));
-        let interpreter = |name: &str| {
-            // `python3.11` is `python3`.
-            data.interpreters.iter().any(|known| {
-                name == known || name.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('.'))
-            })
-        };
-        let interpreted = interpreter(&process.name) || process.called_as().is_some_and(interpreter);
-        let script = || {
-            process
-                .arguments
-                .iter()
-                .skip(1)
-                .take(4)
-                .any(|word| self.tool.scripts.iter().any(|script| script.is_match(word)))
-        };
-        named || linked() || (interpreted && script())
+    /// Whether a profile reads its screen.
+    pub(super) fn is_read(&self) -> bool {
+        !self.profiles.is_empty()
     }
 }
 

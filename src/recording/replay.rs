@@ -103,7 +103,7 @@ pub fn program(profiles: &ProfileSet, tool: Option<&str>, version: Option<&str>,
     let Some(tool) = tool.filter(|tool| *tool != "shell") else { return other() };
     let runs = |command| command == tool || is_interpreter(command) || profiles.command_means_tool(tool, command);
     if command.is_none_or(runs) {
-        return Program::Agent { tool: tool.to_owned(), version: version.map(str::to_owned) };
+        return Program::agent(tool, version);
     }
     other()
 }

@@ -147,7 +147,7 @@ fn an_emoji_selector_changes_no_column() {
 fn the_agent_runs_while_the_process_marker_names_it_or_its_interpreter() {
     use crate::profile::{ProfileSet, Program};
     let profiles = ProfileSet::builtin();
-    let agent = |tool: &str| Program::Agent { tool: tool.to_owned(), version: Some("1".to_owned()) };
+    let agent = |tool: &str| Program::agent(tool, Some("1"));
     let other = |command: &str| Program::Other { command: command.to_owned() };
     for command in [Some("pi"), Some("node"), Some("bun"), Some("python3"), Some("python3.12"), None] {
         assert_eq!(program(&profiles, Some("pi"), Some("1"), command), agent("pi"), "{command:?}");

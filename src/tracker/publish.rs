@@ -33,6 +33,7 @@ pub(super) struct Published {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossReason {
     TuiDown,
+    Suspended,
     UnsupportedTool,
     TmuxMissing,
     ProbeError,
@@ -43,6 +44,7 @@ impl LossReason {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::TuiDown => "tui_down",
+            Self::Suspended => "suspended",
             Self::UnsupportedTool => "unsupported_tool",
             Self::TmuxMissing => "tmux_missing",
             Self::ProbeError => "probe_error",
@@ -107,6 +109,16 @@ impl Loss {
             diagnostics: diagnostics(Availability::TuiDown, TransportState::TmuxUp, process, parse),
             assessment: AssessedAvailability::Disconnected,
             evidence: aside("process", "no known agent runs in the pane"),
+        }
+    }
+
+    pub(super) fn suspended() -> Self {
+        let (process, parse) = (ProcessState::Suspended, ParseStatus::SkippedTuiDown);
+        Self {
+            reason: LossReason::Suspended,
+            diagnostics: diagnostics(Availability::Unknown, TransportState::TmuxUp, process, parse),
+            assessment: AssessedAvailability::Disconnected,
+            evidence: aside("process", "the agent's process is stopped"),
         }
     }
 
@@ -347,6 +359,7 @@ impl Tracker {
             Availability::Error => OperatorStatus::Error,
             Availability::Unavailable => OperatorStatus::Unavailable,
             Availability::TuiDown => OperatorStatus::TuiDown,
+            _ if published.diagnostics.process_state == ProcessState::Suspended => OperatorStatus::Suspended,
             _ if published.assessment.awaits_operator() => OperatorStatus::WaitingUserAnswer,
             Availability::Unknown => OperatorStatus::Unknown,
             Availability::Available => match published.phase {

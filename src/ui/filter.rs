@@ -26,7 +26,7 @@ use crate::status::Status;
 use crate::time::Timestamp;
 
 /// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
-const STATES: [&str; 23] = [
+const STATES: [&str; 24] = [
     "needs-you",
     "working",
     "ready",
@@ -36,6 +36,7 @@ const STATES: [&str; 23] = [
     "stalled",
     "interrupted",
     "error",
+    "suspended",
     "unknown",
     "draft",
     "background",

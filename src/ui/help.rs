@@ -280,6 +280,7 @@ fn explanation(status: Status) -> &'static str {
         Status::Running => "the task runs",
         Status::Exited(_) => "the task has ended",
         Status::Ready => "a new prompt may be sent",
+        Status::Suspended => "the agent was stopped, as by Ctrl-Z; `fg` brings it back",
         Status::Unknown => "the screen does not say, or is out of date",
     }
 }

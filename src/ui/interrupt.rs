@@ -109,6 +109,7 @@ impl Interrupt {
         let name = &state.terminal.id;
         match (state.diagnostics.availability, state.turn.phase) {
             (Availability::TuiDown | Availability::Unavailable, _) => Some(format!("the agent of {name} has ended")),
+            _ if state.is_suspended() => Some(format!("the agent of {name} is suspended")),
             (_, Phase::Ready) if !has_draft(terminal) => Some(format!("{name} is ready")),
             _ => None,
         }

@@ -551,11 +551,13 @@ fn what_of_task(task: &Task) -> String {
 /// Why a terminal cannot be read, in words.
 pub fn trouble(state: &State) -> Option<String> {
     let problem = state.diagnostics.probe_error.as_ref().or(state.diagnostics.parse_error.as_ref());
+    let said = |otherwise: &str| state.activity.clone().unwrap_or_else(|| otherwise.to_owned());
     match state.diagnostics.availability {
         Availability::Available => None,
-        Availability::TuiDown => Some("the agent has ended; its pane is still there".to_owned()),
-        Availability::Unavailable => Some(state.activity.clone().unwrap_or_else(|| "the pane is gone".to_owned())),
+        Availability::TuiDown => Some(said("the agent has ended; its pane is still there")),
+        Availability::Unavailable => Some(said("the pane is gone")),
         Availability::Error => Some(problem.map_or("cannot be read".to_owned(), |problem| problem.message.clone())),
+        Availability::Unknown if state.is_suspended() => state.activity.clone(),
         Availability::Unknown => problem.map(|problem| problem.message.clone()),
     }
 }

@@ -29,6 +29,7 @@ mod recorded {
     mod scores;
     mod scores_live;
     mod whats;
+    mod wrapped;
 }
 
 /// Tests against real tmux servers on private sockets.
@@ -39,6 +40,7 @@ mod tmux {
     mod follow_ups;
     mod history;
     mod host;
+    mod identity;
     mod jump;
     mod listing;
     mod owner;

@@ -80,7 +80,7 @@ impl WaitCondition {
             WaitCondition::Finished => is(Status::Finished),
             WaitCondition::Stalled => is(Status::Stalled),
             WaitCondition::Error => is(Status::Error),
-            WaitCondition::Unknown => is(Status::Unknown),
+            WaitCondition::Unknown => is(Status::Unknown) || is(Status::Suspended),
             WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
             WaitCondition::Asks => WaitCondition::NeedsYou.holds(terminal),
             // The screen of an agent says more than its bell.

@@ -103,6 +103,8 @@ enum Life {
 #[derive(Debug)]
 struct Identified {
     program: Program,
+    /// Whether it is not known what runs under a command that agents run under.
+    may_be_agent: bool,
     /// `pane_current_command` at that time.
     command: String,
     /// When the agent was found first, and when all its processes were listed, by the server's clock.
@@ -178,18 +180,38 @@ impl PaneMemory {
     }
 
     /// Records what runs in it.
-    pub(super) fn identified(&mut self, suspect: &Suspect, program: Program) {
-        self.had_agent |= matches!(program, Program::Agent { .. });
+    pub(super) fn identified(&mut self, suspect: &Suspect, program: Program, may_hide_agent: bool) {
+        self.had_agent |= matches!(program, Program::Agent { .. } | Program::Suspended { .. });
         let Suspect { at, activity, .. } = *suspect;
         let before = self.program.as_ref().filter(|known| known.program == program);
         let first_at = before.map_or(at, |known| known.first_at);
         let command = suspect.command.clone();
-        self.program = Some(Identified { program, command, first_at, whole_at: at, at, activity });
+        // A process that is only missing may have ended since the panes were listed.
+        let is_unseen = matches!(&program, Program::Unknown(problem) if problem.kind != "no_process" || first_at < at);
+        let may_be_agent = is_unseen && may_hide_agent;
+        self.program = Some(Identified { program, may_be_agent, command, first_at, whole_at: at, at, activity });
     }
 
     /// Records that an agent ran in it once.
     pub(super) fn had_agent(&mut self) {
         self.had_agent = true;
+    }
+
+    /// Takes the agent that surely has drawn its screen, if the program there is one behind which agents run.
+    pub(super) fn look_through<'a>(&mut self, drawn_by: impl FnOnce() -> Option<&'a str>) {
+        let Some(Identified { program, .. }) = &mut self.program else { return };
+        let Program::Wrapper { command } = program else { return };
+        if let Some(tool) = drawn_by() {
+            let through = Some(std::mem::take(command));
+            *program = Program::Agent { tool: tool.to_owned(), version: None, through };
+            self.had_agent = true;
+        }
+    }
+
+    /// Whether its screen is captured: also where only that can tell whether an agent runs in it.
+    pub(super) fn is_looked_at(&self) -> bool {
+        let is_wrapper = self.program.as_ref().is_some_and(|known| matches!(known.program, Program::Wrapper { .. }));
+        self.is_watched() || (is_wrapper && !self.own && self.wanted != CaptureNeed::Never)
     }
 
     /// Records that the same agent still runs in it.
@@ -208,7 +230,9 @@ impl PaneMemory {
         }
         match self.wanted {
             CaptureNeed::Never => false,
-            CaptureNeed::WithAgent(_) => self.had_agent,
+            CaptureNeed::WithAgent(_) => {
+                self.had_agent || self.program.as_ref().is_some_and(|known| known.may_be_agent)
+            }
             CaptureNeed::Always(_) | CaptureNeed::Task(_) => true,
         }
     }

@@ -29,7 +29,8 @@ impl PlayedServer {
     fn new(rules: &str) -> Self {
         let config = crate::config::Config::parse(rules, std::path::Path::new("test.toml")).unwrap();
         let own = Own::new(Some("/tmp/a,b,900,0".into()), Some("%9".into()), BTreeSet::from([5009]));
-        let memory = ServerMemory::new(ServerId::default(), Ticks::default(), Arc::new(config.rules), own);
+        let memory =
+            ServerMemory::new(ServerId::default(), Ticks::default(), Arc::new(config.rules), own, Arc::default());
         let panes = Vec::new();
         let agents = &["claude"];
         Self {
@@ -113,7 +114,7 @@ impl PlayedServer {
         self.scans += usize::from(!suspects.is_empty());
         for suspect in suspects {
             let program = match self.agents.contains(&suspect.command.as_str()) {
-                true => Program::Agent { tool: suspect.command.clone(), version: None },
+                true => Program::agent(&suspect.command, None),
                 false => Program::Other { command: suspect.command.clone() },
             };
             self.memory.identified(&suspect, program);
@@ -295,7 +296,7 @@ fn an_agent_that_has_started_is_polled_as_a_whole_every_half_minute_and_a_silent
                 tmux.memory.confirmed(&suspect);
             } else {
                 whole.push(second);
-                tmux.memory.identified(&suspect, Program::Agent { tool: "claude".into(), version: None });
+                tmux.memory.identified(&suspect, Program::agent("claude", None));
             }
         }
     }
@@ -379,7 +380,7 @@ fn a_capture_that_failed_is_said_and_tried_again() {
     tmux.clock += 5;
     let poll = tmux.polled(vec![], true);
     let suspects = tmux.memory.listed(&poll);
-    tmux.memory.identified(&suspects[0], Program::Agent { tool: "claude".into(), version: None });
+    tmux.memory.identified(&suspects[0], Program::agent("claude", None));
     let empty = CapturedPane { pane: tmux.panes[0].0.clone().into(), screen: None };
     let reports = tmux.memory.report(poll, tmux.polled(vec![empty], false), Timestamp::default()).panes;
     assert!(matches!(&reports[0].capture, Capture::Failed(problem) if problem.kind == "empty_capture"));

@@ -4,7 +4,7 @@
 //! or late answer, nothing more is requested until the next poll.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::find::{Workplace, fits};
 use super::{ENTRIES, RecordedAgent, database};
 use crate::agent_record::RecordClock;
 use crate::private::FileStamp;
-use crate::process::{PS, lines_of_ps, proc};
+use crate::process::{listed, proc};
 use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
 use crate::tmux::{Error, Nonce, Server};
@@ -110,8 +110,7 @@ struct AllProcesses {
     /// When the machine was started, as it says so.
     started: String,
     directories: HashMap<u32, PathBuf>,
-    /// What each is, and its parent.
-    processes: HashMap<u32, (ProcessInfo, u32)>,
+    processes: BTreeMap<u32, ProcessInfo>,
 }
 
 impl ProcessesOnHost {
@@ -133,7 +132,7 @@ impl ProcessesOnHost {
     fn all(&self) -> &AllProcesses {
         self.all.get_or_init(|| {
             let mark = Nonce::new().to_string();
-            let words: Vec<&str> = [&[mark.as_str()], PS].concat();
+            let words: Vec<&str> = [&[mark.as_str()], listed::LIST].concat();
             let words: Vec<&OsStr> = words.into_iter().map(OsStr::new).collect();
             let answer = self.ask_shell(PROCESSES, &words).unwrap_or_default();
             let Ok([directories, processes]) = <[&[u8]; 2]>::try_from(parts(&answer, &mark)) else {
@@ -141,7 +140,7 @@ impl ProcessesOnHost {
             };
             let (started, directories) = directories.split_at(line_end(directories));
             let processes = String::from_utf8_lossy(processes);
-            let processes = lines_of_ps(&processes).map(|(info, parent)| (info.pid, (info, parent))).collect();
+            let processes = listed::read(&processes);
             let directories = directories.split(|byte| *byte == b'\n').filter_map(read_directory).collect();
             AllProcesses { started: String::from_utf8_lossy(started).into_owned(), directories, processes }
         })
@@ -288,14 +287,14 @@ impl Files for ProcessesOnHost {
     fn working_in(&self, directory: &Path) -> Vec<ProcessInfo> {
         let AllProcesses { directories, processes, .. } = self.all();
         let there = directories.iter().filter(|(_, path)| *path == directory);
-        there.filter_map(|(process, _)| Some(processes.get(process)?.0.clone())).collect()
+        there.filter_map(|(process, _)| processes.get(process).cloned()).collect()
     }
 
     fn ancestors(&self, process: u32) -> BTreeSet<u32> {
         let mut found = BTreeSet::new();
         let mut next = Some(process);
         while let Some(process) = next.filter(|&process| process > 1 && found.insert(process)) {
-            next = self.all().processes.get(&process).map(|(_, parent)| *parent);
+            next = self.all().processes.get(&process).map(|process| process.parent);
         }
         found
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::profile::TakenAs;
+use crate::profile::{ProcessInfo, Program, TakenAs};
 
 #[test]
 fn every_builtin_file_is_accepted() {
@@ -18,7 +18,7 @@ fn foreground(name: &str, arguments: &[&str]) -> ProcessInfo {
 fn an_agent_without_a_profile_is_named_by_the_configuration_and_read_by_none() {
     let library = ProfileSet::builtin();
     let runs = |command: &str, processes: &[ProcessInfo]| library.identify(command, processes, Some("goose"));
-    let goose = Program::Agent { tool: "goose".to_owned(), version: None };
+    let goose = Program::agent("goose", None);
     assert_eq!(runs("goose", &[]), goose);
     assert_eq!(runs("node", &[foreground("node", &["/usr/bin/goose", "session"])]), goose);
     assert_eq!(runs("bash", &[foreground("bash", &["-bash"])]), Program::Other { command: "bash".to_owned() });
@@ -26,7 +26,7 @@ fn an_agent_without_a_profile_is_named_by_the_configuration_and_read_by_none() {
     let named = |command: &str, arguments: &[&str]| {
         library.identify(command, &[foreground(command, arguments)], Some("own-agent"))
     };
-    let own = Program::Agent { tool: "own-agent".to_owned(), version: None };
+    let own = Program::agent("own-agent", None);
     assert_eq!(named("python3", &["python3", "agent.py"]), own);
     assert_eq!(named("bash", &["bash", "./agent.sh"]), own);
     assert_eq!(named("bash", &["-bash"]), Program::Other { command: "bash".to_owned() });
@@ -40,7 +40,7 @@ fn an_agent_without_a_profile_is_named_by_the_configuration_and_read_by_none() {
 #[test]
 fn agents_that_nobody_has_recorded_are_known_by_their_processes() {
     let mut library = ProfileSet::builtin();
-    let agent = |tool: &str| Program::Agent { tool: tool.to_owned(), version: None };
+    let agent = |tool: &str| Program::agent(tool, None);
     let crush = foreground("crush", &["crush"]);
     assert_eq!(library.identify("crush", std::slice::from_ref(&crush), None), agent("crush"));
     assert_eq!((library.label("crush"), library.label("kimi")), (Some("Crush"), Some("Kimi Code")));

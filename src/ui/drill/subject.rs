@@ -307,6 +307,9 @@ fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     };
     facts.put("program", dead);
     facts.put("agent", Item::from(terminal).agent());
+    if let Some(wrapper) = &state.terminal.through {
+        facts.put("read through", format!("{wrapper}: only its screen is seen"));
+    }
     facts.put("profile", state.terminal.profile.clone().unwrap_or_else(|| "none".to_owned()));
     let anomalies = state.assessment.anomalies.iter().map(|it| it.word()).collect::<Vec<_>>().join(", ");
     facts.word("anomalies", &anomalies);

@@ -489,9 +489,8 @@ fn fleet(no_reaction: Option<f64>) -> Fleet {
 impl World {
     fn report(&mut self, key: &TerminalKey) -> PaneReport {
         let program = match self.runs.split_once(' ') {
-            Some((tool, version)) => {
-                Program::Agent { tool: tool.to_owned(), version: Some(version.to_owned()).filter(|v| v != "?") }
-            }
+            Some(("suspended", tool)) => Program::Suspended { tool: tool.to_owned() },
+            Some((tool, version)) => Program::agent(tool, Some(version).filter(|v| *v != "?")),
             None => Program::Other { command: self.runs.clone() },
         };
         let fresh = std::mem::take(&mut self.printed);

@@ -218,7 +218,7 @@ impl Watch {
                 transition
             }
             Happening::Unchanged => self.tracker.handle(Observation::Unchanged, at),
-            Happening::Down => self.tracker.handle(Observation::TuiDown, at),
+            Happening::Down => self.tracker.handle(Observation::TuiDown { exit_status: None }, at),
             Happening::NoProfile => self.tracker.handle(Observation::NoProfile { activity: "quiet".to_owned() }, at),
             Happening::Gone => self.tracker.handle(Observation::Gone(GoneReason::Pane), at),
             Happening::Failed => {

@@ -141,6 +141,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
             pid: Some(4000 + pane),
             tool: tool.into(),
             observed_tool_version: version.map(str::to_owned),
+            through: None,
             profile: Some(tool.into()),
             title: String::new(),
             cwd: Some(format!("~/{id}")),

@@ -268,7 +268,7 @@ async fn agents_are_found_by_their_processes_with_the_version_of_their_package()
     let program = |panes: &[PaneReport], session: &str| {
         panes.iter().find(|pane| pane.place.session == session).map(|pane| pane.program.clone())
     };
-    let agent = |version: &str| Some(Program::Agent { tool: "claude".into(), version: Some(version.into()) });
+    let agent = |version: &str| Some(Program::agent("claude", Some(version)));
     let mut watched = Watched::start(settings(""), &tmux);
     let panes = watched.wait_for_panes("two agents", |panes| panes.len() == 2).await;
     assert_eq!(program(&panes, "main"), agent("2.1.197"));

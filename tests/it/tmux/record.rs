@@ -35,7 +35,7 @@ fn recorder_of(
     };
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let program = Program::Agent { tool: tool.to_owned(), version: Some("2.1.197".to_owned()) };
+        let program = Program::agent(tool, Some("2.1.197"));
         let profiles = Arc::new(ProfileSet::builtin());
         runtime.block_on(run(&args, &server, &key, &program, Some(profiles)))
     })
