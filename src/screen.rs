@@ -117,9 +117,9 @@ impl Row {
         let captured: Vec<(char, Style)> =
             self.captured_runs().flat_map(|(run, style)| run.chars().map(|c| (c, style)).collect::<Vec<_>>()).collect();
         let mut row = RowBuilder::default();
-        for (at, (c, style)) in captured.iter().enumerate() {
-            let before = at.checked_sub(1).map(|before| captured[before].0);
-            match is_unseen(before, *c, captured.get(at + 1).map(|next| next.0)) {
+        let chars: Vec<char> = captured.iter().map(|(c, _)| *c).collect();
+        for ((c, style), is_unseen) in captured.iter().zip(unseen(&chars)) {
+            match is_unseen {
                 true => spelling(*c).chars().for_each(|c| row.push(c, *style)),
                 false => row.push(*c, *style),
             }
@@ -233,13 +233,54 @@ pub fn spelled(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
     }
-    let next = text.chars().skip(1).map(Some).chain([None]);
-    let unseen =
-        text.chars().zip(next).scan(None, |before, (c, next)| Some((c, is_unseen(before.replace(c), c, next))));
-    if !unseen.clone().any(|(_, is_unseen)| is_unseen) {
+    let chars: Vec<char> = text.chars().collect();
+    let unseen = unseen(&chars);
+    if !unseen.contains(&true) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(unseen.map(|(c, is_unseen)| if is_unseen { spelling(c) } else { c.to_string() }).collect())
+    let shown = chars.iter().zip(unseen);
+    Cow::Owned(shown.map(|(c, is_unseen)| if is_unseen { spelling(*c) } else { c.to_string() }).collect())
+}
+
+/// Which characters of a row are not seen for what they are.
+fn unseen(chars: &[char]) -> Vec<bool> {
+    let at = |at: usize| chars.get(at).copied();
+    let around = |place: usize| (place.checked_sub(1).and_then(at), at(place + 1));
+    let mut unseen: Vec<bool> = chars
+        .iter()
+        .enumerate()
+        .map(|(place, &c)| {
+            let (before, next) = around(place);
+            is_unseen(before, c, next) || is_false_blank(before, c, next)
+        })
+        .collect();
+    let is_of_word = |c: &char| c.is_alphanumeric() || *c == '_';
+    let mut start = 0;
+    for word in chars.split(|c| !is_of_word(c)) {
+        if word.iter().any(char::is_ascii_alphabetic) {
+            word.iter().zip(&mut unseen[start..]).for_each(|(c, is_unseen)| *is_unseen |= looks_latin(*c));
+        }
+        start += word.len() + 1;
+    }
+    unseen
+}
+
+/// Whether a character is of a script whose letters look like Latin ones: in a word with those, it passes for one.
+fn looks_latin(c: char) -> bool {
+    matches!(c,
+        '\u{0370}'..='\u{058F}' | '\u{13A0}'..='\u{13FF}' | '\u{1C80}'..='\u{1C8F}' | '\u{1F00}'..='\u{1FFF}'
+        | '\u{2C80}'..='\u{2CFF}' | '\u{2DE0}'..='\u{2DFF}' | '\u{A4D0}'..='\u{A4FF}' | '\u{A640}'..='\u{A69F}'
+        | '\u{AB70}'..='\u{ABBF}' | '\u{FF21}'..='\u{FF5A}' | '\u{10400}'..='\u{1044F}' | '\u{1D400}'..='\u{1D7FF}')
+}
+
+/// Whether a blank that is no space stands where one separates words: shells and paths take it for a letter.
+fn is_false_blank(before: Option<char>, c: char, next: Option<char>) -> bool {
+    /// What a no-break space belongs before or behind in prose.
+    const PROSE: [char; 4] = ['?', '!', '»', '«'];
+    let is_blank = c.is_whitespace() && !c.is_ascii() && c != '\u{3000}';
+    let is_text = |side: Option<char>| side.is_some_and(|c| c.is_alphanumeric() || c.is_ascii_graphic());
+    let is_prose = [before, next].into_iter().flatten().any(|c| PROSE.contains(&c));
+    is_blank && is_text(before) && is_text(next) && !is_prose
 }
 
 /// Whether a character between two others cannot be seen, or must not reach a terminal.

@@ -68,6 +68,18 @@ fn what_decides_is_spelled_out() {
     assert_eq!(row("rm a\u{202E}txt.b\u{200B}").text(), "rm atxt.b\u{200B}");
     assert_eq!(reported("rm a\u{202E}txt.b\u{200B}  "), "rm a<U+202E>txt.b<U+200B>");
     assert_eq!(reported("a\u{FE0F}b a\u{200D}b \u{E0061}."), "a<U+FE0F>b a<U+200D>b <U+E0061>.");
+    for (shown, told) in [
+        ("\u{441}url x", "<U+0441>url x"),
+        ("p\u{430}yp\u{430}l", "p<U+0430>yp<U+0430>l"),
+        ("\u{3c5}name \u{13a1}un \u{ff43}at", "<U+03C5>name <U+13A1>un <U+FF43>at"),
+        ("rm\u{a0}-rf a\u{2003}b", "rm<U+00A0>-rf a<U+2003>b"),
+    ] {
+        assert_eq!((reported(shown).as_str(), &*spelled(shown)), (told, told));
+    }
+    for shaped in ["Да, всё", "ναι", "Gitを使う", "Voulez-vous\u{a0}?", "❯\u{a0}1. Yes", "⎿ \u{a0}Done", "5 µs"]
+    {
+        assert_eq!(reported(shaped), shaped);
+    }
     for shaped in ["⚠\u{FE0F} 1\u{FE0F}\u{20E3} 👩\u{200D}💻", "می\u{200C}خواهم", "│ e\u{301} ❯ 1. Yes │"]
     {
         assert_eq!(reported(shaped), shaped);
