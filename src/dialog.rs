@@ -199,6 +199,11 @@ impl Dialog {
         read::read(screen, rows, true)
     }
 
+    /// The same, opened by the operator or not.
+    pub(crate) fn of_operator(self, is_menu: bool) -> Self {
+        Self { is_menu, ..self }
+    }
+
     /// Sets, from the agent's profile, how options begin that are lines to type in.
     pub fn set_typed_options(&mut self, beginnings: &[String]) {
         for option in &mut self.options {
@@ -248,6 +253,16 @@ impl Dialog {
     pub fn set_instead(&mut self, beginnings: &[String]) {
         let first = self.text.iter().map(|line| bare(line).to_lowercase()).find(|line| !line.is_empty());
         self.asks_instead = first.is_some_and(|first| beginnings.contains(&first));
+    }
+
+    /// Whether it is a list of which one option is marked, or several can be ticked.
+    pub fn offers_choices(&self) -> bool {
+        (self.options.len() > 1 && self.marked.is_some()) || self.can_tick()
+    }
+
+    /// Whether its options allow and refuse something, by how they begin.
+    pub fn asks_leave(&self) -> bool {
+        [Verdict::Once, Verdict::No].into_iter().all(|verdict| self.answers(verdict))
     }
 
     /// The option that says yes this once, or no; `None` unless it is certainly the only one.

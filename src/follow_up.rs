@@ -59,7 +59,7 @@ pub struct Wanted {
 pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> = Vec::new();
     for rule in rules {
-        let fits = rule.on.contains(&event.occasion) && rule.from.matches(&event.source);
+        let fits = event.occasion.is_among(&rule.on) && rule.from.matches(&event.source);
         if !fits || rule.to == event.source || wanted.iter().any(|other| other.to == rule.to) {
             continue;
         }
@@ -126,7 +126,7 @@ impl FollowUpEvent {
             TurnResult::None => None,
         };
         let ended = result.zip(state.last_turn.at);
-        let needs = Occasion::of(state.attention).filter(|_| !state.attention.is_about_the_past());
+        let needs = Occasion::of_state(state).filter(|_| !state.attention.is_about_the_past());
         let happened = ended.into_iter().chain(needs.map(|needs| (needs, state.since)));
         happened.map(|(occasion, at)| Self::new(key, name, occasion, at, &statement(state, None, occasion))).collect()
     }
@@ -138,8 +138,8 @@ impl FollowUpEvent {
 
     /// Whether an agent did it, so that a follow-up may have been the cause.
     pub fn is_of_an_agent(&self) -> bool {
-        use Occasion::{Approval, Failed, Finished, Gone, Interrupted, Question, Setup, Stalled, Trust};
-        matches!(self.occasion, Approval | Question | Trust | Setup | Failed | Interrupted | Finished | Stalled | Gone)
+        use Occasion::{Disappeared, Exited, Input, Notify, Started};
+        !matches!(self.occasion, Started | Exited | Notify | Input | Disappeared)
     }
 
     /// Whether it is how a turn ended.

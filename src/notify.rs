@@ -259,9 +259,9 @@ enum Mark {
 impl Thing {
     /// What a terminal in a state needs; `None` when it needs nothing.
     pub fn of(state: &State) -> Option<Self> {
-        let occasion = Occasion::of(state.attention)?;
+        let occasion = Occasion::of_state(state)?;
         let mark = match occasion {
-            Occasion::Approval | Occasion::Question | Occasion::Trust | Occasion::Setup => {
+            Occasion::Approval | Occasion::Question | Occasion::Trust | Occasion::Setup | Occasion::Limit => {
                 let excerpt = state.assessment.operator_excerpt.as_deref().unwrap_or_default();
                 Mark::Dialog(excerpt.chars().filter(|c| c.is_alphanumeric()).collect())
             }
@@ -440,6 +440,7 @@ const fn predicate(occasion: Occasion) -> &'static str {
         Occasion::Question => "has a question",
         Occasion::Trust => "asks for trust",
         Occasion::Setup => "waits in a setup dialog",
+        Occasion::Limit => "asks what to do about its limit",
         Occasion::Failed => "failed",
         Occasion::Interrupted => "was interrupted",
         Occasion::Finished => "has finished",

@@ -121,7 +121,7 @@ words! {
     UiContext {
         NormalPrompt = "normal_prompt", SelectionMenu = "selection_menu", SlashCommand = "slash_command",
         ApprovalPrompt = "approval_prompt", TrustPrompt = "trust_prompt", Question = "question", Setup = "setup",
-        ErrorBanner = "error_banner", Unknown = "unknown",
+        Limit = "limit", ErrorBanner = "error_banner", Unknown = "unknown",
     }
 }
 words! {

@@ -27,6 +27,8 @@ pub enum Status {
     Trust,
     /// The agent asks to be set up.
     Setup,
+    /// The agent asks what to do about its account's limit.
+    Limit,
     /// The task asks for something.
     Asks,
     /// The last turn ended in an error.
@@ -88,6 +90,7 @@ impl Status {
             Attention::Finished if matches!(state.turn.phase, Phase::Unknown) && state.stability.stable => {
                 Status::doing(state)
             }
+            Attention::Question if matches!(state.assessment.ui_context, UiContext::Limit) => Status::Limit,
             attention => Status::of_attention(attention),
         }
     }
@@ -177,6 +180,7 @@ impl Status {
             UiContext::Question => Some(Status::Question),
             UiContext::TrustPrompt => Some(Status::Trust),
             UiContext::Setup => Some(Status::Setup),
+            UiContext::Limit => Some(Status::Limit),
             UiContext::SelectionMenu | UiContext::SlashCommand => None,
             UiContext::NormalPrompt | UiContext::ErrorBanner | UiContext::Unknown => None,
         }
@@ -202,6 +206,7 @@ impl Status {
             Status::Question | Status::Asks => "question",
             Status::Trust => "trust",
             Status::Setup => "setup",
+            Status::Limit => "limit",
             Status::Failed => "failed",
             Status::Stalled => "stalled",
             Status::Error => "error",
@@ -219,7 +224,7 @@ impl Status {
     pub const fn attention(self) -> Attention {
         match self {
             Status::Approval => Attention::Approval,
-            Status::Question | Status::Asks => Attention::Question,
+            Status::Question | Status::Limit | Status::Asks => Attention::Question,
             Status::Trust => Attention::Trust,
             Status::Setup => Attention::Setup,
             Status::Finished | Status::Exited(Some(0)) => Attention::Finished,
@@ -235,7 +240,7 @@ impl Status {
     /// The status of [`Status::GROUPS`] that it is counted, coloured and marked with.
     pub const fn group(self) -> Self {
         match self {
-            Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => Status::Approval,
+            Status::Question | Status::Trust | Status::Setup | Status::Limit | Status::Asks => Status::Approval,
             Status::Exited(Some(0)) => Status::Finished,
             Status::Exited(_) | Status::CutOff => Status::Failed,
             Status::Running => Status::Working,
@@ -290,12 +295,10 @@ impl Status {
     /// Whether the operator should look at it sooner or later.
     pub const fn wants_a_look(self) -> bool {
         match self {
-            Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => true,
-            Status::Failed | Status::Stalled | Status::Error | Status::Interrupted | Status::Finished => true,
-            Status::CutOff => true,
             Status::Exited(code) => !matches!(code, Some(0)),
             Status::Working | Status::Running | Status::Ready => false,
             Status::Suspended | Status::Unknown | Status::Gone => false,
+            _ => true,
         }
     }
 }
@@ -303,7 +306,7 @@ impl Status {
 /// What waits for the operator where something does: an approval unless it is known to be something else.
 const fn dialog(context: UiContext) -> UiContext {
     match context {
-        UiContext::Question | UiContext::TrustPrompt | UiContext::Setup => context,
+        UiContext::Question | UiContext::TrustPrompt | UiContext::Setup | UiContext::Limit => context,
         _ => UiContext::ApprovalPrompt,
     }
 }

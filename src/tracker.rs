@@ -11,11 +11,13 @@
 //! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them. Most run only in
 //!   the time that polls cover.
 //! - `publish` makes the published state, with or without a readable screen, and what the operator has to do about it.
+//! - `opener` says who opened a list of choices, where its rows do not.
 //! - `events` names what changed between two assessments.
 
 mod ages;
 mod events;
 mod lifecycle;
+mod opener;
 mod publish;
 mod timers;
 mod turn;
@@ -25,6 +27,7 @@ mod unwatched;
 use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
+use opener::Opener;
 pub use publish::GoneReason;
 use publish::{Loss, Published, aside, diagnostics};
 pub use timers::{HANDOVER, Timer, TimerName};
@@ -32,7 +35,7 @@ use turn::{Sighting, TurnTracker};
 
 use serde_json::json;
 
-use crate::agent_record::{AgentRecordReading, RecordedTurn};
+use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::KeptScreen;
 use crate::state::{
@@ -160,6 +163,11 @@ pub struct Tracker {
     /// The reading of such a screen that comes to be believed when it stays.
     held_back: Option<Box<Classification>>,
     unseen: bool,
+    /// When the agent last listed its commands at the prompt.
+    #[serde(default)]
+    commanded_at: Option<Timestamp>,
+    #[serde(default)]
+    opener: Option<Opener>,
     /// What the agent's own records say.
     record: AgentRecordReading,
     /// Facts from its screen beside the state.
@@ -197,6 +205,8 @@ impl Tracker {
             doubt_since: None,
             held_back: None,
             unseen: false,
+            commanded_at: None,
+            opener: None,
             record: AgentRecordReading::default(),
             shown: AgentFacts::default(),
             sent: None,
@@ -227,14 +237,16 @@ impl Tracker {
         self.observed_at = known.watched_until;
         self.followed_until = Some(known.unbroken_until);
         self.temporal = temporal;
-        self.last_reading = reading.map(|reading| (reading.clone(), state.observed_at));
+        self.remember_opener(reading, state.waits());
+        let reading = reading.map(|reading| self.attributed(reading, known.watched_until).into_owned());
+        self.last_reading = reading.clone().map(|reading| (reading, state.observed_at));
         self.is_remembered = true;
         self.unseen = !known.seen
             && (state.unseen
                 || matches!(state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished));
         self.shown = if state.has_ended() { state.agent.clone() } else { AgentFacts::default() };
         self.sent = state.agent.get(FactName::LastPrompt).filter(|fact| fact.source == FactSource::Sent).cloned();
-        self.turn.remember(state, reading, known.watched_until);
+        self.turn.remember(state, reading.as_ref(), known.watched_until);
         // The records were read already: what is news of them follows from what was known.
         self.turn.recorded(&self.record);
         self.lifecycle.remember(state);
@@ -386,22 +398,6 @@ impl Tracker {
         }
     }
 
-    /// What the agent's own record says of its turn.
-    pub fn record(&self) -> Option<&RecordedTurn> {
-        self.record.turn.as_ref()
-    }
-
-    /// What is known beside the state: by its records, and where they say nothing, or nothing for sure, by its screen.
-    pub fn facts(&self) -> AgentFacts {
-        let mut facts = self.record.facts.clone();
-        facts.fill(&self.shown);
-        // Many agents show or record a prompt late or not at all.
-        if let Some(sent) = self.sent.as_ref().filter(|sent| self.turn.began_with(sent.at)) {
-            facts.put(FactName::LastPrompt, sent.clone());
-        }
-        facts
-    }
-
     fn observed(&mut self, now: Timestamp) {
         self.observed_at = now;
         self.failing = None;
@@ -417,6 +413,7 @@ impl Tracker {
         next: &mut Published,
         notes: &mut Vec<&'static str>,
     ) {
+        let reading = &*self.attributed(reading, now);
         let unreadable = reading.assessment.availability != AssessedAvailability::Supported;
         if (unreadable || reading.doubt.is_some()) && self.is_half_drawn(reading, now) {
             self.held_back = Some(Box::new(reading.clone()));
@@ -449,7 +446,7 @@ impl Tracker {
         let sighting = Sighting { reading, grew, resumes, resized, temporal: self.temporal };
         let begins = self.turn.sighted(&sighting, now, notes);
         self.shown.show(&reading.facts, (reading.composer.is_some(), begins), now);
-        self.last_reading = Some((reading.clone(), now));
+        self.last_reading = Some((Classification { dialog: None, ..reading.clone() }, now));
         self.show(next);
     }
 
@@ -508,9 +505,6 @@ impl Tracker {
             next.add_evidence([aside("unsupported-surface", "no rule knows what the screen shows")]);
         }
         self.turn.lay_over(next, self.now);
-        if reading.menu_by_either && next.phase == reading.phase && self.turn.goes_on() {
-            next.wait_in_mid_turn();
-        }
         if let Some((context, word)) = self.turn.recorded_request(self.now) {
             next.wait_by_record(context, word);
         }

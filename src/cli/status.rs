@@ -193,7 +193,7 @@ fn name(summary: &ServerSummary) -> String {
 }
 
 /// What waits for the operator.
-const WAIT: [Status; 4] = [Status::Approval, Status::Question, Status::Trust, Status::Setup];
+const WAIT: [Status; 5] = [Status::Approval, Status::Question, Status::Trust, Status::Setup, Status::Limit];
 
 /// Those that are named; the others are counted.
 const NAMED: usize = 3;

@@ -75,6 +75,14 @@ impl Dialog {
         }
     }
 
+    /// Whether an option begins with a word that says yes, or no.
+    pub(super) fn answers(&self, verdict: Verdict) -> bool {
+        let words = ANSWERS.iter().find(|(word, _)| (*word == "yes") == (verdict == Verdict::Once));
+        let beginnings = words.map_or(&[][..], |(_, beginnings)| beginnings);
+        let label = |option: &Choice| option.label.to_lowercase();
+        self.options.iter().any(|option| beginnings.iter().any(|words| super::begins(&label(option), words)))
+    }
+
     fn choose_once(&self, word: &str, beginnings: &[&str]) -> Result<usize, NoChoice> {
         let verdict = if word == "yes" { Verdict::Once } else { Verdict::No };
         if let Some(place) = self.that_says(verdict) {

@@ -563,7 +563,10 @@ impl Entry {
             selected = better;
             reading = selected.profile.read(&screen, &self.terminal.facts);
         }
-        self.terminal.dialog = reading.dialog.take().map(Arc::new);
-        self.observe(Observation::Read { reading: &reading, temporal: selected.temporal(), resized }, now)
+        let transition =
+            self.observe(Observation::Read { reading: &reading, temporal: selected.temporal(), resized }, now);
+        let is_menu = !self.tracker.waits();
+        self.terminal.dialog = reading.dialog.take().map(|dialog| Arc::new(dialog.of_operator(is_menu)));
+        transition
     }
 }

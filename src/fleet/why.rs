@@ -345,6 +345,7 @@ fn what(state: &State) -> &'static str {
             UiContext::Question => "asks you a question",
             UiContext::TrustPrompt => "asks whether you trust what is there",
             UiContext::Setup => "waits for you in its setup",
+            UiContext::Limit => "asks what to do about its account's limit",
             _ => "waits for you",
         };
     }

@@ -167,6 +167,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         (_, Status::Question) => Sentence::of(after, "asks", &asked()),
         (_, Status::Trust) => Sentence::of(after, "asks for trust", &asked()),
         (_, Status::Setup) => Sentence::of(after, "asks for setup", &asked()),
+        (_, Status::Limit) => Sentence::of(after, "asks what to do about its limit", &asked()),
         (before, Status::Gone) => {
             let (when, what) = ended(before, state);
             Sentence::of(gone, &format!("{is_gone}{when}"), &what)

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::Notice;
 use crate::pattern::Pattern;
-use crate::state::{Attention, words};
+use crate::state::{Attention, State, UiContext, words};
 use crate::task::Happening;
 use crate::time::{Span, Timestamp};
 
@@ -17,6 +17,8 @@ words! {
         Approval = "approval", Question = "question", Trust = "trust", Setup = "setup", Failed = "failed",
         Interrupted = "interrupted", Finished = "finished", Stalled = "stalled", Gone = "gone", Started = "started",
         Exited = "exited", Notify = "notify", Input = "input", Disappeared = "disappeared",
+        // A question, too.
+        Limit = "limit",
     }
 }
 words! {
@@ -81,6 +83,17 @@ impl Occasion {
     pub fn of(attention: Attention) -> Option<Self> {
         Self::of_word(attention.word())
     }
+
+    /// What a state is an occasion for.
+    pub fn of_state(state: &State) -> Option<Self> {
+        let is_limit = state.attention == Attention::Question && state.assessment.ui_context == UiContext::Limit;
+        if is_limit { Some(Occasion::Limit) } else { Self::of(state.attention) }
+    }
+
+    /// Whether a rule for these occasions is about it.
+    pub fn is_among(self, on: &BTreeSet<Occasion>) -> bool {
+        on.contains(&self) || (self == Occasion::Limit && on.contains(&Occasion::Question))
+    }
 }
 
 /// One `[[notify]]`.
@@ -121,7 +134,7 @@ impl NotifyRule {
     }
 
     pub(super) fn wants(&self, notice: &Notice, now: Timestamp, zone: &TimeZone) -> bool {
-        self.on.contains(&notice.occasion)
+        notice.occasion.is_among(&self.on)
             && self.terminal.as_ref().is_none_or(|pattern| pattern.matches(&notice.name))
             && !self.quiet_hours.is_some_and(|hours| hours.hold(now, zone))
     }

@@ -205,8 +205,8 @@ pub struct Classification {
     pub phase: Phase,
     /// Whether a dialog waits for the operator.
     pub in_dialog: bool,
-    /// Whether a menu is open and the screen does not show who opened it.
-    pub menu_by_either: bool,
+    /// Whether a list of choices takes the keys, and the screen does not show who opened it.
+    pub offers_choices: bool,
     pub surface: Surface,
     pub assessment: Assessment,
     /// The dialog or menu that takes the keys.

@@ -118,6 +118,8 @@ pub struct Profile {
     pub(super) composer: Option<ComposerRules>,
     pub(super) turn: TurnRules,
     pub(super) rules: Vec<ScreenRule>,
+    /// Other ways in which the agent draws itself.
+    pub(super) surfaces: Vec<Profile>,
 }
 
 /// A tool, as its file describes it.
@@ -144,6 +146,7 @@ pub(super) struct Written {
     file: Arc<str>,
     text: Arc<str>,
     data: ProfileData,
+    surfaces: Vec<Written>,
 }
 
 impl Written {
@@ -191,7 +194,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
         if inherited.insert(id.clone(), data.clone()).is_some() {
             return Err(source.error(data.id.span(), format!("there are two profiles called `{id}`")));
         }
-        profiles.push(Written {
+        let surface_of = data.surface_of.clone();
+        let written = Written {
             id,
             min: source.version(&data.min)?,
             max: data.max.as_ref().map(|max| source.version(max)).transpose()?,
@@ -201,7 +205,15 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
             file: Arc::clone(&shared_file),
             text: Arc::clone(&shared_text),
             data,
-        });
+            surfaces: Vec::new(),
+        };
+        let Some(of) = surface_of else {
+            profiles.push(written);
+            continue;
+        };
+        let fault = || source.error(of.span(), format!("no profile above this one is called `{}`", of.as_ref()));
+        let parent = profiles.iter_mut().find(|parent: &&mut Written| parent.id == *of.as_ref()).ok_or_else(fault)?;
+        parent.surfaces.push(written);
     }
     let known = tool(&source, parsed.tool, records.into())?;
     let others = parsed.without_profile.into_iter().map(|data| Ok((tool(&source, data, Arc::default())?, Vec::new())));
@@ -293,6 +305,7 @@ fn profile(source: &SourceText<'_>, written: &Written) -> Result<Profile, Profil
         composer,
         turn,
         rules,
+        surfaces: written.surfaces.iter().map(Written::compile).collect::<Result<_, _>>()?,
     })
 }
 

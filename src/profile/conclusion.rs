@@ -1,6 +1,7 @@
 //! Draws the conclusions of SPEC §4 from the rules that fired.
 
 mod front;
+mod limit;
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -39,10 +40,11 @@ impl Conclusion<'_> {
         self.first(signal).is_some()
     }
 
-    /// The dialog of a kind, unless it is a menu that the operator opened with a command.
-    pub(super) fn asked(&self, signal: Signal) -> Option<&Fired<'_>> {
-        let opened = self.operator_opened();
-        self.fired.iter().find(|fired| fired.rule.gives == signal && !(fired.rule.by_either && opened))
+    /// The dialog of a kind, unless it is a menu that the operator opened with a command. `by_either` asks for those whose rows
+    /// do not show who opened them, or for the others.
+    pub(super) fn asked(&self, signal: Signal, by_either: bool) -> Option<&Fired<'_>> {
+        let kind = |fired: &&Fired<'_>| fired.rule.gives == signal && fired.rule.by_either == by_either;
+        self.fired.iter().find(kind).filter(|_| !(by_either && self.operator_opened()))
     }
 
     /// What takes the keys without being a question of the agent: a menu, or a dialog that the operator opened.
@@ -62,19 +64,27 @@ impl Conclusion<'_> {
     }
 
     pub(super) fn reading(&self) -> Classification {
-        let front = self.front();
+        let shown = self.front();
+        let asking = self.dialog(shown);
+        let dialog = asking.map(|fired| self.read_dialog(fired, shown));
+        let limit = self.limit(asking.zip(dialog.as_ref()));
+        let front = if limit.is_some() { Front::Dialog(UiContext::Limit) } else { shown };
+        let dialog = dialog.map(|dialog| dialog.of_operator(front == Front::Menu));
         let working = self.has(Signal::Working);
         let doubt = self.doubt(front);
         let end = self.end();
         let activity = working.then(|| self.activity(front));
         let (surface, business_state, input_mode, ui_context) = self.surface(front, working, doubt.is_some(), &end);
         let supported = front != Front::Nothing;
-        let asking = self.dialog(front);
-        let dialog = asking.map(|fired| self.read_dialog(fired));
+        let offers = dialog.as_ref().is_some_and(Dialog::offers_choices);
+        let headline = limit.or_else(|| self.headline(asking.zip(dialog.as_ref()), working, &end));
         Classification {
             phase: front.phase(working, doubt.is_some()),
             in_dialog: matches!(front, Front::Dialog(_)),
-            menu_by_either: front == Front::Menu && asking.is_some_and(|f| f.rule.by_either) && !self.operator_opened(),
+            offers_choices: front == Front::Menu
+                && offers
+                && asking.is_some_and(|fired| fired.rule.by_either)
+                && !self.operator_opened(),
             surface,
             assessment: Assessment {
                 availability: if supported {
@@ -98,7 +108,7 @@ impl Conclusion<'_> {
             } else {
                 Tri::Unknown
             },
-            headline: self.headline(asking, working, &end),
+            headline,
             family: self.family(front, working),
             activity,
             end,
@@ -213,21 +223,25 @@ impl Conclusion<'_> {
             Front::Menu => return self.menu(),
             _ => return None,
         };
-        self.asked(signal)
+        self.asked(signal, false).or_else(|| self.asked(signal, true))
     }
 
     /// The dialog from its first row to the last row of the screen that is not blank.
-    fn read_dialog(&self, fired: &Fired<'_>) -> Dialog {
+    fn read_dialog(&self, fired: &Fired<'_>, front: Front) -> Dialog {
         let sight = self.sight;
         let matched = fired.rows.first().copied().unwrap_or(0);
-        let top = fired.rule.excerpt.map(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind)));
+        let top = match fired.rule.excerpt {
+            Some(kind) => Some((0..=matched).rev().find(|&y| sight.is(y, kind))),
+            None if fired.rule.by_either => Some(self.title(matched)),
+            None => None,
+        };
         let start = top.flatten().unwrap_or(matched);
         let end = sight.screen.last_row().map_or(0, |last| last + 1);
         let note = fired.rule.note.and_then(|note| fired.rule.rows.iter().position(|kind| *kind == note));
         let note = note.and_then(|at| fired.rows.get(at)).copied();
         let rows = start..note.unwrap_or(end);
-        let mut dialog = match fired.rule.gives {
-            Signal::Menu => Dialog::read_menu(sight.screen, rows),
+        let mut dialog = match front {
+            Front::Menu => Dialog::read_menu(sight.screen, rows),
             _ => Dialog::read(sight.screen, rows),
         };
         if let Some(row) = note {
@@ -251,7 +265,29 @@ impl Conclusion<'_> {
         if let Some(manner) = fired.rule.manner.filter(|_| !dialog.options.is_empty()) {
             dialog.manner = manner;
         }
+        let mut rows = fired.rule.rows.iter().zip(&fired.rows);
+        if let Some(typed) = rows.find_map(|(&kind, &y)| sight.group(y, kind, "typed")) {
+            dialog.typed = typed.trim().to_owned();
+        }
         dialog
+    }
+
+    /// The first row of a list of choices of which only these are known: below the last paragraph that was said, in bold as
+    /// titles are, so that a paragraph of its own is not taken for one that was said.
+    fn title(&self, matched: usize) -> Option<usize> {
+        let sight = self.sight;
+        let turn = &sight.profile.turn;
+        let is_said = |y: &usize| {
+            sight.is_any(*y, turn.prompts) || turn.answers.iter().chain(&turn.tools).any(|&kind| sight.is(*y, kind))
+        };
+        let said = (0..matched).rev().find(is_said);
+        let end = said.and_then(|y| (y..matched).find(|&y| sight.is_blank(y))).unwrap_or(0);
+        let first = (end..=matched).find(|&y| !sight.is_blank(y))?;
+        let is_bold = sight.screen.row(first).is_some_and(|row| {
+            let at = row.text().find(|c: char| !c.is_whitespace()).unwrap_or_default();
+            row.style_at(at).bold
+        });
+        Some(first).filter(|_| is_bold || said.is_none())
     }
 
     /// What stands in a line for a note that begins in a row; its placeholder is dim.
@@ -290,10 +326,14 @@ impl Conclusion<'_> {
             .join("\n")
     }
 
-    fn headline(&self, dialog: Option<&Fired<'_>>, working: bool, end: &Option<TurnEnd>) -> Option<String> {
-        if let Some(fired) = dialog {
+    fn headline(&self, asking: Option<(&Fired<'_>, &Dialog)>, working: bool, end: &Option<TurnEnd>) -> Option<String> {
+        if let Some((fired, dialog)) = asking {
             let question = fired.rule.question.or(fired.rule.rows.first().copied())?;
             let y = fired.rule.rows.iter().position(|&kind| kind == question).and_then(|i| fired.rows.get(i))?;
+            let first = || dialog.text.iter().map(|line| line.trim()).find(|line| !line.is_empty());
+            if let Some(first) = first().filter(|_| dialog.option_rows.contains(y) && dialog.is_whole()) {
+                return Some(cut(first, 200));
+            }
             let spelled = self.sight.screen.row(*y).map(Row::spelled)?;
             let text = match &spelled {
                 Cow::Borrowed(row) => self.sight.group(*y, question, "text").unwrap_or(row.text()),
@@ -352,7 +392,7 @@ impl Conclusion<'_> {
             let rule = if prompt.focused { "composer" } else { "composer-without-cursor" };
             evidence.push(self.evidence_on(rule, Some(prompt.row)));
         }
-        for fired in self.fired.iter().filter(|fired| fired.rule.gives != Signal::Facts) {
+        for fired in self.fired.iter().filter(|fired| !matches!(fired.rule.gives, Signal::Facts | Signal::Surface)) {
             // The last row is the decisive one: the selected option, the status row, the end mark.
             evidence.push(self.evidence_on(&fired.rule.id, fired.rows.last().copied()));
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::classification::Classification;
 use super::compile::{Profile, ScreenRule};
 use super::conclusion::{Conclusion, Fired};
-use super::rules::{ComposerTest, CursorData};
+use super::rules::{ComposerTest, CursorData, Signal};
 use super::screen_view::{DraftText, LivePrompt, ScreenView};
 use crate::screen::{PaneFacts, Screen};
 
@@ -27,7 +27,20 @@ pub enum Miss {
 impl Profile {
     /// Reads one screen. It never fails; what the screen does not show is unknown.
     pub fn read(&self, screen: &Screen, facts: &PaneFacts) -> Classification {
-        ScreenView::new(self, screen, facts).read()
+        self.sight(screen, facts).read()
+    }
+
+    /// The screen as this profile sees it, or as the one does that reads the other way in which the agent draws itself.
+    pub(super) fn sight<'a>(&'a self, screen: &'a Screen, facts: &'a PaneFacts) -> ScreenView<'a> {
+        let shows = |sight: &ScreenView<'_>| {
+            let mut rules = sight.profile.rules.iter().filter(|rule| rule.gives == Signal::Surface);
+            rules.any(|rule| try_rule(sight, rule).is_ok())
+        };
+        let is_hidden = |rule: &ScreenRule| rule.cursor == Some(CursorData::Visible) && !facts.cursor.visible;
+        let may_show =
+            |profile: &&Profile| profile.rules.iter().any(|rule| rule.gives == Signal::Surface && !is_hidden(rule));
+        let others = self.surfaces.iter().filter(may_show).map(|profile| ScreenView::new(profile, screen, facts));
+        others.into_iter().find(shows).unwrap_or_else(|| ScreenView::new(self, screen, facts))
     }
 }
 

@@ -65,7 +65,7 @@ pub struct RuleTried {
 impl Profile {
     /// Reads a screen and explains the reading.
     pub fn explain(&self, screen: &Screen, facts: &PaneFacts) -> (Classification, Explanation) {
-        let sight = ScreenView::new(self, screen, facts);
+        let sight = self.sight(screen, facts);
         let prompt = sight.prompt.as_ref().map(|prompt| PromptFound {
             row: prompt.row,
             holds: match prompt.draft {
@@ -76,11 +76,11 @@ impl Profile {
             focused: prompt.focused,
         });
         let explanation = Explanation {
-            profile: self.id.clone(),
+            profile: sight.profile.id.clone(),
             prompt,
             regions: Region::ALL.iter().map(|&name| region_found(&sight, name)).collect(),
             rows: (0..screen.rows().len()).filter_map(|y| row_found(&sight, y)).collect(),
-            rules: self.rules.iter().map(|rule| tried(&sight, rule)).collect(),
+            rules: sight.profile.rules.iter().map(|rule| tried(&sight, rule)).collect(),
         };
         (sight.read(), explanation)
     }

@@ -91,7 +91,7 @@ pub struct DialogProjection {
 impl Profile {
     /// Projects a screen.
     pub fn project(&self, screen: &Screen, facts: &PaneFacts, projector: Projector) -> DialogProjection {
-        let sight = ScreenView::new(self, screen, facts);
+        let sight = self.sight(screen, facts);
         match projector {
             Projector::Profile => {
                 let read = sight.read();

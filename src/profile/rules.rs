@@ -147,6 +147,8 @@ words! {
 pub(super) struct ProfileData {
     pub id: Spanned<String>,
     pub extends: Option<Spanned<String>>,
+    /// The profile above it in whose place it reads the screens on which one of its rules gives `surface`.
+    pub surface_of: Option<Spanned<String>>,
     /// Rules of the extended profile that do not hold here.
     #[serde(default)]
     pub without: Vec<String>,
@@ -325,6 +327,8 @@ words! {
         Background = "background",
         /// The screen contradicts itself.
         Doubt = "doubt",
+        /// The agent draws itself in the other way that this profile reads.
+        Surface = "surface",
         /// Nothing of the state: the groups of its rows that are named like facts, or `context_full`, are their values.
         Facts = "facts",
     }

@@ -163,10 +163,13 @@ impl<'a> ScreenView<'a> {
         {
             end += 1;
         }
-        if composer.below.is_some() && !ends(end) {
+        // A low pane may end with it.
+        let is_last = y + 1 == self.screen.rows().len() && usize::from(self.facts.cursor.row) == y;
+        let is_cut = composer.foot.is_empty() && is_last;
+        if composer.below.is_some() && !ends(end) && !is_cut {
             return None;
         }
-        let text_end = end + usize::from(composer.below.is_some());
+        let text_end = end + usize::from(composer.below.is_some() && !is_cut);
         let outer_end = text_end + composer.foot.len();
         if !composer.foot.iter().zip(text_end..).all(|(&kind, row)| self.is(row, kind)) {
             return None;

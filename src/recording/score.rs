@@ -163,7 +163,7 @@ fn blocked(state: &State) -> &'static str {
         (true, true) => match context {
             UiContext::ApprovalPrompt => "approval",
             UiContext::TrustPrompt => "trust",
-            UiContext::Question => "question",
+            UiContext::Question | UiContext::Limit => "question",
             UiContext::Setup => "setup",
             _ => "awaiting",
         },

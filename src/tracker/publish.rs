@@ -9,11 +9,12 @@ use serde_json::Value;
 use super::Tracker;
 use super::ages::DialogName;
 use super::turn::TurnTracker;
+use crate::agent_record::RecordedTurn;
 use crate::hash::{Fnv, fnv};
 use crate::state::{
-    Anomaly, AssessedAvailability, Assessment, Attention, Availability, BusinessState, Change, Completion, Diagnostics,
-    Evidence, InputMode, LastTurn, Operator, OperatorStatus, ParseStatus, Phase, ProcessState, Readiness, State,
-    Summary, Surface, TransportState, Tri, TurnResult, UiContext,
+    AgentFacts, Anomaly, AssessedAvailability, Assessment, Attention, Availability, BusinessState, Change, Completion,
+    Diagnostics, Evidence, FactName, InputMode, LastTurn, Operator, OperatorStatus, ParseStatus, Phase, ProcessState,
+    Readiness, State, Summary, Surface, TransportState, Tri, TurnResult, UiContext,
 };
 
 /// The part of the public state that transitions and the signature speak of.
@@ -213,13 +214,6 @@ impl Published {
         self.add_evidence([why]);
     }
 
-    /// A dialog that the operator did not open stops the turn.
-    pub(super) fn wait_in_mid_turn(&mut self) {
-        self.assessment.business_state = BusinessState::AwaitingOperator;
-        self.assessment.ui_context = UiContext::ApprovalPrompt;
-        self.add_evidence([aside("in-mid-turn", "a dialog that the operator did not open stops the turn")]);
-    }
-
     /// The agent's own record says that it waits for the operator, and the screen shows no dialog that can be read.
     pub(super) fn wait_by_record(&mut self, context: UiContext, word: &str) {
         let why = aside("record", &format!("the agent's own record says that it waits: {word}"));
@@ -344,6 +338,27 @@ pub(super) fn aside(rule: &str, text: &str) -> Evidence {
 }
 
 impl Tracker {
+    /// Whether a dialog waits for the operator.
+    pub fn waits(&self) -> bool {
+        self.published.assessment.awaits_operator()
+    }
+
+    /// What the agent's own record says of its turn.
+    pub fn record(&self) -> Option<&RecordedTurn> {
+        self.record.turn.as_ref()
+    }
+
+    /// What is known beside the state: by its records, and where they say nothing, or nothing for sure, by its screen.
+    pub fn facts(&self) -> AgentFacts {
+        let mut facts = self.record.facts.clone();
+        facts.fill(&self.shown);
+        // Many agents show or record a prompt late or not at all.
+        if let Some(sent) = self.sent.as_ref().filter(|sent| self.turn.began_with(sent.at)) {
+            facts.put(FactName::LastPrompt, sent.clone());
+        }
+        facts
+    }
+
     pub(super) fn operator(&self) -> Operator {
         Operator {
             status: self.operator_status(),
@@ -384,7 +399,7 @@ impl Tracker {
         if published.assessment.awaits_operator() {
             return match published.assessment.ui_context {
                 UiContext::TrustPrompt => Attention::Trust,
-                UiContext::Question => Attention::Question,
+                UiContext::Question | UiContext::Limit => Attention::Question,
                 UiContext::Setup => Attention::Setup,
                 _ => Attention::Approval,
             };

@@ -7,7 +7,7 @@ mod state;
 mod timing;
 
 use recorded::RecordedState;
-use seen::{Belief, LastScreen, ShownWork, dialog_is_work, immediate_result, same_turn};
+use seen::{Belief, LastScreen, ShownWork, dialog_is_work, immediate_result, is_limited, same_turn};
 use state::{Anchor, Flight, Rest, TurnEvent, TurnMachine, TurnStage, TurnState, Waits};
 
 use super::publish::{LossReason, Published};
@@ -65,6 +65,8 @@ pub(super) struct TurnTracker {
     growth: Option<(Timestamp, Span)>,
     /// When the terminal last changed its size.
     resized_at: Option<Timestamp>,
+    /// What the agent said of its account's limit, which has stopped the turn in flight unless that is seen to go on.
+    limited: Option<String>,
     recorded: RecordedState,
 }
 
@@ -84,6 +86,7 @@ impl TurnTracker {
             greets: false,
             growth: None,
             resized_at: None,
+            limited: None,
             recorded: RecordedState::since(now),
         }
     }
@@ -142,9 +145,9 @@ impl TurnTracker {
         if let TurnStage::Settling { since, .. } = self.flight()?.stage { Some(since) } else { None }
     }
 
-    /// Whether work was seen in a turn that has not ended.
-    pub(super) fn goes_on(&self) -> bool {
-        self.flight().is_some_and(|flight| matches!(flight.stage, TurnStage::Working { .. }))
+    /// Whether a command to the agent's own surface was sent, and has not done what it does.
+    pub(super) fn is_commanded(&self) -> bool {
+        self.flight().is_some_and(Flight::is_command)
     }
 
     /// How far the turn is; `in_flight` is said of one that is known to go on.
@@ -211,7 +214,13 @@ impl TurnTracker {
                 None => {}
             }
         }
-        if (working && !self.greets) || (dialog_is_work(reading) && !is_command) {
+        let limited = is_limited(reading) && !rested;
+        if limited {
+            self.limited = reading.headline.clone();
+        } else if working {
+            self.limited = None;
+        }
+        if (working && !self.greets) || ((dialog_is_work(reading) || limited) && !is_command) {
             let goes_on = self.takes_back(&reading.turn, now);
             let event = TurnEvent::Work { reading, seen: self.seen.as_ref(), goes_on };
             notes.extend(self.turn.on(event, now));
@@ -411,7 +420,7 @@ impl TurnTracker {
         let is_older = |seen: &&LastScreen| seen.since <= at;
         let seen = self.seen.as_ref().filter(is_older).or(self.seen_before.as_ref().filter(is_older));
         notes.extend(self.turn.on(TurnEvent::Sent { at, since, taken, seen, region }, now));
-        self.greets = false;
+        (self.greets, self.limited) = (false, None);
     }
 
     /// Goes on from a state and from the screen that it was read from; somebody watched until `until`.

@@ -21,7 +21,7 @@ use super::item::Measure;
 use super::{Flags, Item};
 use crate::fleet::{TerminalKey, View};
 use crate::repository::GitFacts;
-use crate::state::{AgentFacts, FactName, Phase, Tri, TurnResult, numbered};
+use crate::state::{AgentFacts, FactName, Phase, Tri, TurnResult, UiContext, numbered};
 use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -48,6 +48,7 @@ const STATES: [&str; 24] = [
     "question",
     "trust",
     "setup",
+    "limit",
     "asks",
     "running",
     "exited",
@@ -562,6 +563,8 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
         "pinned" => flags.is_pinned(item),
         "muted" => flags.is_muted(item),
         "exited" => matches!(status, Status::Exited(_)),
+        // The failure that it is names it as well.
+        "limit" => state.is_some_and(|state| state.assessment.ui_context == UiContext::Limit),
         // The header counts what reads otherwise with its group.
         word => status.word() == word || (!status.needs_operator() && status.group().name() == word),
     }

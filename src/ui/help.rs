@@ -266,7 +266,7 @@ fn hanging(mut line: StyledLine, room: usize) -> Vec<StyledLine> {
 
 fn explanation(status: Status) -> &'static str {
     match status {
-        Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => {
+        Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Limit | Status::Asks => {
             "a dialog of the agent, or a question of the task, waits for an answer"
         }
         Status::Failed => "the last turn, or the task, ended in an error, or the agent ended in mid-turn",

@@ -3,14 +3,14 @@
 use clap::ValueEnum;
 
 use crate::fleet::Terminal;
-use crate::state::{Availability, BusinessState, Phase, TaskStatus, TurnResult};
+use crate::state::{Availability, BusinessState, Phase, TaskStatus, TurnResult, UiContext};
 use crate::status::Status;
 use crate::task::Task;
 
 /// What can be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WaitCondition {
-    /// A prompt may be sent: the agent is ready, has no draft, and is not in copy mode.
+    /// A prompt may be sent: the agent is ready, with no draft and no copy mode.
     Ready,
     /// A turn is in flight (also: active, processing, running).
     #[value(aliases = ["active", "processing", "running"])]
@@ -28,6 +28,8 @@ pub enum WaitCondition {
     Trust,
     /// The agent wants to be set up.
     Setup,
+    /// The account's limit is reached: a list of what to do, or a failed turn.
+    Limit,
     /// The last turn ended well, and the operator has not seen it yet.
     Finished,
     /// No turn is in flight, and the last one ended well (also: completed, done).
@@ -77,6 +79,7 @@ impl WaitCondition {
             WaitCondition::Question => is(Status::Question),
             WaitCondition::Trust => is(Status::Trust),
             WaitCondition::Setup => is(Status::Setup),
+            WaitCondition::Limit => available && state.assessment.ui_context == UiContext::Limit,
             WaitCondition::Finished => is(Status::Finished),
             WaitCondition::Stalled => is(Status::Stalled),
             WaitCondition::Error => is(Status::Error),
@@ -103,9 +106,8 @@ impl WaitCondition {
             WaitCondition::Unknown => task.as_status() == Status::Unknown,
             // A task that is gone has no state.
             WaitCondition::Gone => false,
-            WaitCondition::Approval | WaitCondition::Question | WaitCondition::Trust | WaitCondition::Setup => {
-                return None;
-            }
+            WaitCondition::Approval | WaitCondition::Question | WaitCondition::Trust => return None,
+            WaitCondition::Setup | WaitCondition::Limit => return None,
             WaitCondition::Interrupted | WaitCondition::Stalled => return None,
         })
     }

@@ -1,6 +1,7 @@
 //! What is in front on a screen, and what that says about the surface (SPEC §4).
 
 use super::Conclusion;
+use super::limit::names_limit;
 use crate::profile::classification::{EndMark, TurnEnd};
 use crate::profile::rules::Signal;
 use crate::profile::screen_view::DraftText;
@@ -38,13 +39,20 @@ impl Front {
 
 impl Conclusion<'_> {
     pub(super) fn front(&self) -> Front {
-        let dialog = |signal, context| self.asked(signal).map(|_| Front::Dialog(context));
+        const DIALOGS: [(Signal, UiContext); 4] = [
+            (Signal::Trust, UiContext::TrustPrompt),
+            (Signal::Approval, UiContext::ApprovalPrompt),
+            (Signal::Question, UiContext::Question),
+            (Signal::Setup, UiContext::Setup),
+        ];
+        // What is known for what it is comes first.
+        let mut kinds =
+            [false, true].into_iter().flat_map(|either| DIALOGS.map(|(signal, context)| (signal, either, context)));
+        let dialog = kinds.find(|(signal, either, _)| self.asked(*signal, *either).is_some());
         let list = |signal, context| self.has(signal).then_some(Front::List(context));
         let prompt = self.sight.prompt.as_ref();
-        dialog(Signal::Trust, UiContext::TrustPrompt)
-            .or_else(|| dialog(Signal::Approval, UiContext::ApprovalPrompt))
-            .or_else(|| dialog(Signal::Question, UiContext::Question))
-            .or_else(|| dialog(Signal::Setup, UiContext::Setup))
+        dialog
+            .map(|(.., context)| Front::Dialog(context))
             .or_else(|| self.menu().map(|_| Front::Menu))
             .or_else(|| self.has(Signal::Starting).then_some(Front::Starting))
             .or_else(|| prompt.filter(|p| !p.focused).map(|_| Front::UnfocusedPrompt))
@@ -93,8 +101,12 @@ impl Conclusion<'_> {
                 (at_prompt(Tri::Unknown), BusinessState::Unknown, InputMode::Freeform, UiContext::NormalPrompt)
             }
             Front::Prompt => {
-                let failed = end.as_ref().is_some_and(|end| end.mark == EndMark::Failed);
-                let context = if failed && !working { UiContext::ErrorBanner } else { UiContext::NormalPrompt };
+                let failure = end.as_ref().filter(|end| end.mark == EndMark::Failed && !working);
+                let context = match failure {
+                    Some(end) if names_limit(&end.detail) => UiContext::Limit,
+                    Some(_) => UiContext::ErrorBanner,
+                    None => UiContext::NormalPrompt,
+                };
                 let posture = if working { Tri::No } else { Tri::Yes };
                 (at_prompt(posture), business, InputMode::Freeform, context)
             }

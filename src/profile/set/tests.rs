@@ -1,5 +1,7 @@
 use super::*;
 use crate::profile::{ProcessInfo, Program, TakenAs};
+use crate::screen::{Cursor, PaneFacts, Screen};
+use crate::state::{Phase, Tri};
 
 #[test]
 fn every_builtin_file_is_accepted() {
@@ -241,4 +243,16 @@ fn own_words_to_a_question_have_their_place_in_the_dialogs_of_agents() {
     let facts = PaneFacts { title: "✋  Action Required (shop-api)".to_owned(), ..hidden() };
     let dialog = read("gemini", "0.61.0", gemini, facts).dialog.expect("a dialog");
     assert_eq!((dialog.options[2].takes_text, dialog.is_whole()), (Some(TextEntry::Inline), true), "{dialog:?}");
+}
+
+#[test]
+fn a_prompt_in_the_last_row_of_a_low_pane_is_one_where_the_cursor_is() {
+    let profiles = ProfileSet::builtin();
+    let profile = profiles.select("claude", Some("2.1.332"), false).expect("it is built in").profile;
+    let text = format!("● A shop.\n\n✻ Baked for 3s\n\n{}\n❯\u{a0}", "─".repeat(40));
+    let screen = Screen::from_capture(text.as_bytes(), 40, 6);
+    let at = |row| PaneFacts { cursor: Cursor { row, ..Cursor::default() }, ..PaneFacts::default() };
+    let (there, elsewhere) = (profile.read(&screen, &at(5)), profile.read(&screen, &at(0)));
+    assert_eq!((there.phase, there.surface.ready_posture), (Phase::Ready, Tri::Yes));
+    assert_eq!(elsewhere.phase, Phase::Unknown);
 }

@@ -104,8 +104,11 @@ impl TurnTracker {
         if self.settle_window().is_none_or(|timer| !timer.is_over(now)) {
             return;
         }
+        let Some(TurnStage::Settling { region, .. }) = self.flight().map(|flight| flight.stage.clone()) else { return };
+        if let Some(limit) = self.limited.take() {
+            return self.conclude(TurnResult::KnownFailure, Some(limit), now, &region);
+        }
         let Some(flight) = self.flight() else { return };
-        let TurnStage::Settling { region, .. } = flight.stage.clone() else { return };
         let end = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
         let finished = self.seen.as_ref().is_some_and(LastScreen::is_finished);
         if !flight.answered_by(&region, end, self.turn.ended_region.as_ref()) {

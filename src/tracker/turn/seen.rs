@@ -98,3 +98,8 @@ pub(super) fn is_begun_anew(earlier: &TurnRegion, region: &TurnRegion) -> bool {
 pub(super) fn dialog_is_work(reading: &Classification) -> bool {
     reading.in_dialog && matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
 }
+
+/// Whether the agent asks what to do about its account's limit, which stops a turn.
+pub(super) fn is_limited(reading: &Classification) -> bool {
+    reading.in_dialog && reading.assessment.ui_context == UiContext::Limit
+}
