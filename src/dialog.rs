@@ -150,6 +150,8 @@ fn ends_word(rest: &str) -> bool {
 pub enum Cut {
     /// Its first rows: it is higher than the pane.
     Top,
+    /// All of it: something else is shown before it.
+    Behind,
     /// What its agent left out itself, as a row of the dialog says: `… +12 lines`.
     LeftOut(String),
     /// The rest of this row, which ends at the edge of the pane or of its box.

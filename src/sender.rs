@@ -25,7 +25,7 @@ use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Re
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
 use crate::screen::{PaneFacts, Screen};
-use crate::state::Phase;
+use crate::state::{Phase, Tri};
 use crate::status::Hindrance;
 use crate::time::Span;
 use crate::tmux::{self, CapturedPane, Delivery, Guard, Key, Misread, Obstacle, PasteText, Server, UnfitText};
@@ -435,10 +435,12 @@ impl TargetPane {
     async fn read_dialog(&mut self) -> Result<DialogFrame, Refusal> {
         let captured = self.capture().await?;
         let reading = self.read(&captured)?;
+        let is_background = reading.as_ref().is_some_and(|reading| reading.background_work == Tri::Yes);
         let after = match reading.as_ref().map(|reading| (reading.dialog.is_some(), reading.phase)) {
             _ if captured.pane.facts.dead => After::Gone,
             Some((true, _)) => After::AnotherDialog,
             Some((_, Phase::Active)) => After::Working,
+            Some((_, Phase::Ready)) if is_background => After::Background,
             Some((_, Phase::Ready)) => After::Ready,
             Some((_, Phase::Unknown)) | None => After::Unknown,
         };

@@ -516,6 +516,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_hint_names_no_way_that_is_refused() {
+        use Hindrance::*;
+        for hindrance in [Gone, Suspended, InMode, Dialog, Menu, Working, Command, Draft, Queued, NotReady, NoProfile] {
+            let hint = hindrance.hint();
+            assert_eq!(hint.contains("--force"), hindrance.may_insist(), "{hindrance:?}: {hint}");
+            assert!(!hint.contains("--when-ready") || hindrance.may_pass(), "{hindrance:?}: {hint}");
+        }
+    }
+
+    #[test]
     fn each_group_stands_at_its_place() {
         let places = Status::GROUPS.map(Status::place);
         assert!(places.into_iter().eq(0..Status::GROUPS.len()));

@@ -135,6 +135,11 @@ impl Failure {
         Self { hint: hint.map(|hint| hint.to_string()), ..self }
     }
 
+    /// What the user can do about it.
+    pub(super) fn hinted(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Whether the command was right, but the answer is no.
     pub(super) fn is_refusal(&self) -> bool {
         self.kind == FailureKind::Refused

@@ -173,11 +173,9 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
         output::print(&output::wrapped(&whole(name, &dialog)))?;
     }
     let Some(choice) = &args.choice else {
-        let first = dialog.options.first().map_or("y", |option| option.name.as_str());
-        let hint = format!("`fleetwatch answer {} {first}` would answer it", quoted(name));
         is_expected_of(args, name, &dialog)?;
         report.print("nothing was sent", None, None);
-        return nothing("nothing was sent", if dialog.options.is_empty() { BY_KEY } else { &hint });
+        return nothing("nothing was sent", &would_answer(args, name, &dialog));
     };
     let (reply, prompt) = allowed(args, name, choice, &dialog)?;
     if !args.json {
@@ -200,11 +198,31 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
 fn allowed(args: &AnswerArgs, name: &str, choice: &str, dialog: &Dialog) -> Result<(Reply, Option<String>), Failure> {
     is_expected_of(args, name, dialog)?;
     let (reply, prompt) = meant(choice, args.text.as_deref(), dialog)?;
+    if dialog.cuts.contains(&Cut::Behind) {
+        let why = format!("the dialog of {name} is behind what its pane shows");
+        return Err(refused(why).hint("leave what stands before it there, and read it"));
+    }
     if args.expect.is_none() && !dialog.is_whole() && !is_no(dialog, &reply, prompt.as_deref()) {
         let why = format!("the pane of {name} does not show the whole dialog");
         return Err(refused(why).hint("look at it there; `--expect` answers it anyway"));
     }
     Ok((reply, prompt))
+}
+
+/// The hint that says how a dialog would be answered: with the first choice that is allowed, else with what stands in the way.
+fn would_answer(args: &AnswerArgs, name: &str, dialog: &Dialog) -> String {
+    let by_key = dialog.options.is_empty().then_some("y");
+    let choices = dialog.options.iter().map(|option| option.name.as_str()).chain(by_key);
+    let expected = args.expect.as_ref().map(|text| format!(" --expect {}", quoted(text))).unwrap_or_default();
+    let mut why = None;
+    for choice in choices {
+        match allowed(args, name, choice, dialog) {
+            Ok(_) if by_key.is_some() => return BY_KEY.to_owned(),
+            Ok(_) => return format!("`fleetwatch answer {} {}{expected}` would answer it", quoted(name), quoted(choice)),
+            Err(failure) => why = why.or(failure.hinted().map(str::to_owned)),
+        }
+    }
+    why.unwrap_or_default()
 }
 
 /// Refuses a dialog that is not the expected one.
@@ -290,6 +308,7 @@ fn whole(name: &str, dialog: &Dialog) -> String {
     for cut in &dialog.cuts {
         match cut {
             Cut::Top => say("! ", "its beginning is not on the screen"),
+            Cut::Behind => say("! ", "it is behind what the pane shows"),
             Cut::LeftOut(row) => say("! ", &format!("the agent leaves something out: {row}")),
             Cut::Scrolled(row) => say("! ", &format!("the agent may scroll more of it, behind this row: {row}")),
             Cut::Edge(row) => say("! ", &format!("the edge of its pane or box cuts this row: {row}")),
@@ -340,7 +359,8 @@ const BY_KEY: &str = "its options cannot be read; answer with a key, such as y o
 /// Why a dialog does not take an answer, with what it takes.
 fn unmeant(why: impl fmt::Display, dialog: &Dialog) -> Failure {
     let hint = match dialog.options.is_empty() {
-        true => BY_KEY.to_owned(),
+        true if dialog.is_whole() => BY_KEY.to_owned(),
+        true => "its options cannot be read; answer it there".to_owned(),
         false => format!("its options: {}", dialog.list()),
     };
     Failure::refused(why).hint(hint)

@@ -354,3 +354,17 @@ fn what_an_agent_scrolls_without_a_mark_is_not_whole() {
     assert!(asked(3, 7).refuses(1), "a plain no needs no reading");
     assert_eq!(asked(1, 2).cuts, [Cut::Scrolled("step 1".to_owned())], "it fills the pane");
 }
+
+#[test]
+fn what_offers_to_show_more_was_not_shown() {
+    let cuts = |row: &str| {
+        let screen = Screen::from_text(&format!("Edited a.py (+9 -0)\n  1 +x\n  {row}\nDo it?\n❯ 1. Yes\n  2. No"), 80);
+        Dialog::read(&screen, 0..screen.rows().len()).cuts
+    };
+    for row in ["+ Show details", "… (ctrl+o to expand)", "▸ View full diff", "+12 lines (ctrl+r to expand)", "(expand all)"] {
+        assert_eq!(cuts(row), [Cut::LeftOut(row.to_owned())], "{row}");
+    }
+    for row in ["4 + show details of it", "echo show details", "Show the details page", "+ show more of the same to everybody here"] {
+        assert_eq!(cuts(row), [], "{row}");
+    }
+}

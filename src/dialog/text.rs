@@ -147,12 +147,23 @@ fn is_arrow(text: &str) -> bool {
     ["↑", "↓", "▲", "▼"].contains(&text)
 }
 
+/// Whether a row, in lower case, offers to show what its agent has folded: `+ Show details`, `… (ctrl+o to expand)`.
+fn is_folded(text: &str) -> bool {
+    const MARKS: [char; 7] = ['+', '…', '▸', '▶', '►', '⋯', '('];
+    const OFFERS: [&str; 4] = ["show ", "view ", "expand", "see "];
+    const FOLDED: [&str; 6] = ["details", "more", "all", "diff", "expand", "full"];
+    let offer = text.trim_start_matches(|c| MARKS.contains(&c) || c == ' ');
+    let is_marked = offer.len() < text.len() && offer.split_whitespace().count() <= 4;
+    (is_marked && OFFERS.iter().any(|word| offer.starts_with(word)) && FOLDED.iter().any(|word| offer.contains(word)))
+        || (text.ends_with("to expand") && ["ctrl", "press", "tab"].iter().any(|key| text.contains(key)))
+}
+
 fn is_left_out(text: &str) -> bool {
     let text = text.trim_end_matches([')', ']']);
-    if text.ends_with('…') || is_arrow(text) {
+    let lower = text.to_lowercase();
+    if text.ends_with('…') || is_arrow(text) || is_folded(&lower) {
         return true;
     }
-    let lower = text.to_lowercase();
     let behind = lower.trim_start_matches(['…', '.', '⋮', '(', '[', '+', ' ']);
     let counted = behind.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     let counts = counted.len() < behind.len();

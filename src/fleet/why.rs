@@ -357,7 +357,7 @@ fn what(state: &State) -> &'static str {
         (Attention::Finished, Phase::Ready, _) => "is ready for a prompt; it has finished, and you have not looked yet",
         (_, Phase::Ready, _) => "is ready for a prompt",
         (_, Phase::Unknown, UiContext::SelectionMenu) => "shows a menu, which has the keyboard",
-        (_, Phase::Unknown, UiContext::SlashCommand) => "shows its list of commands",
+        (_, Phase::Unknown, UiContext::SlashCommand) => "has a command in its prompt, or is in shell mode",
         (_, Phase::Unknown, _) => "is unknown: its screen does not show what it does",
     }
 }

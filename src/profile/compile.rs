@@ -29,6 +29,7 @@ use crate::time::Span;
 #[derive(Clone, Debug)]
 pub(super) struct ComposerRules {
     pub prompt: Kind,
+    pub command: Option<Kind>,
     pub continuation: Option<Kind>,
     pub above: Option<Kind>,
     pub below: Option<Kind>,
@@ -87,6 +88,7 @@ pub(super) struct ScreenRule {
     pub question: Option<Kind>,
     pub note: Option<Kind>,
     pub scrolls_from: Option<usize>,
+    pub behind: bool,
     pub by_either: bool,
     pub manner: Option<Manner>,
     pub ticks: bool,
@@ -314,6 +316,7 @@ fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Resul
     let missing = |key: &str| names.source.error(span.clone(), format!("the composer needs `{key}`"));
     Ok(ComposerRules {
         prompt: optional(&data.prompt)?.ok_or_else(|| missing("prompt"))?,
+        command: optional(&data.command)?,
         continuation: optional(&data.continuation)?,
         above: optional(&data.above)?,
         below: optional(&data.below)?,
@@ -375,6 +378,7 @@ fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<Screen
         excerpt: optional(&data.excerpt)?,
         question: optional(&data.question)?,
         note: optional(&data.note)?,
+        behind: data.behind,
         by_either: data.by_either,
         manner: data.manner,
         scrolls_from: data.scrolls_from,

@@ -13,7 +13,7 @@ use super::classification::{Activity, Classification, Composed, EndMark, Family,
 use super::compile::{Kind, Kinds, ScreenRule};
 use super::rules::{Region, Signal};
 use super::screen_view::{DraftText, ScreenView};
-use crate::dialog::{Dialog, bare};
+use crate::dialog::{Cut, Dialog, bare};
 use crate::hash::{fast, fast_of};
 use crate::screen::Row;
 use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
@@ -258,6 +258,9 @@ impl Conclusion<'_> {
         }
         if top == Some(None) {
             dialog.has_no_top(self.above(matched));
+        }
+        if fired.rule.behind {
+            dialog.cuts.push(Cut::Behind);
         }
         if let Some(rows) = fired.rule.scrolls_from {
             dialog.scrolls_from(rows, sight.screen);

@@ -200,6 +200,8 @@ pub(super) struct StyleData {
 pub(super) struct ComposerData {
     /// The row with the prompt's glyph; a group `draft` holds the text after it. Required.
     pub prompt: Option<String>,
+    /// The same row while it holds a command to the agent, or is in a mode that runs what is sent: neither takes a prompt.
+    pub command: Option<String>,
     /// Rows that follow it while the text is longer than one row.
     pub continuation: Option<String>,
     /// The row right above.
@@ -228,6 +230,7 @@ impl ComposerData {
     pub(super) fn or(self, other: ComposerData) -> ComposerData {
         ComposerData {
             prompt: self.prompt.or(other.prompt),
+            command: self.command.or(other.command),
             continuation: self.continuation.or(other.continuation),
             above: self.above.or(other.above),
             below: self.below.or(other.below),
@@ -393,6 +396,9 @@ pub(super) struct RuleData {
     /// For dialogs whose agent scrolls what is above the options, without a mark: their rows before the options, from which on
     /// some may be out of sight. So may they be where the dialog has the whole height of the pane.
     pub scrolls_from: Option<usize>,
+    /// For dialogs: something else is shown before it, so that nobody can read it.
+    #[serde(default)]
+    pub behind: bool,
     /// For dialogs: the rows do not show who opened it. Opened by a command of the operator it is a menu, whatever the
     /// rule gives; a menu that opens in the agent's turn waits for the operator.
     #[serde(default)]

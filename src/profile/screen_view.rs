@@ -33,6 +33,8 @@ pub(super) struct LivePrompt {
     pub text: String,
     /// The same without the agent's suggestions.
     pub typed: String,
+    /// Whether it holds a command, or runs what is sent.
+    pub command: bool,
     /// Whether the cursor shows that it takes the keys.
     pub focused: bool,
 }
@@ -176,7 +178,8 @@ impl<'a> ScreenView<'a> {
         }
         let (draft, text, typed) = self.draft(composer, y..end);
         let focused = self.is_focused(composer, y..end);
-        Some(LivePrompt { outer: start..outer_end, row: y, draft, text, typed, focused })
+        let command = composer.command.is_some_and(|command| self.is(y, command));
+        Some(LivePrompt { outer: start..outer_end, row: y, draft, text, typed, command, focused })
     }
 
     fn is_focused(&self, composer: &ComposerRules, rows: Range<usize>) -> bool {

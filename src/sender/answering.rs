@@ -19,6 +19,7 @@ const LONGEST: u64 = 6;
 pub(super) enum After {
     Working,
     Ready,
+    Background,
     AnotherDialog,
     Gone,
     Unknown,
@@ -30,6 +31,8 @@ fn accepted(after: After) -> Outcome {
         After::Working => Some("working again"),
         // Not which state that is: a refusal may have interrupted its turn.
         After::Ready => Some("ready for a prompt"),
+        // The turn may be among it: one that waits for sub-agents goes on when they are done.
+        After::Background => Some("and work goes on in the background"),
         After::AnotherDialog => Some("another dialog"),
         After::Gone => Some("the agent has ended"),
         After::Unknown => None,
@@ -65,6 +68,8 @@ pub(super) struct Answering<'a> {
     previous: AnswerStage,
     /// The review of what was handed in, once it is the dialog that is answered.
     review: Option<Dialog>,
+    /// Whether tmux has delivered anything.
+    pressed: bool,
     /// Since when the stage is on.
     since: Span,
 }
@@ -123,6 +128,7 @@ impl<'a> Answering<'a> {
             stage: AnswerStage::First,
             previous: AnswerStage::First,
             review: None,
+            pressed: false,
             since: Span::ZERO,
         }
     }
@@ -181,7 +187,7 @@ impl<'a> Answering<'a> {
 
     /// Notes that tmux has delivered the keys.
     pub(super) fn delivered(&mut self, now: Span) -> AnswerStep {
-        self.since = now;
+        (self.pressed, self.since) = (true, now);
         self.poll()
     }
 
@@ -199,7 +205,9 @@ impl<'a> Answering<'a> {
         let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
         match self.stage {
+            // tmux may have done it and not been able to say so.
             AnswerStage::First => refusal.into(),
+            _ if !self.pressed && !unheard => refusal.into(),
             // The keys were on their way; a pane that is gone because of them has taken them.
             AnswerStage::Closing { .. } | AnswerStage::Gone { .. } if gone => accepted(After::Gone),
             AnswerStage::Moving { .. } if !unheard => not_taken(format!("Enter was not pressed: {refusal}")),

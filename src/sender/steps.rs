@@ -8,7 +8,7 @@ use super::{Outcome, Refusal, When, not_taken, unverified};
 use crate::hash::fast_of;
 use crate::profile::{Classification, Composed, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
-use crate::state::{AssessedAvailability, InputMode, Phase, Surface, Tri};
+use crate::state::{AssessedAvailability, InputMode, Phase, Surface, Tri, UiContext};
 use crate::status::Hindrance;
 use crate::time::Span;
 
@@ -73,6 +73,7 @@ struct ReadFrame {
     phase: Phase,
     working: bool,
     modal: bool,
+    context: UiContext,
     surface: Surface,
     prompt: (Option<u64>, usize),
     turn: Arc<str>,
@@ -91,6 +92,7 @@ impl PromptFrame {
             phase: reading.phase,
             working: reading.activity.is_some(),
             modal: reading.assessment.input_mode == InputMode::Modal,
+            context: reading.assessment.ui_context,
             surface: reading.surface,
             prompt: (reading.turn.prompt, reading.turn.prompts),
             turn: Arc::clone(&reading.turn.text),
@@ -121,7 +123,7 @@ impl PromptFrame {
             return Err(Refusal::Obstacle(crate::tmux::Obstacle::Dead));
         }
         let hindrance = match self.read.as_ref().filter(|read| read.supported) {
-            Some(read) => Hindrance::at_prompt(self.dialog, read.modal, read.phase, &read.surface),
+            Some(read) => Hindrance::at_prompt(self.dialog, read.modal, read.context, read.phase, &read.surface),
             None if self.dialog => Some(Hindrance::Dialog),
             None if self.read.is_none() => Some(Hindrance::NoProfile),
             None => Some(Hindrance::NotReady),

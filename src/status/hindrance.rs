@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::state::{Availability, InputMode, ParseStatus, Phase, State, Surface, Tri};
+use crate::state::{Availability, InputMode, ParseStatus, Phase, State, Surface, Tri, UiContext};
 
 /// What keeps a prompt from beginning a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum Hindrance {
     Dialog,
     Menu,
     Working,
+    /// What stands in the prompt would make a command of the text, or the agent's shell mode would run it.
+    Command,
     /// Somebody has begun to write.
     Draft,
     /// The agent holds a prompt that it has not begun.
@@ -39,14 +41,15 @@ impl Hindrance {
             Availability::Error | Availability::Unknown => return Some(Hindrance::NotReady),
         }
         let menu = state.assessment.input_mode == InputMode::Modal;
-        Hindrance::at_prompt(state.waits(), menu, state.turn.phase, &state.surface)
+        Hindrance::at_prompt(state.waits(), menu, state.assessment.ui_context, state.turn.phase, &state.surface)
     }
 
     /// What a screen says of it, by what it asks, its phase and its prompt.
-    pub fn at_prompt(dialog: bool, menu: bool, phase: Phase, surface: &Surface) -> Option<Self> {
+    pub fn at_prompt(dialog: bool, menu: bool, context: UiContext, phase: Phase, surface: &Surface) -> Option<Self> {
         Some(match phase {
             _ if dialog => Hindrance::Dialog,
             _ if menu => Hindrance::Menu,
+            _ if context == UiContext::SlashCommand => Hindrance::Command,
             Phase::Active => Hindrance::Working,
             _ if surface.editing_input == Tri::Yes => Hindrance::Draft,
             _ if surface.pending_input == Tri::Yes => Hindrance::Queued,
@@ -65,7 +68,8 @@ impl Hindrance {
         match self {
             Hindrance::Working | Hindrance::Draft | Hindrance::Queued => true,
             Hindrance::NotReady | Hindrance::NoProfile => true,
-            Hindrance::Gone | Hindrance::Suspended | Hindrance::InMode | Hindrance::Dialog | Hindrance::Menu => false,
+            Hindrance::Gone | Hindrance::Suspended | Hindrance::InMode => false,
+            Hindrance::Dialog | Hindrance::Menu | Hindrance::Command => false,
         }
     }
 
@@ -77,6 +81,7 @@ impl Hindrance {
             Hindrance::InMode => "until its pane leaves copy mode",
             Hindrance::Dialog => "until its dialog is answered",
             Hindrance::Menu => "until its menu is closed",
+            Hindrance::Command => "until the command in its input line is sent or erased",
             Hindrance::Draft => "until its draft is sent or erased",
             Hindrance::Queued => "until it begins what it holds",
             Hindrance::Working | Hindrance::NotReady => "until it is ready",
@@ -92,6 +97,9 @@ impl Hindrance {
             Hindrance::InMode => "leave the mode first (`q` leaves copy mode)",
             Hindrance::Dialog => "answer the dialog first",
             Hindrance::Menu => "leave the menu first, usually with Escape (`fleetwatch keys NAME Escape`)",
+            Hindrance::Command => {
+                "send or erase the command there first; `fleetwatch keys NAME BSpace` leaves an empty shell mode"
+            }
             Hindrance::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)",
             Hindrance::Draft => "send or erase the draft first, or send after it (`--force`)",
             Hindrance::Queued => "wait until the agent has begun that prompt, or send after it (`--force`)",
@@ -109,6 +117,7 @@ impl fmt::Display for Hindrance {
             Hindrance::Dialog => "a dialog is open",
             Hindrance::Menu => "a menu is open",
             Hindrance::Working => "it is working",
+            Hindrance::Command => "its input line holds a command or is in shell mode, which would run the text",
             Hindrance::Draft => "its input line holds an unsent draft",
             Hindrance::Queued => "a prompt is queued there already",
             Hindrance::NotReady => "it is not certain to be ready",

@@ -330,7 +330,7 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
             let (reply, prompt) = send::meant(&choice, text.as_deref(), &dialog)
                 .map_err(|failure| HttpReply::of(StatusCode::BAD_REQUEST, &failure))?;
             if !dialog.is_whole() && !send::is_no(&dialog, &reply, prompt.as_deref()) {
-                return Err(unread(terminal));
+                return Err(unread(terminal, &dialog));
             }
             let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
             let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
@@ -370,8 +370,8 @@ async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Respon
         let press = move |_: &Engine, meant: Item<'_>, _| match meant {
             Item::Terminal(terminal) => {
                 let dialog = open_dialog(terminal, terminal.dialog.as_ref(), name.as_deref())?;
-                if dialog.as_ref().is_some_and(|dialog| !dialog.is_whole()) {
-                    return Err(unread(terminal));
+                if let Some(dialog) = dialog.as_ref().filter(|dialog| !dialog.is_whole()) {
+                    return Err(unread(terminal, dialog));
                 }
                 Ok((Recipient::as_shown(terminal), Act::Keys { keys, dialog, privacy: Privacy::of(terminal) }))
             }
@@ -439,12 +439,12 @@ fn open_dialog(
     }
 }
 
-fn unread(terminal: &Terminal) -> HttpReply {
-    refused(
-        terminal,
-        "does not show the whole dialog; nothing was sent",
-        "answer it there; only a plain no is accepted unread",
-    )
+fn unread(terminal: &Terminal, dialog: &Dialog) -> HttpReply {
+    let hint = match (0..dialog.options.len()).any(|option| dialog.refuses(option)) {
+        true => "answer it there; only a plain no is accepted unread",
+        false => "answer it there",
+    };
+    refused(terminal, "does not show the whole dialog; nothing was sent", hint)
 }
 
 /// Why nothing is sent to a terminal, with the dialog that it shows.

@@ -16,7 +16,7 @@ pub(super) enum Front {
     Starting,
     /// The prompt takes text, but there is no session yet to submit it to.
     Opening,
-    /// The prompt with a list at it.
+    /// The prompt with a list at it, or with a command in it.
     List(UiContext),
     Prompt,
     /// A prompt is drawn, but the cursor shows that it does not take the keys.
@@ -58,6 +58,7 @@ impl Conclusion<'_> {
             .or_else(|| prompt.filter(|p| !p.focused).map(|_| Front::UnfocusedPrompt))
             .or_else(|| list(Signal::Slash, UiContext::SlashCommand))
             .or_else(|| list(Signal::Files, UiContext::SelectionMenu))
+            .or_else(|| prompt.filter(|p| p.command).map(|_| Front::List(UiContext::SlashCommand)))
             .or_else(|| {
                 prompt.filter(|_| self.has(Signal::Opening) && !self.has(Signal::Working)).map(|_| Front::Opening)
             })

@@ -325,3 +325,25 @@ fn an_option_that_only_escape_chooses_gets_that_and_no_enter() {
     };
     assert_eq!(run(&seen, &Reply::Option(2), |pressed, _| shows(pressed)), ("Escape".to_owned(), taken(After::Ready)));
 }
+
+#[test]
+fn what_was_not_pressed_is_refused_and_not_unverified() {
+    let obstacle = || Refusal::Obstacle(crate::tmux::Obstacle::InMode);
+    for (seen, reply) in [(numbers(0), Reply::Option(2)), (rows(0), Reply::Option(2)), (numbers(0), Reply::Option(0))] {
+        let mut answering = Answering::new(&seen, &reply, StepLimits::default());
+        let frame = DialogFrame { dialog: Some(seen.clone()), after: After::AnotherDialog };
+        assert!(matches!(answering.saw(&frame, Span::from_millis(5)), AnswerStep::Press(_)));
+        assert_eq!(answering.stopped(obstacle()), obstacle().into(), "tmux refused the first key");
+        answering.delivered(Span::from_millis(10));
+        assert!(!matches!(answering.stopped(obstacle()), Outcome::Refused(_)), "a key was pressed");
+    }
+}
+
+#[test]
+fn an_agent_whose_sub_agents_go_on_is_not_said_to_be_ready() {
+    let (_, outcome) = run(&numbers(0), &Reply::Option(0), |pressed, _| match pressed.len() {
+        0 => (Some(numbers(0)), After::AnotherDialog),
+        _ => (None, After::Background),
+    });
+    assert_eq!(outcome.to_string(), "accepted, and work goes on in the background");
+}

@@ -6,6 +6,7 @@ fn seen(screen: u64, change: impl FnOnce(&mut ReadFrame)) -> PromptFrame {
         phase: Phase::Ready,
         working: false,
         modal: false,
+        context: UiContext::NormalPrompt,
         surface: Surface {
             accepting_input: Tri::Yes,
             editing_input: Tri::No,
@@ -246,6 +247,24 @@ fn force_sends_to_whatever_has_no_dialog() {
         assert!(done.starts_with(&["paste", "enter"]), "{shown:?}");
     }
     assert_eq!(forced(|_, _| dialog()), (Refusal::Hindrance(Hindrance::Dialog).into(), vec![]));
+}
+
+#[test]
+fn nobody_insists_on_a_text_that_a_command_or_a_shell_mode_would_take() {
+    // While it works as well as at rest, and with a draft behind the mode.
+    for change in [
+        |_: &mut ReadFrame| {},
+        |read: &mut ReadFrame| (read.phase, read.working) = (Phase::Active, true),
+        |read: &mut ReadFrame| read.surface.editing_input = Tri::Yes,
+    ] {
+        let shown = seen(1, |read| {
+            read.context = UiContext::SlashCommand;
+            change(read);
+        });
+        let refused: (Outcome, Vec<&str>) = (Refusal::Hindrance(Hindrance::Command).into(), vec![]);
+        assert_eq!(forced(|_, _| shown.clone()), refused);
+        assert_eq!(polite(|_, _| shown.clone()), refused);
+    }
 }
 
 #[test]

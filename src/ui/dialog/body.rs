@@ -31,6 +31,9 @@ impl Shown {
     pub(super) fn asked(&self, chosen: Option<usize>, ticks: &[usize], typed: &str, theme: &Theme) -> QuestionText {
         let (parts, changed) = (&theme.parts, theme.style(Status::Approval));
         let mut lines: Vec<Paragraph> = Vec::new();
+        if self.dialog.cuts.contains(&Cut::Behind) {
+            lines.push(Paragraph::plain("▲ … it is behind what its pane shows", changed));
+        }
         if self.dialog.cuts.contains(&Cut::Top) {
             lines.push(Paragraph::plain("▲ … its beginning is not on the screen", changed));
             let above = self.dialog.above.iter();

@@ -189,6 +189,18 @@ async fn a_parrot_that_works_or_has_a_draft_is_left_alone_unless_one_insists() {
 }
 
 #[tokio::test]
+async fn nobody_insists_on_a_text_behind_what_runs_it() {
+    let cage = Cage::new();
+    for typed in ["!", "ls"] {
+        cage.tmux.run(&["send-keys", "-t", "main:", "-l", typed]);
+        cage.wait_for(typed);
+        assert_eq!(cage.send("touch x").await, Refusal::Hindrance(Hindrance::Command).into());
+        assert_eq!(cage.force("touch x").await, Refusal::Hindrance(Hindrance::Command).into());
+    }
+    assert!(!cage.screen().contains("touch"));
+}
+
+#[tokio::test]
 async fn a_prompt_waits_for_the_last_strokes_of_a_turn_that_was_stopped() {
     let cage = Cage::new();
     assert_eq!(cage.send("strokes").await, Outcome::Accepted(None));
@@ -335,6 +347,13 @@ async fn a_pane_in_copy_mode_gets_nothing() {
     assert_eq!(pressed, Refusal::Obstacle(Obstacle::InMode).into());
     cage.tmux.run(&["send-keys", "-t", "main:", "-X", "cancel"]);
     assert!(!cage.screen().contains("lost"));
+    for (opens, option) in [("ask", "Yes"), ("menu", "Gamma")] {
+        let cage = Cage::new();
+        cage.send(opens).await;
+        let seen = cage.dialog().await;
+        cage.tmux.run(&["copy-mode", "-t", "main:"]);
+        assert_eq!(cage.choose(&seen, option).await, Refusal::Obstacle(Obstacle::InMode).into(), "no key was pressed");
+    }
 }
 
 #[tokio::test]
