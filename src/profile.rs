@@ -19,7 +19,7 @@ pub use classification::{Activity, Classification, Composed, EndMark, Family, Su
 pub use compile::{Profile, ProfileError, Temporal, Versions};
 pub use engine::Miss;
 pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
-pub use input::{RefusedInputs, TakenAs};
+pub use input::{PasteLimit, RefusedInputs, TakenAs};
 pub use projection::{DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
 pub use rules::{Region, Signal, StopKey};
 pub use set::{ProfileSet, Selected, Selection};

@@ -33,6 +33,8 @@ use answering::{After, Answering, DialogFrame};
 use steps::{Prompt, PromptFrame, Step, Steps};
 use turns::{SendLock, Turns};
 
+/// The most parts that a text is pasted in, which takes seconds. A longer one is pasted at once.
+const MOST_PARTS: usize = 100;
 /// How often keys are tried while the program's name changes.
 const TRIES: u32 = 3;
 
@@ -192,29 +194,37 @@ impl Sender {
         let input = self.input(to);
         let pasted = PasteText::new(input.padded(text)).map_err(Refusal::Text)?;
         let (_turn, mut pane) = self.take_turn(to).await?;
+        let limit = pane.profile.as_ref().and_then(|profile| profile.paste_limit());
+        let parts = limit.map(|limit| limit.parts(pasted.as_str())).filter(|parts| parts.len() <= MOST_PARTS);
+        let parts = parts.unwrap_or_else(|| vec![pasted.as_str()]);
         let elapsed = stopwatch();
         let facts = pane.capture().await?.pane.facts.clone();
         let tool = self.check_program(&mut pane, to, &facts).await?;
-        let prompt = Prompt { text: pasted.as_str(), ends: self.profiles().ends(&tool, pasted.as_str()) };
+        let ends = self.profiles().ends(&tool, pasted.as_str());
+        let prompt = Prompt { text: pasted.as_str(), parts: parts.len(), attaches: limit.is_some(), ends };
         let mut steps = Steps::new(prompt, when, self.limits);
         let mut step = Step::Poll { after: Span::ZERO };
         let mut is_allowed = false;
         loop {
             let done = match step {
-                Step::End(Outcome::Accepted(None)) => {
-                    return Ok(Outcome::Accepted(input.taken(text).map(|taken| format!("taken {taken}"))));
+                Step::End(Outcome::Accepted(how)) => {
+                    return Ok(Outcome::Accepted(
+                        how.or_else(|| input.taken(text).map(|taken| format!("taken {taken}"))),
+                    ));
                 }
                 Step::End(outcome) => return Ok(outcome),
                 Step::Poll { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
                     self.poll(&mut pane, to).await.map(|seen| steps.saw(seen, elapsed()))
                 }
-                Step::Paste => {
+                Step::Paste { part } => {
+                    let text = parts.get(part).copied().unwrap_or_default();
+                    let text = PasteText::new(text).map_err(Refusal::Text)?;
                     is_allowed = is_allowed || gate.may_begin().await;
                     if !is_allowed {
                         return Err(Refusal::Withdrawn);
                     }
-                    pane.paste(&pasted).await.map(|()| steps.delivered(elapsed()))
+                    pane.paste(&text).await.map(|()| steps.delivered(elapsed()))
                 }
                 Step::PressEnter => {
                     begin();

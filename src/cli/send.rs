@@ -218,7 +218,9 @@ fn would_answer(args: &AnswerArgs, name: &str, dialog: &Dialog) -> String {
     for choice in choices {
         match allowed(args, name, choice, dialog) {
             Ok(_) if by_key.is_some() => return BY_KEY.to_owned(),
-            Ok(_) => return format!("`fleetwatch answer {} {}{expected}` would answer it", quoted(name), quoted(choice)),
+            Ok(_) => {
+                return format!("`fleetwatch answer {} {}{expected}` would answer it", quoted(name), quoted(choice));
+            }
             Err(failure) => why = why.or(failure.hinted().map(str::to_owned)),
         }
     }

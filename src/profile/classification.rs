@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 use unicode_width::UnicodeWidthChar;
 
 use crate::dialog::Dialog;
@@ -123,13 +125,20 @@ impl Composed {
         Self(pieces)
     }
 
+    /// How many pastes are shown by their size alone.
+    pub fn pastes(&self) -> usize {
+        self.0.len().saturating_sub(1)
+    }
+
     /// Whether all that is shown may belong to this text: agents show only part of a long text, and cut or replace what
     /// they cannot draw.
     pub fn is_part_of(&self, text: &str) -> bool {
         let all = drawn_letters(text);
         let ascii = |text: &str| text.chars().filter(char::is_ascii).collect::<String>();
         let pieces = || self.0.iter().cloned();
-        are_within(pieces(), &all) || (!all.is_ascii() && are_within(pieces().map(|piece| ascii(&piece)), &ascii(&all)))
+        let is_drawn = || behind(&self.0.concat(), &all).is_some();
+        are_within(pieces(), &all)
+            || (!all.is_ascii() && (is_drawn() || are_within(pieces().map(|piece| ascii(&piece)), &ascii(&all))))
     }
 
     /// Whether the beginning of this text can be seen, and something else. What a command was turned into is ignored.
@@ -166,9 +175,9 @@ impl Submitted {
             return true;
         }
         let all = drawn_letters(text);
-        let Some(mut rest) = all.strip_prefix(self.first()).filter(|_| !text.starts_with('/')) else { return false };
+        let Some(mut rest) = behind(self.first(), &all).filter(|_| !text.starts_with('/')) else { return false };
         for row in self.0.iter().skip(1) {
-            match rest.strip_prefix(row.as_str()) {
+            match behind(row, rest) {
                 Some(behind) => rest = behind,
                 None => return row.chars().zip(rest.chars()).take_while(|(a, b)| a == b).count() >= GOES_ON,
             }
@@ -193,9 +202,27 @@ fn stand_for_a_paste(words: &str) -> bool {
     words.len() <= 100 && ["past", "truncated", "lines", "chars"].iter().any(|word| words.contains(word))
 }
 
-/// The letters and digits of a text that take a cell.
-fn drawn_letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric() && c.width().is_some_and(|width| width > 0)).collect()
+/// What is left of a text behind a row that shows its beginning. Where programs count the cells of a script differently, they
+/// draw over letters of it: then some may be missing in the row.
+fn behind<'t>(row: &str, text: &'t str) -> Option<&'t str> {
+    let mut rest = text;
+    match text.is_ascii() {
+        true => rest.strip_prefix(row),
+        false => row
+            .chars()
+            .all(|shown| {
+                let at = rest.find(shown);
+                rest = at.map_or("", |at| &rest[at + shown.len_utf8()..]);
+                at.is_some()
+            })
+            .then_some(rest),
+    }
+}
+
+/// The letters and digits of a text that every program draws alike, however it composes or places the marks on them.
+pub(crate) fn drawn_letters(text: &str) -> String {
+    let is_drawn = |c: &char| c.is_alphanumeric() && !is_combining_mark(*c) && c.width().is_some_and(|width| width > 0);
+    text.nfd().filter(is_drawn).collect()
 }
 
 /// The profile's reading of one snapshot, a pure function of it.
@@ -289,6 +316,29 @@ mod tests {
             assert!(!is_more(rows), "{rows:?}");
         }
         assert!(!Submitted::of(["init", "initialised"]).is_more_than("/init"));
+    }
+
+    #[test]
+    fn texts_are_compared_by_what_every_program_draws_alike() {
+        use proptest::prelude::*;
+        use unicode_normalization::UnicodeNormalization;
+
+        let hindi = "कृपया जाँचें कि निर्माण क्यों विफल होता है";
+        // tmux and the agent count the cells of marks differently, and draw over letters.
+        let drawn_over = ["कपया जाचें कि नर्माण", "क्य विफल हता है"];
+        assert!(!Submitted::of(drawn_over).is_more_than(hindi));
+        assert!(Composed::of(&drawn_over.concat()).is_part_of(hindi));
+        assert!(!Composed::of(&format!("{}mine", drawn_over.concat())).is_part_of(hindi));
+        assert!(Submitted::of([drawn_over[0], "क्य विफल हता है और कुछ"]).is_more_than(hindi));
+        let text = "(cafe\u{301}|Vérifie|ệ|A\u{30a}|한국어|が|ﾋﾞ|عَرَبِي|שָׁלוֹם|ไทยกำ|👩\u{200d}👩|🇯🇵|x| |\n){1,20}";
+        proptest!(|(text in text)| {
+            let forms = [text.nfc().collect::<String>(), text.nfd().collect()];
+            for shown in &forms {
+                prop_assert!(Composed::of(shown).is_part_of(&text), "{:?} {:?}", shown, text);
+                prop_assert!(!Submitted::of(shown.split('\n')).is_more_than(&text), "{:?} {:?}", shown, text);
+                prop_assert!(!Composed::of(&format!("{shown}OTHER")).is_part_of(&text), "{:?}", shown);
+            }
+        });
     }
 
     #[test]

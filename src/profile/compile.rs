@@ -16,7 +16,7 @@ pub use source::ProfileError;
 use source::{Names, SourceText};
 
 use super::classification::Family;
-use super::input::{RefusedInputs, Special, TakenAs};
+use super::input::{PasteLimit, RefusedInputs, Special, TakenAs};
 use super::rules::{
     ComposerData, ComposerTest, CursorData, InputData, OptionsData, ProfileData, Region, RuleData, Signal, ToolData,
     ToolFile, TurnData,
@@ -32,6 +32,7 @@ pub(super) struct ComposerRules {
     pub command: Option<Kind>,
     pub continuation: Option<Kind>,
     pub above: Option<Kind>,
+    pub above_cut: Option<Kind>,
     pub below: Option<Kind>,
     pub foot: Vec<Kind>,
     pub rows_below: usize,
@@ -40,6 +41,7 @@ pub(super) struct ComposerRules {
     pub cursor: Option<CursorData>,
     pub cursor_inside: bool,
     pub only_when_idle: bool,
+    pub paste: Option<PasteLimit>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -319,6 +321,7 @@ fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Resul
         command: optional(&data.command)?,
         continuation: optional(&data.continuation)?,
         above: optional(&data.above)?,
+        above_cut: optional(&data.above_cut)?,
         below: optional(&data.below)?,
         foot: names.kinds(&span, data.foot.iter().flatten())?,
         rows_below: data.rows_below.ok_or_else(|| missing("rows_below"))?,
@@ -332,6 +335,7 @@ fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Resul
         cursor: data.cursor,
         cursor_inside: data.cursor_inside.unwrap_or_default(),
         only_when_idle: data.only_when_idle.unwrap_or_default(),
+        paste: data.paste,
     })
 }
 
@@ -401,6 +405,11 @@ impl Profile {
     /// The versions that it reads.
     pub fn versions(&self) -> &Versions {
         &self.versions
+    }
+
+    /// The most of one paste that the agent takes as a part of the prompt.
+    pub fn paste_limit(&self) -> Option<PasteLimit> {
+        self.composer.as_ref().and_then(|composer| composer.paste)
     }
 
     /// The agent's behaviour over time, for a version that recordings show.

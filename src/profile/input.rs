@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use regex::Regex;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// A kind of text that an agent does not take as a prompt, byte for byte.
 #[derive(Clone, Debug)]
@@ -57,5 +58,55 @@ impl RefusedInputs {
 
     fn of<'t>(&self, text: &'t str) -> impl Iterator<Item = &Special> + use<'_, 't> {
         self.0.iter().filter(move |special| special.text.is_match(text))
+    }
+}
+
+/// The most of one paste that an agent takes as a part of the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PasteLimit {
+    /// In units of UTF-16, in which agents under JavaScript count.
+    pub units: usize,
+    pub line_breaks: usize,
+}
+
+impl PasteLimit {
+    /// A text in parts, none of which exceeds the limit, unless a single character does.
+    pub fn parts(self, text: &str) -> Vec<&str> {
+        let (mut parts, mut start, mut units, mut breaks) = (Vec::new(), 0, 0, 0);
+        for (at, character) in text.grapheme_indices(true) {
+            let (more_units, more_breaks) = (character.encode_utf16().count(), character.matches('\n').count());
+            if at > start && (units + more_units > self.units || breaks + more_breaks > self.line_breaks) {
+                parts.push(&text[start..at]);
+                (start, units, breaks) = (at, 0, 0);
+            }
+            (units, breaks) = (units + more_units, breaks + more_breaks);
+        }
+        parts.push(&text[start..]);
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_parts_of_a_text_are_the_text_and_none_is_too_long(text in "(\\PC|\n|e\u{301}|👩\u{200d}👩|🇯🇵){1,80}") {
+            let limit = PasteLimit { units: 12, line_breaks: 2 };
+            let parts = limit.parts(&text);
+            prop_assert_eq!(parts.concat(), text.as_str());
+            let whole: Vec<&str> = text.graphemes(true).collect();
+            let cut: Vec<&str> = parts.iter().flat_map(|part| part.graphemes(true)).collect();
+            prop_assert_eq!(cut, whole, "no character is cut");
+            for part in parts {
+                let is_one = part.graphemes(true).count() == 1;
+                prop_assert!(is_one || part.encode_utf16().count() <= 12, "{part:?}");
+                prop_assert!(part.matches('\n').count() <= 2, "{part:?}");
+            }
+        }
     }
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::classification::Family;
+use super::input::PasteLimit;
 use crate::agent_record::AgentRecordSource;
 use crate::dialog::{Manner, Notes, Press};
 use crate::state::words;
@@ -206,6 +207,8 @@ pub(super) struct ComposerData {
     pub continuation: Option<String>,
     /// The row right above.
     pub above: Option<String>,
+    /// The row right above while the text is higher than its room: the row below is then the first one that is shown.
+    pub above_cut: Option<String>,
     /// The row right below the text.
     pub below: Option<String>,
     /// Rows that must follow right below that, in this order, and belong to the prompt.
@@ -223,6 +226,8 @@ pub(super) struct ComposerData {
     /// Whether the prompt is there only while it takes the keys: then a prompt row without the cursor is a submitted
     /// one, and what is typed while there is none goes nowhere.
     pub only_when_idle: Option<bool>,
+    /// The most of one paste that is a part of the prompt: the model gets more as an attachment.
+    pub paste: Option<PasteLimit>,
 }
 
 impl ComposerData {
@@ -233,6 +238,7 @@ impl ComposerData {
             command: self.command.or(other.command),
             continuation: self.continuation.or(other.continuation),
             above: self.above.or(other.above),
+            above_cut: self.above_cut.or(other.above_cut),
             below: self.below.or(other.below),
             foot: self.foot.or(other.foot),
             rows_below: self.rows_below.or(other.rows_below),
@@ -241,6 +247,7 @@ impl ComposerData {
             cursor: self.cursor.or(other.cursor),
             cursor_inside: self.cursor_inside.or(other.cursor_inside),
             only_when_idle: self.only_when_idle.or(other.only_when_idle),
+            paste: self.paste.or(other.paste),
         }
     }
 }

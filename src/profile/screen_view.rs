@@ -150,7 +150,8 @@ impl<'a> ScreenView<'a> {
     }
 
     fn prompt_at(&self, composer: &ComposerRules, y: usize) -> Option<LivePrompt> {
-        if !self.is(y, composer.prompt) {
+        let is_cut = composer.above_cut.is_some_and(|cut| y.checked_sub(1).is_some_and(|above| self.is(above, cut)));
+        if !is_cut && !self.is(y, composer.prompt) {
             return None;
         }
         let start = match composer.above {

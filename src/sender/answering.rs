@@ -4,6 +4,8 @@
 //! Pure: it is told what was seen and pressed and how long it has been, and says what to do next. A mark is moved by one
 //! row at a time, and Enter is pressed only when it stands on the option that was meant.
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::{Outcome, Refusal, Reply, StepLimits, not_taken, unverified};
 use crate::dialog::{Dialog, Manner, Press, Verdict};
 use crate::time::Span;
@@ -435,7 +437,7 @@ impl<'a> Answering<'a> {
     /// Presses Enter once the whole text stands where it was typed.
     fn typed(&mut self, dialog: Option<&Dialog>, now: Span) -> AnswerStep {
         let Reply::Text { option, text } = self.reply else { return self.poll() };
-        let solid = |text: &str| text.split_whitespace().collect::<String>();
+        let solid = |text: &str| text.split_whitespace().flat_map(|word| word.nfc()).collect::<String>();
         let stands = |dialog: &Dialog| {
             let row = || dialog.options.get(*option).map(|option| option.text.concat());
             let shown = if self.seen.note_key(*option).is_some() { dialog.note.clone() } else { row() };

@@ -162,8 +162,13 @@ impl PromptFrame {
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    Poll { after: Span },
-    Paste,
+    Poll {
+        after: Span,
+    },
+    /// One part of the text, by its place from 0.
+    Paste {
+        part: usize,
+    },
     PressEnter,
     End(Outcome),
 }
@@ -181,6 +186,10 @@ pub(super) struct Steps<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prompt<'a> {
     pub text: &'a str,
+    /// How many parts of it are pasted, one after the other.
+    pub parts: usize,
+    /// Whether the agent hands its model a paste that it does not show as an attachment.
+    pub attaches: bool,
     /// Whether it asks the agent to end.
     pub ends: bool,
 }
@@ -188,16 +197,9 @@ pub(super) struct Prompt<'a> {
 #[derive(Debug)]
 enum PromptStage {
     Calming(Calming),
-    ToPaste {
-        before: Box<PromptFrame>,
-        began: Span,
-    },
-    /// `at` is when it was pasted.
-    Pasted {
-        before: Box<PromptFrame>,
-        at: Span,
-        last: Option<u64>,
-    },
+    /// The next part is to be pasted.
+    ToPaste(Box<Pasting>),
+    Pasted(Box<Pasting>),
     /// `from` is since when it is to be pressed: since the paste, or since the first Enter.
     ToEnter {
         entry: Box<BeforeEnter>,
@@ -207,6 +209,21 @@ enum PromptStage {
         entry: Box<BeforeEnter>,
         at: Span,
     },
+}
+
+/// A text on its way into the prompt.
+#[derive(Debug)]
+struct Pasting {
+    /// The terminal before the first part.
+    before: PromptFrame,
+    /// So many parts are in.
+    parts: usize,
+    /// Since when the next step is due: since the beginning, or since the last paste.
+    at: Span,
+    /// The screen before the last paste.
+    shown: u64,
+    /// The screen at the last poll since.
+    last: Option<u64>,
 }
 
 /// What was seen while it is waited for that nothing moves.
@@ -240,13 +257,17 @@ impl<'a> Steps<'a> {
     pub(super) fn saw(&mut self, seen: PromptFrame, now: Span) -> Step {
         match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
             PromptStage::Calming(calming) => self.calming(calming, seen, now),
-            PromptStage::Pasted { before, at, last } => self.pasted(before, at, last, seen, now),
+            PromptStage::Pasted(pasting) => self.pasted(pasting, seen, now),
             PromptStage::Entered { entry, at } => self.entered(entry, at, &seen, now),
             // No capture was asked for; what is to be delivered is still to be delivered.
-            stage @ (PromptStage::ToPaste { .. } | PromptStage::ToEnter { .. }) => {
-                let step = if matches!(stage, PromptStage::ToPaste { .. }) { Step::Paste } else { Step::PressEnter };
+            PromptStage::ToPaste(pasting) => {
+                let part = pasting.parts;
+                self.stage = PromptStage::ToPaste(pasting);
+                Step::Paste { part }
+            }
+            stage @ PromptStage::ToEnter { .. } => {
                 self.stage = stage;
-                step
+                Step::PressEnter
             }
         }
     }
@@ -254,7 +275,9 @@ impl<'a> Steps<'a> {
     /// Notes that tmux has delivered the text or keys.
     pub(super) fn delivered(&mut self, now: Span) -> Step {
         self.stage = match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
-            PromptStage::ToPaste { before, .. } => PromptStage::Pasted { before, at: now, last: None },
+            PromptStage::ToPaste(pasting) => {
+                PromptStage::Pasted(Box::new(Pasting { parts: pasting.parts + 1, at: now, last: None, ..*pasting }))
+            }
             PromptStage::ToEnter { entry, .. } => PromptStage::Entered { entry, at: now },
             stage => stage,
         };
@@ -267,12 +290,20 @@ impl<'a> Steps<'a> {
         let changed = || Refusal::Obstacle(crate::tmux::Obstacle::Changed);
         let is_over = |since: Span, limit: Span| now.less(since) >= limit;
         match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
-            PromptStage::ToPaste { began, .. } if !is_over(began, self.limits.calm) => {
-                self.stage = PromptStage::Calming(Calming { began: Some(began), moved: true, ..Calming::default() });
+            PromptStage::ToPaste(pasting) if pasting.parts == 0 && !is_over(pasting.at, self.limits.calm) => {
+                let began = Some(pasting.at);
+                self.stage = PromptStage::Calming(Calming { began, moved: true, ..Calming::default() });
+            }
+            PromptStage::ToPaste(pasting) if pasting.parts > 0 && !is_over(pasting.at, self.limits.reaction) => {
+                self.stage = PromptStage::Pasted(pasting);
             }
             PromptStage::ToEnter { entry, from } if !is_over(from, self.limits.reaction) => {
                 self.stage = match entry.presses {
-                    1 => PromptStage::Pasted { before: Box::new(entry.before), at: from, last: None },
+                    1 => {
+                        let (parts, shown) = (self.prompt.parts, entry.before.screen);
+                        let before = entry.before;
+                        PromptStage::Pasted(Box::new(Pasting { before, parts, at: from, shown, last: None }))
+                    }
                     _ => PromptStage::Entered { entry, at: from },
                 };
             }
@@ -295,17 +326,19 @@ impl<'a> Steps<'a> {
         }
         match &self.stage {
             // tmux may have done it and not been able to say so.
-            PromptStage::ToPaste { .. } if unheard => {
+            PromptStage::ToPaste(_) if unheard => {
                 unverified(format!("it is not known whether the text arrived: {refusal}"))
             }
-            PromptStage::Calming(_) | PromptStage::ToPaste { .. } => refusal.into(),
+            PromptStage::Calming(_) => refusal.into(),
+            PromptStage::ToPaste(pasting) if pasting.parts == 0 => refusal.into(),
+            PromptStage::ToPaste(_) => {
+                not_taken(format!("only a part of the text was pasted, and Enter was not pressed: {refusal}"))
+            }
             PromptStage::ToEnter { entry, .. } if entry.presses == 1 && !unheard => {
                 not_taken(format!("the text was pasted, but Enter was not pressed: {refusal}"))
             }
             PromptStage::ToEnter { .. } => unverified(format!("it is not known whether Enter was pressed: {refusal}")),
-            PromptStage::Pasted { .. } => {
-                not_taken(format!("the text was pasted, but Enter was not pressed: {refusal}"))
-            }
+            PromptStage::Pasted(_) => not_taken(format!("the text was pasted, but Enter was not pressed: {refusal}")),
             PromptStage::Entered { .. } if gone && self.prompt.ends => Outcome::Accepted(None),
             PromptStage::Entered { .. } => unverified(format!("Enter was pressed, but then: {refusal}")),
         }
@@ -335,8 +368,10 @@ impl<'a> Steps<'a> {
                 (calming.moved, calming.still) = (true, Some((Box::new(seen), now)));
             }
             Some((_, since)) if passed(since) >= quiet => {
-                self.stage = PromptStage::ToPaste { before: Box::new(seen), began };
-                return Step::Paste;
+                let shown = seen.screen;
+                let pasting = Pasting { before: seen, parts: 0, at: began, shown, last: None };
+                self.stage = PromptStage::ToPaste(Box::new(pasting));
+                return Step::Paste { part: 0 };
             }
             Some((still, since)) => calming.still = Some((still, since)),
             None => calming.still = Some((Box::new(seen), now)),
@@ -345,27 +380,36 @@ impl<'a> Steps<'a> {
         Step::Poll { after: self.limits.quiet }
     }
 
-    fn pasted(&mut self, before: Box<PromptFrame>, at: Span, last: Option<u64>, seen: PromptFrame, now: Span) -> Step {
+    fn pasted(&mut self, mut pasting: Box<Pasting>, seen: PromptFrame, now: Span) -> Step {
         if let Some(end) = stop_before_enter(&seen) {
             return Step::End(end);
         }
-        let waited = now.less(at);
-        let drawn = seen.screen != before.screen && (seen.editing() == Tri::Yes || last == Some(seen.screen));
-        let early = waited < self.limits.enter_apart;
+        let waited = now.less(pasting.at);
+        let settled = seen.editing() == Tri::Yes || pasting.last == Some(seen.screen);
+        let drawn = seen.screen != pasting.shown && settled;
+        let is_last = pasting.parts == self.prompt.parts;
+        let early = is_last && waited < self.limits.enter_apart;
         let late = waited >= self.limits.enter_latest;
         // Who sends behind a draft wants both.
-        let foreign = before.editing() != Tri::Yes && seen.holds_something_else_than(self.prompt.text);
+        let foreign = pasting.before.editing() != Tri::Yes && seen.holds_something_else_than(self.prompt.text);
         if late && foreign {
             let why =
                 "somebody types there: the prompt holds more than the text that was pasted; Enter was not pressed";
             return Step::End(not_taken(why));
         }
         if !foreign && (late || (drawn && !early)) {
-            let entry = Box::new(BeforeEnter { before: *before, pasted: seen, presses: 1 });
-            self.stage = PromptStage::ToEnter { entry, from: at };
+            if !is_last {
+                let part = pasting.parts;
+                pasting.shown = seen.screen;
+                self.stage = PromptStage::ToPaste(pasting);
+                return Step::Paste { part };
+            }
+            let entry = Box::new(BeforeEnter { before: pasting.before, pasted: seen, presses: 1 });
+            self.stage = PromptStage::ToEnter { entry, from: pasting.at };
             return Step::PressEnter;
         }
-        self.stage = PromptStage::Pasted { before, at, last: Some(seen.screen) };
+        pasting.last = Some(seen.screen);
+        self.stage = PromptStage::Pasted(pasting);
         Step::Poll { after: self.limits.poll }
     }
 
@@ -375,7 +419,7 @@ impl<'a> Steps<'a> {
             return Step::End(unverified("Enter was pressed, and the agent has ended"));
         }
         if seen.dead || seen.dialog {
-            return Step::End(Outcome::Accepted(None));
+            return Step::End(self.accepted(&entry));
         }
         // What somebody has begun since then is not the text, and must not be submitted by another Enter.
         let alone = entry.before.editing() != Tri::Yes;
@@ -394,7 +438,7 @@ impl<'a> Steps<'a> {
                 true => {
                     unverified("somebody typed there at the same moment, and that was submitted along with the text")
                 }
-                false => Outcome::Accepted(None),
+                false => self.accepted(&entry),
             });
         }
         let waited = now.less(at);
@@ -417,14 +461,21 @@ impl<'a> Steps<'a> {
         Step::Poll { after: self.limits.poll }
     }
 
+    /// That it was taken, and how the model gets it where that is not as the prompt.
+    fn accepted(&self, entry: &BeforeEnter) -> Outcome {
+        let is_attached = self.prompt.attaches && entry.pasted.holds_a_paste_of(self.prompt.text);
+        Outcome::Accepted(is_attached.then(|| "handed to the model as an attachment".to_owned()))
+    }
+
     /// What has become of it when another program has taken the agent's place since the paste.
     fn usurped(&self, command: &str) -> Option<Outcome> {
         let why = format!("the agent has ended, and {command}, which runs there now, may have got the text and run it");
         match &self.stage {
-            PromptStage::Calming(_) | PromptStage::ToPaste { .. } => None,
+            PromptStage::Calming(_) => None,
+            PromptStage::ToPaste(pasting) if pasting.parts == 0 => None,
             PromptStage::Entered { .. } if self.prompt.ends => Some(Outcome::Accepted(None)),
             PromptStage::Entered { .. } => Some(unverified(why)),
-            PromptStage::Pasted { .. } | PromptStage::ToEnter { .. } => {
+            PromptStage::ToPaste(_) | PromptStage::Pasted(_) | PromptStage::ToEnter { .. } => {
                 Some(unverified(format!("{why}; Enter was not pressed")))
             }
         }
@@ -435,6 +486,11 @@ impl PromptFrame {
     /// Whether more than the text can be seen in the prompt, or something else.
     fn holds_something_else_than(&self, text: &str) -> bool {
         self.composed.as_ref().is_some_and(|composed| !composed.is_part_of(text))
+    }
+
+    /// Whether the agent shows a paste of the text by its size alone.
+    fn holds_a_paste_of(&self, text: &str) -> bool {
+        self.composed.as_ref().is_some_and(|composed| composed.pastes() > Composed::of(text).pastes())
     }
 
     /// Whether a prompt that was not there before shows the text and something else.

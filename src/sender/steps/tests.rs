@@ -37,7 +37,7 @@ fn dialog() -> PromptFrame {
     PromptFrame { dialog: true, ..seen(4, |read| read.modal = true) }
 }
 
-const HELLO: Prompt<'_> = Prompt { text: "hello", ends: false };
+const HELLO: Prompt<'_> = Prompt { text: "hello", parts: 1, attaches: false, ends: false };
 
 /// A terminal as a test plays it: it shows something for every poll, and time passes between the polls.
 struct PlayedTerminal {
@@ -63,7 +63,7 @@ impl PlayedTerminal {
                     let pasted = self.done.contains(&"paste").then_some(enters);
                     self.steps.saw(shows(pasted, self.now), Span::from_millis(self.now))
                 }
-                Step::Paste => self.deliver("paste"),
+                Step::Paste { .. } => self.deliver("paste"),
                 Step::PressEnter => self.deliver("enter"),
             };
         }
@@ -190,7 +190,7 @@ fn what_changed_before_it_was_delivered_is_captured_again() {
     let at = Span::from_millis;
     let polls = |step: Step| matches!(step, Step::Poll { .. });
     assert!(polls(steps.saw(ready(), at(0))));
-    assert_eq!(steps.saw(ready(), at(300)), Step::Paste);
+    assert_eq!(steps.saw(ready(), at(300)), Step::Paste { part: 0 });
     assert!(polls(steps.undelivered(at(310))), "nothing was pasted");
     assert_eq!(steps.saw(dialog(), at(400)), Step::End(Refusal::Hindrance(Hindrance::Dialog).into()));
     let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
@@ -265,6 +265,45 @@ fn nobody_insists_on_a_text_that_a_command_or_a_shell_mode_would_take() {
         assert_eq!(forced(|_, _| shown.clone()), refused);
         assert_eq!(polite(|_, _| shown.clone()), refused);
     }
+}
+
+#[test]
+fn a_text_in_parts_is_pasted_part_by_part_and_then_submitted_once() {
+    let prompt = Prompt { text: "one two three", parts: 3, attaches: true, ends: false };
+    let run = |shown: &'static str| {
+        let mut steps = Steps::new(prompt, When::Now, StepLimits::default());
+        let (mut now, mut done, mut step) = (0, Vec::new(), Step::Poll { after: Span::ZERO });
+        loop {
+            step = match step {
+                Step::End(outcome) => return (done.join(" "), outcome),
+                Step::Poll { after } => {
+                    now += after.as_millis() + 5;
+                    let frame = match done.last().map(String::as_str) {
+                        None => ready(),
+                        Some("enter") => working(),
+                        Some(_) => PromptFrame {
+                            composed: Some(Composed::of(shown)),
+                            ..seen(10 + done.len() as u64, |read| read.surface.editing_input = Tri::Yes)
+                        },
+                    };
+                    steps.saw(frame, Span::from_millis(now))
+                }
+                Step::Paste { part } => {
+                    done.push(part.to_string());
+                    steps.delivered(Span::from_millis(now))
+                }
+                Step::PressEnter => {
+                    done.push("enter".to_owned());
+                    steps.delivered(Span::from_millis(now))
+                }
+            };
+        }
+    };
+    assert_eq!(run("one two"), ("0 1 2 enter".to_owned(), Outcome::Accepted(None)));
+    let attached = Outcome::Accepted(Some("handed to the model as an attachment".to_owned()));
+    assert_eq!(run("one [Pasted text #1 +3 lines]"), ("0 1 2 enter".to_owned(), attached));
+    let (done, outcome) = run("one and what somebody types");
+    assert_eq!((done.as_str(), outcome.word()), ("0", "not_taken"));
 }
 
 #[test]
@@ -402,7 +441,7 @@ fn a_failure_before_the_paste_is_a_refusal_and_after_it_is_not() {
     let gone = || Refusal::Obstacle(crate::tmux::Obstacle::Gone);
     assert_eq!(steps.stopped(gone()), Outcome::Refused(gone()));
     steps.saw(ready(), Span::ZERO);
-    assert_eq!(steps.saw(ready(), Span::from_millis(300)), Step::Paste);
+    assert_eq!(steps.saw(ready(), Span::from_millis(300)), Step::Paste { part: 0 });
     assert_eq!(steps.stopped(gone()), Outcome::Refused(gone()));
     steps.delivered(Span::from_millis(310));
     assert!(matches!(steps.stopped(gone()), Outcome::NotTaken { .. }));

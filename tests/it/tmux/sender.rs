@@ -201,6 +201,16 @@ async fn nobody_insists_on_a_text_behind_what_runs_it() {
 }
 
 #[tokio::test]
+async fn a_long_text_goes_in_parts_and_is_one_prompt() {
+    let cage = Cage::new();
+    let text = "0123456789 'it' #{pane_id} $HOME | 漢字 é e\u{301} 👩\u{200d}👩 and the last words";
+    assert_eq!(cage.send(text).await, Outcome::Accepted(None));
+    cage.wait_for("and the last words");
+    cage.wait_for("● heard 0123456789 'it' #{pane_id} $HOME | 漢字");
+    assert_eq!(cage.screen().matches('»').count(), 1);
+}
+
+#[tokio::test]
 async fn a_prompt_waits_for_the_last_strokes_of_a_turn_that_was_stopped() {
     let cage = Cage::new();
     assert_eq!(cage.send("strokes").await, Outcome::Accepted(None));
