@@ -111,6 +111,9 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
             return print_ended(args, &state, survey.now);
         }
     }
+    if state.is_suspended() {
+        return print_ended(args, &state, survey.now);
+    }
     let timers = survey.fleet.timers(&terminal.key);
     let read = read(terminal, &watched.settings.profiles)?;
     if args.json {
@@ -133,7 +136,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     output::print(&output::wrapped(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules))))
 }
 
-/// Prints what is known of an agent that is gone.
+/// Prints what is known of an agent that is gone or suspended.
 fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
     if args.json {
         let value = json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
