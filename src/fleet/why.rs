@@ -204,6 +204,7 @@ pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &
     let sources = profiles.records(tool);
     match () {
         () if !is_allowed => "its records are turned off in the configuration",
+        () if agent.state.terminal.through.is_some() => "it runs behind another program",
         () if profiles.agents().all(|agent| agent != tool) => "no profile reads it",
         () if sources.is_empty() => "no rules for its records",
         () if agent.key.server.host.is_some() => {
