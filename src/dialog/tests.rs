@@ -361,10 +361,17 @@ fn what_offers_to_show_more_was_not_shown() {
         let screen = Screen::from_text(&format!("Edited a.py (+9 -0)\n  1 +x\n  {row}\nDo it?\n❯ 1. Yes\n  2. No"), 80);
         Dialog::read(&screen, 0..screen.rows().len()).cuts
     };
-    for row in ["+ Show details", "… (ctrl+o to expand)", "▸ View full diff", "+12 lines (ctrl+r to expand)", "(expand all)"] {
+    for row in
+        ["+ Show details", "… (ctrl+o to expand)", "▸ View full diff", "+12 lines (ctrl+r to expand)", "(expand all)"]
+    {
         assert_eq!(cuts(row), [Cut::LeftOut(row.to_owned())], "{row}");
     }
-    for row in ["4 + show details of it", "echo show details", "Show the details page", "+ show more of the same to everybody here"] {
+    for row in [
+        "4 + show details of it",
+        "echo show details",
+        "Show the details page",
+        "+ show more of the same to everybody here",
+    ] {
         assert_eq!(cuts(row), [], "{row}");
     }
 }
