@@ -304,7 +304,7 @@ fn claude(second: i64, shown: &str) -> Input {
     let row = text.lines().position(|line| line == "❯\u{a0}").and_then(|row| u16::try_from(row).ok()).unwrap();
     let cursor = crate::screen::Cursor { column: 2, row, visible: true };
     let report = PaneReport {
-        program: Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()) },
+        program: Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()), through: None },
         capture: Capture::Fresh(Arc::new(Screen::from_text(&text, 80))),
         facts: PaneFacts { cursor, ..PaneFacts::default() },
         ..pane(0, 10)

@@ -26,7 +26,7 @@ use crate::status::Status;
 use crate::time::Timestamp;
 
 /// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
-const STATES: [&str; 24] = [
+const STATES: [&str; 25] = [
     "needs-you",
     "working",
     "ready",
