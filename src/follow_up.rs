@@ -59,7 +59,7 @@ pub struct Wanted {
 pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> = Vec::new();
     for rule in rules {
-        let fits = event.occasion.is_among(&rule.on) && rule.from.matches(&event.source);
+        let fits = event.occasion.is_among(&rule.on, event.has_failed) && rule.from.matches(&event.source);
         if !fits || rule.to == event.source || wanted.iter().any(|other| other.to == rule.to) {
             continue;
         }
@@ -92,6 +92,8 @@ pub struct FollowUpEvent {
     /// The terminal's name.
     pub source: String,
     pub occasion: Occasion,
+    /// Whether it is the bad end of a task.
+    pub has_failed: bool,
     /// When it began.
     pub at: Timestamp,
     /// Its name, which nothing else has that ever happens.
@@ -106,14 +108,15 @@ impl FollowUpEvent {
     fn new(key: &TerminalKey, source: &str, occasion: Occasion, at: Timestamp, text: &str) -> Self {
         let identity = format!("{}/{}/{}", key.server.word(), key.pane, key.pid);
         let key = format!("{identity}|{occasion}|{}", at.as_millis());
-        Self { source: source.to_owned(), occasion, at, key, text: line(text), output: Vec::new() }
+        Self { source: source.to_owned(), occasion, has_failed: false, at, key, text: line(text), output: Vec::new() }
     }
 
     /// What happened to a task whose public fields are these since.
     pub fn of_task(key: &TerminalKey, source: &str, at: Timestamp, happening: &Happening, task: &TaskFields) -> Self {
         let text = format!("task {source} ({}) {}", task.window_id, happening.text());
         let output = Preview::of_lines(&task.preview).useful(OUTPUT_LINES).into_iter().map(line).collect();
-        Self { output, ..Self::new(key, source, Occasion::of_task(happening), at, &text) }
+        let has_failed = happening.is_failure();
+        Self { output, has_failed, ..Self::new(key, source, Occasion::of_task(happening), at, &text) }
     }
 
     /// What a state of an agent says: how its last turn ended, and what it needs.

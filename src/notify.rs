@@ -370,6 +370,8 @@ pub struct Notice {
     /// The terminal's name.
     pub name: String,
     pub occasion: Occasion,
+    /// Whether it is the bad end of a task.
+    pub has_failed: bool,
     /// One harmless line that begins with the name.
     pub text: String,
     /// The event for programs: a line of SPEC §12 with `text`; what an agent needs has the kind `attention`.
@@ -398,7 +400,7 @@ impl Notice {
         let document = json!({
             "at": now, "kind": "attention", "event": occasion, "terminal": name, "text": text, "state": state,
         });
-        Self { key: terminal.key.clone(), name, occasion, text, document, thing: Some(thing) }
+        Self { key: terminal.key.clone(), name, occasion, has_failed: false, text, document, thing: Some(thing) }
     }
 
     /// Something that happened to a task.
@@ -410,7 +412,8 @@ impl Notice {
             document.extend(happening);
             document.insert("state".to_owned(), json!(event.state));
         }
-        Self { key: event.key.clone(), name: event.id.clone(), occasion, text, document, thing: None }
+        let has_failed = event.happening.is_failure();
+        Self { key: event.key.clone(), name: event.id.clone(), occasion, has_failed, text, document, thing: None }
     }
 }
 

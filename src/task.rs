@@ -93,6 +93,11 @@ impl Happening {
         }
     }
 
+    /// Whether it is an end that is not known to be good: what a task that ended so counts as everywhere.
+    pub const fn is_failure(&self) -> bool {
+        matches!(self, Happening::Exited { code, .. } if !matches!(code, Some(0)))
+    }
+
     /// A warning needs the operator: a question, a loss, an end that is not known to be good.
     pub const fn level(&self) -> Level {
         match self {

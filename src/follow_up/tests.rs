@@ -170,6 +170,7 @@ fn event(event: &StoryEvent) -> FollowUpEvent {
     FollowUpEvent {
         source: event.source.clone(),
         occasion: event.event,
+        has_failed: false,
         at: Timestamp::default(),
         key: event.source.clone(),
         text: event.text.clone(),

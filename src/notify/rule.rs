@@ -90,9 +90,11 @@ impl Occasion {
         if is_limit { Some(Occasion::Limit) } else { Self::of(state.attention) }
     }
 
-    /// Whether a rule for these occasions is about it.
-    pub fn is_among(self, on: &BTreeSet<Occasion>) -> bool {
-        on.contains(&self) || (self == Occasion::Limit && on.contains(&Occasion::Question))
+    /// Whether a rule for these occasions is about it; a task that ended badly has failed as well.
+    pub fn is_among(self, on: &BTreeSet<Occasion>, has_failed: bool) -> bool {
+        on.contains(&self)
+            || (self == Occasion::Limit && on.contains(&Occasion::Question))
+            || (has_failed && on.contains(&Occasion::Failed))
     }
 }
 
@@ -134,7 +136,7 @@ impl NotifyRule {
     }
 
     pub(super) fn wants(&self, notice: &Notice, now: Timestamp, zone: &TimeZone) -> bool {
-        notice.occasion.is_among(&self.on)
+        notice.occasion.is_among(&self.on, notice.has_failed)
             && self.terminal.as_ref().is_none_or(|pattern| pattern.matches(&notice.name))
             && !self.quiet_hours.is_some_and(|hours| hours.hold(now, zone))
     }

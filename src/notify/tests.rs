@@ -6,6 +6,7 @@ use crate::pattern::Pattern;
 use crate::profile::{ProfileSet, Program};
 use crate::screen::PaneFacts;
 use crate::state::{Attention, Phase, State, UiContext};
+use crate::task::Happening;
 
 /// A fleet that a test changes, and what the notifier says of it.
 struct NotifyScene {
@@ -122,6 +123,23 @@ impl NotifyScene {
 fn every_kind_of_attention_is_an_occasion_by_its_word() {
     let without: Vec<_> = Attention::ALL.iter().filter(|attention| Occasion::of(**attention).is_none()).collect();
     assert_eq!(without, [&Attention::None]);
+}
+
+#[test]
+fn a_task_that_ended_badly_has_failed_as_well_and_is_told_once() {
+    let ended = |code| Happening::Exited { code, bells: 0 };
+    let is_told = |on: &[Occasion], happening: &Happening| {
+        Occasion::of_task(happening).is_among(&on.iter().copied().collect(), happening.is_failure())
+    };
+    let (failed, exited) = ([Occasion::Failed], [Occasion::Exited]);
+    for code in [Some(3), Some(137), None] {
+        assert!(is_told(&failed, &ended(code)) && is_told(&exited, &ended(code)), "{code:?}");
+    }
+    assert!(!is_told(&failed, &ended(Some(0))) && is_told(&exited, &ended(Some(0))));
+    for happening in [Happening::Started, Happening::Notify { bells: 1 }, Happening::Disappeared { reason: None }] {
+        assert!(!is_told(&failed, &happening), "{happening:?}");
+    }
+    assert!(!is_told(&[Occasion::Finished], &ended(Some(3))));
 }
 
 #[test]
