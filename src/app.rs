@@ -38,6 +38,7 @@ use crate::time::{Span, Timestamp};
 use crate::ui::{Action, Keymap, OverlayEvent, Request, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
 pub use appearance::Environment;
+pub use keeper::kept_flags;
 use drafts::DraftStore;
 use keeper::ChoiceStore;
 use lending::{Lent, given_back};

@@ -152,6 +152,13 @@ impl Choices {
     pub fn merged(&self, base: &Self, theirs: &Self) -> Self {
         Self { flags: self.flags.merged(&base.flags, &theirs.flags), ..self.clone() }
     }
+
+    /// What is pinned and muted.
+    pub fn into_flags(self) -> Flags {
+        let mut flags = Flags::default();
+        flags.restore(self.flags);
+        flags
+    }
 }
 
 /// What the operator wants done that the dashboard cannot do itself.

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::history::Settings;
 use crate::poll;
 use crate::private::{self, FileStamp};
-use crate::ui::{Choices, Ui};
+use crate::ui::{Choices, Flags, Ui};
 
 /// How long a change waits to be written, so that not every key writes a file.
 const SOON: Duration = Duration::from_secs(1);
@@ -133,6 +133,12 @@ impl ChoiceStore {
             self.read.0 = theirs;
         }
     }
+}
+
+/// What the operator has pinned and muted in dashboards; nothing where that cannot be read.
+pub fn kept_flags(settings: &Settings) -> Flags {
+    let file = settings.location().map(|history| history.with_file_name(FILE_NAME));
+    file.and_then(|file| read(&file).ok()).unwrap_or_default().into_flags()
 }
 
 impl App {

@@ -10,6 +10,7 @@ use super::failure::nothing;
 use super::options::Trimmed;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output};
+use crate::app::kept_flags;
 use crate::demo;
 use crate::fleet::{Fleet, View};
 use crate::state::State;
@@ -75,10 +76,11 @@ fn columns_named(names: &[String]) -> Vec<&'static Column> {
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &ListArgs, options: &GlobalOptions) -> Done {
     let filter = filter_of(&args.filter)?;
-    let survey = Watched::new(options)?.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?;
+    let watched = Watched::new(options)?;
+    let survey = watched.survey_with_prompts().await.map_err(|why| unless_unclear(&filter, why))?;
     let mut view = survey.fleet.view(survey.now);
     let is_empty = view.terminals.is_empty() && view.tasks.is_empty();
-    keep_what_fits(&filter, &mut view, "list")?;
+    keep_what_fits(&filter, &mut view, &kept_flags(&watched.loaded.config.history), "list")?;
     let items = Item::all(&view);
     if is_empty && !args.shown.json {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
@@ -145,11 +147,16 @@ pub(super) fn unless_unclear(filter: &Filter, why: Failure) -> Failure {
 ///
 /// # Errors
 /// The filter names an unknown state, a number that is none, or a field that there is none of, and nothing is called so.
-pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>, whole: &str) -> Result<(), Failure> {
+pub(super) fn keep_what_fits(
+    filter: &Filter,
+    view: &mut View<'_>,
+    flags: &Flags,
+    whole: &str,
+) -> Result<(), Failure> {
     let (doubt, was_empty) = (filter.doubt(view), Item::all(view).is_empty());
-    let (flags, now) = (Flags::default(), view.now);
-    let names = filter.as_names().filter(|names| Item::all(view).into_iter().any(names.matcher(&flags, now)));
-    let mut fits = filter.matcher(&flags, now);
+    let now = view.now;
+    let names = filter.as_names().filter(|names| Item::all(view).into_iter().any(names.matcher(flags, now)));
+    let mut fits = filter.matcher(flags, now);
     view.terminals.retain(|terminal| fits(Item::from(*terminal)));
     view.tasks.retain(|task| fits(Item::from(*task)));
     let nothing_fits = Item::all(view).is_empty();

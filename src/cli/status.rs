@@ -9,11 +9,13 @@ use serde_json::json;
 
 use super::survey::{Watched, of_demo};
 use super::{Done, Failure, GlobalOptions, output};
+use crate::app::kept_flags;
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary, Trouble};
 use crate::screen::harmless;
 use crate::state::Problem;
 use crate::status::Status;
+use crate::task::Task;
 use crate::time::Timestamp;
 
 /// Print a one-line summary, without asking tmux.
@@ -160,8 +162,10 @@ async fn poll(options: &GlobalOptions, now: Timestamp) -> Result<Vec<ServerSumma
     let watched = Watched::new(options)?;
     let survey = watched.survey_with_prompts().await?;
     let view = survey.fleet.view(now);
-    let is_muted = |terminal: &Terminal| terminal.declared.muted;
-    Ok(view.servers.iter().map(|server| ServerSummary::of(&view, &server.id, &is_muted, &|_| false)).collect())
+    let flags = kept_flags(&watched.loaded.config.history);
+    let is_muted = |terminal: &Terminal| flags.is_muted(terminal.into());
+    let is_task_muted = |task: &Task| flags.is_muted(task.into());
+    Ok(view.servers.iter().map(|server| ServerSummary::of(&view, &server.id, &is_muted, &is_task_muted)).collect())
 }
 
 /// Why there is nothing to say: what is watched does not answer, and has left no rows.
@@ -267,7 +271,7 @@ impl TotalSummary {
             mark(group).map(|(glyph, style)| format!("#[{style}]{glyph}{said}#[default]"))
         };
         let servers = Some(&self.servers).filter(|servers| !servers.is_empty());
-        let servers = servers.map(|servers| format!("#[dim]{}:#[default]", escaped(servers)));
+        let servers = servers.map(|servers| format!("#[dim]{}#[default]", escaped(&format!("{servers}:"))));
         format!("{}\n", servers.into_iter().chain(self.groups().filter_map(part)).collect::<Vec<_>>().join(" "))
     }
 
@@ -283,9 +287,20 @@ impl TotalSummary {
     }
 }
 
-/// A text that tmux shows as it is.
+/// A text that tmux shows as it is in front of a style. It reads the line twice: what it expands, it draws, and each time two `#`
+/// are one, but where a `[` follows only when it is drawn. The last one of an odd number is drawn as well.
 fn escaped(text: &str) -> String {
-    text.replace('#', "##")
+    let mut escaped = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('#') {
+        let (before, signs) = rest.split_at(at);
+        rest = signs.trim_start_matches('#');
+        let count = signs.len() - rest.len();
+        let is_before_style = rest.is_empty() || rest.starts_with('[');
+        escaped.push_str(before);
+        escaped.push_str(&"#".repeat(if is_before_style { 2 * count } else { 4 * count - 2 }));
+    }
+    escaped + rest
 }
 
 #[cfg(test)]
@@ -308,6 +323,21 @@ mod tests {
                 })
                 .collect(),
             problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn signs_of_styles_in_names_are_drawn_as_they_are() {
+        for (name, drawn) in [
+            ("#(x)", "##(x)"),
+            ("##(x)", "######(x)"),
+            ("###(x)", "##########(x)"),
+            ("a##[b", "a####[b"),
+            ("#", "##"),
+            ("##", "####"),
+            ("#a##", "##a####"),
+        ] {
+            assert_eq!(escaped(name), drawn);
         }
     }
 

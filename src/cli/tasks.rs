@@ -13,6 +13,7 @@ use super::run::{JustStarted, or_refused, seen_now};
 use super::survey::{Survey, Watched};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
+use crate::app::kept_flags;
 use crate::config::{Adopted, AdoptedError};
 use crate::engine::Freshness;
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView};
@@ -131,7 +132,7 @@ async fn list(watched: &Watched, filter: &[String], shown: &ShownAs) -> Done {
     let mut view = survey.fleet.view(survey.now);
     view.terminals.clear();
     let has_none = view.tasks.is_empty();
-    keep_what_fits(&filter, &mut view, "tasks list")?;
+    keep_what_fits(&filter, &mut view, &kept_flags(&watched.loaded.config.history), "tasks list")?;
     if has_none && !shown.json {
         return no_tasks();
     }

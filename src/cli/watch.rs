@@ -19,6 +19,7 @@ use super::list::{filter_of, keep_what_fits, what_or_null};
 use super::output::{color, end_asked_for};
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, follow_ups, output};
+use crate::app::kept_flags;
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
 use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, Terminal, TerminalKey, TerminalTransition};
@@ -99,7 +100,8 @@ pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
 async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut Engine, history: &History) -> Done {
     let mut inputs = history.inputs();
     let mut is_unchecked = !filter.is_empty();
-    let mut printer = Printer::new(args.json, filter);
+    let flags = kept_flags(&watched.loaded.config.history);
+    let mut printer = Printer { flags, ..Printer::new(args.json, filter) };
     let mut health = BTreeMap::new();
     let end = end_asked_for();
     tokio::pin!(end);
@@ -126,7 +128,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
         let is_silent = || engine.has_listed() && engine.fleet().servers().all(|it| it.health != ServerHealth::Up);
         if is_unchecked && (!engine.is_waiting() || is_silent()) {
             is_unchecked = false;
-            keep_what_fits(&printer.filter, &mut engine.fleet().view(poll::now()), "list")?;
+            keep_what_fits(&printer.filter, &mut engine.fleet().view(poll::now()), &printer.flags, "list")?;
         }
         for (server, problem) in new_problems(engine.fleet(), &mut health) {
             let failure = tokio::select! {
@@ -194,6 +196,8 @@ pub(super) struct Printer {
     json: bool,
     zone: TimeZone,
     filter: Filter,
+    /// What was pinned and muted when it began.
+    flags: Flags,
     /// What the filter last let through.
     fitting: BTreeSet<TerminalKey>,
     /// The id under which each terminal was shown.
@@ -251,6 +255,7 @@ impl Printer {
             json,
             zone: TimeZone::system(),
             filter,
+            flags: Flags::default(),
             fitting: BTreeSet::new(),
             shown: BTreeMap::new(),
             printed: BTreeMap::new(),
@@ -265,7 +270,7 @@ impl Printer {
             return true;
         }
         let Some(item) = item else { return self.fitting.remove(key) };
-        let fits = self.filter.matcher(&Flags::default(), poll::now())(item.into());
+        let fits = self.filter.matcher(&self.flags, poll::now())(item.into());
         if fits {
             self.fitting.insert(key.clone());
         } else {

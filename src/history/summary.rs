@@ -145,11 +145,18 @@ fn is_word(server: &str) -> bool {
     socket.is_some_and(|socket| socket == "default" || socket.starts_with("name:") || socket.starts_with("path:"))
 }
 
-/// What counts of a muted terminal: it needs nothing.
+/// What counts of a muted terminal: what it does, and never that it needs somebody.
 const fn quiet(status: Status) -> Status {
     match status.attention() {
         Attention::None | Attention::Gone => status,
-        _ => Status::Unknown,
+        _ => match status {
+            // It is in the middle of a turn, or of its command.
+            Status::Approval | Status::Question | Status::Stalled | Status::Asks => Status::Working,
+            // It has not begun.
+            Status::Trust | Status::Setup => Status::Ready,
+            Status::Exited(_) => Status::Gone,
+            _ => Status::Unknown,
+        },
     }
 }
 
@@ -179,6 +186,27 @@ mod tests {
         summary.write(&connection, &owner).unwrap();
         ServerSummary::leave(&connection, &owner, now).unwrap();
         assert_eq!((words(now), words(now + HANDOVER)), (1, 0));
+    }
+
+    #[test]
+    fn what_is_muted_counts_as_what_it_does_and_needs_nothing() {
+        use Status::{Approval, Asks, Exited, Gone, Question, Ready, Setup, Stalled, Trust, Working};
+        for status in Status::GROUPS.into_iter().chain([Asks, Exited(Some(0)), Exited(Some(3)), Exited(None)]) {
+            assert!(matches!(quiet(status).attention(), Attention::None | Attention::Gone), "{status:?}");
+        }
+        for (is, counts) in [
+            (Approval, Working),
+            (Question, Working),
+            (Stalled, Working),
+            (Asks, Working),
+            (Trust, Ready),
+            (Setup, Ready),
+            (Working, Working),
+            (Ready, Ready),
+            (Exited(Some(3)), Gone),
+        ] {
+            assert_eq!(quiet(is), counts, "{is:?}");
+        }
     }
 
     #[test]

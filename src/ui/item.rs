@@ -330,8 +330,12 @@ impl<'a> Item<'a> {
 
     /// One thing that is known of an agent, in words; `~` stands before what is unsure. Empty where it is not known.
     pub fn fact(self, name: FactName) -> String {
+        /// The most cells: a record may say anything.
+        const CELLS: usize = 60;
         let fact = self.facts().and_then(|facts| facts.get(name));
-        fact.map_or_else(String::new, |fact| format!("{}{}", unsure(fact.source), fact.value))
+        fact.map_or_else(String::new, |fact| {
+            text::cut(&format!("{}{}", unsure(fact.source), fact.value), CELLS).into_owned()
+        })
     }
 
     /// The tokens of its session in words, rounded; empty where they are not known.
