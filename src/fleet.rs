@@ -529,13 +529,15 @@ impl Fleet {
             let there = keys.iter().filter(|key| !is_gone(key)).count();
             let given = |key: &&TerminalKey| self.entry(key).is_some_and(Entry::has_given_name) && !is_gone(key);
             let given: Vec<&TerminalKey> = keys.iter().filter(given).collect();
+            // Where nobody who is there is called so, the name is that of whoever left last.
+            let left_last = keys.iter().max_by_key(|key| self.entry(key).and_then(Entry::gone_since));
             let mut taken = BTreeSet::new();
             for key in keys.iter().filter(|key| !is_gone(key)).chain(keys.iter().filter(|key| is_gone(key))) {
                 let is_alone = match given[..] {
                     [one] => key == one,
-                    _ => keys.len() == 1 || (there == 1 && !is_gone(key)),
+                    _ => (there == 1 && !is_gone(key)) || (there == 0 && left_last == Some(key)),
                 };
-                let place = format!("{name} {}{}", server_prefix(key), key.pane);
+                let place = format!("{name} {}", place_of(key));
                 let id = match is_alone {
                     true => name.clone(),
                     // A pane in which another agent was started is the place of two.
@@ -558,8 +560,9 @@ impl Fleet {
     }
 }
 
-fn server_prefix(key: &TerminalKey) -> String {
-    if key.server == ServerId::default() { String::new() } else { format!("{}/", key.server) }
+/// What tells a terminal from others that would have the same name.
+fn place_of(key: &TerminalKey) -> String {
+    if key.server == ServerId::default() { key.pane.to_string() } else { format!("{}/{}", key.server, key.pane) }
 }
 
 #[cfg(test)]

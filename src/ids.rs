@@ -136,6 +136,11 @@ impl ServerId {
         format!("{}/{}", self.host.as_deref().unwrap_or_default(), self.socket.word())
     }
 
+    /// A name without this server's host in front.
+    pub fn without_host<'n>(&self, name: &'n str) -> Option<&'n str> {
+        name.strip_prefix(self.host.as_deref()?)?.strip_prefix('/')
+    }
+
     /// A name of something on it, different from the same one on another machine.
     pub fn on_host(&self, name: &str) -> String {
         self.host.as_ref().map_or_else(|| name.to_owned(), |host| format!("{host}/{name}"))
@@ -151,6 +156,12 @@ impl fmt::Display for ServerId {
             (Some(host), socket) => write!(f, "{host}:{socket}"),
         }
     }
+}
+
+/// Whether a target is the id of a pane, a window or a session, as tmux writes it: it is no name then, whatever is called so.
+pub fn is_id(target: &str) -> bool {
+    let number = target.strip_prefix(['%', '@', '$']);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A tmux pane id without its `%`.
@@ -236,8 +247,20 @@ pub struct PaneLocation {
     pub pane_index: u32,
     /// Panes in the same window.
     pub window_panes: u32,
-    /// Windows in the same session.
+    /// Windows that are at home in the same session.
     pub session_windows: u32,
+    /// The other sessions that show the window, with its index there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<(String, u32)>,
+}
+
+/// What a target says of the place of its pane, which must still be so when something is sent there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPlace {
+    pub session: String,
+    pub window_index: Option<u32>,
+    pub window_name: Option<String>,
+    pub pane_index: Option<u32>,
 }
 
 /// A place for tests.
@@ -268,6 +291,50 @@ impl PaneLocation {
     /// `session:window.pane`, as tmux takes it for a target.
     pub fn target(&self) -> String {
         format!("{}:{}.{}", self.session, self.window_index, self.pane_index)
+    }
+
+    /// The same place in every session that shows the window, the one that it is at home in first.
+    pub fn all(&self) -> impl Iterator<Item = (&str, u32)> {
+        let links = self.links.iter().map(|(session, index)| (session.as_str(), *index));
+        std::iter::once((self.session.as_str(), self.window_index)).chain(links)
+    }
+
+    /// What a tmux target says of this place, if it means it: `session`, `session:window` or `session:window.pane`.
+    pub fn named(&self, target: &str) -> Option<NamedPlace> {
+        self.all().find_map(|(session, index)| {
+            let rest = target.strip_prefix(session)?;
+            let named =
+                NamedPlace { session: session.to_owned(), window_index: None, window_name: None, pane_index: None };
+            if rest.is_empty() {
+                return Some(named);
+            }
+            let window = rest.strip_prefix(':')?;
+            let pane = |rest: &str| match rest {
+                "" => Some(None),
+                rest => (rest == format!(".{}", self.pane_index)).then_some(Some(self.pane_index)),
+            };
+            // A window's name may contain dots, so the pane is what follows the name.
+            let by_index = window.strip_prefix(&index.to_string()).and_then(pane);
+            let by_name = || window.strip_prefix(&self.window_name).and_then(pane);
+            match by_index {
+                Some(pane_index) => Some(NamedPlace { window_index: Some(index), pane_index, ..named }),
+                None => by_name().map(|pane_index| NamedPlace {
+                    window_name: Some(self.window_name.clone()),
+                    pane_index,
+                    ..named
+                }),
+            }
+        })
+    }
+
+    /// All that can be said of it.
+    pub fn whole(&self) -> NamedPlace {
+        NamedPlace {
+            session: self.session.clone(),
+            window_index: Some(self.window_index),
+            window_name: Some(self.window_name.clone()),
+            pane_index: Some(self.pane_index),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::dialog::{self, Dialog, NoChoice};
 use crate::fleet::{Terminal, TerminalKey};
+use crate::ids::NamedPlace;
 use crate::state::{ProcessState, UiContext};
 use crate::status::Hindrance;
 use crate::task::Task;
@@ -137,12 +138,14 @@ pub struct Recipient {
     pub configured: bool,
     /// The program behind which the agent runs, so that nothing but its screen shows it.
     pub through: Option<String>,
+    /// What was said of its place, if it was named by that: nothing is sent once that means another pane, or none.
+    pub named: Option<NamedPlace>,
 }
 
 impl Recipient {
     /// A terminal of which no more is known than its name.
     pub fn new(key: TerminalKey, name: String) -> Self {
-        Self { key, name, tool: None, version: None, configured: false, through: None }
+        Self { key, name, tool: None, version: None, configured: false, through: None, named: None }
     }
 
     /// The pane of a task, in which no agent is expected.
@@ -168,7 +171,14 @@ impl Recipient {
             version: facts.observed_tool_version.clone(),
             configured: terminal.declared.tool.is_some(),
             through: facts.through.clone(),
+            named: None,
         }
+    }
+
+    /// The same, named by its place.
+    #[must_use]
+    pub fn at(self, named: Option<NamedPlace>) -> Self {
+        Self { named, ..self }
     }
 }
 
@@ -368,7 +378,7 @@ impl Refusal {
             Refusal::Obstacle(Obstacle::InMode) => Hindrance::InMode.hint().to_owned(),
             Refusal::Obstacle(Obstacle::Dead) => "`fleetwatch tasks rerun NAME` runs an ended task again".to_owned(),
             Refusal::Obstacle(Obstacle::Synchronized) => "turn off `synchronize-panes` there first".to_owned(),
-            Refusal::Obstacle(Obstacle::Gone | Obstacle::Replaced) => {
+            Refusal::Obstacle(Obstacle::Gone | Obstacle::Replaced | Obstacle::Renamed) => {
                 "`fleetwatch list` shows what is there now".to_owned()
             }
             Refusal::Tmux(error) => error.hint(),

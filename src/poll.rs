@@ -115,7 +115,8 @@ pub struct PollerState {
 #[derive(Debug)]
 pub struct Poller {
     task: JoinHandle<()>,
-    wake: Arc<Notify>,
+    /// And whether the next poll is to ask for all facts of all panes.
+    wake: Arc<(Notify, AtomicBool)>,
     polls: mpsc::Receiver<Polled>,
 }
 
@@ -127,7 +128,13 @@ impl Poller {
 
     /// Polls at once, and then more often for a while, because something was sent.
     pub fn wake(&self) {
-        self.wake.notify_one();
+        self.wake.0.notify_one();
+    }
+
+    /// The same, and nothing that was known before is relied on: somebody has a name to act on.
+    pub fn ask_anew(&self) {
+        self.wake.1.store(true, Ordering::Relaxed);
+        self.wake();
     }
 }
 
@@ -156,11 +163,14 @@ pub fn spawn(
 ) -> Result<Poller, Error> {
     let mut poller = ServerPoller::new(settings, profiles, server, since)?;
     let (inputs, polls) = mpsc::channel(WAITING_INPUTS);
-    let wake = Arc::new(Notify::new());
+    let wake = Arc::new((Notify::new(), AtomicBool::new(false)));
     let woken = Arc::clone(&wake);
     let task = tokio::spawn(async move {
         loop {
             let began = Instant::now();
+            if woken.1.swap(false, Ordering::Relaxed) {
+                poller.rows.doubt();
+            }
             let polled = poller.poll().await;
             let pause = poller.pause();
             let kills = match &polled.tasks {
@@ -174,7 +184,7 @@ pub fn spawn(
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = woken.notified() => poller.memory.hurry(),
+                () = woken.0.notified() => poller.memory.hurry(),
             }
         }
     });

@@ -21,6 +21,7 @@ pub use steps::StepLimits;
 use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
 use crate::history::{History, now};
+use crate::ids::NamedPlace;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
@@ -90,6 +91,12 @@ impl Sender {
     #[must_use]
     pub fn telling(self, events: UnboundedSender<OperationEvent>) -> Self {
         Self { events: Some(events), ..self }
+    }
+
+    /// Whether a terminal is the one that was named, at this moment, as far as its server answers.
+    pub async fn is_meant(&self, key: &TerminalKey, named: &NamedPlace) -> bool {
+        let Ok(server) = Server::new(key.server.clone(), self.tmux.clone()) else { return false };
+        server.is_meant(key, named).await.unwrap_or(false)
     }
 
     /// Whether another process is sending to a terminal; one that is stopped meanwhile still is.
@@ -298,7 +305,7 @@ impl Sender {
             }
             let command = captured.pane.facts.command.clone();
             begin();
-            let pressing = pane.press(keys, &Guard::of_program(&command)).await;
+            let pressing = pane.press(keys, Guard::of_program(&command)).await;
             tries -= 1;
             // An agent may take another name; another program is found out by the next poll.
             if tries == 0 || !matches!(pressing, Err(Refusal::Obstacle(Obstacle::Changed))) {
@@ -393,7 +400,8 @@ impl Sender {
         let own = |profile: &Arc<Profile>| to.tool.as_deref() == Some(profile.tool());
         let profile = selected.map(|selected| selected.profile).filter(own);
         let (seen, misread) = (Guard::default(), Misread::default());
-        Ok(TargetPane { server, key: to.key.clone(), profile, command: None, seen, failed: None, misread })
+        let (key, named) = (to.key.clone(), to.named.clone());
+        Ok(TargetPane { server, key, named, profile, command: None, seen, failed: None, misread })
     }
 }
 
@@ -401,6 +409,8 @@ impl Sender {
 struct TargetPane {
     server: Server,
     key: TerminalKey,
+    /// What was said of its place, until something has been sent: what was begun there ends there.
+    named: Option<NamedPlace>,
     profile: Option<Arc<Profile>>,
     /// tmux's name for the agent when it was found there.
     command: Option<String>,
@@ -472,22 +482,25 @@ impl TargetPane {
     }
 
     async fn paste(&mut self, text: &PasteText) -> Result<(), Refusal> {
-        let delivery = delivered(self.server.paste(&self.key, text, &self.seen).await);
+        let guard = self.seen.clone().at(self.key.pane, self.named.as_ref());
+        let delivery = delivered(self.server.paste(&self.key, text, &guard).await);
         self.learn_from(delivery).await
     }
 
     async fn press_as_seen(&mut self, keys: &[Key]) -> Result<(), Refusal> {
-        let delivery = self.press(keys, &self.seen).await;
+        let delivery = self.press(keys, self.seen.clone()).await;
         self.learn_from(delivery).await
     }
 
-    async fn press(&self, keys: &[Key], guard: &Guard) -> Result<(), Refusal> {
-        delivered(self.server.press(&self.key, keys, guard).await)
+    async fn press(&self, keys: &[Key], guard: Guard) -> Result<(), Refusal> {
+        let guard = guard.at(self.key.pane, self.named.as_ref());
+        delivered(self.server.press(&self.key, keys, &guard).await)
     }
 
     /// Remembers what did not hold, and finds out which of it never will.
     async fn learn_from(&mut self, delivery: Result<(), Refusal>) -> Result<(), Refusal> {
         self.failed = None;
+        self.named.take_if(|_| delivery.is_ok());
         if matches!(delivery, Err(Refusal::Obstacle(Obstacle::Changed))) {
             match self.server.misread(&self.key, &self.seen).await {
                 Ok(misread) => self.misread.extend(misread),

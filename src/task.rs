@@ -13,7 +13,7 @@ pub use snapshot::{
 };
 pub use watch::{Task, TaskTracker};
 
-use crate::ids::{ServerId, TerminalKey, WindowId};
+use crate::ids::{NamedPlace, PaneLocation, ServerId, TerminalKey, WindowId, is_id};
 use crate::state::words;
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -160,5 +160,27 @@ pub fn rang(bells: u64) -> String {
     match bells {
         0 | 1 => "rang".to_owned(),
         bells => format!("rang {bells} times"),
+    }
+}
+
+impl Task {
+    /// Where its window stands.
+    pub fn place(&self) -> PaneLocation {
+        PaneLocation {
+            session: self.session.clone(),
+            window_index: self.index,
+            window_name: self.name.clone(),
+            ..PaneLocation::default()
+        }
+    }
+
+    /// What a target that means this task says of its place: nothing if it is an id or the name that the operator gave it.
+    pub fn named_by(&self, target: &str) -> Option<NamedPlace> {
+        if is_id(target) || self.note.name.as_deref() == Some(target) {
+            return None;
+        }
+        let name = self.key.server.without_host(target).unwrap_or(target);
+        let by_window = || NamedPlace { window_index: None, pane_index: None, ..self.place().whole() };
+        self.place().named(name).or_else(|| self.id.ends_with(name).then(by_window))
     }
 }

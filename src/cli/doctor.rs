@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::config::{Checked, checked};
-use super::failure::{completed, without_number};
-use super::options::user_profiles;
+use super::failure::{completed, quoted, without_number};
+use super::options::{homes, of_user, user_profiles};
 use super::survey::{Watched, join_all};
 use super::watch::unused_rules;
 use super::{Done, Failure, GlobalOptions, output};
@@ -19,7 +20,7 @@ use crate::app::Environment;
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::delivery::{desktop, post};
 use crate::engine::Freshness;
-use crate::fleet::{ServerId, Terminal, no_record};
+use crate::fleet::{ServerId, Socket, Terminal, no_record};
 use crate::git::facts_at;
 use crate::history::{self, History, Reader, Trouble};
 use crate::notify::Means;
@@ -99,6 +100,10 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
             // Reading repositories needs fleetwatch's directory, which a check must not make.
             answering.settings.poll.git &= has_state_directory();
             findings.extend(asked.iter().map(|(id, answer)| server_finding(id, answer, !answering.servers.is_empty())));
+            if !options.names_a_server() {
+                let watched: Vec<&ServerId> = asked.iter().map(|(id, _)| id).collect();
+                findings.extend(unwatched(&watched));
+            }
             findings.extend(terminals(&answering).await);
             let unseen = answering.servers.iter().map(|id| unseen(&answering, id));
             findings.extend(join_all(unseen).await.into_iter().flatten());
@@ -322,6 +327,34 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
         Err(_) => {}
     }
     findings
+}
+
+/// The most names of servers in a finding.
+const NAMED: usize = 8;
+
+/// The user's other servers that are alive here: agents start some of their own.
+fn unwatched(watched: &[&ServerId]) -> Option<Finding> {
+    let directory = of_user(homes().first()?);
+    let is_alive = |path: &Path| UnixStream::connect(path).is_ok();
+    let sockets = std::fs::read_dir(&directory).ok()?.flatten().map(|entry| entry.path());
+    let other = |path: &PathBuf| {
+        let socket = Socket::at(path).named_in(&directory);
+        watched.iter().all(|id| id.host.is_some() || id.socket.clone().named_in(&directory) != socket) && is_alive(path)
+    };
+    let names = sockets.filter(other).filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    let first = names.first()?;
+    let remedy = format!(
+        "`fleetwatch -L {}` shows one, a [[server]] with `socket` in the configuration watches it with the others",
+        quoted(first)
+    );
+    let count = counted(names.len(), "tmux server");
+    let more = names.len().checked_sub(NAMED).filter(|more| *more > 0).map(|more| format!("{more} more"));
+    names.truncate(NAMED);
+    names.extend(more);
+    let what = format!("{count} of yours not watched: {}", harmless(&names.join(", ")));
+    Some(Finding::notice("other servers", &what, Some(&remedy)))
 }
 
 /// What a server answered.

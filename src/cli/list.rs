@@ -147,12 +147,7 @@ pub(super) fn unless_unclear(filter: &Filter, why: Failure) -> Failure {
 ///
 /// # Errors
 /// The filter names an unknown state, a number that is none, or a field that there is none of, and nothing is called so.
-pub(super) fn keep_what_fits(
-    filter: &Filter,
-    view: &mut View<'_>,
-    flags: &Flags,
-    whole: &str,
-) -> Result<(), Failure> {
+pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>, flags: &Flags, whole: &str) -> Result<(), Failure> {
     let (doubt, was_empty) = (filter.doubt(view), Item::all(view).is_empty());
     let now = view.now;
     let names = filter.as_names().filter(|names| Item::all(view).into_iter().any(names.matcher(flags, now)));

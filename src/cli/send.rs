@@ -11,7 +11,7 @@ use serde_json::json;
 use super::dialog_shown::{DialogShown, answers, sends};
 use super::failure::{nothing, quoted, seconds};
 use super::history::keep;
-use super::survey::{Watched, turn};
+use super::survey::{Watched, first_polls, turn};
 use super::target::Purpose;
 use super::wait::{self, Limit};
 use super::{Done, Failure, GlobalOptions, list, output, target};
@@ -115,7 +115,7 @@ async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActRep
     let survey = watched.survey().await?;
     let terminal = watched.terminal(&survey, &args.target).await?;
     report.is_about(terminal.into());
-    let to = Recipient::of(terminal);
+    let to = Recipient::of(terminal).at(terminal.named_by(&args.target));
     let when = if args.force { When::Anyway } else { When::Now };
     let reaction = args.timeout.map_or(StepLimits::default().reaction, span);
     let sender = sender(&watched).await.within(StepLimits { reaction, ..StepLimits::default() });
@@ -145,6 +145,7 @@ async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActRep
         Item::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
         Item::Task(task) => (Recipient::of_task(task), Privacy::Secret),
     };
+    let to = to.at(item.named_by(&args.target));
     let act = Act::Keys { keys, dialog: None, privacy };
     report.perform(&watched, &sender(&watched).await, to, act, ()).await
 }
@@ -181,14 +182,14 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
     if !args.json {
         output::print(&answered_with(&dialog, &reply, args.text.as_deref()))?;
     }
-    let to = Recipient::of(terminal);
+    let to = Recipient::of(terminal).at(terminal.named_by(&args.target));
     let sender = sender(&watched).await;
     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
     let answer = operation(to.clone(), Act::Answer { dialog, asked, reply });
     match (sender.perform(answer, ()).await, prompt) {
         (Outcome::Accepted(_), Some(text)) => {
             let prompt = Act::Prompt { text, when: When::Now };
-            report.perform(&watched, &sender, to, prompt, PromptBack::awaited()).await
+            report.perform(&watched, &sender, to.at(None), prompt, PromptBack::awaited()).await
         }
         (outcome, _) => report.tell(&watched, &sender, outcome, &to.key.server).await,
     }
@@ -371,8 +372,10 @@ fn unmeant(why: impl fmt::Display, dialog: &Dialog) -> Failure {
 /// Sends as soon as the terminal is ready; waits again if something comes between.
 async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, report: &mut ActReport) -> Done {
     let limit = Limit::new(args.timeout);
+    // From here on it is this terminal, whatever it is called when it is ready.
+    let key = watched.terminal(&watched.survey().await?, &args.target).await?.key.clone();
     let mut engine = watched.engine()?;
-    let key = wait::agent(&mut engine, watched, &args.target).await?;
+    first_polls(&mut engine).await;
     let terminal = wait::until_terminal(&mut engine, &key, &args.target, limit, is_decided).await;
     if let Some(terminal) = engine.fleet().terminal(&key) {
         report.is_about(terminal.into());

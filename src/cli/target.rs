@@ -7,7 +7,7 @@ use super::failure::quoted;
 use super::survey::Watched;
 use crate::config::{Match, PaneAddress};
 use crate::fleet::{Fleet, PaneId, PaneLocation, ServerHealth, Terminal, TerminalKey};
-use crate::ids::WindowId;
+use crate::ids::{WindowId, is_id};
 use crate::process::{self, Thoroughness};
 use crate::profile::{ProcessInfo, Program};
 use crate::state::ProcessState;
@@ -101,7 +101,7 @@ impl<'a> TargetCandidate<'a> {
         let renamed_from = item.note().name.as_ref().map(|_| item.own_name());
         let (window, place) = match item {
             Item::Terminal(terminal) => (None, Cow::Borrowed(&*terminal.place)),
-            Item::Task(task) => (Some(task.window), Cow::Owned(place(task))),
+            Item::Task(task) => (Some(task.window), Cow::Owned(task.place())),
         };
         Self { id: item.id(), renamed_from, host: key.server.host.as_deref(), pane: key.pane, window, place }
     }
@@ -114,31 +114,6 @@ impl<'a> TargetCandidate<'a> {
     /// Whether this was its name, with or without its host, before the operator gave it another one.
     fn was_called(&self, target: &str) -> bool {
         self.renamed_from.as_ref().is_some_and(|own| own == target || self.on_host(own) == Some(target))
-    }
-}
-
-/// Whether a tmux target names the pane at a place; a session or a window names all of its panes.
-fn is_at(place: &PaneLocation, target: &str) -> bool {
-    let PaneLocation { session, window_index, window_name, pane_index, .. } = place;
-    let Some(rest) = target.strip_prefix(session.as_str()) else { return false };
-    if rest.is_empty() {
-        return true;
-    }
-    let Some(window) = rest.strip_prefix(':') else { return false };
-    let (index, pane) = (window_index.to_string(), format!(".{pane_index}"));
-    // A window's name may contain dots, so the pane is what follows the name.
-    [index.as_str(), window_name.as_str()]
-        .iter()
-        .filter_map(|name| window.strip_prefix(name))
-        .any(|rest| rest.is_empty() || rest == pane)
-}
-
-fn place(task: &Task) -> PaneLocation {
-    PaneLocation {
-        session: task.session.clone(),
-        window_index: task.index,
-        window_name: task.name.clone(),
-        ..PaneLocation::default()
     }
 }
 
@@ -164,15 +139,18 @@ fn only(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought, purpos
 
 /// The candidates of the first reading of the target that fits any.
 fn find(target: &str, candidates: &[TargetCandidate<'_>], purpose: Purpose) -> Vec<usize> {
+    let is_name = !is_id(target);
     let readings: [&dyn Fn(&TargetCandidate<'_>) -> bool; 7] = [
-        &|candidate| candidate.id == target,
-        &|candidate| candidate.on_host(candidate.id) == Some(target),
-        &|candidate| candidate.was_called(target),
+        &|candidate| is_name && candidate.id == target,
+        &|candidate| is_name && candidate.on_host(candidate.id) == Some(target),
+        &|candidate| is_name && candidate.was_called(target),
         &|candidate| candidate.pane.to_string() == target,
         &|candidate| candidate.window.is_some_and(|window| window.to_string() == target),
         // A session alone is a place to read in: which of its panes is meant depends on what runs in the others.
-        &|candidate| (purpose == Purpose::Reading || target.contains(':')) && is_at(&candidate.place, target),
-        &|candidate| purpose == Purpose::Reading && begins(candidate, target),
+        &|candidate| {
+            is_name && (purpose == Purpose::Reading || target.contains(':')) && candidate.place.named(target).is_some()
+        },
+        &|candidate| is_name && purpose == Purpose::Reading && begins(candidate, target),
     ];
     readings
         .iter()
@@ -250,7 +228,8 @@ pub(super) async fn unwatched(target: &str, watched: &Watched, fleet: &Fleet) ->
         let Ok(server) = watched.server(id) else { continue };
         let Ok(listing) = server.poll(&[]).await else { continue };
         let is_known = |pane: PaneId| known.iter().any(|key| key.server == *id && key.pane == pane);
-        let mut found = listing.panes.iter().filter(|pane| target == pane.id.to_string() || is_at(&pane.place, target));
+        let mut found =
+            listing.panes.iter().filter(|pane| target == pane.id.to_string() || pane.place.named(target).is_some());
         let Some(pane) = found.next().filter(|pane| !is_known(pane.id)) else { continue };
         let (place, number) = (pane.place.target(), pane.id);
         let address = PaneAddress { server: id, place: &pane.place, pane: pane.id };
@@ -360,6 +339,38 @@ mod tests {
         assert_eq!(check("works"), [""; 0]);
         assert_eq!(check("docs:"), [""; 0]);
         assert_eq!(check("docs:0.1"), [""; 0]);
+    }
+
+    #[test]
+    fn an_id_is_no_name_of_anything() {
+        // Sessions may be called like the ids of others.
+        let places = [place("%2", 0, "x", 0), place("web", 0, "%1", 0), place("@9", 0, "x", 0), place("$1", 0, "x", 0)];
+        let window = Some(WindowId(9));
+        let all = [
+            candidate("%2", 1, &places[0]),
+            TargetCandidate { window, ..candidate("web", 2, &places[1]) },
+            TargetCandidate { renamed_from: Some("%3".to_owned()), ..candidate("@9", 4, &places[2]) },
+            candidate("$1", 5, &places[3]),
+        ];
+        for purpose in [Purpose::Reading, Purpose::Acting] {
+            let found = |target| find(target, &all, purpose);
+            assert_eq!((found("%1"), found("%2"), found("%3")), (vec![0], vec![1], vec![]));
+            assert_eq!((found("@9"), found("@1"), found("$1")), (vec![1], vec![], vec![]));
+            assert_eq!((found("%2:0"), found("$1:0")), (vec![0], vec![3]), "what follows makes it a name");
+        }
+    }
+
+    #[test]
+    fn each_place_of_a_pane_means_it() {
+        let linked =
+            PaneLocation { links: vec![("two".to_owned(), 7), ("%0".to_owned(), 3)], ..place("one", 0, "a.b", 1) };
+        let all = [candidate("one", 1, &linked)];
+        for target in ["one:0", "one:a.b.1", "two:7", "two:7.1", "two:a.b", "%0:3", "%0:a.b.1"] {
+            assert_eq!(find(target, &all, Purpose::Acting), [0], "{target}");
+        }
+        for target in ["one:7", "two:0", "two:7.0", "%0:0", "two", "three:7"] {
+            assert_eq!(find(target, &all, Purpose::Acting), [0; 0], "{target}");
+        }
     }
 
     #[test]

@@ -403,21 +403,6 @@ fn in_seconds(time: Duration) -> String {
     format!("{} s", text.trim_end_matches(".0"))
 }
 
-/// The terminal that a target means, to act on it.
-///
-/// # Errors
-/// There is none, or it is a task.
-pub(super) async fn agent(engine: &mut Engine, watched: &Watched, target: &str) -> Result<TerminalKey, Failure> {
-    first_polls(engine).await;
-    let found = find(engine.fleet(), watched, target, Purpose::Acting).await;
-    match watched.explained(found, engine.fleet(), target).await? {
-        WaitTarget::Terminal(key) => Ok(key),
-        WaitTarget::Task(server, window) => {
-            Err(target::is_a_task(engine.fleet().task(&server, window).map_or(target, |task| task.id.as_str())))
-        }
-    }
-}
-
 /// Watches until a terminal satisfies a condition, to send something then.
 ///
 /// # Errors

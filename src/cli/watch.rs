@@ -317,7 +317,8 @@ impl Printer {
                         new.insert(key.clone());
                     }
                     if self.lets(key, Some(terminal)) && before.as_ref() != Some(id) {
-                        lines.push((terminal.state.observed_at, self.state_line(&terminal.state)?));
+                        let at = terminal.state.observed_at;
+                        lines.push((at, self.introduced_line(&terminal.state, before.as_deref())?));
                     }
                 }
                 Effect::Changed(changed) if new.contains(&changed.key) => {}
@@ -394,12 +395,22 @@ impl Printer {
     }
 
     pub(super) fn state_line(&self, state: &State) -> io::Result<String> {
+        self.introduced_line(state, None)
+    }
+
+    /// The same of one that was shown under another name before.
+    fn introduced_line(&self, state: &State, was: Option<&str>) -> io::Result<String> {
         let (at, id) = (state.observed_at, &state.terminal.id);
         let (word, what) = said_of(state);
         if self.json {
-            return json_line(at, "state", id, state, Some(json!({ "word": word, "what": what })));
+            let mut happened = json!({ "word": word, "what": what });
+            if let Some(was) = was {
+                happened["was"] = json!(was);
+            }
+            return json_line(at, "state", id, state, Some(happened));
         }
-        Ok(self.line(at, id, &word, color(Status::of(state)), &what.unwrap_or_default()))
+        let said = was.map(|was| format!("was called {was}")).into_iter().chain(what).collect::<Vec<_>>().join(" · ");
+        Ok(self.line(at, id, &word, color(Status::of(state)), &said))
     }
 
     /// The line for a transition; none for people where it brings no news.

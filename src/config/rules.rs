@@ -81,8 +81,11 @@ impl Rules {
         if self.ignore.is_empty() {
             return false;
         }
-        let spellings = address.spellings();
-        self.ignore.iter().any(|pattern| spellings.iter().any(|spelling| pattern.matches(spelling)))
+        // A pane is ignored under each of its names: no link and no group of sessions makes it one to watch.
+        address.place.all().any(|(session, index)| {
+            let spellings = address.spellings(session, index);
+            self.ignore.iter().any(|pattern| spellings.iter().any(|spelling| pattern.matches(spelling)))
+        })
     }
 
     /// Whether the configuration declares the pane's window as one of a task.
@@ -117,11 +120,11 @@ impl TerminalRule {
 }
 
 impl PaneAddress<'_> {
-    /// Every way to write the pane's address.
-    fn spellings(&self) -> [String; 6] {
-        let PaneLocation { session, window_index, window_name, pane_index, .. } = self.place;
+    /// Every way to write the pane's address in a session that shows its window under an index.
+    fn spellings(&self, session: &str, window_index: u32) -> [String; 6] {
+        let PaneLocation { window_name, pane_index, .. } = self.place;
         [
-            session.clone(),
+            session.to_owned(),
             format!("{session}:{window_index}"),
             format!("{session}:{window_name}"),
             format!("{session}:{window_index}.{pane_index}"),

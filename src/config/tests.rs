@@ -212,6 +212,16 @@ fn the_first_terminal_that_matches_holds_and_ignoring_wins() {
     assert_eq!(decide(&config, &local, &place("work", 3, "x", 1), 5), Match::Ignored);
     assert_eq!(decide(&config, &local, &place("work", 3, "x", 0), 7), Match::Discovered(Declared::default()));
     assert_eq!(decide(&config, &remote, &place("work", 3, "x", 0), 7), named(None, Some("codex"), None));
+    // Another session shows it, or the ignored one shows another's.
+    let linked = |session: &str, index, links: &[(&str, u32)]| PaneLocation {
+        links: links.iter().map(|(session, index)| ((*session).to_owned(), *index)).collect(),
+        ..place(session, index, "logs", 1)
+    };
+    let decided = |place| decide(&config, &local, &place, 8);
+    assert_eq!(decided(linked("all", 6, &[("other", 1), ("shop", 2)])), Match::Ignored);
+    assert_eq!(decided(linked("scratch", 0, &[("all", 6)])), Match::Ignored);
+    assert_eq!(decided(linked("all", 6, &[("work", 3)])), Match::Ignored);
+    assert_eq!(decided(linked("all", 6, &[("work", 2)])), Match::Discovered(Declared::default()));
 }
 
 #[test]

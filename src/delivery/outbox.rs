@@ -17,6 +17,7 @@ use super::DeliveryEvent;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
 use crate::history::{History, Intent, IntentId};
+use crate::ids::NamedPlace;
 use crate::operation::{Outcome, Producer, Recipient};
 use crate::private::HeldLock;
 use crate::sender::{Gate, Sender};
@@ -71,7 +72,18 @@ pub(super) struct Seen {
     pub target: Target,
     /// Its own name, where the operator calls it otherwise.
     pub renamed_from: Option<String>,
+    /// What its own name says of its place.
+    pub place: Option<NamedPlace>,
     pub recipient: Recipient,
+}
+
+impl Seen {
+    /// The recipient of a message: a follow-up is for whatever has the name, a prompt for the terminal that it was written to.
+    pub fn recipient_of(&self, intent: &Intent) -> Recipient {
+        let is_named = intent.recipient.is_none()
+            && (self.renamed_from.is_none() || self.renamed_from.as_ref() == Some(&intent.target));
+        self.recipient.clone().at(self.place.clone().filter(|_| is_named))
+    }
 }
 
 /// For whom something waits: the terminal's name, and the terminal where it is known.
@@ -143,6 +155,7 @@ impl Outbox {
         let targets = view.terminals.iter().filter(is_wanted).map(|terminal| Seen {
             target: Target::of(terminal),
             renamed_from: terminal.renamed_from(),
+            place: terminal.named_by(&terminal.own_name()),
             recipient: Recipient::of(terminal),
         });
         let answered = view.servers.iter().filter(|server| server.answered_at.is_some());

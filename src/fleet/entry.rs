@@ -13,6 +13,7 @@ use leaving::Departure;
 pub(super) use leaving::KEEP_UNSEEN;
 use serde::{Deserialize, Serialize};
 
+use super::place_of;
 use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal};
 use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
@@ -125,8 +126,11 @@ impl Entry {
         let (was, since, screen) = (known.state.terminal.clone(), known.state.since, known.screen.clone());
         let mut entry = Self::new(key, settings, Some(known), false, now);
         (entry.is_unread, entry.gone) = (false, Some(Departure { at: since, unseen: true, with_server: false }));
-        // Its place is not known any more, and its name is not to change.
-        entry.terminal.declared.name = Some(was.id.clone());
+        // Its place is not known any more, and its name is not to change; what told it from others of that name is no part of it.
+        let place = place_of(&entry.terminal.key);
+        let name = was.id.strip_suffix(&format!(" {place} {}", entry.terminal.key.pid));
+        let name = name.or_else(|| was.id.strip_suffix(&format!(" {place}"))).unwrap_or(&was.id);
+        entry.terminal.declared.name = Some(name.to_owned());
         (entry.terminal.state.terminal, entry.terminal.screen) = (was, screen);
         entry.remember();
         entry.refresh(now);

@@ -184,6 +184,20 @@ fn given(pane: u32, process: Option<u32>, name: &str) -> Input {
 }
 
 #[test]
+fn where_nobody_is_called_so_the_name_is_that_of_whoever_left_last() {
+    let profiles = Arc::new(ProfileSet::builtin());
+    let mut fleet = Fleet::new(Settings::default(), Arc::clone(&profiles));
+    let ids = |fleet: &mut Fleet, second, panes| {
+        names(fleet, second, panes).into_iter().map(|(.., id)| id).collect::<Vec<_>>()
+    };
+    let one = |number, pid| PaneReport { declared: None, ..pane(number, pid) };
+    assert_eq!(ids(&mut fleet, 0, vec![one(5, 10)]), ["web"]);
+    assert_eq!(ids(&mut fleet, 1, vec![one(6, 11)]), ["web %5", "web"]);
+    assert_eq!(ids(&mut fleet, 2, vec![]), ["web %5", "web"]);
+    assert_eq!(ids(&mut fleet, 3, vec![one(5, 12)]), ["web %5", "web", "web %6"]);
+}
+
+#[test]
 fn a_name_that_the_operator_gives_is_its_agents() {
     let running = |process| PaneReport { agent_process: Some(process), declared: None, ..pane(0, 10) };
     let other = |session: &str| {

@@ -9,7 +9,7 @@ use super::entry::{Entry, KEEP_UNSEEN};
 use super::{Effect, Fleet, tasks};
 use crate::agent_record::AgentRecordReading;
 use crate::dialog::Dialog;
-use crate::ids::{PaneId, PaneLocation, ServerId, TerminalKey};
+use crate::ids::{NamedPlace, PaneId, PaneLocation, ServerId, TerminalKey, is_id};
 use crate::profile::{Program, RefusedInputs, StopKey};
 use crate::repository::GitFacts;
 use crate::screen::{KeptScreen, PaneFacts, Screen};
@@ -78,6 +78,20 @@ impl Terminal {
     /// The same, where the operator calls it otherwise.
     pub fn renamed_from(&self) -> Option<String> {
         Some(self.own_name()).filter(|own| self.note.name.as_ref().is_some_and(|name| name != own))
+    }
+
+    /// What a target that means this terminal says of its place: nothing if it is an id or the name that the operator gave it.
+    pub fn named_by(&self, target: &str) -> Option<NamedPlace> {
+        if is_id(target) || self.note.name.as_deref() == Some(target) {
+            return None;
+        }
+        let name = self.key.server.without_host(target).unwrap_or(target);
+        if self.declared.name.as_deref().is_some_and(|declared| declared == target || declared == name) {
+            return Some(self.place.whole());
+        }
+        // Behind a name that two would have stands the pane.
+        let derived = || self.place.named(&self.place.derived_name());
+        self.place.named(name).or_else(|| derived().filter(|_| self.state.terminal.id.ends_with(name)))
     }
 
     /// What it is grouped by.

@@ -152,8 +152,8 @@ const fn quiet(status: Status) -> Status {
         _ => match status {
             // It is in the middle of a turn, or of its command.
             Status::Approval | Status::Question | Status::Stalled | Status::Asks => Status::Working,
-            // It has not begun.
-            Status::Trust | Status::Setup => Status::Ready,
+            // It has not begun, or does not go on.
+            Status::Trust | Status::Setup | Status::Limit => Status::Ready,
             Status::Exited(_) => Status::Gone,
             _ => Status::Unknown,
         },
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_is_muted_counts_as_what_it_does_and_needs_nothing() {
-        use Status::{Approval, Asks, Exited, Gone, Question, Ready, Setup, Stalled, Trust, Working};
+        use Status::{Approval, Asks, Exited, Gone, Limit, Question, Ready, Setup, Stalled, Trust, Working};
         for status in Status::GROUPS.into_iter().chain([Asks, Exited(Some(0)), Exited(Some(3)), Exited(None)]) {
             assert!(matches!(quiet(status).attention(), Attention::None | Attention::Gone), "{status:?}");
         }
@@ -201,6 +201,7 @@ mod tests {
             (Asks, Working),
             (Trust, Ready),
             (Setup, Ready),
+            (Limit, Ready),
             (Working, Working),
             (Ready, Ready),
             (Exited(Some(3)), Gone),

@@ -109,7 +109,7 @@ impl WatchTask {
                         ClientMessage::Wake => poller.wake(),
                         ClientMessage::Poll { by } => {
                             clients.waiting.push((by, Instant::now()));
-                            poller.wake();
+                            poller.ask_anew();
                         }
                     }
                 }

@@ -132,7 +132,7 @@ impl ServerPoller {
         let part: BTreeSet<PaneId> = part.iter().copied().collect();
         self.memory.await_no_more(&part);
         let panes = poll.panes.iter().filter(|pane| part.contains(&pane.id)).cloned().collect();
-        let poll = Listing { panes, captures: Vec::new(), windows: BTreeMap::new(), ..poll.clone() };
+        let poll = Listing { panes, captures: Vec::new(), ..poll.clone() };
         let mut panes = self.memory.report(poll, more, at).panes;
         self.name_processes(&mut panes);
         self.add_git(&mut panes);

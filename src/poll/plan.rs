@@ -306,7 +306,7 @@ impl ServerMemory {
     }
 
     /// One row for each pane: a pane that is linked into several sessions is taken where a rule names it or makes it a
-    /// task, else at the first place.
+    /// task, else where its window is at home.
     fn choose_rows<'a>(&self, rows: &'a [Arc<ListedPane>]) -> Vec<&'a Arc<ListedPane>> {
         let mut chosen: Vec<&Arc<ListedPane>> = Vec::new();
         let mut index: BTreeMap<PaneId, usize> = BTreeMap::new();
@@ -317,7 +317,8 @@ impl ServerMemory {
                     chosen.push(row);
                 }
                 Some(&at) => {
-                    if !self.is_named(chosen[at]) && self.is_named(row) {
+                    let rank = |row: &ListedPane| (self.is_named(row), row.at_home);
+                    if rank(row) > rank(chosen[at]) {
                         chosen[at] = row;
                     }
                 }

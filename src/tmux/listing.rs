@@ -7,6 +7,7 @@
 //! To print all facts of a pane costs the server four times what a brief row does, and a row that is not printed next to nothing.
 //! Pollers complete the rest from [`KnownRows`].
 
+mod homes;
 mod known;
 mod marks;
 
@@ -43,8 +44,17 @@ pub struct Listing {
     pub captures: Vec<CapturedPane>,
     /// Whether there are panes of which too little is known.
     pub is_incomplete: bool,
-    /// How many windows each session has, by its number, where panes were listed.
-    pub windows: BTreeMap<u32, u32>,
+    /// The sessions by their numbers, where panes were listed.
+    pub sessions: BTreeMap<u32, ListedSession>,
+}
+
+/// One session of a listing: what would cost more to ask of each of its panes, or may change without them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedSession {
+    pub name: String,
+    pub windows: u32,
+    /// The group that it shares its windows with; empty where there is none.
+    pub group: String,
 }
 
 /// One pane of a listing.
@@ -73,6 +83,17 @@ pub struct ListedPane {
     pub marks: Marks,
     /// The beginning of the command that the pane was started with; `None` when it is the user's shell.
     pub start_command: Option<String>,
+    /// Whether the window was linked into this session before all others, as tmux has it now.
+    pub is_linked_first: bool,
+    /// Whether the window is at home in this session, among all rows of the pane.
+    pub at_home: bool,
+}
+
+impl ListedSession {
+    /// Whether its panes have other names than when it was listed as `before`.
+    fn is_otherwise_called(&self, before: &Self) -> bool {
+        (&self.name, &self.group) != (&before.name, &before.group)
+    }
 }
 
 /// A captured screen.
@@ -99,7 +120,7 @@ const COMMAND: usize = 200;
 pub(super) const DEAD: &str = "Pane is dead";
 
 /// Texts in a row.
-const TEXTS: usize = 7;
+const TEXTS: usize = 8;
 
 pub(super) fn header_format(nonce: &Nonce, on_host: bool) -> String {
     // `display-message` is the one command here that puts the time into its text.
@@ -143,9 +164,9 @@ pub(super) fn telling_filter(since: i64) -> String {
     format!("#{{||:#{{>=:#{{window_activity}},{since}}},{shown}}}")
 }
 
-/// How many windows a session has: another number says that some have come or gone.
-pub(super) fn windows_format(nonce: &Nonce) -> String {
-    format!("{nonce}W#{{session_id}},#{{session_windows}}{nonce}")
+/// A session. Another number of windows says that some have come or gone, another name that each of its panes has another one.
+pub(super) fn session_format(nonce: &Nonce) -> String {
+    format!("{nonce}W#{{session_id}},#{{session_windows}}{nonce}#{{session_name}}{nonce}#{{session_group}}{nonce}")
 }
 
 /// Whose screen follows, where its facts stand in the listing of the same call: the server runs a file of commands in one pass,
@@ -196,7 +217,8 @@ fn whole_format(nonce: &Nonce, kind: char) -> String {
     format!(
         "{nonce}{kind}{numbers},{SCREEN_FORMAT},#{{pane_synchronized}},#{{pane_input_off}}{nonce}\
          #{{session_name}}{nonce}#{{window_name}}{nonce}{TITLE_FORMAT}{nonce}\
-         #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}{marks}{nonce}#{{={COMMAND}:pane_start_command}}{nonce}",
+         #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}{marks}{nonce}#{{={COMMAND}:pane_start_command}}{nonce}\
+         #{{?#{{==:#{{window_linked_sessions}},1}},,#{{window_linked_sessions_list}}}}{nonce}",
         marks = marks::format()
     )
 }
@@ -242,21 +264,31 @@ pub(super) fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Ex
                 parts.next();
             }
             'W' => {
+                let (name, group) = (parts.next(), parts.next());
+                let (name, group) = name.zip(group).ok_or_else(|| garbled("a row that ends early"))?;
                 parts.next();
                 let numbers = numbers.split_once(',').map(|(id, count)| (id.trim_start_matches('$'), count));
                 let numbers = numbers.and_then(|(id, count)| Some((id.parse().ok()?, count.parse().ok()?)));
                 let (session, windows) = numbers.ok_or_else(|| garbled("a session with other numbers"))?;
-                listing.windows.insert(session, windows);
+                let (name, group) = (harmless(name), harmless(group));
+                listing.sessions.insert(session, ListedSession { name, windows, group });
             }
             'E' if headed => {
                 listing.is_incomplete |= calm(&mut listing.panes, listed.take());
                 listing.is_incomplete |= known.whole_at.is_some() && listing.instance != known.instance;
-                listing.is_incomplete |= matches!(extent, Some(Extent::Telling(_))) && listing.windows != known.windows;
+                listing.is_incomplete |= match extent {
+                    Some(Extent::Telling(_)) => listing.sessions != known.sessions,
+                    Some(Extent::All(_)) => listing.sessions.iter().any(|(id, session)| {
+                        known.sessions.get(id).is_some_and(|known| session.is_otherwise_called(known))
+                    }),
+                    Some(Extent::Whole) | None => false,
+                };
+                homes::find_homes(&mut listing.panes, &listing.sessions);
                 return Ok(listing);
             }
             'B' => {
                 parts.next();
-                match read_brief(numbers, known, &listing.windows)
+                match read_brief(numbers, known, &listing.sessions)
                     .ok_or_else(|| garbled("a brief row with other numbers"))?
                 {
                     Some(pane) => listing.panes.push(pane),
@@ -294,7 +326,7 @@ pub(super) fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Ex
                     continue;
                 }
                 let pane =
-                    read_row(numbers, texts, &listing.windows).ok_or_else(|| garbled("a row with other numbers"))?;
+                    read_row(numbers, texts, &listing.sessions).ok_or_else(|| garbled("a row with other numbers"))?;
                 match (kind, &mut listed) {
                     ('P', None) => listing.panes.push(pane.into()),
                     ('P', Some(listed)) => match known.places.get(&row_id(&pane)) {
@@ -388,10 +420,14 @@ impl Numbers<'_> {
 }
 
 /// The row that a brief one stands for; `Some(None)` where nothing else is known of it.
-fn read_brief(numbers: &str, known: &KnownRows, windows: &BTreeMap<u32, u32>) -> Option<Option<Arc<ListedPane>>> {
+fn read_brief(
+    numbers: &str,
+    known: &KnownRows,
+    sessions: &BTreeMap<u32, ListedSession>,
+) -> Option<Option<Arc<ListedPane>>> {
     let mut n = Numbers(numbers.split(','));
     let id: RowId = (PaneId(n.number()?), n.number()?, n.number()?, n.number()?);
-    let session_windows = windows.get(&id.2).copied();
+    let session_windows = sessions.get(&id.2).map(|session| session.windows);
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
     let (bell, in_mode) = (n.flag()?, n.flag()?);
     Some(known.get(&id).map(|row| {
@@ -420,14 +456,14 @@ fn read_screen_row(
     Some(Some(ListedPane { activity, columns, rows, facts, died, ..ListedPane::clone(row) }))
 }
 
-fn read_row(numbers: &str, texts: [&str; TEXTS], windows: &BTreeMap<u32, u32>) -> Option<ListedPane> {
-    let [session, window, title, command, cwd, marks, started] = texts;
+fn read_row(numbers: &str, texts: [&str; TEXTS], sessions: &BTreeMap<u32, ListedSession>) -> Option<ListedPane> {
+    let [session, window, title, command, cwd, marks, started, linked] = texts;
     let mut n = Numbers(numbers.split(','));
     // The fields stand in the order of `row_format`.
     let (id, pid, session_id, window_id) = (n.number()?, n.number()?, n.number()?, n.number()?);
     let (window_index, pane_index, window_panes) = (n.number()?, n.number()?, n.number()?);
     let session_windows = match n.text()? {
-        "" => windows.get(&session_id).copied().unwrap_or(1),
+        "" => sessions.get(&session_id).map_or(1, |session| session.windows),
         count => count.parse().ok()?,
     };
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
@@ -445,6 +481,7 @@ fn read_row(numbers: &str, texts: [&str; TEXTS], windows: &BTreeMap<u32, u32>) -
             pane_index,
             window_panes,
             session_windows,
+            links: Vec::new(),
         }),
         activity,
         columns,
@@ -456,6 +493,9 @@ fn read_row(numbers: &str, texts: [&str; TEXTS], windows: &BTreeMap<u32, u32>) -
         input_off,
         marks: Marks::read(marks),
         start_command: start_command(&harmless(started)),
+        // Its sessions stand in a list, each name behind a comma.
+        is_linked_first: linked.strip_prefix(session).is_some_and(|rest| rest.is_empty() || rest.starts_with(',')),
+        at_home: true,
     })
 }
 

@@ -28,7 +28,7 @@ impl Script {
 
     /// Every pane of every session, or those with something to report.
     pub(super) fn list(&mut self, nonce: &Nonce, extent: Extent) {
-        self.push(ListSessions::new().format(listing::windows_format(nonce)).build());
+        self.push(ListSessions::new().format(listing::session_format(nonce)).build());
         let format = listing::row_format(nonce, ListedKind::Pane(extent));
         let mut list = ListPanes::new().all().format(format);
         if let Extent::Telling(since) = extent {

@@ -10,7 +10,7 @@ use super::script::{Script, line};
 use super::words::Nonce;
 use super::{Error, Listing, Server, run};
 use crate::fleet::TerminalKey;
-use crate::ids::ServerInstance;
+use crate::ids::{NamedPlace, ServerInstance};
 
 pub use guard::{Guard, Misread};
 pub use key::{Key, UnknownKey};
@@ -42,6 +42,9 @@ pub enum Obstacle {
     Synchronized,
     #[error("the pane's input is disabled")]
     InputOff,
+    /// Its session, window or pane was renamed or moved.
+    #[error("the name does not mean this pane any more")]
+    Renamed,
     /// Its [`Guard`] did not hold: another program, or another screen.
     #[error("the pane changed after fleetwatch looked at it")]
     Changed,
@@ -63,12 +66,12 @@ impl Server {
         // the text lets the server do other things in between.
         let paste = PasteBuffer::new().delete().bracket_codes().no_replacement().buffer_name(buffer.as_str());
         let delivered = sequence([paste.target_pane(key.pane.to_string()).build(), said(&nonce, "delivered")]);
-        let late = sequence([DeleteBuffer::new().buffer_name(buffer.as_str()).build(), facts(&nonce, key)]);
+        let late = sequence([DeleteBuffer::new().buffer_name(buffer.as_str()).build(), facts(&nonce, key, guard)]);
         let load = LoadBuffer::new().buffer_name(buffer.as_str()).path("-").build();
         // These words are arguments of a process, which others on its machine may read: of a screen's text they have letters and
         // digits only.
         let inner = guarded_by(key, guard.coarse(), delivered, late);
-        let outer = guarded(key, sequence([load, inner]), sequence([facts(&nonce, key)]));
+        let outer = guarded(key, sequence([load, inner]), sequence([facts(&nonce, key, guard)]));
         let words = outer.to_vec();
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
         let result = run::run(&self.settings, &self.id, &words, text.as_str().as_bytes().to_vec()).await;
@@ -90,9 +93,21 @@ impl Server {
         }
         let delivered = sequence([send, said(&nonce, "delivered")]);
         let mut script = Script::new();
-        script.push(guarded_by(key, guard.exact(), delivered, sequence([facts(&nonce, key)])));
+        script.push(guarded_by(key, guard.exact(), delivered, sequence([facts(&nonce, key, guard)])));
         let output = self.run_script(script).await?;
         self.read_delivery(key, &nonce, &output)
+    }
+
+    /// Whether a pane is where somebody says that it is.
+    pub async fn is_meant(&self, key: &TerminalKey, named: &NamedPlace) -> Result<bool, Error> {
+        let (nonce, guard) = (Nonce::new(), Guard::default().at(key.pane, Some(named)));
+        let is_there = format!("#{{==:#{{pane_pid}},{}}}", key.pid);
+        let condition = guard.named().map(|named| format!("#{{&&:{is_there},{named}}}")).unwrap_or(is_there);
+        let message = format!("{nonce}#{{?{},meant,}}", of_instance(key, condition));
+        let mut script = Script::new();
+        script.push(DisplayMessage::new().print().target_pane(key.pane.to_string()).message(message).build());
+        let output = self.run_script(script).await?;
+        Ok(String::from_utf8_lossy(&output.stdout).contains(&format!("{nonce}meant")))
     }
 
     /// The rows of a guard that tmux reads in another way than it prints them, by testing and capturing them in one
@@ -157,7 +172,7 @@ impl Obstacle {
             Some(other) if other.parse() != Ok(pid) => return Obstacle::Replaced,
             Some(_) => {}
         }
-        let order = [Obstacle::Dead, Obstacle::InMode, Obstacle::Synchronized, Obstacle::InputOff];
+        let order = [Obstacle::Dead, Obstacle::InMode, Obstacle::Synchronized, Obstacle::InputOff, Obstacle::Renamed];
         let found = order.into_iter().zip(facts).find(|(_, flag)| *flag == "1");
         found.map_or(Obstacle::Changed, |(obstacle, _)| obstacle)
     }
@@ -223,9 +238,10 @@ fn said<'a>(nonce: &Nonce, word: &str) -> TmuxCommand<'a> {
     DisplayMessage::new().print().message(format!("{nonce}{word}")).build()
 }
 
-fn facts<'a>(nonce: &Nonce, key: &TerminalKey) -> TmuxCommand<'a> {
+fn facts<'a>(nonce: &Nonce, key: &TerminalKey, guard: &Guard) -> TmuxCommand<'a> {
     let elsewhere = instance_test(key).map(|test| format!("#{{?{test},,{ELSEWHERE}}}")).unwrap_or_default();
-    let facts = format!("{nonce}{elsewhere}{FACTS}");
+    let renamed = guard.named().map(|named| format!(" #{{?{named},0,1}}")).unwrap_or_default();
+    let facts = format!("{nonce}{elsewhere}{FACTS}{renamed}");
     DisplayMessage::new().print().target_pane(key.pane.to_string()).message(facts).build()
 }
 
@@ -292,6 +308,8 @@ mod tests {
         assert_eq!(Obstacle::read("76 0 1 1 0", 76), Obstacle::InMode);
         assert_eq!(Obstacle::read("76 0 0 0 1", 76), Obstacle::InputOff);
         assert_eq!(Obstacle::read("76 0 0 0 0", 76), Obstacle::Changed);
+        assert_eq!(Obstacle::read("76 0 0 0 0 1", 76), Obstacle::Renamed);
+        assert_eq!(Obstacle::read("76 0 0 0 0 0", 76), Obstacle::Changed);
         assert_eq!(Obstacle::read(" 0 0 0 0", 76), Obstacle::Gone);
     }
 }

@@ -3,6 +3,7 @@
 use super::{find, find_task, text};
 use crate::dialog::{Dialog, asked, asked_before, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::ids::NamedPlace;
 use crate::repository::GitFacts;
 use crate::state::{
     AgentFacts, Attention, Availability, FactName, FactSource, KeptNote, Note, Phase, Since, State, TaskStatus,
@@ -222,6 +223,14 @@ impl<'a> Item<'a> {
         match self {
             Item::Terminal(terminal) => terminal.own_name(),
             Item::Task(task) => task.own_name(),
+        }
+    }
+
+    /// What a target that means it says of its place.
+    pub fn named_by(self, target: &str) -> Option<NamedPlace> {
+        match self {
+            Item::Terminal(terminal) => terminal.named_by(target),
+            Item::Task(task) => task.named_by(target),
         }
     }
 

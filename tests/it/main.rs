@@ -43,6 +43,7 @@ mod tmux {
     mod identity;
     mod jump;
     mod listing;
+    mod names;
     mod owner;
     mod poll;
     mod record;

@@ -27,7 +27,7 @@ use crate::poll;
 use crate::sender::Gate;
 use crate::status::Hindrance;
 use crate::time::Timestamp;
-use crate::tmux::{Key, PasteText};
+use crate::tmux::{Key, Obstacle, PasteText};
 use crate::token::Scope;
 use crate::ui::{Interrupt, Item};
 
@@ -42,6 +42,8 @@ pub(super) const MOST: u32 = 32;
 /// How long to wait for the text of a dialog that replaces the one that was answered.
 const ANOTHER_DIALOG: Duration = Duration::from_secs(2);
 const POLL_PAUSE: Duration = Duration::from_millis(50);
+/// How long to wait for a name that is not known, or is another pane's now.
+const ASKED_ANEW: Duration = Duration::from_secs(1);
 /// The header that makes a request one act, however often it is sent, and the one that marks a repeated answer.
 const KEY: &str = "idempotency-key";
 const REPEATED: &str = "idempotent-replayed";
@@ -198,6 +200,7 @@ impl Served {
                 RequestProgress::Answered { status, body } => return replayed(status, &body),
                 before => return Err(not_again(&before)),
             }
+            self.ask_anew(&id).await;
             let answer = act(self.clone(), id, by, body).await;
             // What was refused before anything was tried is kept as well.
             let answer = answer.unwrap_or_else(|refused| refused.with("outcome", "refused"));
@@ -238,6 +241,27 @@ impl Served {
             let error = format!("nothing was done, because the history cannot be written: {trouble}");
             HttpReply::new(StatusCode::SERVICE_UNAVAILABLE, error, trouble.hint())
         })
+    }
+
+    /// Waits until what is known of a name is what tmux says now: it may have been given to another session a moment ago. What
+    /// still is not so then is refused where it is to be done.
+    async fn ask_anew(&self, id: &str) {
+        let until = Instant::now() + ASKED_ANEW;
+        loop {
+            let name = id.to_owned();
+            let meant = self.of(id.to_owned(), move |_, item, _| Ok((item.key().clone(), item.named_by(&name)))).await;
+            match meant {
+                Ok((_, None)) => return,
+                Ok((key, Some(named))) if self.sender.is_meant(&key, &named).await => return,
+                _ if Instant::now() >= until => return,
+                _ => {}
+            }
+            let wake = |engine: &Engine| engine.servers().iter().for_each(|server| engine.wake(server));
+            if self.ask(wake).await.is_err() {
+                return;
+            }
+            tokio::time::sleep(POLL_PAUSE).await;
+        }
     }
 
     async fn perform(&self, to: Recipient, by: Producer, act: Act, gate: impl Gate) -> Outcome {
@@ -302,13 +326,23 @@ fn not_again(before: &RequestProgress) -> HttpReply {
 }
 
 async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Response, HttpReply> {
-    let act = |served: Served, id, by: Producer, PromptBody { text, when }| async move {
-        let answer = |_: &Engine, terminal: &Terminal, _| Ok((Recipient::of(terminal), terminal.prompt_hindrance()));
+    let act = |served: Served, id: String, by: Producer, PromptBody { text, when }| async move {
+        let name = id.clone();
+        let answer = move |_: &Engine, terminal: &Terminal, _| {
+            let to = Recipient::of(terminal).at(terminal.named_by(&name));
+            Ok((to, terminal.prompt_hindrance()))
+        };
         let (to, hindrance) = served.of_terminal(id, answer).await?;
         let may_wait = when == When::Ready;
         if may_wait && hindrance.is_some_and(Hindrance::may_pass) {
             if let Err(unfit) = PasteText::new(&text) {
                 return Ok(told(&Refusal::Text(unfit).into()));
+            }
+            // It is bound to the terminal that is called so now, whatever the name means once that is ready.
+            if let Some(named) = &to.named
+                && !served.sender.is_meant(&to.key, named).await
+            {
+                return Ok(told(&Refusal::Obstacle(Obstacle::Renamed).into()));
             }
             return served.queue(to, &by, text).await;
         }
@@ -324,7 +358,7 @@ async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Res
 
 async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Response, HttpReply> {
     let act = |served: Served, id: String, by: Producer, AnswerBody { dialog: name, choice, text }| async move {
-        let read = name.clone();
+        let (read, target) = (name.clone(), id.clone());
         let named = move |_: &Engine, terminal: &Terminal, _| {
             let dialog = dialog_named(terminal, &read)?;
             let (reply, prompt) = send::meant(&choice, text.as_deref(), &dialog)
@@ -334,13 +368,14 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
             }
             let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
             let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
-            Ok((Recipient::of(terminal), Act::Answer { dialog, asked, reply }, prompt))
+            let to = Recipient::of(terminal).at(terminal.named_by(&target));
+            Ok((to, Act::Answer { dialog, asked, reply }, prompt))
         };
         let (to, act, prompt) = served.of_terminal(id.clone(), named).await?;
         let answer = match (served.perform(to.clone(), by.clone(), act, ()).await, prompt) {
             (Outcome::Accepted(_), Some(text)) => {
                 let prompt = Act::Prompt { text, when: When::Now };
-                let outcome = served.perform(to, by, prompt, PromptBack::awaited()).await;
+                let outcome = served.perform(to.at(None), by, prompt, PromptBack::awaited()).await;
                 return Ok(told(&outcome).with("dialog_outcome", Outcome::Accepted(None).word()));
             }
             (outcome, _) => (told(&outcome), outcome),
@@ -367,16 +402,19 @@ async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Respon
                 "send 1 to 64; a text goes to `input`",
             ));
         }
+        let target = id.clone();
         let press = move |_: &Engine, meant: Item<'_>, _| match meant {
             Item::Terminal(terminal) => {
                 let dialog = open_dialog(terminal, terminal.dialog.as_ref(), name.as_deref())?;
                 if let Some(dialog) = dialog.as_ref().filter(|dialog| !dialog.is_whole()) {
                     return Err(unread(terminal, dialog));
                 }
-                Ok((Recipient::as_shown(terminal), Act::Keys { keys, dialog, privacy: Privacy::of(terminal) }))
+                let to = Recipient::as_shown(terminal).at(terminal.named_by(&target));
+                Ok((to, Act::Keys { keys, dialog, privacy: Privacy::of(terminal) }))
             }
             Item::Task(task) => {
-                Ok((Recipient::of_task(task), Act::Keys { keys, dialog: None, privacy: Privacy::Secret }))
+                let to = Recipient::of_task(task).at(task.named_by(&target));
+                Ok((to, Act::Keys { keys, dialog: None, privacy: Privacy::Secret }))
             }
         };
         let (to, act) = served.of(id, press).await?;
@@ -387,13 +425,15 @@ async fn keys(State(served): State<Served>, ask: Ask<KeysBody>) -> Result<Respon
 
 async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Result<Response, HttpReply> {
     let act = |served: Served, id: String, by: Producer, InterruptBody { dialog: name }| async move {
+        let target = id.clone();
         let press = move |_: &Engine, terminal: &Terminal, _| {
             if let Some(why) = Interrupt::needless(terminal).map(|why| format!("nothing to interrupt: {why}")) {
                 return Err(HttpReply::new(StatusCode::CONFLICT, why, "`keys` presses keys anyway"));
             }
             let waits = terminal.dialog.as_ref().filter(|_| terminal.state.waits());
             open_dialog(terminal, waits, name.as_deref())?;
-            Ok((Recipient::as_shown(terminal), Interrupt::usual(terminal)))
+            let to = Recipient::as_shown(terminal).at(terminal.named_by(&target));
+            Ok((to, Interrupt::usual(terminal)))
         };
         let (to, act) = served.of_terminal(id, press).await?;
         Ok(told(&served.perform(to, by, act, ()).await))

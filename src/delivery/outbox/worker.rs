@@ -213,7 +213,7 @@ impl Worker {
                 (Some(_), Some(text)) => text.clone(),
                 _ => follow_up::message(intent.id.0, &intent.events),
             };
-            self.perform(&intent, seen.recipient, text, now);
+            self.perform(&intent, seen.recipient_of(&intent), text, now);
             self.sending.insert(intent.id, Sending { intent, to: key });
         }
         Ok(())

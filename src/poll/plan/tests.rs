@@ -69,6 +69,8 @@ impl PlayedServer {
             input_off: false,
             marks: crate::tmux::Marks::default(),
             start_command: None,
+            is_linked_first: false,
+            at_home: true,
         };
         self.panes.push((listed, text.to_owned()));
         self

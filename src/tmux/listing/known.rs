@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{ListedPane, Listing};
+use super::{ListedPane, ListedSession, Listing};
 use crate::ids::{PaneId, ServerInstance};
 use crate::screen::PaneFacts;
 
@@ -19,7 +19,8 @@ pub(in crate::tmux) enum Extent {
     Telling(i64),
 }
 
-/// Seconds of the server's clock after which all facts of all panes are listed again: a window may have another name.
+/// Seconds of the server's clock after which all facts of all panes are listed again: a window may have another name. Sessions
+/// are listed in each poll.
 pub(super) const WHOLE_AGAIN: i64 = 10;
 
 /// The same after which all panes are listed again: one may have another size or place, or be gone from beside another one.
@@ -39,7 +40,7 @@ pub struct KnownRows {
     pub(super) whole_at: Option<i64>,
     pub(super) rows: Vec<Arc<ListedPane>>,
     pub(super) places: HashMap<RowId, usize>,
-    pub(super) windows: BTreeMap<u32, u32>,
+    pub(super) sessions: BTreeMap<u32, ListedSession>,
 }
 
 /// Which row it is: a pane, its process, and where it is linked, by the session's number and the window's place in it.
@@ -56,6 +57,11 @@ impl KnownRows {
             (true, false) => Extent::All(since),
             (true, true) => Extent::Telling(since),
         }
+    }
+
+    /// All facts of all panes are to be listed the next time, such as the names of windows.
+    pub fn doubt(&mut self) {
+        self.whole_at = None;
     }
 
     pub(in crate::tmux) fn len(&self) -> usize {
@@ -78,7 +84,7 @@ impl KnownRows {
         if !matches!(extent, Extent::Telling(_)) {
             self.all_at = Some(listing.clock);
             self.places = listing.panes.iter().enumerate().map(|(place, row)| (row_id(row), place)).collect();
-            self.windows.clone_from(&listing.windows);
+            self.sessions.clone_from(&listing.sessions);
         }
         if extent == Extent::Whole {
             self.whole_at = Some(listing.clock);

@@ -5,7 +5,7 @@ use super::*;
 
 const NONCE: &str = "0123456789abcdef";
 
-fn row(kind: char, numbers: &str, texts: [&str; 7], tail: &str) -> String {
+fn row(kind: char, numbers: &str, texts: [&str; 8], tail: &str) -> String {
     format!("{NONCE}{kind}{numbers}{NONCE}{}{NONCE}{tail}", texts.join(NONCE))
 }
 
@@ -25,7 +25,7 @@ fn a_row_is_read_with_whatever_its_texts_hold() {
     let listing = read(&output(&row(
         'P',
         NUMBERS,
-        ["work", "vim", title, "node", "/tmp/a\nb", "5,1700,,1,on,,=12@box,", "env -- make"],
+        ["work", "vim", title, "node", "/tmp/a\nb", "5,1700,,1,on,,=12@box,", "env -- make", ""],
         "\n",
     )))
     .unwrap();
@@ -62,7 +62,7 @@ fn marks_that_fleetwatch_would_not_write_are_none() {
 fn a_capture_keeps_its_first_row_even_when_that_is_blank() {
     // The scrollback's last row comes first.
     let listing =
-        read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", ""], "\nabove\n\nsecond\n\n"))).unwrap();
+        read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", "", ""], "\nabove\n\nsecond\n\n"))).unwrap();
     let screen = listing.captures[0].screen.as_ref().unwrap();
     assert_eq!(screen.rows()[0].text(), "");
     assert_eq!(screen.rows()[1].text(), "second");
@@ -73,7 +73,7 @@ fn a_capture_keeps_its_first_row_even_when_that_is_blank() {
 fn what_tmux_says_of_a_dead_pane_is_not_its_output() {
     let shown = |dead: &str, alternate: &str, history: &str, rows: &str| {
         let numbers = format!("%12,43,$1,@3,2,0,1,4,17,80,3,0,2,1,{alternate},{dead},3,,,0,{history},0,0,0");
-        let listing = read(&output(&row('C', &numbers, [""; 7], &format!("\n{rows}")))).unwrap();
+        let listing = read(&output(&row('C', &numbers, [""; 8], &format!("\n{rows}")))).unwrap();
         let screen = listing.captures[0].screen.clone().unwrap();
         screen.rows().iter().map(|row| row.text().to_owned()).collect::<Vec<_>>().join("|")
     };
@@ -88,7 +88,7 @@ fn what_tmux_says_of_a_dead_pane_is_not_its_output() {
 
 #[test]
 fn a_capture_that_printed_nothing_has_no_screen() {
-    let listing = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", ""], "\n"))).unwrap();
+    let listing = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", "", ""], "\n"))).unwrap();
     assert_eq!(listing.captures[0].screen, None);
 }
 
@@ -96,7 +96,7 @@ fn a_capture_that_printed_nothing_has_no_screen() {
 fn exit_codes_are_those_of_a_shell() {
     let exit = |fields: &str| {
         let numbers = format!("%1,1,$1,@1,0,0,1,1,0,80,24,0,0,1,0,{fields},,0,0,0,0,0");
-        read(&output(&row('P', &numbers, [""; 7], "\n"))).unwrap().panes[0].facts.exit_status
+        read(&output(&row('P', &numbers, [""; 8], "\n"))).unwrap().panes[0].facts.exit_status
     };
     assert_eq!(exit("1,3,"), Some(3));
     assert_eq!(exit("1,0,0"), Some(0));
@@ -110,7 +110,7 @@ fn exit_codes_are_those_of_a_shell() {
 fn a_tmux_that_knows_it_tells_when_a_program_ended() {
     let died = |dead: &str, at: &str| {
         let numbers = format!("%1,1,$1,@1,0,0,1,1,0,80,24,0,0,1,0,{dead},0,,{at},0,0,0,0,0");
-        read(&output(&row('P', &numbers, [""; 7], "\n"))).unwrap().panes[0].died
+        read(&output(&row('P', &numbers, [""; 8], "\n"))).unwrap().panes[0].died
     };
     assert_eq!(died("1", "1795234700"), Some(1_795_234_700));
     assert_eq!((died("1", ""), died("0", "1795234700")), (None, None));
@@ -118,7 +118,7 @@ fn a_tmux_that_knows_it_tells_when_a_program_ended() {
 
 #[test]
 fn half_an_answer_is_no_answer() {
-    let whole = output(&row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", ""], "\n"));
+    let whole = output(&row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", "", ""], "\n"));
     let end = whole.rfind(&format!("{NONCE}E")).unwrap();
     for cut in 0..=end {
         if whole.is_char_boundary(cut) {
@@ -138,7 +138,7 @@ fn an_old_tmux_is_named() {
 fn a_brief_row_is_completed_by_the_last_one() {
     let mut known = KnownRows::default();
     assert_eq!(known.extent(), Extent::Whole);
-    let whole = read(&output(&row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", ""], "\n"))).unwrap();
+    let whole = read(&output(&row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", "", ""], "\n"))).unwrap();
     known.learn(&whole, Extent::Whole);
     let since = whole.clock - FOLLOWS;
     assert_eq!(known.extent(), Extent::Telling(since));
@@ -154,11 +154,11 @@ fn a_brief_row_is_completed_by_the_last_one() {
     assert_eq!((pane.activity, pane.columns, pane.rows), (1_795_234_812, 90, 20));
     assert!(!pane.facts.bell && pane.facts.in_mode && pane.facts.title == "t");
     // A window that came or went is counted with the sessions, for pane by pane tmux would count them again.
-    let beside = format!("{NONCE}W$1,3{NONCE}\n");
+    let beside = format!("{NONCE}W$1,3{NONCE}work{NONCE}{NONCE}\n");
     let windows = |listing: &Listing| listing.panes[0].place.session_windows;
     assert_eq!(windows(&again(&(beside.clone() + &brief("%12,4300,$1,2,1795234800,80,24,1,0")), &known)), 3);
     let uncounted = NUMBERS.replace(",1,4,1795234800", ",1,,1795234800");
-    assert_eq!(windows(&read(&output(&(beside + &row('P', &uncounted, [""; 7], "\n")))).unwrap()), 3);
+    assert_eq!(windows(&read(&output(&(beside + &row('P', &uncounted, [""; 8], "\n")))).unwrap()), 3);
     // Another pane, another process, another session, another place in it.
     for numbers in ["%13,4300,$1,2", "%12,4301,$1,2", "%12,4300,$2,2", "%12,4300,$1,3"] {
         let unknown = again(&brief(&format!("{numbers},1795234800,80,24,1,0")), &known);
@@ -186,12 +186,12 @@ fn a_brief_row_is_completed_by_the_last_one() {
 
 #[test]
 fn what_is_not_listed_is_as_it_was() {
-    let texts = ["work", "vim", "t", "node", "/", "", ""];
+    let texts = ["work", "vim", "t", "node", "/", "", "", ""];
     let other = NUMBERS.replace("%12", "%13");
     // One rings, the other one is in a mode.
     let moded = other.replace(",1,900,0,0,0", ",0,900,1,0,0");
     let two = |first: &str, second: &str| row('P', first, texts, "\n") + &row('P', second, texts, "\n");
-    let windows = |count: u32| format!("{NONCE}W$1,{count}{NONCE}\n");
+    let windows = |count: u32| format!("{NONCE}W$1,{count}{NONCE}work{NONCE}{NONCE}\n");
     let mut known = KnownRows::default();
     let whole = read(&output(&(windows(2) + &two(NUMBERS, &moded)))).unwrap();
     assert!(whole.panes[0].facts.bell && whole.panes[1].facts.in_mode);
@@ -219,7 +219,7 @@ fn what_is_not_listed_is_as_it_was() {
 
 #[test]
 fn a_screen_behind_a_mark_has_the_facts_of_the_listing_in_the_same_call() {
-    let rows = row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", ""], "\n");
+    let rows = row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", "", ""], "\n");
     let mark = |pane: u32| format!("{NONCE}M{pane}{NONCE}\nabove\nrow\n");
     let listing = read(&output(&(rows + &mark(12) + &mark(13)))).unwrap();
     let [capture] = &listing.captures[..] else { panic!("a pane that is gone was not listed") };
@@ -241,9 +241,9 @@ proptest! {
         let _ = read(&text);
         let _ = read(&output(&text));
         let _ = read(&output(&format!("{NONCE}B{numbers}{NONCE}")));
-        let _ = read(&output(&format!("{NONCE}W{numbers}{NONCE}")));
+        let _ = read(&output(&format!("{NONCE}W{numbers}{NONCE}{text}{NONCE}{text}{NONCE}")));
         let _ = read(&output(&format!("{NONCE}S{numbers}{NONCE}{text}{NONCE}{text}")));
         let _ = read(&output(&format!("{NONCE}M{numbers}{NONCE}{text}")));
-        let _ = read(&output(&row('C', &numbers, [&text; 7], &text)));
+        let _ = read(&output(&row('C', &numbers, [&text; 8], &text)));
     }
 }

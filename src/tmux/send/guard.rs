@@ -11,11 +11,14 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::ids::{NamedPlace, PaneId};
 use crate::screen::{PaneFacts, Row, Screen};
 
-/// What must still be so when something is delivered: the program in the pane, its cursor, and rows of its screen.
+/// What must still be so when something is delivered: where the pane stands, its program, its cursor, and rows of its screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guard {
+    /// The pane, and what was said of its place by whoever named it.
+    named: Option<(PaneId, NamedPlace)>,
     /// `pane_current_command`.
     command: Option<String>,
     /// The cursor's column and row.
@@ -66,6 +69,7 @@ impl Guard {
             }
         }
         Self {
+            named: None,
             command: Some(facts.command.clone()),
             place: Some((facts.cursor.column, facts.cursor.row)),
             alternate: Some(facts.alternate),
@@ -73,6 +77,26 @@ impl Guard {
             plain_rows,
             ticking_from: ticking.start,
         }
+    }
+
+    /// The same for a pane that was named by its place.
+    #[must_use]
+    pub fn at(self, pane: PaneId, named: Option<&NamedPlace>) -> Self {
+        Self { named: named.map(|named| (pane, named.clone())), ..self }
+    }
+
+    /// A format that is true as long as the name means the pane: tmux goes through all sessions, as a pane may be in several.
+    pub(super) fn named(&self) -> Option<String> {
+        let (pane, NamedPlace { session, window_index, window_name, pane_index }) = self.named.as_ref()?;
+        // A quote would end a word of a host's shell.
+        let name = |name: &str| escaped(name).replace('\'', ".");
+        let number = |number: &Option<u32>| number.map_or("[0-9]+".to_owned(), |number| number.to_string());
+        let window_name = window_name.as_deref().map_or(".*".to_owned(), name);
+        let (index, pane_index) = (number(window_index), number(pane_index));
+        let panes = format!("#{{P:#{{?#{{m/r:^{pane} {pane_index}$,#{{pane_id}} #{{pane_index}}}},1,}}}}");
+        let windows =
+            format!("#{{W:#{{?#{{m/r:^{index} {window_name}$,#{{window_index}} #{{window_name}}}},{panes},}}}}");
+        Some(format!("#{{S:#{{?#{{m/r:^{}$,#{{session_name}}}},{windows},}}}}", name(session)))
     }
 
     /// The same after an earlier one did not hold, without what has ticked since: rows that may, and a cursor that moves
@@ -133,6 +157,9 @@ impl Guard {
 
     fn test(&self, command: Option<String>, rows: impl Iterator<Item = (String, usize)>) -> Test {
         let mut test = Test::default();
+        if let Some(named) = self.named() {
+            test.push(&format!("#{{?{named},1,0}}"), "1");
+        }
         if let Some(command) = command {
             test.push(&format!("#{{m/r:^{command}$,#{{pane_current_command}}}}"), "1");
         }

@@ -129,6 +129,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
         pane_index: 0,
         window_panes: 1,
         session_windows: 1,
+        links: Vec::new(),
     };
     let state = State {
         terminal: TerminalFacts {

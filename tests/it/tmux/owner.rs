@@ -13,13 +13,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Two small agents in a tmux server, and directories of their own for what watches them.
-struct Cage {
-    tmux: PrivateTmux,
+pub struct Cage {
+    pub tmux: PrivateTmux,
     home: TempDir,
 }
 
 impl Cage {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let path = |name: &str| home.path().join(name);
         copy_shell("/bin/bash", path("parrot"));
@@ -41,7 +41,7 @@ impl Cage {
         Self { tmux, home }
     }
 
-    fn fleetwatch(&self, log: &str, arguments: &[&str]) -> Command {
+    pub fn fleetwatch(&self, log: &str, arguments: &[&str]) -> Command {
         self.about(self.tmux.name(), log, arguments)
     }
 
@@ -74,7 +74,7 @@ impl Cage {
         String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn watch(&self, log: &str) -> Watch {
+    pub fn watch(&self, log: &str) -> Watch {
         self.watch_with(log, &[])
     }
 
@@ -110,14 +110,14 @@ fn which(program: &str) -> PathBuf {
 }
 
 /// A running `watch --json`.
-struct Watch {
+pub struct Watch {
     child: Child,
     lines: Receiver<Value>,
 }
 
 impl Watch {
     /// Waits for a line about a terminal.
-    fn wait_for(&self, terminal: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    pub fn wait_for(&self, terminal: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let mut seen = Vec::new();
         let until = Instant::now() + PATIENCE;
         while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -129,11 +129,11 @@ impl Watch {
         panic!("a line about {terminal} did not come: {}", seen.join("\n"));
     }
 
-    fn wait_for_phase(&self, terminal: &str, phase: &str) -> Value {
+    pub fn wait_for_phase(&self, terminal: &str, phase: &str) -> Value {
         self.wait_for(terminal, |line| line["state"]["turn"]["phase"] == phase)
     }
 
-    fn signal(&self, signal: &str) {
+    pub fn signal(&self, signal: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }

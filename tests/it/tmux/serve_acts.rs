@@ -196,3 +196,27 @@ fn who_may_not_act_and_what_is_no_act_is_told_so() {
     assert!(server.get(INPUT).is_denial(405, "method"));
     assert_eq!(times(&cage, "hello"), 0, "nothing of it was sent");
 }
+
+#[test]
+fn a_name_is_asked_anew_by_each_act() {
+    let cage = Cage::new();
+    let server = serve(&cage);
+    let pane = cage.tmux.key_of("main:").pane.to_string();
+    let send = |key: &str, target: &str, text: &str| {
+        server.post(&format!("/v1/terminals/{target}/input"), key, &json!({ "text": text }).to_string())
+    };
+    assert_eq!(send("a", "main", "hello").status, 200);
+    // A session that has just taken a name can be addressed, and one that has just lost it cannot.
+    cage.tmux.run(&["rename-session", "-t", &pane, "fresh"]);
+    let taken = send("b", "fresh", "again");
+    assert_eq!(taken.status, 200, "{taken:?}");
+    cage.tmux.run(&["rename-session", "-t", &pane, "later"]);
+    let lost = send("c", "fresh", "lost");
+    assert!(lost.is_denial(404, "no watched terminal is called `fresh`"), "{lost:?}");
+    // An id is no name, whatever is called so.
+    cage.tmux.run(&["rename-session", "-t", &pane, "%777"]);
+    assert!(send("d", "%25777", "lost").is_denial(404, "%777"));
+    assert_eq!(send("e", &pane.replace('%', "%25"), "by its pane").status, 200);
+    cage.tmux.wait_for_text(&pane, "heard by its pane");
+    assert!(!cage.tmux.screen(&pane).contains("lost"));
+}

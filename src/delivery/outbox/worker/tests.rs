@@ -49,7 +49,7 @@ impl World {
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let recipient = Recipient::new(key, "lead".to_owned());
         let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
-        worker.snapshot.targets.push(Seen { target, renamed_from: None, recipient: recipient.clone() });
+        worker.snapshot.targets.push(Seen { target, renamed_from: None, place: None, recipient: recipient.clone() });
         let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
         let (to, key, keep) = ("lead".to_owned(), "event".to_owned(), Span::from_secs(3600));
         let body = MessageEvent { text: "it is done".to_owned(), ..MessageEvent::default() };
