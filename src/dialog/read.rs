@@ -54,6 +54,7 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog
         button.is_some_and(|button| !lines[found.rows.start - rows.start].text.ends_with(&button.label))
     });
     let mut cuts = text::left_out(&lines, end);
+    cuts.extend(text::missing(&lines, end));
     cuts.extend(text::at_edge(&lines, end - usize::from(hints)));
     let found = found.unwrap_or(Found {
         manner: Manner::Unknown,

@@ -358,7 +358,7 @@ fn what_an_agent_scrolls_without_a_mark_is_not_whole() {
 #[test]
 fn what_offers_to_show_more_was_not_shown() {
     let cuts = |row: &str| {
-        let screen = Screen::from_text(&format!("Edited a.py (+9 -0)\n  1 +x\n  {row}\nDo it?\n❯ 1. Yes\n  2. No"), 80);
+        let screen = Screen::from_text(&format!("Edited a.py (+1 -0)\n  1 +x\n  {row}\nDo it?\n❯ 1. Yes\n  2. No"), 80);
         Dialog::read(&screen, 0..screen.rows().len()).cuts
     };
     for row in
@@ -373,5 +373,25 @@ fn what_offers_to_show_more_was_not_shown() {
         "+ show more of the same to everybody here",
     ] {
         assert_eq!(cuts(row), [], "{row}");
+    }
+}
+
+#[test]
+fn an_edit_of_which_rows_are_missing_is_cut_at_its_head() {
+    let cuts = |edit: &str| {
+        let screen = Screen::from_text(&format!("{edit}\n\nMake the edits?\n❯ 1. Yes\n  2. No"), 80);
+        Dialog::read(&screen, 0..screen.rows().len()).cuts
+    };
+    let missing = |head: &str| vec![Cut::LeftOut(head.to_owned())];
+    assert_eq!(cuts("• Edited a.py (+2 -1)\n   7  def f():\n   8 -old\n   8 +new"), missing("• Edited a.py (+2 -1)"));
+    let two = "  └ a.py (+1 -0)\n   8 +new\n\n  └ b.py (+1 -0)";
+    assert_eq!(cuts(&format!("• Edited 2 files (+2 -0)\n{two}")), missing("• Edited 2 files (+2 -0)"));
+    for whole in [
+        "• Edited a.py (+1 -1)\n   7  def f():\n   8 -old\n   8 +new that\n      wraps",
+        &format!("• Edited 2 files (+2 -0)\n{two}\n   3 +x"),
+        "a.py (+1 -1)\n- old\n+ new",
+        "Add 3 (+2 -x)\n 1 +y",
+    ] {
+        assert_eq!(cuts(whole), [], "{whole}");
     }
 }

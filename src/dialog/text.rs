@@ -122,6 +122,24 @@ pub(super) fn left_out(lines: &[DialogLine<'_>], end: usize) -> Vec<Cut> {
         .collect()
 }
 
+/// The head of an edit, such as `src/a.py (+9 -2)`, if fewer of its changed rows are shown than it counts. With several files it
+/// counts all of them.
+pub(super) fn missing(lines: &[DialogLine<'_>], end: usize) -> Option<Cut> {
+    let counted = |text: &str| -> Option<usize> {
+        let (added, removed) = text.strip_suffix(')')?.rsplit_once("(+")?.1.split_once(" -")?;
+        added.parse::<usize>().ok()?.checked_add(removed.parse().ok()?)
+    };
+    let is_changed = |text: &str| {
+        let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        behind.len() < text.len() && behind.starts_with(' ') && behind.trim_start().starts_with(['+', '-'])
+    };
+    let shown = &lines[..end];
+    let (head, all) = shown.iter().find_map(|line| Some((line.text, counted(line.text)?)))?;
+    let changed = shown.iter().filter(|line| is_changed(line.text)).count();
+    // Where there is none, it is drawn in another way.
+    (changed > 0 && changed < all).then(|| Cut::LeftOut(head.to_owned()))
+}
+
 /// Rows that end at the edge without a row below that continues them: their rest is not shown.
 pub(super) fn at_edge(lines: &[DialogLine<'_>], end: usize) -> Vec<Cut> {
     let cut = |(place, line): (usize, &DialogLine<'_>)| {
