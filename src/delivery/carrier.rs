@@ -306,6 +306,17 @@ mod terminal_tests {
         assert_eq!(plain(&[Means::Desktop, Means::Command]), "");
     }
 
+    #[cfg(not(target_os = "macos"))]
+    #[test]
+    fn no_text_is_an_option_or_markup_of_the_desktop() {
+        let words = desktop::words("--urgency=low <b>a</b> & \u{1b}]0;x\u{7}");
+        assert_eq!(words[..4], ["notify-send", "--app-name=fleetwatch", "--", "fleetwatch"]);
+        assert!(
+            words[4].starts_with("--urgency=low &lt;b&gt;a&lt;/b&gt; &amp; ") && !words[4].contains('\u{1b}'),
+            "{words:?}"
+        );
+    }
+
     #[test]
     fn what_goes_through_tmux_is_wrapped_for_it() {
         let text = written(&[Means::Osc9, Means::Bell], "a exited", Around::Tmux);

@@ -109,6 +109,8 @@ mod tests {
         }
         let beside = |what: &str| json!({ "type": ["string", "null"], "description": what });
         let properties = &mut schemas["State"]["properties"];
+        properties["id"] =
+            json!({ "type": "string", "description": "Its name, under the same key as that of a task." });
         properties["what"] = beside("What it waits for or does, in one line for people.");
         let outcome = json!({ "type": "object", "required": ["outcome"], "properties": {
             "outcome": { "enum": ["accepted", "queued"] }, "detail": { "type": ["string", "null"] },

@@ -178,7 +178,7 @@ fn a_command_that_cannot_run_is_reported() {
     world.open();
     world.wait("1 ready");
     world.tell_parrot("ask");
-    world.wait("cannot be started");
+    world.wait("there is no program");
 }
 
 #[test]
