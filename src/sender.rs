@@ -265,7 +265,7 @@ impl Sender {
                 answering::AnswerStep::End(outcome) => return Ok(outcome),
                 answering::AnswerStep::Poll { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
-                    pane.read_dialog().await.map(|poll| answering.saw(&poll, elapsed()))
+                    self.poll_dialog(&mut pane, to).await.map(|poll| answering.saw(&poll, elapsed()))
                 }
                 answering::AnswerStep::Paste(text) => {
                     begin();
@@ -323,7 +323,7 @@ impl Sender {
         begin: &mut impl FnMut(),
     ) -> Result<Outcome, Refusal> {
         let (_turn, mut pane) = self.take_turn(to).await?;
-        match pane.read_dialog().await?.dialog {
+        match pane.read_dialog().await?.0.dialog {
             None => Err(Refusal::NoDialog),
             Some(dialog) if !dialog.is_same(seen) => Err(Refusal::AnotherDialog),
             Some(_) => {
@@ -380,6 +380,15 @@ impl Sender {
     /// Captures a terminal in which the agent must still run. Agents change their names, and start programs.
     async fn poll(&self, pane: &mut TargetPane, to: &Recipient) -> Result<PromptFrame, Refusal> {
         let (seen, facts) = pane.poll().await?;
+        if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
+            self.check_program(pane, to, &facts).await?;
+        }
+        Ok(seen)
+    }
+
+    /// The same for a dialog: what an agent that has ended left on the screen is none.
+    async fn poll_dialog(&self, pane: &mut TargetPane, to: &Recipient) -> Result<DialogFrame, Refusal> {
+        let (seen, facts) = pane.read_dialog().await?;
         if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
             self.check_program(pane, to, &facts).await?;
         }
@@ -452,7 +461,7 @@ impl TargetPane {
         }
     }
 
-    async fn read_dialog(&mut self) -> Result<DialogFrame, Refusal> {
+    async fn read_dialog(&mut self) -> Result<(DialogFrame, PaneFacts), Refusal> {
         let captured = self.capture().await?;
         let reading = self.read(&captured)?;
         let is_background = reading.as_ref().is_some_and(|reading| reading.background_work == Tri::Yes);
@@ -464,7 +473,8 @@ impl TargetPane {
             Some((_, Phase::Ready)) => After::Ready,
             Some((_, Phase::Unknown)) | None => After::Unknown,
         };
-        Ok(DialogFrame { dialog: reading.and_then(|reading| reading.dialog), after })
+        let seen = DialogFrame { dialog: reading.and_then(|reading| reading.dialog), after };
+        Ok((seen, captured.pane.facts.clone()))
     }
 
     /// Reads what was captured, which is what must still be so when something is sent.

@@ -204,13 +204,13 @@ impl<'a> Answering<'a> {
 
     /// The outcome when a poll or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
-        let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
+        let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone) | Refusal::AgentGone { .. });
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
         match self.stage {
             // tmux may have done it and not been able to say so.
             AnswerStage::First => refusal.into(),
             _ if !self.pressed && !unheard => refusal.into(),
-            // The keys were on their way; a pane that is gone because of them has taken them.
+            // The keys were on their way; an agent or a pane that is gone because of them has taken them.
             AnswerStage::Closing { .. } | AnswerStage::Gone { .. } if gone => accepted(After::Gone),
             AnswerStage::Moving { .. } if !unheard => not_taken(format!("Enter was not pressed: {refusal}")),
             _ => unverified(format!("a key was pressed, but then: {refusal}")),

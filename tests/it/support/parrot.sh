@@ -14,6 +14,7 @@
 #   deaf    never takes a prompt again
 #   nap N   works for so many seconds
 #   exit    ends
+#   leave   opens a dialog of which one option ends it, and leaves it on the screen
 #   clock   draws a clock into the first row from then on
 #   strokes is stopped, which it draws in several strokes above its next prompt
 export LC_ALL=C.UTF-8
@@ -132,6 +133,11 @@ while IFS= read -r -e -p '❯ ' line; do
             printf '\033[1A\033[J● heard %s\n' "$line" ;;
         clock) { i=0; while printf '\0337\033[1;1H%s ticks\033[K\0338' "$((i++))"; do sleep 0.03; done; } & ;;
         exit) exit ;;
+        leave)
+            printf 'Allow this?\n> 1. Yes\n  2. No, and leave\n'
+            IFS= read -r -s -n 1 answer
+            [ "$answer" = 2 ] && exit
+            printf '\033[3A\033[J● stayed\n' ;;
         strokes)
             echo "● half an answer"
             { for ((i = 0; i < 5; i++)); do

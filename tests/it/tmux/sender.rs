@@ -263,6 +263,16 @@ async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
 }
 
 #[tokio::test]
+async fn an_answer_that_ends_the_agent_is_taken_though_its_dialog_stays_on_the_screen() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("leave").await, Outcome::Accepted(None));
+    cage.wait_for("2. No, and leave");
+    let seen = cage.dialog().await;
+    assert_eq!(cage.choose(&seen, "2").await, Outcome::Accepted(Some("the agent has ended".to_owned())));
+    assert!(cage.screen().contains("2. No, and leave"));
+}
+
+#[tokio::test]
 async fn marks_are_moved_and_letters_are_typed() {
     let cage = Cage::new();
     let taken = Outcome::Accepted(Some("ready for a prompt".to_owned()));
