@@ -39,9 +39,9 @@ use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::KeptScreen;
 use crate::state::{
-    AgentFacts, AssessedAvailability, Attention, Availability, Change, Fact, FactName, FactSource,
-    FactValue, ParseStatus, Phase, Problem, ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts,
-    Transition, TransportState, Tri, Turn, TurnResult, kept,
+    AgentFacts, AssessedAvailability, Attention, Availability, Change, Fact, FactName, FactSource, FactValue,
+    ParseStatus, Phase, Problem, ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition,
+    TransportState, Tri, Turn, TurnResult, kept,
 };
 use crate::time::{Span, Timestamp};
 
