@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use serde::Serialize;
 
 use super::config::{Checked, checked};
 use super::failure::{completed, quoted, without_number};
-use super::options::{homes, of_user, user_profiles};
+use super::options::{living_but, user_profiles};
 use super::survey::{Watched, join_all};
 use super::watch::unused_rules;
 use super::{Done, Failure, GlobalOptions, output};
@@ -20,7 +19,7 @@ use crate::app::Environment;
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::delivery::{desktop, post};
 use crate::engine::Freshness;
-use crate::fleet::{ServerId, Socket, Terminal, no_record};
+use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::facts_at;
 use crate::history::{self, History, Reader, Trouble};
 use crate::notify::Means;
@@ -334,16 +333,7 @@ const NAMED: usize = 8;
 
 /// The user's other servers that are alive here: agents start some of their own.
 fn unwatched(watched: &[&ServerId]) -> Option<Finding> {
-    let directory = of_user(homes().first()?);
-    let is_alive = |path: &Path| UnixStream::connect(path).is_ok();
-    let sockets = std::fs::read_dir(&directory).ok()?.flatten().map(|entry| entry.path());
-    let other = |path: &PathBuf| {
-        let socket = Socket::at(path).named_in(&directory);
-        watched.iter().all(|id| id.host.is_some() || id.socket.clone().named_in(&directory) != socket) && is_alive(path)
-    };
-    let names = sockets.filter(other).filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
-    let mut names: Vec<String> = names.collect();
-    names.sort();
+    let mut names = living_but(watched);
     let first = names.first()?;
     let remedy = format!(
         "`fleetwatch -L {}` shows one, a [[server]] with `socket` in the configuration watches it with the others",

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -253,6 +254,21 @@ pub(super) fn homes() -> Vec<PathBuf> {
     let chosen = std::env::var_os("TMUX_TMPDIR").map(PathBuf::from).filter(|path| path.exists());
     let home = chosen.unwrap_or_else(|| PathBuf::from("/tmp"));
     home.canonicalize().into_iter().chain([home]).collect()
+}
+
+/// The names of this user's living servers on this machine but these, in order.
+pub(super) fn living_but(known: &[&ServerId]) -> Vec<String> {
+    let Some(directory) = homes().first().map(|home| of_user(home)) else { return Vec::new() };
+    let sockets = std::fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_other = |path: &PathBuf| {
+        let socket = Socket::at(path).named_in(&directory);
+        let is_known = |id: &&ServerId| id.host.is_none() && id.socket.clone().named_in(&directory) == socket;
+        !known.iter().any(is_known) && UnixStream::connect(path).is_ok()
+    };
+    let names = sockets.filter(is_other).filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }
 
 #[cfg(test)]
