@@ -11,7 +11,7 @@ use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 use super::Trouble;
 use super::identity::terminal_row;
 use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
-use super::timeline::{Holder, TimelineSpan, timeline, turns};
+use super::timeline::{Holder, Point, TimelineSpan, timeline, turns};
 use super::usage::SessionUsage;
 use crate::state::{TurnResult, words};
 use crate::time::{Span, Timestamp};
@@ -155,6 +155,7 @@ impl Reader {
         let mut days: BTreeMap<(Date, String), DayTotals> = BTreeMap::new();
         for (terminal, row, watched, begun, since) in known {
             let points = points(&self.connection, &mut self.codec, row, Some(since), period.until)?;
+            let points: Vec<Point> = points.into_iter().map(Point::summed).collect();
             let line = timeline(&points, &watched, since, period.until);
             let usage = of_terminals.remove(&row).unwrap_or_default();
             let used = growth(&usage, begun, &used_before(row, &usage, &of_sessions));
@@ -438,6 +439,7 @@ mod tests {
             trouble: None,
             result,
             turn_ended: ended.map(at),
+            is_task: false,
         };
         let points = vec![
             point("2026-10-25T00:30:00Z", Holder::Working, TurnResult::None, None),
