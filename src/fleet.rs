@@ -498,7 +498,7 @@ impl Fleet {
     /// Whether this was told already, before this fleet began to follow another one.
     fn is_told(&mut self, changed: &TerminalTransition) -> bool {
         /// How far apart two processes may see the same change.
-        const SAME_CHANGE: Span = Span::from_secs(3);
+        const SAME_CHANGE: Span = Span::from_secs(5);
         let Some(ahead) = self.ahead.get_mut(&changed.key) else { return false };
         let Transition { at, changed: fields, .. } = &changed.transition;
         ahead.retain(|(told, _)| at.since(*told) < SAME_CHANGE);

@@ -198,8 +198,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
         if inherited.insert(id.clone(), data.clone()).is_some() {
             return Err(source.error(data.id.span(), format!("there are two profiles called `{id}`")));
         }
-        let surface_of = data.surface_of.clone();
-        let written = Written {
+        profiles.push(Written {
             id,
             min: source.version(&data.min)?,
             max: data.max.as_ref().map(|max| source.version(max)).transpose()?,
@@ -210,14 +209,12 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
             text: Arc::clone(&shared_text),
             data,
             surfaces: Vec::new(),
-        };
-        let Some(of) = surface_of else {
-            profiles.push(written);
-            continue;
-        };
-        let fault = || source.error(of.span(), format!("no profile above this one is called `{}`", of.as_ref()));
-        let parent = profiles.iter_mut().find(|parent: &&mut Written| parent.id == *of.as_ref()).ok_or_else(fault)?;
-        parent.surfaces.push(written);
+        });
+    }
+    let (surfaces, mut profiles): (Vec<Written>, Vec<Written>) = profiles.into_iter().partition(|it| it.data.surface);
+    for profile in &mut profiles {
+        let has = |surface: &&Written| profile.max.as_ref().is_none_or(|max| *max > surface.min);
+        profile.surfaces = surfaces.iter().filter(has).cloned().collect();
     }
     let known = tool(&source, parsed.tool, records.into())?;
     let others = parsed.without_profile.into_iter().map(|data| Ok((tool(&source, data, Arc::default())?, Vec::new())));

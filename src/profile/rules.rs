@@ -148,8 +148,9 @@ words! {
 pub(super) struct ProfileData {
     pub id: Spanned<String>,
     pub extends: Option<Spanned<String>>,
-    /// The profile above it in whose place it reads the screens on which one of its rules gives `surface`.
-    pub surface_of: Option<Spanned<String>>,
+    /// Whether it reads, in place of the profiles for the same versions, the screens on which one of its rules gives `surface`.
+    #[serde(default)]
+    pub surface: bool,
     /// Rules of the extended profile that do not hold here.
     #[serde(default)]
     pub without: Vec<String>,
