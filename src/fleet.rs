@@ -115,6 +115,8 @@ pub struct Fleet {
     entries: BTreeMap<TerminalKey, Box<Entry>>,
     /// What is known of terminals that have not been seen yet, and since when it is.
     known: BTreeMap<TerminalKey, (Box<TerminalHistory>, Timestamp)>,
+    /// What was just sent to terminals that were not read yet.
+    sent: BTreeMap<TerminalKey, (Timestamp, String)>,
     servers: BTreeMap<ServerId, ServerView>,
     /// The operator's notes on terminals, present or not.
     notes: Vec<KeptNote>,
@@ -144,6 +146,7 @@ impl Fleet {
             profiles,
             entries: BTreeMap::new(),
             known: BTreeMap::new(),
+            sent: BTreeMap::new(),
             servers: BTreeMap::new(),
             notes: Vec::new(),
             recent: VecDeque::new(),
@@ -174,9 +177,9 @@ impl Fleet {
             Input::Checkpoint { server, checkpoint } => self.restore(&server, *checkpoint),
             Input::KnownTasks { server, tasks } => self.tasks.remember(server, tasks),
             Input::Submitted { key, at, text } => {
-                let entry = self.entries.get_mut(&key);
-                let taken = entry.map(|entry| entry.sent(&text, at, self.now)).unwrap_or_default();
-                self.observe(&key, Observation::Submitted { at, taken });
+                self.sent.retain(|_, (at, _)| self.now.since(*at) < tracker::HANDOVER);
+                self.sent.insert(key.clone(), (at, text));
+                self.submitted(&key);
             }
             Input::Noted(noted) => self.noted(noted),
             Input::Seen { key } => self.observe(&key, Observation::Seen),
@@ -410,6 +413,15 @@ impl Fleet {
         if let Some(transition) = outcome.transition {
             self.record(&key, transition);
         }
+        self.submitted(&key);
+    }
+
+    /// Hands on what was sent to a terminal once that was read.
+    fn submitted(&mut self, key: &TerminalKey) {
+        let Some(entry) = self.entries.get_mut(key).filter(|entry| !entry.is_unread()) else { return };
+        let Some((at, text)) = self.sent.remove(key) else { return };
+        let taken = entry.sent(&text, at, self.now);
+        self.observe(key, Observation::Submitted { at, taken });
     }
 
     fn noted(&mut self, noted: KeptNote) {

@@ -297,6 +297,7 @@ impl Tracker {
             }
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
+        self.note_sent_prompt();
         // What the first poll after a gap finds began unseen, and so did what only time shows of it.
         let is_found = is_poll && self.turn.coverage.is_after_gap();
         let unseen = is_found || self.turn.is_unwatched();
@@ -425,7 +426,6 @@ impl Tracker {
         if !unreadable && reading.doubt.is_none() {
             self.doubt_since = None;
         }
-        // What is printed before any prompt was submitted (a banner, a notice) is no answer.
         let after_gap = self.turn.coverage.is_after_gap();
         if after_gap && self.turn.is_replaced(reading, now) {
             // Another turn, that nobody saw begin, and perhaps end: whoever sent its prompt was there.
@@ -443,8 +443,8 @@ impl Tracker {
             && !resized
             && (reading.turn.prompt.is_some() || self.turn.is_in_flight())
             && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
-        let sighting = Sighting { reading, grew, resumes, resized, temporal: self.temporal };
-        let begins = self.turn.sighted(&sighting, now, notes);
+        let begins =
+            self.turn.sighted(&Sighting { reading, grew, resumes, resized, temporal: self.temporal }, now, notes);
         self.shown.show(&reading.facts, (reading.composer.is_some(), begins), now);
         self.last_reading = Some((Classification { dialog: None, ..reading.clone() }, now));
         self.show(next);
@@ -524,7 +524,7 @@ impl Tracker {
         stands_since: Timestamp,
         now: Timestamp,
     ) -> Option<Transition> {
-        self.lifecycle.update(&next, &self.turn, &self.settings, now);
+        self.lifecycle.update(&mut next, &self.turn, &self.settings, now);
         next.assessment.anomalies = self.anomalies();
         // Most polls find what they found before, and hashing is most of what such a poll would cost.
         let signature = if next == self.published { self.signature } else { next.signature() };

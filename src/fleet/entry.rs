@@ -319,6 +319,7 @@ impl Entry {
         let is_awaited = report.capture == Capture::Awaited && matches!(report.program, Program::Agent { .. });
         let was_unread = self.is_unread;
         self.is_unread &= is_awaited && !report.facts.dead;
+        let is_another = report.agent_process.zip(self.terminal.process).is_some_and(|(runs, ran)| runs != ran);
         let renamed = self.take_facts(&report);
         let is_resized = |new: &Screen| self.terminal.screen().is_some_and(|old| old.size() != new.size());
         let resized = matches!(&report.capture, Capture::Fresh(new) if is_resized(new));
@@ -343,13 +344,13 @@ impl Entry {
             }
             (Program::Unknown(problem), _) => self.observe(Observation::ProbeFailed(problem), now),
             (Program::Suspended { tool }, _) => {
-                self.agent_runs(tool, None, profiles, now);
+                self.agent_runs((tool, None), is_another, profiles, now);
                 self.remember();
                 self.observe(Observation::Suspended, now)
             }
             (Program::Agent { tool, version, .. }, Capture::Awaited) => {
                 if self.is_unread {
-                    self.agent_runs(tool, version, profiles, now);
+                    self.agent_runs((tool, version), is_another, profiles, now);
                     self.refresh(now);
                 }
                 None
@@ -359,7 +360,7 @@ impl Entry {
                 self.observe(Observation::ProbeFailed(problem), now)
             }
             (Program::Agent { tool, version, .. }, _) => {
-                let replaced = self.agent_runs(tool, version, profiles, now) || was_dead;
+                let replaced = self.agent_runs((tool, version), is_another, profiles, now) || was_dead;
                 // It is this agent's: the one before had another tracker.
                 record(&mut self.tracker);
                 let remembered = self.remember();

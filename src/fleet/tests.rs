@@ -416,6 +416,28 @@ fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
 }
 
 #[test]
+fn what_was_sent_before_a_terminal_was_found_is_its_turn() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let rule = "─".repeat(80);
+    let prompt = "\u{1b}[48;5;237m❯ tidy up\u{1b}[0m";
+    let rows = format!("{prompt}\n\n● Done.\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n");
+    let shows = || PaneReport {
+        program: Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()), through: None },
+        capture: Capture::Fresh(Arc::new(Screen::from_capture(rows.as_bytes(), 80, 24))),
+        facts: PaneFacts { cursor: crate::screen::Cursor { column: 2, row: 5, visible: true }, ..PaneFacts::default() },
+        ..pane(0, 10)
+    };
+    let result = |sent: &str| {
+        let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+        fleet.handle(Input::Submitted { key: pane(0, 10).key, at: at(-1), text: sent.to_owned() }, at(0));
+        (0..5).for_each(|second| drop(names(&mut fleet, second, vec![shows()])));
+        fleet.state(&pane(0, 10).key, at(5)).unwrap().last_turn.result
+    };
+    assert_eq!(result("tidy up"), crate::state::TurnResult::Success);
+    assert_eq!(result("look around"), crate::state::TurnResult::None, "another prompt's answer");
+}
+
+#[test]
 fn what_ended_with_its_server_stays_until_the_server_is_back() {
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
     let report = |second, outcome| Input::Server(ServerReport::new(ServerId::default(), at(second), outcome));

@@ -183,8 +183,14 @@ fn known(path: &Path, server: &ServerId, left_behind: Option<LeftBehind>, there:
     let Ok(mut reader) = Reader::open(path) else { return known };
     for key in others {
         let last = reader.transitions(key, 1).ok().and_then(|mut last| last.pop());
-        let agent = last.and_then(|last| agent(&mut reader, key, last).ok().flatten());
-        known.extend(agent.into_iter().flat_map(|agent| agent.inputs(key.clone())));
+        match last.and_then(|last| agent(&mut reader, key, last).ok().flatten()) {
+            Some(agent) => known.extend(agent.inputs(key.clone())),
+            // Nobody watched it yet, but something may have been sent.
+            None => {
+                let sent = reader.done_since(key, now() - HANDOVER).ok().and_then(|done| just_taken(&done));
+                known.extend(sent.map(|(at, text)| Input::Submitted { key: key.clone(), at, text }));
+            }
+        }
     }
     known
 }
@@ -207,19 +213,23 @@ fn agent(reader: &mut Reader, key: &TerminalKey, last: Stored) -> Result<Option<
     // Whoever sends something has seen what stands there.
     let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
     let seen = state.last_turn.at.is_some() && done.iter().any(sees);
-    let just_taken = |record: &Stored| match &record.body {
+    let sent = just_taken(&done).filter(|(at, _)| *at > last.at);
+    let known = Box::new(TerminalHistory { state: *state, screen, watched_until, unbroken_until, seen });
+    Ok(Some(KnownAgent { known, sent }))
+}
+
+/// The prompt that an agent took last, if that was just now.
+fn just_taken(done: &[Stored]) -> Option<(Timestamp, String)> {
+    let taken = |record: &Stored| match &record.body {
         Body::Input(StoredInput { sent: Sent::Prompt { text }, outcome, .. })
             if matches!(outcome.as_deref(), None | Some("accepted" | "unverified"))
-                && record.at > last.at
                 && now().since(record.at) < HANDOVER =>
         {
             Some((record.at, text.clone()))
         }
         _ => None,
     };
-    let sent = done.iter().rev().find_map(just_taken);
-    let known = Box::new(TerminalHistory { state: *state, screen, watched_until, unbroken_until, seen });
-    Ok(Some(KnownAgent { known, sent }))
+    done.iter().rev().find_map(taken)
 }
 
 /// The same of a task that had these fields at a time.

@@ -63,6 +63,16 @@ pub struct TurnRegion {
 }
 
 impl TurnRegion {
+    /// Whether its latest prompt is that of another one, as far as can be seen.
+    pub fn has_prompt_of(&self, other: &TurnRegion) -> bool {
+        (self.prompt, self.prompts) == (other.prompt, other.prompts)
+    }
+
+    /// Whether `later` ends as this one does, so that nothing was added to it.
+    pub fn ends_like(&self, later: &TurnRegion) -> bool {
+        self.text.ends_with(&*later.text) || (!self.text.is_empty() && later.text.ends_with(&*self.text))
+    }
+
     /// Whether the answer grew: `self` shows all that `earlier` showed, and more below it.
     pub fn grew_from(&self, earlier: &TurnRegion) -> bool {
         if self.text == earlier.text {
@@ -168,6 +178,11 @@ impl Submitted {
         self.0.first().map_or("", String::as_str)
     }
 
+    /// Whether its first row is the beginning of this text.
+    pub fn begins(&self, text: &str) -> bool {
+        !self.first().is_empty() && drawn_letters(text).starts_with(self.first())
+    }
+
     /// Whether the beginning of this text can be seen, and something else: in the first row, or in one below that
     /// continues the text.
     pub fn is_more_than(&self, text: &str) -> bool {
@@ -249,6 +264,9 @@ pub struct Classification {
     /// Rows from the top of the screen to the transcript's last one; all of the screen's rows once it is full, from when
     /// on the transcript scrolls.
     pub transcript_rows: usize,
+    /// Where the transcript's last row stands, and its last submitted prompt: the rows down to them.
+    pub said_rows: usize,
+    pub prompt_rows: Option<usize>,
     /// The letters and digits of the last submitted prompt, as far as its last row shows them.
     pub submitted: Option<Arc<str>>,
     /// The same prompt with all rows right below it.

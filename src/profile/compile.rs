@@ -64,8 +64,6 @@ pub struct Temporal {
     pub growth: bool,
     /// Whether a turn ends well only with a completion row.
     pub completion_row: bool,
-    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
-    pub prompt_returns: bool,
     /// Whether work that goes without an answer was stopped.
     pub stops_silently: bool,
     /// Whether no recording shows this version: what looks ready must stand still before it counts as ready. That is not
@@ -351,7 +349,6 @@ fn turn(names: &Names<'_>, span: Range<usize>, data: &TurnData) -> Result<TurnRu
             linger: Span::from_millis(data.linger_ms.unwrap_or_default()),
             growth: data.growth.unwrap_or_default(),
             completion_row: data.completion_row.unwrap_or_default(),
-            prompt_returns: data.prompt_returns.unwrap_or_default(),
             stops_silently: data.stops_silently.unwrap_or_default(),
             cautious: false,
         },

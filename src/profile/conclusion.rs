@@ -115,6 +115,8 @@ impl Conclusion<'_> {
             turn: self.turn_region(),
             edge: self.edge(),
             transcript_rows: self.transcript_rows(),
+            said_rows: self.said_rows(),
+            prompt_rows: self.sight.submitted.last().map(|y| y + 1),
             submitted: self.sight.submitted.last().map(|&y| letters(self.sight.submitted_text(y))),
             submitted_rows: self.sight.submitted.last().map(|&y| self.submitted(y)),
             draft: self.sight.prompt.as_ref().filter(|p| p.draft == DraftText::Text).map(|p| letters(&p.text)),
@@ -180,12 +182,13 @@ impl Conclusion<'_> {
     }
 
     fn transcript_rows(&self) -> usize {
+        let rows = self.sight.screen.rows();
+        if rows.last().is_some_and(|row| !row.is_blank()) { rows.len() } else { self.said_rows() }
+    }
+
+    fn said_rows(&self) -> usize {
         let sight = self.sight;
-        let is_full = sight.screen.rows().last().is_some_and(|row| !row.is_blank());
         let is_said = |y: &usize| !sight.is_blank(*y) && !sight.is_any(*y, sight.profile.turn.chrome);
-        if is_full {
-            return sight.screen.rows().len();
-        }
         sight.region(Region::Above).rev().find(is_said).map_or(0, |y| y + 1)
     }
 

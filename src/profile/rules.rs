@@ -284,8 +284,6 @@ pub(super) struct TurnData {
     pub growth: Option<bool>,
     /// Whether a turn ends well only with a completion row; without one it ends without a result.
     pub completion_row: Option<bool>,
-    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
-    pub prompt_returns: Option<bool>,
     /// Whether a turn that is stopped before its answer ends without a word, so that work that goes without an answer was
     /// stopped.
     pub stops_silently: Option<bool>,
@@ -304,7 +302,6 @@ impl TurnData {
             linger_ms: self.linger_ms.or(other.linger_ms),
             growth: self.growth.or(other.growth),
             completion_row: self.completion_row.or(other.completion_row),
-            prompt_returns: self.prompt_returns.or(other.prompt_returns),
             stops_silently: self.stops_silently.or(other.stops_silently),
         }
     }

@@ -60,7 +60,13 @@ impl Lifecycle {
         }
     }
 
-    pub(super) fn update(&mut self, published: &Published, turn: &TurnTracker, settings: &Settings, now: Timestamp) {
+    pub(super) fn update(
+        &mut self,
+        published: &mut Published,
+        turn: &TurnTracker,
+        settings: &Settings,
+        now: Timestamp,
+    ) {
         let known = readiness_of(published);
         self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
         let coverage = turn.coverage;
@@ -82,6 +88,7 @@ impl Lifecycle {
         self.completion_unknown_since = unknown.then(|| self.completion_unknown_since.unwrap_or(now));
         let stalled = stalls(self.completion_unknown_since, self.completion == Completion::Stalled);
         self.completion = if stalled { Completion::Stalled } else { completion };
+        published.completion = self.completion;
     }
 
     fn completion_of(&self, published: &Published, turn: &TurnTracker, readiness: Readiness) -> Completion {

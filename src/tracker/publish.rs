@@ -25,6 +25,9 @@ pub(super) struct Published {
     pub phase: Phase,
     pub background_work: Tri,
     pub last_turn: LastTurn,
+    /// How far the latest turn is.
+    #[serde(default = "no_turn")]
+    pub completion: Completion,
     pub assessment: Assessment,
     pub evidence: Arc<[Evidence]>,
     pub headline: Option<String>,
@@ -169,6 +172,7 @@ impl Published {
             phase: Phase::Unknown,
             background_work: Tri::Unknown,
             last_turn: LastTurn::NONE,
+            completion: no_turn(),
             assessment: unassessed(AssessedAvailability::Unknown),
             evidence: Arc::default(),
             headline: None,
@@ -183,6 +187,7 @@ impl Published {
             phase: state.turn.phase,
             background_work: state.turn.background_work,
             last_turn: state.last_turn.clone(),
+            completion: state.operator.completion,
             assessment: state.assessment.clone(),
             evidence: state.evidence.clone(),
             headline: state.activity.clone(),
@@ -195,6 +200,7 @@ impl Published {
             diagnostics: loss.diagnostics,
             assessment: unassessed(loss.assessment),
             last_turn: turn.last_turn().clone(),
+            completion: self.completion,
             evidence: std::iter::once(loss.evidence).chain(turn.evidence_of_last()).collect(),
             ..Self::unknown()
         };
@@ -259,7 +265,7 @@ impl Published {
         let (a, b) = (&self.diagnostics, &next.diagnostics);
         let (s, t) = (&self.surface, &next.surface);
         let (x, y) = (&self.assessment, &next.assessment);
-        [
+        let mut changes: Vec<Change> = [
             change("availability", &a.availability, &b.availability),
             change("transport_state", &a.transport_state, &b.transport_state),
             change("process_state", &a.process_state, &b.process_state),
@@ -282,7 +288,19 @@ impl Published {
         ]
         .into_iter()
         .flatten()
-        .collect()
+        .collect();
+        if changes.is_empty() {
+            changes.extend(self.change_of_completion(next));
+        }
+        changes
+    }
+
+    /// A turn that ends and leaves everything else as it was is told all the same: whoever watches next goes on from what
+    /// the last transition says.
+    fn change_of_completion(&self, next: &Published) -> Option<Change> {
+        use Completion::{Completed, Failed, Inactive};
+        let ends = !matches!(self.completion, Completed | Failed | Inactive) && next.completion == Inactive;
+        change("completion", &self.completion, &next.completion).filter(|_| ends)
     }
 
     /// A dialog that takes the place of another one is recognised by what both ask (SPEC §10).
@@ -291,6 +309,10 @@ impl Published {
         let asked = |of: &Published| value(&of.assessment.operator_excerpt.as_deref().map(in_one_line));
         (from != to).then(|| Change { field: "dialog".into(), from: asked(self), to: asked(next) })
     }
+}
+
+const fn no_turn() -> Completion {
+    Completion::Inactive
 }
 
 /// A dialog's text in one line.

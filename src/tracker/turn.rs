@@ -153,7 +153,7 @@ impl TurnTracker {
     /// How far the turn is; `in_flight` is said of one that is known to go on.
     pub(super) fn completion(&self, in_flight: Completion) -> Completion {
         match (&self.turn.state, self.turn.last.result) {
-            (TurnState::InFlight(_), _) if self.settling_since().is_some() => Completion::CandidateComplete,
+            (TurnState::InFlight(_), _) if self.leaves_answer() => Completion::CandidateComplete,
             (TurnState::InFlight(_), _) => in_flight,
             (TurnState::AtRest(Rest::Ended { .. }), TurnResult::Success) => Completion::Completed,
             (TurnState::AtRest(Rest::Ended { .. }), TurnResult::KnownFailure | TurnResult::Interrupted) => {
@@ -199,6 +199,11 @@ impl TurnTracker {
         self.note_pace(sighting, now);
         if sighting.resized {
             self.resized_at = Some(now);
+            // Its prompt, if that was in view, reads otherwise in other rows until it is seen again.
+            let shown = self.seen.as_ref().and_then(|seen| seen.region.prompt);
+            if let Some(flight) = self.turn.state.flight_mut() {
+                flight.own = flight.own.take().filter(|own| own.region.prompt != shown);
+            }
         }
         let redrawn = self.is_redrawn(now);
         if !working && !reading.in_dialog && redrawn {
@@ -220,7 +225,7 @@ impl TurnTracker {
         } else if working {
             self.limited = None;
         }
-        if (working && !self.greets) || ((dialog_is_work(reading) || limited) && !is_command) {
+        if !self.greets && (working || ((dialog_is_work(reading) || limited) && !is_command)) {
             let goes_on = self.takes_back(&reading.turn, now);
             let event = TurnEvent::Work { reading, seen: self.seen.as_ref(), goes_on };
             notes.extend(self.turn.on(event, now));
@@ -233,9 +238,7 @@ impl TurnTracker {
         }
         self.note_submitted_prompt(sighting, redrawn, now);
         self.note_screen(reading, now);
-        if sighting.temporal.prompt_returns {
-            self.tell_returned_prompt(reading, now);
-        }
+        self.tell_returned_prompt(reading, now);
         self.pass_time(now, sighting.temporal, notes);
         rested && self.flight().is_some()
     }
@@ -394,7 +397,7 @@ impl TurnTracker {
         };
         if let Some(flight) = self.turn.state.flight_mut() {
             match &mut flight.stage {
-                TurnStage::Settling { region, .. } => redraw(region),
+                TurnStage::Settling { left, .. } => redraw(&mut left.region),
                 TurnStage::Awaited { .. } => flight.baseline.iter_mut().for_each(|seen| redraw(&mut seen.region)),
                 TurnStage::Working { .. } => {}
             }
@@ -421,6 +424,13 @@ impl TurnTracker {
         let seen = self.seen.as_ref().filter(is_older).or(self.seen_before.as_ref().filter(is_older));
         notes.extend(self.turn.on(TurnEvent::Sent { at, since, taken, seen, region }, now));
         (self.greets, self.limited) = (false, None);
+    }
+
+    /// The turn of a prompt that was sent, as long as nobody has seen that, nor what stood there before.
+    pub(in crate::tracker) fn unseen_flight(&mut self) -> Option<&mut Flight> {
+        let is_unseen =
+            |flight: &&mut Flight| flight.is_anchored() && flight.baseline.is_none() && flight.own.is_none();
+        self.turn.state.flight_mut().filter(is_unseen)
     }
 
     /// Goes on from a state and from the screen that it was read from; somebody watched until `until`.
@@ -470,6 +480,8 @@ impl TurnTracker {
             } else {
                 flight.baseline = Some(LastScreen { end: None, transcript_rows: 0, ..LastScreen::of(reading, at) });
             }
+            // What stood there then is an answer only where it was said to be one.
+            flight.found_on = Some(LastScreen::of(reading, at)).filter(|_| !is_settling);
             flight.is_resumed = true;
             flight.waits = Waits::known(state.turn.waited, state.waits(), state.turn.now());
             self.turn.state = TurnState::InFlight(Box::new(flight));

@@ -10,7 +10,7 @@ use super::timers::HANDOVER;
 use super::turn::TurnTracker;
 use crate::agent_record::RecordedPhase;
 use crate::profile::Classification;
-use crate::state::{Phase, Since};
+use crate::state::{FactValue, Phase, Since};
 use crate::time::{Span, Timestamp};
 
 /// Status rows count whole seconds, and a little behind.
@@ -38,6 +38,16 @@ impl Tracker {
             self.ages.begin_anew(Since { at, exact: false });
             // Nor was it seen to be stable any longer than that.
             self.stable_since = self.stable_since.max(at);
+        }
+    }
+
+    /// A prompt that was sent and is in view is that of its turn, also where nobody saw it come.
+    pub(super) fn note_sent_prompt(&mut self) {
+        let Some(flight) = self.turn.unseen_flight() else { return };
+        let sent = self.sent.as_ref().map(|sent| &sent.value);
+        let (Some((reading, at)), Some(FactValue::Text(text))) = (&self.last_reading, sent) else { return };
+        if reading.submitted_rows.as_ref().is_some_and(|prompt| prompt.begins(text)) {
+            flight.shows(reading, *at);
         }
     }
 

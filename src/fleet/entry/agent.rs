@@ -42,16 +42,16 @@ fn differ(one: Option<&String>, other: Option<&String>) -> bool {
 }
 
 impl Entry {
-    /// Notes which agent runs; another tool or version than before gets a fresh tracker (SPEC §5). Whether it did.
+    /// Notes which agent runs; another tool, version or process than before gets a fresh tracker (SPEC §5). Whether it did.
     pub(super) fn agent_runs(
         &mut self,
-        tool: String,
-        version: Option<String>,
+        (tool, version): (String, Option<String>),
+        is_another: bool,
         profiles: &ProfileSet,
         now: Timestamp,
     ) -> bool {
         let given_version = self.terminal.declared.version.clone().or(version);
-        let known = self.agent.as_ref().filter(|agent| agent.tool == tool);
+        let known = self.agent.as_ref().filter(|agent| agent.tool == tool && !is_another);
         let other = known.is_none_or(|agent| differ(agent.given_version.as_ref(), given_version.as_ref()));
         let learned = known.is_some_and(|agent| agent.given_version.is_none()) && given_version.is_some();
         if other && self.agent.is_some() {

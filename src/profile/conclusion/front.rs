@@ -3,7 +3,7 @@
 use super::Conclusion;
 use super::limit::names_limit;
 use crate::profile::classification::{EndMark, TurnEnd};
-use crate::profile::rules::Signal;
+use crate::profile::rules::{Region, Signal};
 use crate::profile::screen_view::DraftText;
 use crate::state::{BusinessState, InputMode, Phase, Surface, Tri, UiContext};
 
@@ -63,8 +63,22 @@ impl Conclusion<'_> {
                 prompt.filter(|_| self.has(Signal::Opening) && !self.has(Signal::Working)).map(|_| Front::Opening)
             })
             .or_else(|| prompt.map(|_| Front::Prompt))
-            .or_else(|| self.has(Signal::Working).then_some(Front::WorkOnly))
+            .or_else(|| {
+                let front = if self.precedes_prompt() { Front::Starting } else { Front::WorkOnly };
+                self.has(Signal::Working).then_some(front)
+            })
             .unwrap_or(Front::Nothing)
+    }
+
+    /// Whether nothing is on the screen that a session has: of an agent that always shows its prompt, neither that nor anything
+    /// submitted or said. What it works on, such as a session to resume, is no turn.
+    fn precedes_prompt(&self) -> bool {
+        let (sight, turn) = (self.sight, &self.sight.profile.turn);
+        let always_shown = sight.profile.composer.as_ref().is_some_and(|composer| !composer.only_when_idle);
+        let mut said = turn.answers.iter().chain(&turn.tools);
+        always_shown
+            && sight.submitted.is_empty()
+            && !said.any(|&kind| sight.region(Region::Turn).any(|y| sight.is(y, kind)))
     }
 
     pub(super) fn surface(

@@ -1,7 +1,7 @@
 //! How a turn ends: an end mark at once, a returned prompt, or an answer that settles (SPEC §7, rules 3 and 4).
 
 use super::seen::same_turn;
-use super::state::{Ending, TurnEvent, TurnStage};
+use super::state::{Ending, Flight, TurnEvent, TurnStage};
 use super::{LastScreen, TurnTracker};
 use crate::profile::{Classification, Temporal, TurnEnd, TurnRegion};
 use crate::state::{TurnResult, Witness};
@@ -33,10 +33,11 @@ impl TurnTracker {
 
     /// A turn that was stopped before its answer: it is gone, and its prompt stands in the live prompt again.
     pub(super) fn tell_returned_prompt(&mut self, reading: &Classification, now: Timestamp) {
-        if !self.seen.as_ref().is_some_and(LastScreen::at_rest) {
+        let Some(seen) = self.seen.as_ref().filter(|seen| seen.at_rest()) else { return };
+        let Some(flight) = self.flight().filter(|flight| flight.seen_at().is_some()) else { return };
+        if flight.answered_by(seen, self.turn.ended_region.as_ref()) {
             return;
         }
-        let Some(flight) = self.flight().filter(|flight| flight.seen_at().is_some()) else { return };
         let (Some(sent), Some(draft)) = (&flight.prompt, &reading.draft) else { return };
         // Either may show only its first row.
         let is_back = !sent.is_empty() && (draft.starts_with(&**sent) || sent.starts_with(&**draft));
@@ -54,8 +55,9 @@ impl TurnTracker {
         let works = self.shows_work() || self.moved.is_some();
         let (Some(seen), Some(flight)) = (&self.seen, self.turn.state.flight()) else { return };
         let (finished, region) = (seen.is_finished(), &seen.region);
-        let has_changed =
-            matches!(&flight.stage, TurnStage::Settling { region: settling, .. } if settling.text != region.text);
+        let answers = |seen: &LastScreen| flight.answered_by(seen, self.turn.ended_region.as_ref());
+        let has_changed = matches!(&flight.stage, TurnStage::Settling { left, .. }
+            if left.region.text != region.text || answers(left) != answers(seen));
         if seen.in_dialog {
             // The agent asks something, so its turn has not ended.
             self.turn.on(TurnEvent::Stirs, now);
@@ -66,8 +68,9 @@ impl TurnTracker {
         }
         match flight.seen_at() {
             None => {
-                let answered = flight.answered_by(region, seen.end.as_ref(), self.turn.ended_region.as_ref());
-                let new_prompt = flight.baseline.as_ref().is_some_and(|seen| !same_turn(&seen.region, region));
+                let answered = flight.answered_by(seen, self.turn.ended_region.as_ref());
+                let baseline = flight.baseline.as_ref();
+                let new_prompt = baseline.map_or(flight.own.is_some(), |seen| !same_turn(&seen.region, region));
                 let is_command = region.command || flight.is_command();
                 if new_prompt && is_command && !region.text.is_empty() {
                     // A command of the agent's surface has done what it does without a turn.
@@ -93,8 +96,14 @@ impl TurnTracker {
             Some(_) => {}
         }
         if has_changed || self.settling_since().is_none() {
-            self.turn.on(TurnEvent::Rests { region }, now);
+            self.turn.on(TurnEvent::Rests { left: seen }, now);
         }
+    }
+
+    /// Whether what settles is an answer of the turn.
+    pub(super) fn leaves_answer(&self) -> bool {
+        let Some((flight, left)) = self.flight().and_then(Flight::left) else { return false };
+        flight.answered_by(left, self.turn.ended_region.as_ref())
     }
 
     /// Rule 3: what has stood still for the settle window is a success if it is an answer. Work that has vanished
@@ -104,14 +113,13 @@ impl TurnTracker {
         if self.settle_window().is_none_or(|timer| !timer.is_over(now)) {
             return;
         }
-        let Some(TurnStage::Settling { region, .. }) = self.flight().map(|flight| flight.stage.clone()) else { return };
+        let Some((_, left)) = self.flight().and_then(Flight::left) else { return };
+        let region = left.region.clone();
         if let Some(limit) = self.limited.take() {
             return self.conclude(TurnResult::KnownFailure, Some(limit), now, &region);
         }
-        let Some(flight) = self.flight() else { return };
-        let end = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
         let finished = self.seen.as_ref().is_some_and(LastScreen::is_finished);
-        if !flight.answered_by(&region, end, self.turn.ended_region.as_ref()) {
+        if !self.leaves_answer() {
             if temporal.stops_silently && !region.command {
                 let detail = Some("stopped before an answer: its work is gone without one".to_owned());
                 return self.conclude(TurnResult::Interrupted, detail, now, &region);
@@ -136,7 +144,7 @@ impl TurnTracker {
         let (Some(flight), Some(seen)) = (self.flight(), &self.seen) else { return };
         let is_answered = seen.at_rest()
             && !same_turn(&seen.region, &next.turn)
-            && flight.answered_by(&seen.region, seen.end.as_ref(), self.turn.ended_region.as_ref());
+            && flight.answered_by(seen, self.turn.ended_region.as_ref());
         if !flight.is_resumed || flight.seen_at().is_none() || !is_answered {
             return;
         }

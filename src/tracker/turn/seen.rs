@@ -16,6 +16,10 @@ pub(super) struct LastScreen {
     pub(super) region: TurnRegion,
     pub(super) edge: Arc<[u64]>,
     pub(super) transcript_rows: usize,
+    #[serde(default)]
+    pub(super) said_rows: usize,
+    #[serde(default)]
+    pub(super) prompt_rows: Option<usize>,
     /// Since when all of this is as it is.
     pub(super) since: Timestamp,
 }
@@ -30,6 +34,8 @@ impl LastScreen {
             region: reading.turn.clone(),
             edge: Arc::clone(&reading.edge),
             transcript_rows: reading.transcript_rows,
+            said_rows: reading.said_rows,
+            prompt_rows: reading.prompt_rows,
             since,
         }
     }

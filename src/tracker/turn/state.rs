@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::seen::{LastScreen, is_begun_anew, same_turn};
-use crate::profile::{Classification, EndMark, TakenAs, TurnEnd, TurnRegion};
+use crate::profile::{Classification, TakenAs, TurnRegion};
 use crate::state::{LastTurn, RETRACTION_UNDONE, Tri, TurnResult, TurnSource, Witness};
 use crate::time::{Span, Timestamp};
 use crate::tracker::publish::LossReason;
@@ -38,7 +38,7 @@ pub(super) enum Rest {
 
 /// A turn that has begun and not ended.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Flight {
+pub(in crate::tracker) struct Flight {
     pub(super) stage: TurnStage,
     pub(super) source: TurnSource,
     pub(super) armed_at: Timestamp,
@@ -48,8 +48,13 @@ pub(super) struct Flight {
     pub(super) baseline: Option<LastScreen>,
     /// Whether the transcript became shorter than it was then: it was redrawn or truncated (SPEC §6).
     pub(super) baseline_is_invalid: bool,
-    /// The submitted prompt, once it was seen during the turn.
+    /// The submitted prompt, once it was seen during the turn, and what stood on the screen with it last.
     pub(super) prompt: Option<Arc<str>>,
+    #[serde(default)]
+    pub(super) own: Option<LastScreen>,
+    /// What the screen showed when it was known from before this tracker began.
+    #[serde(default)]
+    pub(super) found_on: Option<LastScreen>,
     /// Whether it is known from before this tracker began, and no work was seen since: it may have ended before.
     pub(super) is_resumed: bool,
     /// Whether a gap in polling since its work was seen may have hidden its end.
@@ -79,7 +84,7 @@ pub(super) enum TurnStage {
     /// Its work was seen, last at that time.
     Working { seen_at: Timestamp },
     /// The ready surface stands still after the work.
-    Settling { seen_at: Timestamp, since: Timestamp, region: TurnRegion },
+    Settling { seen_at: Timestamp, since: Timestamp, left: LastScreen },
 }
 
 /// Evidence on whether work soon after a success belongs to the same turn.
@@ -131,7 +136,7 @@ pub(super) enum TurnEvent<'a> {
     /// The turn began between two polls: its prompt and its answer are there to see.
     AnswerSeen,
     /// The work is over and has left this surface (rule 3).
-    Rests { region: &'a TurnRegion },
+    Rests { left: &'a LastScreen },
     /// That surface has changed, or the agent asks something.
     Stirs,
     /// It ended like this on this region; of a success that may be `premature`, work may take it back (rules 3 to 5).
@@ -452,6 +457,8 @@ impl Flight {
             baseline: seen.cloned(),
             baseline_is_invalid: false,
             prompt: None,
+            own: None,
+            found_on: None,
             is_resumed: false,
             is_unwatched: false,
             begun_anew: false,
@@ -465,8 +472,8 @@ impl Flight {
         match (&self.stage, event) {
             (_, TurnEvent::Moves { reading }) => self.sees_work(reading, now),
             (TurnStage::Awaited { .. }, TurnEvent::AnswerSeen) => self.stage = TurnStage::Working { seen_at: now },
-            (&TurnStage::Working { seen_at } | &TurnStage::Settling { seen_at, .. }, TurnEvent::Rests { region }) => {
-                self.stage = TurnStage::Settling { seen_at, since: now, region: region.clone() };
+            (&TurnStage::Working { seen_at } | &TurnStage::Settling { seen_at, .. }, TurnEvent::Rests { left }) => {
+                self.stage = TurnStage::Settling { seen_at, since: now, left: left.clone() };
             }
             (&TurnStage::Settling { seen_at, .. }, TurnEvent::Stirs) => self.stage = TurnStage::Working { seen_at },
             _ => {}
@@ -501,12 +508,22 @@ impl Flight {
         matches!(self.stage, TurnStage::Awaited { taken: TakenAs::Command, .. })
     }
 
+    /// What its work has left, while that settles.
+    pub(super) fn left(&self) -> Option<(&Self, &LastScreen)> {
+        if let TurnStage::Settling { left, .. } = &self.stage { Some((self, left)) } else { None }
+    }
+
     /// When its work was seen last.
     pub(super) fn seen_at(&self) -> Option<Timestamp> {
         match self.stage {
             TurnStage::Awaited { .. } => None,
             TurnStage::Working { seen_at } | TurnStage::Settling { seen_at, .. } => Some(seen_at),
         }
+    }
+
+    /// Its own prompt is in view.
+    pub(in crate::tracker) fn shows(&mut self, reading: &Classification, at: Timestamp) {
+        (self.prompt, self.own) = (reading.submitted.clone(), Some(LastScreen::of(reading, at)));
     }
 
     /// It is at work now.
@@ -521,8 +538,19 @@ impl Flight {
             self.before = Rest::Idle;
         }
         self.works(now);
-        self.prompt = reading.submitted.clone().or(self.prompt.take());
+        if self.shows_own_prompt(&reading.turn) {
+            self.shows(reading, now);
+        }
         self.begun_anew |= self.baseline.as_ref().is_some_and(|seen| is_begun_anew(&seen.region, &reading.turn));
+    }
+
+    /// Whether the latest prompt of a region is that of the turn: not the one that stood there before it, nor one that comes
+    /// into view when the turn's own is taken back.
+    fn shows_own_prompt(&self, region: &TurnRegion) -> bool {
+        let stood_before = self.baseline.as_ref().is_some_and(|seen| seen.region.has_prompt_of(region));
+        region.prompt.is_some()
+            && !stood_before
+            && self.own.as_ref().is_none_or(|own| region.prompts >= own.region.prompts)
     }
 
     /// Takes over what was seen during the turn before it after this one, reported late, was armed. `region` is the current
@@ -532,21 +560,38 @@ impl Flight {
             return;
         }
         self.begun_anew = self.baseline.as_ref().is_some_and(|seen| is_begun_anew(&seen.region, region));
-        (self.stage, self.prompt) = (earlier.stage.clone(), earlier.prompt.clone());
+        (self.stage, self.prompt, self.own) = (earlier.stage.clone(), earlier.prompt.clone(), earlier.own.clone());
         self.is_unwatched = earlier.is_unwatched;
     }
 
     /// Whether the screen shows an answer or a completion row of this turn, rather than an earlier one.
-    pub(super) fn answered_by(&self, region: &TurnRegion, end: Option<&TurnEnd>, ended: Option<&TurnRegion>) -> bool {
-        let baseline = self.baseline.as_ref();
-        // A success that was taken back may come again with nothing added to its answer.
-        let ended = ended.filter(|_| !matches!(self.retraction, Some(Retraction::Done(_))));
+    pub(super) fn answered_by(&self, seen: &LastScreen, ended: Option<&TurnRegion>) -> bool {
+        let (before, region) = (self.baseline.as_ref().or(self.found_on.as_ref()), &seen.region);
+        // A success that was taken back may come again with nothing added to its answer, and what was found below a prompt that
+        // was sent may have stood there at the first look.
+        let is_found = self.is_anchored() && self.baseline.is_none() && self.own.is_some();
+        let ended = ended.filter(|_| !is_found && !matches!(self.retraction, Some(Retraction::Done(_))));
         // What a command of the agent's surface prints is no answer.
         let said = !region.text.is_empty() && !region.command;
-        let differs = baseline.is_none_or(|seen| seen.region != *region) && ended.is_none_or(|ended| ended != region);
-        let was_finished = baseline.and_then(|seen| seen.end.as_ref());
-        let finished = end.is_some_and(|end| end.mark == EndMark::Completed) && end != was_finished;
-        (said && (differs || self.begun_anew)) || finished
+        let differs = before.is_none_or(|seen| seen.region != *region) && ended.is_none_or(|ended| ended != region);
+        let was_finished = before.and_then(|seen| seen.end.as_ref());
+        let finished = seen.is_finished() && seen.end.as_ref() != was_finished;
+        self.is_shown_on(seen) && ((said && (differs || self.begun_anew)) || finished)
+    }
+
+    /// Whether what stands on a screen stands below this turn's prompt. One that is not in view any more has scrolled away above
+    /// what was added, or was taken back: then nothing was added, and a screen that is not full has fewer rows.
+    fn is_shown_on(&self, seen: &LastScreen) -> bool {
+        let (Some(own), region) = (&self.own, &seen.region) else { return true };
+        let is_shorter = own.prompt_rows.is_some_and(|rows| seen.said_rows < rows);
+        let is_added = self.baseline.as_ref().map(|baseline| !baseline.region.ends_like(region));
+        match region.prompt {
+            prompt if prompt == own.region.prompt => {
+                region.prompts >= own.region.prompts || is_added == Some(true) || !is_shorter
+            }
+            Some(_) => is_added.unwrap_or(region.prompts > own.region.prompts),
+            None => is_added != Some(false) && !is_shorter,
+        }
     }
 }
 
@@ -592,6 +637,7 @@ mod tests {
         let profile = profiles.select("scout", Some("1.0.0"), false).unwrap().profile;
         let reading = &profile.read(&Screen::from_capture(b"~ Thinking (1s)\n", 80, 24), &PaneFacts::default());
         let (region, taken, seen, at) = (&TurnRegion::default(), TakenAs::Prompt, None, NOW);
+        let left = &LastScreen::of(reading, NOW);
         let sources = [TurnSource::ExplicitInput, TurnSource::SurfaceInference];
         let states = [
             TurnState::AtRest(Rest::Idle),
@@ -600,7 +646,7 @@ mod tests {
             flight(sources[0], TurnStage::Awaited { since: NOW, taken }),
             flight(sources[1], TurnStage::Awaited { since: NOW, taken }),
             flight(sources[1], TurnStage::Working { seen_at: NOW }),
-            flight(sources[1], TurnStage::Settling { seen_at: NOW, since: NOW, region: region.clone() }),
+            flight(sources[1], TurnStage::Settling { seen_at: NOW, since: NOW, left: left.clone() }),
         ];
         let how = Ending { result: TurnResult::Success, detail: None, told_by: Witness::Screen };
         let events = [
@@ -610,7 +656,7 @@ mod tests {
             TurnEvent::Moves { reading },
             TurnEvent::RecordGoesOn { began: NOW, seen },
             TurnEvent::AnswerSeen,
-            TurnEvent::Rests { region },
+            TurnEvent::Rests { left },
             TurnEvent::Stirs,
             TurnEvent::Ends { how, at, region, premature: false },
             TurnEvent::Vanishes,

@@ -74,6 +74,8 @@ struct Step {
     size: Option<[u16; 2]>,
     /// What runs in the pane: an agent with its version, or another program.
     runs: Option<String>,
+    /// The number of the agent's process.
+    process: Option<u32>,
     pane: Option<PaneWord>,
     probe: Option<ProbeWord>,
     /// A prompt goes in through fleetwatch.
@@ -185,6 +187,7 @@ struct World {
     facts: PaneFacts,
     size: [u16; 2],
     runs: String,
+    process: Option<u32>,
     pane: PaneWord,
     probe: ProbeWord,
     /// Whether anything was printed since the last poll.
@@ -210,6 +213,7 @@ impl<'a> Telling<'a> {
             facts: PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() },
             size,
             runs: story.agent.clone(),
+            process: None,
             pane: PaneWord::There,
             probe: ProbeWord::Works,
             printed: true,
@@ -340,6 +344,7 @@ impl<'a> Telling<'a> {
         if let Some(cursor) = step.cursor {
             world.facts.cursor.visible = matches!(cursor, CursorWord::Visible);
         }
+        world.process = step.process.or(world.process);
         if let Some(runs) = &step.runs {
             world.runs.clone_from(runs);
         }
@@ -499,6 +504,7 @@ impl World {
             self.records.iter().filter_map(AgentRecordReader::reading).for_each(|it| reading.merge(it));
             Box::new(reading)
         });
+        let agent_process = self.process.filter(|_| matches!(program, Program::Agent { .. }));
         PaneReport {
             key: key.clone(),
             place: PaneLocation {
@@ -515,7 +521,7 @@ impl World {
             declared: Some(Declared { name: Some("story".to_owned()), ..Declared::default() }),
             record,
             git: None,
-            agent_process: None,
+            agent_process,
             printed_until: Some(self.printed_at),
         }
     }

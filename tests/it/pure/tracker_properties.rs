@@ -12,7 +12,7 @@ use fleetwatch::state::{
     TerminalFacts, Transition, Tri, TurnResult, TurnSource, UiContext,
 };
 use fleetwatch::time::{Span, Timestamp};
-use fleetwatch::tracker::{GoneReason, Observation, Settings, Tracker};
+use fleetwatch::tracker::{GoneReason, Observation, Settings, TerminalHistory, Tracker};
 use proptest::prelude::*;
 
 /// What may be drawn between the transcript and the prompt.
@@ -178,6 +178,8 @@ struct Watch {
     before: State,
     /// Whether work, a question of the agent, or a sent prompt was seen since the last result or loss.
     stirred: bool,
+    /// What the history keeps: the state after the last transition, and what its screen read as.
+    kept: Option<(State, Option<Classification>)>,
 }
 
 const BEGINNING: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -196,7 +198,41 @@ impl Watch {
             past: Vec::new(),
             before,
             stirred: false,
+            kept: None,
         }
+    }
+
+    /// Whether the last reading is what is shown.
+    fn is_readable(&self) -> bool {
+        let is_clear = |last: &Classification| last.doubt.is_none() && last.family.is_some();
+        let readable = self.last.as_ref().is_some_and(is_clear);
+        readable && self.before.diagnostics.availability == Availability::Available
+    }
+
+    /// Another process, which goes on from the history and reads the same screen.
+    fn restarted(&self) -> Option<Self> {
+        let (state, reading) = self.kept.clone()?;
+        let mut next = Self { cautious: self.cautious, profile: self.profile, ..Self::new(0) };
+        next.tracker = Tracker::new(Settings::default(), self.now);
+        let known = TerminalHistory {
+            state,
+            screen: None,
+            watched_until: self.polled_at,
+            unbroken_until: self.polled_at,
+            seen: !self.before.unseen,
+        };
+        let temporal = Temporal { cautious: self.cautious, ..self.profile.temporal() };
+        next.tracker.remember(&known, reading.as_ref(), temporal);
+        let shown = self.last.as_ref()?;
+        next.tracker.handle(Observation::Read { reading: shown, temporal, resized: false }, self.now);
+        (next.now, next.polled_at, next.last) = (self.now, self.now, self.last.clone());
+        Some(next)
+    }
+
+    /// What is said at a time.
+    fn said(&self) -> impl PartialEq + std::fmt::Debug + use<> {
+        let state = self.tracker.state(terminal(), self.now);
+        (state.turn.phase, state.surface, state.last_turn.result, state.attention)
     }
 
     fn happens(&mut self, gap: u64, happening: &Happening) -> Result<(State, Option<Transition>), TestCaseError> {
@@ -242,6 +278,10 @@ impl Watch {
         };
         self.now = at;
         let state = self.tracker.state(terminal(), at);
+        if transition.is_some() {
+            let is_read = state.diagnostics.availability == Availability::Available;
+            self.kept = Some((state.clone(), self.last.clone().filter(|_| is_read)));
+        }
         self.check(&state, transition.as_ref())?;
         if happening.is_poll() {
             self.polled_at = at;
@@ -488,6 +528,32 @@ proptest! {
             let after = watch.tracker.state(terminal(), end);
             prop_assert_eq!(said(&before), said(&after));
         }
+    }
+
+    /// Whoever goes on from the history says of a terminal at rest what was said of it, then and later, and of a turn in flight
+    /// how it ended. An answer that grows without another sign of work is left out, whose pace is learned again, and so is what
+    /// was sent, which the history hands on by itself.
+    #[test]
+    fn a_restart_changes_nothing(version in prop_oneof![Just(0_usize), Just(2)], story in happenings()) {
+        let mut watch = Watch::new(version);
+        for (gap, happening) in story.iter().filter(|(_, it)| !matches!(it, Happening::Submitted { .. })) {
+            watch.happens(*gap, happening)?;
+        }
+        watch.happens(0, &Happening::Unchanged)?;
+        prop_assume!(watch.is_readable());
+        let Some(mut next) = watch.restarted() else { return Ok(()) };
+        let at_rest = !watch.before.lifecycle_authority.completion_monitoring_armed;
+        prop_assert!(!at_rest || watch.said() == next.said(), "{:?}, restarted: {:?}", watch.said(), next.said());
+        for _ in 0..100 {
+            for tracker in [&mut watch, &mut next] {
+                let at = tracker.now + Span::from_millis(500);
+                tracker.tracker.handle(Observation::Unchanged, at);
+                tracker.now = at;
+            }
+        }
+        let result = |of: &Watch| of.tracker.summary().result;
+        prop_assert!(!at_rest || watch.said() == next.said(), "{:?}, restarted: {:?}", watch.said(), next.said());
+        prop_assert_eq!(result(&watch), result(&next));
     }
 
     /// Polling a screen more often that does not change reports nothing else.
