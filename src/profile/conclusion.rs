@@ -337,7 +337,9 @@ impl Conclusion<'_> {
             let question = fired.rule.question.or(fired.rule.rows.first().copied())?;
             let y = fired.rule.rows.iter().position(|&kind| kind == question).and_then(|i| fired.rows.get(i))?;
             let first = || dialog.text.iter().map(|line| line.trim()).find(|line| !line.is_empty());
-            if let Some(first) = first().filter(|_| dialog.option_rows.contains(y) && dialog.is_whole()) {
+            if let Some(first) =
+                first().filter(|_| fired.rule.by_either && dialog.option_rows.contains(y) && dialog.is_whole())
+            {
                 return Some(cut(first, 200));
             }
             let spelled = self.sight.screen.row(*y).map(Row::spelled)?;
