@@ -120,6 +120,7 @@ words! {
     /// What stands in front of the operator.
     UiContext {
         NormalPrompt = "normal_prompt", SelectionMenu = "selection_menu", SlashCommand = "slash_command",
+        CommandPrompt = "command_prompt",
         ApprovalPrompt = "approval_prompt", TrustPrompt = "trust_prompt", Question = "question", Setup = "setup",
         Limit = "limit", ErrorBanner = "error_banner", Unknown = "unknown",
     }

@@ -181,7 +181,7 @@ impl Status {
             UiContext::TrustPrompt => Some(Status::Trust),
             UiContext::Setup => Some(Status::Setup),
             UiContext::Limit => Some(Status::Limit),
-            UiContext::SelectionMenu | UiContext::SlashCommand => None,
+            UiContext::SelectionMenu | UiContext::SlashCommand | UiContext::CommandPrompt => None,
             UiContext::NormalPrompt | UiContext::ErrorBanner | UiContext::Unknown => None,
         }
     }

@@ -356,9 +356,10 @@ fn what(state: &State) -> &'static str {
         (Attention::Failed, Phase::Ready, _) => "is ready for a prompt; its last turn failed",
         (Attention::Interrupted, Phase::Ready, _) => "is ready for a prompt; its last turn was interrupted",
         (Attention::Finished, Phase::Ready, _) => "is ready for a prompt; it has finished, and you have not looked yet",
+        (_, Phase::Ready, UiContext::CommandPrompt) => "rests; its prompt holds a command or is in shell mode",
         (_, Phase::Ready, _) => "is ready for a prompt",
         (_, Phase::Unknown, UiContext::SelectionMenu) => "shows a menu, which has the keyboard",
-        (_, Phase::Unknown, UiContext::SlashCommand) => "has a command in its prompt, or is in shell mode",
+        (_, Phase::Unknown, UiContext::SlashCommand) => "shows its list of commands, or is in shell mode",
         (_, Phase::Unknown, _) => "is unknown: its screen does not show what it does",
     }
 }

@@ -49,7 +49,7 @@ impl Hindrance {
         Some(match phase {
             _ if dialog => Hindrance::Dialog,
             _ if menu => Hindrance::Menu,
-            _ if context == UiContext::SlashCommand => Hindrance::Command,
+            _ if matches!(context, UiContext::SlashCommand | UiContext::CommandPrompt) => Hindrance::Command,
             Phase::Active => Hindrance::Working,
             _ if surface.editing_input == Tri::Yes => Hindrance::Draft,
             _ if surface.pending_input == Tri::Yes => Hindrance::Queued,

@@ -296,7 +296,10 @@ impl TurnTracker {
             }
             // A list at the prompt is no place to submit, and without a prompt nothing is ready.
             (None, Some(_)) if next.surface.accepting_input == Tri::Yes => {
-                let at_prompt = matches!(next.assessment.ui_context, UiContext::NormalPrompt | UiContext::ErrorBanner);
+                let at_prompt = matches!(
+                    next.assessment.ui_context,
+                    UiContext::NormalPrompt | UiContext::CommandPrompt | UiContext::ErrorBanner
+                );
                 let (phase, ready) = if at_prompt { (Phase::Ready, Tri::Yes) } else { (Phase::Unknown, Tri::No) };
                 ((phase, ready, BusinessState::Idle), STALE, "the status row was left behind: it stands still")
             }

@@ -16,7 +16,7 @@ pub(super) enum Front {
     Starting,
     /// The prompt takes text, but there is no session yet to submit it to.
     Opening,
-    /// The prompt with a list at it, or with a command in it.
+    /// The prompt with a list at it.
     List(UiContext),
     Prompt,
     /// A prompt is drawn, but the cursor shows that it does not take the keys.
@@ -58,7 +58,6 @@ impl Conclusion<'_> {
             .or_else(|| prompt.filter(|p| !p.focused).map(|_| Front::UnfocusedPrompt))
             .or_else(|| list(Signal::Slash, UiContext::SlashCommand))
             .or_else(|| list(Signal::Files, UiContext::SelectionMenu))
-            .or_else(|| prompt.filter(|p| p.command).map(|_| Front::List(UiContext::SlashCommand)))
             .or_else(|| {
                 prompt.filter(|_| self.has(Signal::Opening) && !self.has(Signal::Working)).map(|_| Front::Opening)
             })
@@ -101,6 +100,8 @@ impl Conclusion<'_> {
         let at_prompt =
             |ready_posture| Surface { accepting_input: Tri::Yes, editing_input: editing, ready_posture, pending_input };
         let business = if working { BusinessState::Working } else { BusinessState::Idle };
+        let is_command = self.sight.prompt.as_ref().is_some_and(|prompt| prompt.command);
+        let normal = if is_command { UiContext::CommandPrompt } else { UiContext::NormalPrompt };
         match front {
             Front::Dialog(context) => (keys_elsewhere, BusinessState::AwaitingOperator, InputMode::Modal, context),
             Front::Menu => {
@@ -108,19 +109,16 @@ impl Conclusion<'_> {
                 (keys_elsewhere, business, InputMode::Modal, UiContext::SelectionMenu)
             }
             Front::Starting => (Surface::UNKNOWN, BusinessState::Unknown, InputMode::Closed, UiContext::Unknown),
-            Front::Opening => {
-                (at_prompt(Tri::No), BusinessState::Unknown, InputMode::Freeform, UiContext::NormalPrompt)
-            }
+            Front::Opening => (at_prompt(Tri::No), BusinessState::Unknown, InputMode::Freeform, normal),
             Front::List(context) => (at_prompt(Tri::No), business, InputMode::Freeform, context),
-            Front::Prompt if doubtful => {
-                (at_prompt(Tri::Unknown), BusinessState::Unknown, InputMode::Freeform, UiContext::NormalPrompt)
-            }
+            Front::Prompt if doubtful => (at_prompt(Tri::Unknown), BusinessState::Unknown, InputMode::Freeform, normal),
             Front::Prompt => {
                 let failure = end.as_ref().filter(|end| end.mark == EndMark::Failed && !working);
                 let context = match failure {
+                    _ if normal == UiContext::CommandPrompt => normal,
                     Some(end) if names_limit(&end.detail) => UiContext::Limit,
                     Some(_) => UiContext::ErrorBanner,
-                    None => UiContext::NormalPrompt,
+                    None => normal,
                 };
                 let posture = if working { Tri::No } else { Tri::Yes };
                 (at_prompt(posture), business, InputMode::Freeform, context)

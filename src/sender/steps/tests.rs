@@ -258,7 +258,7 @@ fn nobody_insists_on_a_text_that_a_command_or_a_shell_mode_would_take() {
         |read: &mut ReadFrame| read.surface.editing_input = Tri::Yes,
     ] {
         let shown = seen(1, |read| {
-            read.context = UiContext::SlashCommand;
+            read.context = UiContext::CommandPrompt;
             change(read);
         });
         let refused: (Outcome, Vec<&str>) = (Refusal::Hindrance(Hindrance::Command).into(), vec![]);
