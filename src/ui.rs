@@ -163,6 +163,7 @@ impl Choices {
 
 /// What the operator wants done that the dashboard cannot do itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "few requests exist at a time, and most of them are operations")]
 pub enum Request {
     Quit,
     /// Stop the process as the shell's Ctrl-Z does.

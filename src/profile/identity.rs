@@ -152,7 +152,7 @@ impl KnownTool {
         let end = screen.last_row().map_or(0, |row| row + 1);
         let rows = || screen.rows()[end.saturating_sub(LIVE)..end].iter().map(|row| row.text());
         let signature = &self.tool.signature;
-        signature.is_empty() || rows().any(|row| signature.iter().any(|sign| sign.is_match(&row)))
+        signature.is_empty() || rows().any(|row| signature.iter().any(|sign| sign.is_match(row)))
     }
 
     /// Whether a process is this tool: by its own name, by the executable behind it, or as the script of an interpreter.
@@ -173,7 +173,7 @@ impl KnownTool {
         let words = process.arguments.iter().skip(program + 1).map(String::as_str).take_while(|word| *word != "--");
         // A word behind an option may be its value; the first one that is not is a command or a prompt.
         let (mut may_be_value, mut is_command) = (false, true);
-        let mut is_headless = |word: &str| {
+        let is_headless = |word: &str| {
             let is_option = word.starts_with('-');
             let counts = is_option || is_command;
             is_command &= is_option || may_be_value;
@@ -181,7 +181,7 @@ impl KnownTool {
             let name = word.split_once('=').filter(|_| is_option).map_or(word, |(name, _)| name);
             counts && headless.iter().any(|known| known == name)
         };
-        self.runs_as(process) && !words.into_iter().any(|word| is_headless(word))
+        self.runs_as(process) && !words.into_iter().any(is_headless)
     }
 
     fn is_called(&self, name: &str) -> bool {
