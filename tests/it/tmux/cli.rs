@@ -352,7 +352,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["wait", "x", "--for", "foo"],
             "error: invalid value 'foo' for '--for <STATE>'",
-            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, finished, success, failed, interrupted, stalled, error, unknown, gone, exited, asks, \
+            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, limit, finished, success, failed, interrupted, stalled, error, unknown, gone, exited, asks, \
              notify",
         ),
         (
@@ -1382,8 +1382,8 @@ fn every_command_calls_the_same_state_the_same() {
     let heads = |table: &str| table.lines().next().unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(heads(&table).join(" "), "NAME SERVER AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE PANE WHAT");
     let all = heads(&run(&["list", "--columns", "name,all"]).out);
-    assert_eq!((all.len(), all[0].as_str()), (23, "NAME"), "each of them once");
-    assert!(["PHASE", "COST", "BRANCH", "LABEL", "NOTE"].iter().all(|it| all.contains(&(*it).to_owned())), "{all:?}");
+    assert_eq!((all.len(), all[0].as_str()), (22, "NAME"), "each of them once");
+    assert!(["PHASE", "COST", "BRANCH", "LABEL"].iter().all(|it| all.contains(&(*it).to_owned())), "{all:?}");
     assert_eq!(heads(&run(&["tasks"]).out).join(" "), "NAME SERVER STATE SINCE LAST PLACE PANE COMMAND WHAT");
     let tasks: Value = serde_json::from_str(&run(&["tasks", "--json"]).out).unwrap();
     assert_eq!(run(&["tasks", "list", "--columns", "name"]).out.lines().count(), 1 + tasks.as_array().unwrap().len());
