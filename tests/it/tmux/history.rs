@@ -499,11 +499,11 @@ fn a_directory_that_others_can_write_holds_no_history() {
     std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o777)).unwrap();
     let doctor = cage.fleetwatch(&["doctor"]).output().unwrap();
     let said = String::from_utf8(doctor.stdout).unwrap();
-    assert!(said.contains("others can write in"), "{said}");
+    assert!(said.contains("others can write to"), "{said}");
     let sent = cage.fleetwatch(&["send", "main", "polly"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&sent.stdout), "accepted\n");
     let warned = String::from_utf8(sent.stderr).unwrap();
-    assert!(warned.contains("history is not written: others can write in"), "{warned}");
+    assert!(warned.contains("history is not written: others can write to"), "{warned}");
     assert!(!cage.path().exists());
 }
 
