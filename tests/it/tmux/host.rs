@@ -94,11 +94,11 @@ async fn the_processes_of_a_host_come_from_its_ps() {
 }
 
 #[tokio::test]
-async fn where_ps_says_no_tmux_still_names_the_command() {
+async fn where_ps_fails_proc_still_names_every_agent() {
     let directory = tempfile::tempdir().unwrap();
     program(&directory.path().join("ps"), "exit 1");
     let without_ps = r#"while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#;
-    assert_eq!(agents_found(&format!("PATH={}:$PATH; {without_ps}", directory.path().display())).await, 1);
+    assert_eq!(agents_found(&format!("PATH={}:$PATH; {without_ps}", directory.path().display())).await, 2);
 }
 
 #[tokio::test]
