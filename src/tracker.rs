@@ -435,7 +435,7 @@ impl Tracker {
             self.doubt_ages(Some(reading), now);
         }
         if let Some((last, _)) = self.last_reading.as_ref().filter(|_| !resized) {
-            self.turn.end_resumed(reading, last.headline.as_deref(), now);
+            self.turn.end_resumed(reading, last.headline.as_deref(), self.temporal, now);
         }
         let resumes = std::mem::take(&mut self.is_remembered);
         let grew = !(resumes || (after_gap && !self.turn.is_in_flight()))

@@ -400,6 +400,8 @@ impl TurnTracker {
         };
         if let Some(flight) = self.turn.state.flight_mut() {
             match &mut flight.stage {
+                // What was not there before is not drawn otherwise.
+                TurnStage::Settling { left, .. } if left.region.text.is_empty() => {}
                 TurnStage::Settling { left, .. } => redraw(&mut left.region),
                 TurnStage::Awaited { .. } => flight.baseline.iter_mut().for_each(|seen| redraw(&mut seen.region)),
                 TurnStage::Working { .. } => {}

@@ -140,9 +140,16 @@ impl TurnTracker {
 
     /// An answer that was found when this tracker began ends its turn when another prompt comes into view, however soon:
     /// whoever submitted that one saw the agent ready. `answer` is the answer in one line, which is not there any more.
-    pub(in crate::tracker) fn end_resumed(&mut self, next: &Classification, answer: Option<&str>, now: Timestamp) {
+    pub(in crate::tracker) fn end_resumed(
+        &mut self,
+        next: &Classification,
+        answer: Option<&str>,
+        temporal: Temporal,
+        now: Timestamp,
+    ) {
         let (Some(flight), Some(seen)) = (self.flight(), &self.seen) else { return };
         let is_answered = seen.at_rest()
+            && (seen.is_finished() || !temporal.completion_row)
             && !same_turn(&seen.region, &next.turn)
             && flight.answered_by(seen, self.turn.ended_region.as_ref());
         if !flight.is_resumed || flight.seen_at().is_none() || !is_answered {
