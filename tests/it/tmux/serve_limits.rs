@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use super::serve::{Cage, Server};
-use crate::support::private_tmux::{PATIENCE, wait_until};
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, wait_until};
 
 fn connect(server: &Server) -> TcpStream {
     let stream = TcpStream::connect(&server.address).unwrap();
@@ -128,4 +128,75 @@ fn where_others_reach_it_the_network_has_to_be_private() {
     cage.configure("[serve]\nprivate_networks = [\"192.0.2.0/28\"]\n");
     assert_eq!(refused("192.0.2.7:7717").0, Some(1));
     assert_eq!(refused("192.0.2.17:7717").0, Some(2));
+}
+
+/// The squares of a code of half blocks, as a camera sees it, each of them this wide.
+const SQUARE: usize = 4;
+
+/// What the code on a screen says.
+fn decoded(text: &str) -> Option<String> {
+    let rows: Vec<Vec<char>> = text.lines().map(|row| row.chars().collect()).collect();
+    let is_dark = |x: usize, y: usize| {
+        let half = rows.get(y / 2).and_then(|row| row.get(x)).copied();
+        matches!((half, y % 2), (Some('█'), _) | (Some('▀'), 0) | (Some('▄'), 1))
+    };
+    let (width, height) = (120 * SQUARE, 120 * SQUARE);
+    let mut seen = rqrr::PreparedImage::prepare_from_greyscale(width, height, |x, y| {
+        if is_dark(x / SQUARE, y / SQUARE) { 0 } else { 255 }
+    });
+    Some(seen.detect_grids().first()?.decode().ok()?.1)
+}
+
+/// What the code says that `serve` shows on a terminal.
+fn read_off_the_screen(cage: &Cage, arguments: &[&str]) -> String {
+    let command = cage.fleetwatch(arguments);
+    let mut words = vec!["env".to_owned()];
+    words.extend(
+        command.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, value?.to_str()?))),
+    );
+    words.push(command.get_program().to_str().unwrap().to_owned());
+    words.extend(command.get_args().map(|word| word.to_str().unwrap().to_owned()));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let screen = PrivateTmux::unstarted();
+    screen.new_session("main", &words);
+    screen.run(&["resize-window", "-t", "main:", "-x", "120", "-y", "60"]);
+    let mut read = None;
+    wait_until("the code is there", || {
+        let text = screen.screen("main:");
+        assert!(!text.contains("fwt_"), "the token is in the code alone: {text}");
+        read = decoded(&text);
+        read.is_some()
+    });
+    let read = read.unwrap();
+    let (page, token) = read.split_once("/#token=").unwrap();
+    if let Some(address) = page.strip_prefix("http://") {
+        // It is asked while the screen is there.
+        let status = |method: &str, path: &str| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}");
+            let more =
+                "Content-Type: application/json\r\nIdempotency-Key: one\r\nContent-Length: 12\r\nConnection: close";
+            stream.write_all(format!("{head}\r\n{more}\r\n\r\n{{\"text\":\"x\"}}").as_bytes()).unwrap();
+            let mut head = [0; 12];
+            stream.read_exact(&mut head).unwrap();
+            String::from_utf8(head.to_vec()).unwrap()
+        };
+        assert_eq!(status("GET", "/v1/terminals"), "HTTP/1.1 200");
+        assert_eq!(status("POST", "/v1/terminals/main/input"), "HTTP/1.1 403", "it may only read");
+    }
+    page.to_owned()
+}
+
+#[test]
+fn a_phone_reads_address_and_token_off_the_screen() {
+    let cage = Cage::new();
+    let qr = ["serve", "--listen", "127.0.0.1:0", "--qr"];
+    let printed = cage.fleetwatch(&qr).output().unwrap();
+    let said = String::from_utf8_lossy(&printed.stderr).into_owned();
+    assert!(printed.status.code() == Some(2) && said.contains("needs a terminal"), "{said}");
+    assert!(read_off_the_screen(&cage, &qr).starts_with("http://127.0.0.1:"));
+    assert!(cage.printed(&["token", "list"]).contains("\nqr    read   20"));
+    // What a proxy shows is what the phone opens.
+    let url = "https://box.example.ts.net";
+    assert_eq!(read_off_the_screen(&cage, &[&qr[..], &["--url", url]].concat()), url);
 }
