@@ -359,7 +359,7 @@ fn what(state: &State) -> &'static str {
         (_, Phase::Ready, UiContext::CommandPrompt) => "rests; its prompt holds a command or is in shell mode",
         (_, Phase::Ready, _) => "is ready for a prompt",
         (_, Phase::Unknown, UiContext::SelectionMenu) => "shows a menu, which has the keyboard",
-        (_, Phase::Unknown, UiContext::SlashCommand) => "shows its list of commands, or is in shell mode",
+        (_, Phase::Unknown, UiContext::SlashCommand) => "shows its list of commands",
         (_, Phase::Unknown, _) => "is unknown: its screen does not show what it does",
     }
 }

@@ -1387,7 +1387,7 @@ fn every_command_calls_the_same_state_the_same() {
     assert_eq!(heads(&run(&["tasks"]).out).join(" "), "NAME SERVER STATE SINCE LAST PLACE PANE COMMAND WHAT");
     let tasks: Value = serde_json::from_str(&run(&["tasks", "--json"]).out).unwrap();
     assert_eq!(run(&["tasks", "list", "--columns", "name"]).out.lines().count(), 1 + tasks.as_array().unwrap().len());
-    assert_eq!(run(&["list", "two", "--no-headers", "--columns", "Name,state,label,note"]).out, "two  ready  -  -\n");
+    assert_eq!(run(&["list", "two", "--no-headers", "--columns", "Name,state,label"]).out, "two  ready  -\n");
     for (command, names) in
         [("explain", "one two asks bad fine runs"), ("send", "one two"), ("tasks kill", "asks bad fine runs")]
     {
