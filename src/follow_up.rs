@@ -195,9 +195,14 @@ pub struct MessageEvent {
     pub chain: Vec<String>,
 }
 
-/// What stands at the beginning of the message with a number, and only there: by it the message is found again.
+/// What stands at the beginning of the message with a number.
 pub fn tag(number: i64) -> String {
-    format!("[fleetwatch notification {number}, not from the user]")
+    format!("{} not from the user]", mark(number))
+}
+
+/// The part of the tag that is nowhere else. By it the message is found again, also where only its first part was pasted.
+fn mark(number: i64) -> String {
+    format!("[fleetwatch notification {number},")
 }
 
 /// The message with a number that tells of events, oldest first: one line for each, below it the last lines of output.
@@ -286,7 +291,7 @@ impl Target {
 
     /// Whether the message with a number stands on its screen.
     pub fn shows(&self, number: i64) -> bool {
-        self.shown.contains(&squeezed(&tag(number)))
+        self.shown.contains(&squeezed(&mark(number)))
     }
 }
 

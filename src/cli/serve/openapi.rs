@@ -98,7 +98,8 @@ mod tests {
         let either = json!({ "anyOf": [terminal, task] });
         let nullable = json!({ "anyOf": [dialog, { "type": "null" }] });
         let text = json!({ "type": "string" });
-        let record = json!({ "type": "object", "required": ["at", "kind", "terminal"], "properties":
+        let record = json!({ "type": "object", "description": "Beside these, the fields of its kind, as `fleetwatch history --json` prints them.",
+            "additionalProperties": true, "required": ["at", "kind", "terminal"], "properties":
             { "at": { "type": "string", "format": "date-time" }, "kind": text, "terminal": text, "sentence":
             { "type": ["string", "null"], "description": "What happened, as a person would tell it; null where that is not worth telling." } } });
         let mut schemas: Map<String, Value> = made.take_definitions(true);
