@@ -100,10 +100,15 @@ impl TurnTracker {
         }
     }
 
-    /// Whether what settles is an answer of the turn.
+    /// Whether what the work has left, settled or not, is an answer of the turn.
     pub(super) fn leaves_answer(&self) -> bool {
-        let Some((flight, left)) = self.flight().and_then(Flight::left) else { return false };
-        flight.answered_by(left, self.turn.ended_region.as_ref())
+        let Some(flight) = self.flight() else { return false };
+        let left = match &flight.stage {
+            TurnStage::Awaited { .. } => None,
+            TurnStage::Working { .. } => self.seen.as_ref().filter(|seen| seen.at_rest() && !seen.in_dialog),
+            TurnStage::Settling { left, .. } => Some(left),
+        };
+        left.is_some_and(|left| flight.answered_by(left, self.turn.ended_region.as_ref()))
     }
 
     /// Rule 3: what has stood still for the settle window is a success if it is an answer. Work that has vanished
