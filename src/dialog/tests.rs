@@ -358,7 +358,7 @@ fn what_an_agent_scrolls_without_a_mark_is_not_whole() {
 #[test]
 fn what_offers_to_show_more_was_not_shown() {
     let cuts = |row: &str| {
-        let screen = Screen::from_text(&format!("Edited a.py (+1 -0)\n  1 +x\n  {row}\nDo it?\n❯ 1. Yes\n  2. No"), 80);
+        let screen = Screen::from_text(&format!("Edited a.py\n  1 +x\n  {row}\nDo it?\n❯ 1. Yes\n  2. No"), 80);
         Dialog::read(&screen, 0..screen.rows().len()).cuts
     };
     for row in
@@ -373,6 +373,28 @@ fn what_offers_to_show_more_was_not_shown() {
         "+ show more of the same to everybody here",
     ] {
         assert_eq!(cuts(row), [], "{row}");
+    }
+}
+
+#[test]
+fn what_an_edit_offers_besides_its_last_row_is_not_missed() {
+    let cuts = |edit: &str| {
+        let screen =
+            Screen::from_text(&format!("{edit}\n    + Show details\n\nMake the edits?\n❯ 1. Yes\n  2. No"), 80);
+        Dialog::read(&screen, 0..screen.rows().len()).cuts.len()
+    };
+    for whole in
+        ["• Added a.py (+1 -0)\n    1 +x", "• Edited 2 files (+2 -1)\n    9 +x\n   10 -y\n  └ b.py (+1 -0)\n    8 +z"]
+    {
+        assert_eq!(cuts(whole), 0, "{whole}");
+    }
+    for folded in [
+        "• Added a.py (+2 -0)\n    1 +x",
+        "• Added a.py (+2 -0)\n    1 +x that wraps\n       2 +y",
+        "• Added a.py\n    1 +x",
+        "• Added a.py (+0 -0)\n    1 +x",
+    ] {
+        assert!(cuts(folded) > 0, "{folded}");
     }
 }
 

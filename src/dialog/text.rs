@@ -109,41 +109,62 @@ pub(super) fn of_option(label: &str, rows: &[DialogLine<'_>]) -> (String, Vec<St
 }
 
 /// Rows in which the agent says that it left something out, up to the options' last one; an arrow right below that says
-/// that there are more options.
+/// that there are more options. What an edit offers to show besides, where it is there to its last row, is not missed.
 pub(super) fn left_out(lines: &[DialogLine<'_>], end: usize) -> Vec<Cut> {
     let (shown, below) = lines.split_at(end);
     let more = below.first().filter(|line| is_arrow(line.text));
+    let is_there = Edit::of(shown).is_some_and(|edit| edit.is_whole());
     shown
         .iter()
         .chain(more)
         .map(|line| line.text)
-        .filter(|text| is_left_out(text))
+        .filter(|text| is_left_out(text) || (!is_there && is_folded(text)))
         .map(|text| Cut::LeftOut(text.to_owned()))
         .collect()
 }
 
-/// The head of an edit, such as `src/a.py (+9 -2)`, if fewer of its changed rows are shown than it counts. With several files it
-/// counts all of them.
+/// The head of an edit if fewer of its changed rows are shown than it counts.
 pub(super) fn missing(lines: &[DialogLine<'_>], end: usize) -> Option<Cut> {
-    let counted = |text: &str| -> Option<usize> {
-        let (added, removed) = text.strip_suffix(')')?.rsplit_once("(+")?.1.split_once(" -")?;
-        added.parse::<usize>().ok()?.checked_add(removed.parse().ok()?)
-    };
-    let is_changed = |text: &str| {
-        let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        behind.len() < text.len() && behind.starts_with(' ') && behind.trim_start().starts_with(['+', '-'])
-    };
-    let shown = &lines[..end];
-    let (head, all) = shown.iter().find_map(|line| Some((line.text, counted(line.text)?)))?;
-    let changed = shown.iter().filter(|line| is_changed(line.text)).count();
-    // Where there is none, it is drawn in another way.
-    (changed > 0 && changed < all).then(|| Cut::LeftOut(head.to_owned()))
+    let edit = Edit::of(&lines[..end])?;
+    (edit.changed.len() < edit.all).then(|| Cut::LeftOut(edit.head.to_owned()))
+}
+
+/// An edit below a head that counts, such as `src/a.py (+9 -2)`. With several files the first one counts all of them.
+struct Edit<'a> {
+    head: &'a str,
+    /// The rows that it counts, of which there are some.
+    all: usize,
+    /// Where the numbers of its changed rows end, in cells. Where there are none, it is drawn in another way.
+    changed: Vec<usize>,
+}
+
+impl<'a> Edit<'a> {
+    fn of(shown: &[DialogLine<'a>]) -> Option<Self> {
+        let counted = |text: &str| -> Option<usize> {
+            let (added, removed) = text.strip_suffix(')')?.rsplit_once("(+")?.1.split_once(" -")?;
+            added.parse::<usize>().ok()?.checked_add(removed.parse().ok()?)
+        };
+        let changed = |line: &DialogLine<'_>| {
+            let behind = line.text.trim_start_matches(|c: char| c.is_ascii_digit());
+            let digits = line.text.len() - behind.len();
+            let is_changed = digits > 0 && behind.starts_with(' ') && behind.trim_start().starts_with(['+', '-']);
+            is_changed.then_some(line.column + digits)
+        };
+        let (head, all) = shown.iter().find_map(|line| Some((line.text, counted(line.text)?)))?;
+        let changed: Vec<usize> = shown.iter().filter_map(changed).collect();
+        (!changed.is_empty()).then_some(Self { head, all, changed })
+    }
+
+    /// Whether all its rows are shown; one that only continues another does not begin where they do.
+    fn is_whole(&self) -> bool {
+        self.changed.len() == self.all && self.changed.iter().all(|column| *column == self.changed[0])
+    }
 }
 
 /// Rows that end at the edge without a row below that continues them: their rest is not shown.
 pub(super) fn at_edge(lines: &[DialogLine<'_>], end: usize) -> Vec<Cut> {
     let cut = |(place, line): (usize, &DialogLine<'_>)| {
-        let says = !line.text.is_empty() && !is_rule(line.text) && !is_left_out(line.text);
+        let says = !line.text.is_empty() && !is_rule(line.text) && !is_left_out(line.text) && !is_folded(line.text);
         let goes_on = lines.get(place + 1).is_some_and(|below| goes_on(line, below));
         (says && line.reaches_edge() && !goes_on).then(|| Cut::Edge(line.unmarked().0.to_owned()))
     };
@@ -165,8 +186,9 @@ fn is_arrow(text: &str) -> bool {
     ["↑", "↓", "▲", "▼"].contains(&text)
 }
 
-/// Whether a row, in lower case, offers to show what its agent has folded: `+ Show details`, `… (ctrl+o to expand)`.
+/// Whether a row offers to show what its agent has folded: `+ Show details`, `… (ctrl+o to expand)`.
 fn is_folded(text: &str) -> bool {
+    let text = text.trim_end_matches([')', ']']).to_lowercase();
     const MARKS: [char; 7] = ['+', '…', '▸', '▶', '►', '⋯', '('];
     const OFFERS: [&str; 4] = ["show ", "view ", "expand", "see "];
     const FOLDED: [&str; 6] = ["details", "more", "all", "diff", "expand", "full"];
@@ -179,7 +201,7 @@ fn is_folded(text: &str) -> bool {
 fn is_left_out(text: &str) -> bool {
     let text = text.trim_end_matches([')', ']']);
     let lower = text.to_lowercase();
-    if text.ends_with('…') || is_arrow(text) || is_folded(&lower) {
+    if text.ends_with('…') || is_arrow(text) {
         return true;
     }
     let behind = lower.trim_start_matches(['…', '.', '⋮', '(', '[', '+', ' ']);
