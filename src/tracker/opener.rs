@@ -51,7 +51,9 @@ impl Tracker {
 
     fn opened_by(&self, now: Timestamp) -> Opener {
         let is_commanded = self.commanded_at.is_some_and(|at| now.since(at) < COMMAND) || self.turn.is_commanded();
-        let is_at_prompt = self.last_reading.as_ref().is_some_and(|(last, _)| last.phase == Phase::Ready);
+        // Offers of an agent that has just started come when its prompt is there.
+        let has_started = |last: &Classification| last.phase == Phase::Ready && last.turn.prompt.is_some();
+        let is_at_prompt = self.last_reading.as_ref().is_some_and(|(last, _)| has_started(last));
         let ended = self.turn.last_turn().at.is_some_and(|at| now.since(at) < QUICK);
         if is_commanded || (is_at_prompt && !self.turn.is_in_flight() && !ended) {
             Opener::Operator
