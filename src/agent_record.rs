@@ -260,6 +260,9 @@ pub struct RecordedResult {
     pub result: TurnResult,
     /// The agent's own words, if it has any.
     pub detail: Option<String>,
+    /// When its prompt was submitted, where the record says so.
+    #[serde(default)]
+    pub began: Option<Timestamp>,
     pub at: Timestamp,
 }
 
@@ -304,8 +307,8 @@ pub struct AgentRecordReader {
     sums: BTreeMap<FactName, (FactValue, FactValue, Option<u64>)>,
     /// Whether lines were left out, so that sums would be too small.
     is_partial: bool,
-    /// Whether a prompt was submitted after the last result.
-    has_begun: bool,
+    /// When a prompt was submitted after the last result.
+    began: Option<Timestamp>,
     /// Whether a line has marked where a turn begins.
     has_marks: bool,
     /// Whether some rule fitted a line.
@@ -343,8 +346,8 @@ impl AgentRecordReader {
         if let Some(RecordedTurn { word, at, .. }) = turn {
             (*word, *at) = (kept(word), (*at).min(now));
         }
-        if let Some(RecordedResult { detail, at, .. }) = result {
-            (*detail, *at) = (detail.as_deref().map(kept), (*at).min(now));
+        if let Some(RecordedResult { detail, began, at, .. }) = result {
+            (*detail, *began, *at) = (detail.as_deref().map(kept), began.map(|at| at.min(now)), (*at).min(now));
         }
         Some(reader)
     }
@@ -411,7 +414,9 @@ impl AgentRecordReader {
             put(&mut self.reading.facts, *name, sum);
         }
         let word = rule.word.as_ref().and_then(|word| word.text(value)).map(kept);
-        self.has_begun |= rule.begins;
+        if rule.begins {
+            self.began.get_or_insert(at);
+        }
         self.has_marks |= rule.begins && !rule.unmarked;
         if let Some(phase) = rule.turn {
             let word = word.clone().unwrap_or_else(|| phase.word().to_owned());
@@ -424,10 +429,10 @@ impl AgentRecordReader {
         }
         if let Some(result) = rule.result {
             let went_wrong = self.reading.result.as_ref().is_some_and(|known| known.result != TurnResult::Success);
-            if self.has_begun || !went_wrong || result != TurnResult::Success {
-                self.reading.result = Some(RecordedResult { result, detail: word, at });
+            let began = self.began.take();
+            if began.is_some() || !went_wrong || result != TurnResult::Success {
+                self.reading.result = Some(RecordedResult { result, detail: word, began, at });
             }
-            self.has_begun = false;
         }
     }
 }

@@ -353,6 +353,7 @@ fn what(state: &State) -> &'static str {
     match (state.attention, state.turn.phase, state.assessment.ui_context) {
         (Attention::Stalled, ..) => "stands still when it should not",
         (_, Phase::Active, _) => "works",
+        (_, Phase::Ready, UiContext::Limit) => "is stopped by its account's limit; it takes a prompt",
         (Attention::Failed, Phase::Ready, _) => "is ready for a prompt; its last turn failed",
         (Attention::Interrupted, Phase::Ready, _) => "is ready for a prompt; its last turn was interrupted",
         (Attention::Finished, Phase::Ready, _) => "is ready for a prompt; it has finished, and you have not looked yet",
@@ -456,7 +457,7 @@ mod tests {
         };
         assert_eq!(evidence(&tracker), ["last-turn: the work ended, and its answer stood still"]);
         let detail = Some("429 Too Many Requests".to_owned());
-        let result = RecordedResult { result: TurnResult::KnownFailure, detail, at: ended_at };
+        let result = RecordedResult { result: TurnResult::KnownFailure, detail, began: None, at: ended_at };
         tracker.recorded(AgentRecordReading { result: Some(result), ..AgentRecordReading::default() });
         tracker.handle(Observation::Nothing, ended_at);
         assert_eq!(

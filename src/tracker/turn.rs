@@ -6,6 +6,8 @@ mod seen;
 mod state;
 mod timing;
 
+use std::sync::Arc;
+
 use recorded::RecordedState;
 use seen::{Belief, LastScreen, ShownWork, dialog_is_work, immediate_result, is_limited, same_turn};
 use state::{Anchor, Flight, Rest, TurnEvent, TurnMachine, TurnStage, TurnState, Waits};
@@ -61,6 +63,9 @@ pub(super) struct TurnTracker {
     /// Whether the agent's session was seen to open, and since then nothing that anybody could have given it. What it works on
     /// (servers that it starts) is no turn, and its greeting no answer.
     greets: bool,
+    /// The last draft that was seen in the prompt since another prompt came into view.
+    #[serde(default)]
+    drafted: Option<Arc<str>>,
     /// When the answer last grew, and the longest pause between two growths of this turn.
     growth: Option<(Timestamp, Span)>,
     /// When the terminal last changed its size.
@@ -84,6 +89,7 @@ impl TurnTracker {
             greeted_at: None,
             title_tells: false,
             greets: false,
+            drafted: None,
             growth: None,
             resized_at: None,
             limited: None,

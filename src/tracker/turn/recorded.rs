@@ -187,14 +187,16 @@ impl TurnTracker {
             return;
         }
         let (region, at) = (seen.region.clone(), due.at.min(now));
-        let RecordedResult { result, detail, .. } = due.clone();
+        let RecordedResult { result, detail, began, .. } = due.clone();
         (self.recorded.known_until, self.recorded.due) = (due.at, None);
         // A quick turn may have been over when its prompt was first seen.
         let is_its = |flight: &Flight| flight.armed_at <= if flight.is_anchored() { at } else { at + DIFFER };
         let last = &mut self.turn.last;
+        // One that began since then was over before anybody looked.
+        let is_last = last.at.is_some_and(|ended| ended + LAG >= at && began.is_none_or(|began| began <= ended));
         match self.turn.state.flight() {
             Some(flight) if !is_its(flight) => {}
-            None if last.at.is_some_and(|is_known| is_known + LAG >= at) => {
+            None if is_last => {
                 // The screen showed it before; what it said of how it ended was less than the agent's own word.
                 let detail = detail.or_else(|| last.detail.take().filter(|_| result == last.result));
                 self.turn.screen_result = Some(last.result).filter(|_| last.told_by == Witness::Screen);

@@ -31,10 +31,15 @@ impl TurnTracker {
     }
 
     /// Rule 2: a submitted prompt that comes into view with nothing under it arms a turn, like an input that waits for its
-    /// reaction. One that was there at the first poll, or that is taken back, arms none.
+    /// reaction; so does one with an answer, if it was seen as a draft. One that was there at the first poll, or that is taken
+    /// back, arms none.
     pub(super) fn note_submitted_prompt(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
         let reading = sighting.reading;
         let region = &reading.turn;
+        let draft = reading.draft.clone().filter(|draft| !draft.is_empty());
+        let is_new = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region));
+        let drafted = if is_new { self.drafted.take() } else { self.drafted.clone() };
+        self.drafted = draft.or(self.drafted.take());
         if let Some(flight) = self.flight() {
             let waits = matches!(flight.stage, TurnStage::Awaited { .. }) && !flight.is_anchored();
             if waits && flight.baseline.as_ref().is_some_and(|seen| same_turn(&seen.region, region)) {
@@ -42,11 +47,14 @@ impl TurnTracker {
             }
             return;
         }
-        let is_new = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region));
         let unanswered = region.prompt.is_some() && region.text.is_empty() && !region.command && reading.end.is_none();
         // Of a version that nobody has recorded what moves tells, or nothing.
         let is_known = !sighting.temporal.cautious;
-        if is_known && reading.phase == Phase::Ready && is_new && unanswered && !redrawn {
+        let was_drafted = reading.submitted.as_deref().zip(drafted.as_deref()).is_some_and(|(prompt, draft)| {
+            // Either may show only its first row.
+            !prompt.is_empty() && !region.command && (prompt.starts_with(draft) || draft.starts_with(prompt))
+        });
+        if reading.phase == Phase::Ready && is_new && ((is_known && unanswered) || was_drafted) && !redrawn {
             self.turn.on(TurnEvent::PromptSeen { seen: self.seen.as_ref() }, now);
         }
     }
