@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::dialog::{Dialog, asked};
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::screen::harmless;
-use crate::state::{Phase, State};
+use crate::state::{Attention, Phase, State};
 use crate::task::{Batch, Task, TaskEvent};
 use crate::time::{Span, Timestamp};
 
@@ -261,6 +261,7 @@ impl Thing {
     pub fn of(state: &State) -> Option<Self> {
         let occasion = Occasion::of_state(state)?;
         let mark = match occasion {
+            Occasion::Limit if state.attention == Attention::Failed => Mark::TurnEnd(state.last_turn.at),
             Occasion::Approval | Occasion::Question | Occasion::Trust | Occasion::Setup | Occasion::Limit => {
                 let excerpt = state.assessment.operator_excerpt.as_deref().unwrap_or_default();
                 Mark::Dialog(excerpt.chars().filter(|c| c.is_alphanumeric()).collect())
@@ -400,7 +401,8 @@ impl Notice {
         let document = json!({
             "at": now, "kind": "attention", "event": occasion, "terminal": name, "text": text, "state": state,
         });
-        Self { key: terminal.key.clone(), name, occasion, has_failed: false, text, document, thing: Some(thing) }
+        let has_failed = state.attention == Attention::Failed;
+        Self { key: terminal.key.clone(), name, occasion, has_failed, text, document, thing: Some(thing) }
     }
 
     /// Something that happened to a task.

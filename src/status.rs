@@ -27,7 +27,7 @@ pub enum Status {
     Trust,
     /// The agent asks to be set up.
     Setup,
-    /// The agent asks what to do about its account's limit.
+    /// Its account's limit stopped the agent, which asks what to do about that or stands at its prompt.
     Limit,
     /// The task asks for something.
     Asks,
@@ -85,12 +85,12 @@ impl Status {
             Availability::Available | Availability::Unknown => {}
         }
         match state.attention {
+            Attention::None | Attention::Question | Attention::Failed if is_limited(state) => Status::Limit,
             Attention::None => Status::doing(state),
             // A screen that stands there and cannot be read may ask something.
             Attention::Finished if matches!(state.turn.phase, Phase::Unknown) && state.stability.stable => {
                 Status::doing(state)
             }
-            Attention::Question if matches!(state.assessment.ui_context, UiContext::Limit) => Status::Limit,
             attention => Status::of_attention(attention),
         }
     }
@@ -113,7 +113,10 @@ impl Status {
         }
         let waits = matches!(summary.status, OperatorStatus::WaitingUserAnswer);
         let context = if waits { dialog(summary.ui_context) } else { UiContext::Unknown };
-        Status::of_turn(summary.availability, summary.phase, context)
+        match Status::of_turn(summary.availability, summary.phase, context) {
+            Status::Ready if matches!(summary.ui_context, UiContext::Limit) => Status::Limit,
+            status => status,
+        }
     }
 
     /// What a task is to a person, by what it does and by its exit code if tmux reports it.
@@ -301,6 +304,12 @@ impl Status {
             _ => true,
         }
     }
+}
+
+/// Whether its account's limit stopped the agent, and it has not gone on since.
+const fn is_limited(state: &State) -> bool {
+    let settles = matches!(state.operator.completion, Completion::CandidateComplete);
+    matches!(state.assessment.ui_context, UiContext::Limit) && !settles && !matches!(state.turn.phase, Phase::Active)
 }
 
 /// What waits for the operator where something does: an approval unless it is known to be something else.

@@ -167,6 +167,11 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         (_, Status::Question) => Sentence::of(after, "asks", &asked()),
         (_, Status::Trust) => Sentence::of(after, "asks for trust", &asked()),
         (_, Status::Setup) => Sentence::of(after, "asks for setup", &asked()),
+        (_, Status::Limit) if state.is_some_and(|state| !state.waits()) => Sentence::of(
+            after,
+            "stopped by its limit",
+            state.and_then(|state| state.activity.as_deref()).unwrap_or_default(),
+        ),
         (_, Status::Limit) => Sentence::of(after, "asks what to do about its limit", &asked()),
         (before, Status::Gone) => {
             let (when, what) = ended(before, state);

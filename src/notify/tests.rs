@@ -6,6 +6,7 @@ use crate::pattern::Pattern;
 use crate::profile::{ProfileSet, Program};
 use crate::screen::PaneFacts;
 use crate::state::{Attention, Phase, State, UiContext};
+use crate::status::Status;
 use crate::task::Happening;
 
 /// A fleet that a test changes, and what the notifier says of it.
@@ -140,6 +141,26 @@ fn a_task_that_ended_badly_has_failed_as_well_and_is_told_once() {
         assert!(!is_told(&failed, &happening), "{happening:?}");
     }
     assert!(!is_told(&[Occasion::Finished], &ended(Some(3))));
+}
+
+#[test]
+fn a_turn_that_its_accounts_limit_ended_needs_the_operator_and_has_failed() {
+    let limited = |on: &[Occasion], attention: Attention, phase: Phase| {
+        let mut scene = NotifyScene::new(vec![rule(on, &[Means::Bell])]);
+        let now = scene.now;
+        let state = scene.state(1);
+        state.diagnostics.availability = crate::state::Availability::Available;
+        (state.attention, state.turn.phase, state.last_turn.at) = (attention, phase, Some(now));
+        state.assessment.ui_context = UiContext::Limit;
+        (Status::of(state), scene.pass(30.0).len())
+    };
+    for (on, told) in [(Occasion::Limit, 1), (Occasion::Question, 1), (Occasion::Failed, 1), (Occasion::Finished, 0)] {
+        assert_eq!(limited(&[on], Attention::Failed, Phase::Ready), (Status::Limit, told), "{on:?}");
+    }
+    assert_eq!(limited(&[Occasion::Failed], Attention::Question, Phase::Unknown), (Status::Limit, 0));
+    assert_eq!(limited(&[Occasion::Limit], Attention::None, Phase::Ready), (Status::Limit, 0), "it was seen");
+    assert_eq!(limited(&[Occasion::Limit], Attention::None, Phase::Active), (Status::Working, 0));
+    assert!(Status::Limit.needs_operator());
 }
 
 #[test]
