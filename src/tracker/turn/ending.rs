@@ -137,7 +137,7 @@ impl TurnTracker {
         } else {
             // Below the agent's own completion row only another turn can follow (a background command that ends starts
             // one by itself), so such a success is never premature.
-            let how = Ending { result: TurnResult::Success, detail: None, told_by: Witness::Screen };
+            let how = Ending { result: TurnResult::Success, detail: None, began: None, told_by: Witness::Screen };
             self.turn.on(TurnEvent::Ends { how, at: now, region: &region, premature: !finished }, now);
             self.known_end = None;
         }
@@ -167,7 +167,7 @@ impl TurnTracker {
 
     /// The screen shows that the turn is over: how, and what stands there now is what it ended on.
     pub(super) fn conclude(&mut self, result: TurnResult, detail: Option<String>, at: Timestamp, region: &TurnRegion) {
-        let how = Ending { result, detail, told_by: Witness::Screen };
+        let how = Ending { result, detail, began: None, told_by: Witness::Screen };
         self.turn.on(TurnEvent::Ends { how, at, region, premature: false }, at);
         // What the first poll finds has ended some time before.
         self.turn.saw_end &= !self.coverage.is_after_gap();

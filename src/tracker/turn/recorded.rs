@@ -206,7 +206,7 @@ impl TurnTracker {
                 }
             }
             _ => {
-                let how = Ending { result, detail, told_by: Witness::Record };
+                let how = Ending { result, detail, began, told_by: Witness::Record };
                 self.turn.on(TurnEvent::Ends { how, at, region: &region, premature: false }, at);
                 self.turn.saw_end = true;
                 self.known_end = self.seen.as_ref().and_then(LastScreen::known_end);

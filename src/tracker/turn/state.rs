@@ -111,6 +111,8 @@ pub(super) enum Retraction {
 pub(super) struct Ending {
     pub(super) result: TurnResult,
     pub(super) detail: Option<String>,
+    /// When it began, where its record says so.
+    pub(super) began: Option<Timestamp>,
     pub(super) told_by: Witness,
 }
 
@@ -253,15 +255,16 @@ impl TurnMachine {
             (state, TurnEvent::Ends { how, at, region, premature }) => {
                 let flight = state.flight();
                 let source = flight.map_or(TurnSource::SurfaceInference, |flight| flight.source);
-                let Ending { result, detail, told_by } = how;
-                let (began, waited) = (flight.and_then(Flight::began), flight.and_then(|flight| flight.waited(at)));
+                let Ending { result, detail, began: recorded, told_by } = how;
+                let began = flight.and_then(Flight::began).or(recorded.filter(|_| flight.is_none()));
+                let waited = flight.and_then(|flight| flight.waited(at));
                 let last = LastTurn { result, source, began, at: Some(at), waited, detail, told_by };
                 self.screen_result = None;
                 let other = std::mem::replace(&mut self.last, last);
                 self.saw_end = flight.is_none_or(|flight| !flight.is_unwatched);
                 self.ended_region = Some(region.clone());
                 let retractable = premature.then(|| Retractable { other, region: region.clone(), drafted: false });
-                AtRest(Rest::Ended { armed_at: flight.map(|flight| flight.armed_at), retractable })
+                AtRest(Rest::Ended { armed_at: flight.map(|flight| flight.armed_at).or(recorded), retractable })
             }
             (InFlight(flight), TurnEvent::CommandDone) if flight.is_anchored() => {
                 self.anchor = None;
@@ -648,7 +651,7 @@ mod tests {
             flight(sources[1], TurnStage::Working { seen_at: NOW }),
             flight(sources[1], TurnStage::Settling { seen_at: NOW, since: NOW, left: left.clone() }),
         ];
-        let how = Ending { result: TurnResult::Success, detail: None, told_by: Witness::Screen };
+        let how = Ending { result: TurnResult::Success, detail: None, began: None, told_by: Witness::Screen };
         let events = [
             TurnEvent::Sent { at: NOW + Span::from_secs(1), since: NOW, taken, seen, region: None },
             TurnEvent::PromptSeen { seen },
