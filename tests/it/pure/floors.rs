@@ -158,27 +158,6 @@ fn forbidden_to(order: usize) -> &'static [&'static str] {
     }
 }
 
-/// One noun for one thing: a reader of a type's name need not ask which of several it is. Private types count too. Only
-/// settings are named with their module, as in `tmux::Settings`.
-#[test]
-fn no_type_has_the_name_of_another() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    // What stands for a part that is not built has that part's names.
-    for path in files.iter().filter(|path| !path.ends_with("absent.rs")) {
-        let relative = path.strip_prefix(&root).unwrap();
-        let source = Source::new(relative, &fs::read_to_string(path).unwrap());
-        for name in source.types().filter(|name| name != "Settings") {
-            places.entry(name).or_default().push(source.name.clone());
-        }
-    }
-    assert!(places.len() > 600, "only {} types were found", places.len());
-    places.retain(|_, files| files.len() > 1);
-    assert!(places.is_empty(), "give them names of their own: {places:#?}");
-}
-
 /// `cargo test` compiles what `tests/it/main.rs` leads to, and is silent about any other file.
 #[test]
 fn every_file_of_tests_is_a_module() {
@@ -276,23 +255,6 @@ impl Source {
             let _ = writeln!(code, "{}", line.split("//").next().unwrap_or(line));
         }
         Self { name: path.display().to_string(), modules, code, lines: before_tests.lines().count() }
-    }
-
-    /// The types that other files can name, and outside of tests also the private ones of the file.
-    fn types(&self) -> impl Iterator<Item = String> {
-        let counts_private = !self.is_test();
-        self.code.lines().filter_map(move |line| {
-            let rest = match line.trim_start().strip_prefix("pub") {
-                Some(rest) if rest.starts_with('(') => rest.split_once(')').map_or("", |(_, rest)| rest),
-                Some(rest) => rest,
-                // Further in it is local to a function, or the type of a trait.
-                None if counts_private && !line.starts_with(' ') => line,
-                None => return None,
-            };
-            let kinds = ["struct ", "enum ", "trait ", "type "];
-            let name = kinds.iter().find_map(|kind| rest.trim_start().strip_prefix(kind))?;
-            Some(name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect())
-        })
     }
 
     /// The module directly below the crate; `None` for `lib.rs` and `main.rs`, which import everything.
