@@ -12,7 +12,6 @@ mod explain;
 mod failure;
 mod follow_ups;
 mod history;
-mod inspect;
 mod list;
 mod name;
 mod options;
@@ -76,7 +75,6 @@ enum Command {
     FollowUps(follow_ups::FollowUpsArgs),
     Explain(explain::ExplainArgs),
     Output(read_output::OutputArgs),
-    Inspect(inspect::InspectArgs),
     Record(record::RecordArgs),
     Replay(replay::ReplayArgs),
     Score(score::ScoreArgs),
@@ -136,7 +134,6 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Answer(args) => wait_for(send::answer(&args, &options)),
         Command::Explain(args) => wait_for(explain::run(&args, &options)),
         Command::Output(args) => wait_for(read_output::run(&args, &options)),
-        Command::Inspect(args) => wait_for(inspect::run(&args, &options)),
         Command::Record(args) => wait_for(record_target(&args, &options)),
         Command::Replay(args) => replay::run(&args, Arc::new(options.profiles()?)),
         Command::Score(args) => score::run(&args, Arc::new(options.profiles()?)),

@@ -20,7 +20,7 @@ pub use compile::{Profile, ProfileError, Temporal, Versions};
 pub use engine::Miss;
 pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
 pub use input::{PasteLimit, RefusedInputs, TakenAs};
-pub use projection::{DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
+pub use projection::{DialogProjection, ProjectedRow, RowReason, normalized};
 pub use rules::{Region, Signal, StopKey};
 pub use set::{ProfileSet, Selected, Selection};
 pub use transcript::{GAP, Transcript};

@@ -293,7 +293,7 @@ pub struct Since {
     pub exact: bool,
 }
 
-/// What one screen says by itself: the SurfaceAssessment of SPEC §6; `inspect` shows it with the parser's metadata.
+/// What one screen says by itself: the SurfaceAssessment of SPEC §6; `explain` shows it with the parser's metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Assessment {

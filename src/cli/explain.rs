@@ -15,7 +15,7 @@ use crate::fleet::{
     Fleet, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
 };
 use crate::history::{Body, PublicState, Reader, Stored, StoredTransition};
-use crate::profile::{Classification, Explanation, ProfileSet, Program, Selected};
+use crate::profile::{Classification, DialogProjection, Explanation, ProfileSet, Program, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 use crate::status::Status;
@@ -36,8 +36,8 @@ pub struct ExplainArgs {
     /// Put the rules first, without those that did not fire.
     #[arg(long)]
     pub fired: bool,
-    /// Print one JSON object: `{"explanation", "reading", "record", "state", "timers"}`, the first three null for an agent that is gone; of a
-    /// task `{"state", "why"}`.
+    /// Print one JSON object: `{"explanation", "reading", "projection", "record", "state", "timers"}`, the first four null for an agent that is
+    /// gone; of a task `{"state", "why"}`.
     #[arg(long)]
     pub json: bool,
 }
@@ -48,6 +48,7 @@ pub(super) struct ReadScreen {
     pub selected: Selected,
     pub reading: Classification,
     pub explanation: Explanation,
+    pub projection: DialogProjection,
 }
 
 impl ReadScreen {
@@ -59,6 +60,7 @@ impl ReadScreen {
             // What the state does not repeat.
             "reading": {
                 "profile": selected.profile.id(),
+                "preset": selected.profile.versions().min,
                 "selection": selected.selection.word(),
                 "recorded": selected.recorded,
                 "output_family": family(self),
@@ -70,6 +72,7 @@ impl ReadScreen {
                 "doubt": reading.doubt,
                 "evidence": reading.evidence,
             },
+            "projection": self.projection,
             "record": fleet.recorded_turn(key),
             "state": state,
             "timers": fleet.timers(key),
@@ -133,13 +136,18 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
         now: survey.now,
     };
     let rules = if args.fired { RuleSelection::Fired } else { RuleSelection::Tried };
-    output::print(&output::wrapped(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules))))
+    output::print(&output::wrapped(&format!(
+        "{}\n{}{}",
+        why.answer(),
+        heading(terminal, &read),
+        why.text(rules, &read.projection)
+    )))
 }
 
 /// Prints what is known of an agent that is gone or suspended.
 fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
     if args.json {
-        let value = json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
+        let value = json!({ "explanation": null, "reading": null, "projection": null, "record": null, "state": state, "timers": [] });
         return output::print_json(&value);
     }
     output::print(&output::wrapped(&answer_of_ended(state, &TimeZone::system(), now)))
@@ -208,16 +216,17 @@ pub(super) fn read(terminal: &Terminal, profiles: &ProfileSet) -> Result<ReadScr
             .hint("`fleetwatch profiles list` lists the known agents"));
     };
     let (reading, explanation) = selected.profile.explain(&screen, &terminal.facts);
-    Ok(ReadScreen { screen, selected, reading, explanation })
+    let projection = selected.profile.project(&screen, &terminal.facts);
+    Ok(ReadScreen { screen, selected, reading, explanation, projection })
 }
 
 /// The public name of the family of screens that the reading belongs to (SPEC §6).
-pub(super) fn family(read: &ReadScreen) -> Option<&str> {
+fn family(read: &ReadScreen) -> Option<&str> {
     read.reading.family.and_then(|family| read.selected.profile.family(family))
 }
 
 /// The terminal, and the profile that reads it.
-pub(super) fn heading(terminal: &Terminal, read: &ReadScreen) -> String {
+fn heading(terminal: &Terminal, read: &ReadScreen) -> String {
     let facts = &terminal.state.terminal;
     let version = facts.observed_tool_version.as_deref().unwrap_or("of unknown version");
     let behind = facts.through.as_deref().map(|wrapper| format!(" behind {wrapper}")).unwrap_or_default();

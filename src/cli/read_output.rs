@@ -8,7 +8,6 @@ use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, explain, output, target};
 use crate::agent_record::Speaker;
 use crate::fleet::Terminal;
-use crate::profile::Projector;
 use crate::state::KEPT_TEXT;
 use crate::tmux::Scrollback;
 use crate::ui::Item;
@@ -92,7 +91,7 @@ fn of_agent<'a>(terminal: &'a Terminal, survey: &Survey, watched: &Watched) -> R
         return Err(failure.hint(format!("`fleetwatch history {}` says what it did", quoted(id))));
     }
     let read = explain::read(terminal, &watched.settings.profiles)?;
-    let shown = read.selected.profile.project(&read.screen, &terminal.facts, Projector::Profile).said(&read.screen);
+    let shown = read.projection.said(&read.screen);
     let answer = shown.iter().rposition(|line| line.by == Speaker::User).map_or(0, |prompt| prompt + 1);
     let lines: Vec<&str> = shown[answer..].iter().map(|line| line.text.as_str()).collect();
     Ok(said("screen", lines.join("\n").trim_matches('\n').to_owned(), None))

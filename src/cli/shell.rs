@@ -67,7 +67,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// Whether a command asks the servers, or reads what the history has of them: those of the first three groups do.
 pub fn asks_servers(name: &str) -> bool {
-    is_everyday(name) || ["serve", "doctor", "inspect", "record"].contains(&name)
+    is_everyday(name) || ["serve", "doctor", "record"].contains(&name)
 }
 
 /// The command with help for people: the commands in groups, and in each of them an example in place of the options that
@@ -168,7 +168,7 @@ fn with_names(command: Command, whole: fn() -> Command) -> Command {
     let is_man = name == "man";
     let may_be = move |item: &Item<'_>| match name.as_str() {
         "kill" | "rerun" => item.terminal().is_none(),
-        "send" | "answer" | "inspect" | "record" => item.terminal().is_some(),
+        "send" | "answer" | "record" => item.terminal().is_some(),
         _ => true,
     };
     let candidates = ArgValueCandidates::new(move || names(whole(), &may_be).unwrap_or_default());

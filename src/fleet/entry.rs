@@ -19,7 +19,7 @@ use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
 use crate::hash::fast;
 use crate::ids::TerminalKey;
-use crate::profile::{Classification, ProfileSet, Program, Projector, RefusedInputs, TakenAs};
+use crate::profile::{Classification, ProfileSet, Program, RefusedInputs, TakenAs};
 use crate::screen::{KeptScreen, PaneFacts, Screen};
 use crate::state::{Availability, KeptNote, LEFT, Note, ParseStatus, Problem, Stale, State, TerminalFacts, Transition};
 use crate::status::Status;
@@ -218,7 +218,7 @@ impl Entry {
     pub(super) fn dialog_text(&self) -> Option<String> {
         let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
         let screen = self.terminal.screen()?;
-        Some(profile.project(&screen, &self.terminal.facts, Projector::Profile).dialog_text)
+        Some(profile.project(&screen, &self.terminal.facts).dialog_text)
     }
 
     /// Why the terminal is said to be what it is.

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use super::Terminal;
 use crate::agent_record::{RecordedPhase, RecordedTurn};
 use crate::dialog::{asked, bare};
-use crate::profile::{Classification, Explanation, ProfileSet};
+use crate::profile::{Classification, DialogProjection, Explanation, ProfileSet};
 use crate::screen::{Screen, harmless};
 use crate::state::{
     Assessment, Attention, Availability, FactSource, LastTurn, Phase, RECORD_HOLDS, Since, State, UiContext,
@@ -50,17 +50,18 @@ impl Why<'_> {
     }
 
     /// The details behind [`Why::answer`] for people, several lines of harmless text.
-    pub fn text(&self, rules: RuleSelection) -> String {
+    pub fn text(&self, rules: RuleSelection, projection: &DialogProjection) -> String {
         let mut text = String::new();
         // Few rules fire, and who asks only for them looks for them.
         if rules == RuleSelection::Fired {
             push_rules(&mut text, self.explanation, rules);
         }
-        push_screen(&mut text, self.screen, self.explanation);
+        push_screen(&mut text, self.screen, self.explanation, projection);
         if rules == RuleSelection::Tried {
             push_rules(&mut text, self.explanation, rules);
         }
         push_state(&mut text, self.reading, self.state);
+        push_facts(&mut text, self.state);
         self.push_timers(&mut text);
         text
     }
@@ -89,8 +90,8 @@ impl Why<'_> {
     }
 }
 
-/// The screen, with what each row is taken for.
-fn push_screen(text: &mut String, screen: &Screen, explanation: &Explanation) {
+/// The screen, with what each row is taken for, and a `+` before what the operator and the agent said.
+fn push_screen(text: &mut String, screen: &Screen, explanation: &Explanation, projection: &DialogProjection) {
     let Explanation { prompt, regions, rows, .. } = explanation;
     text.push_str("\nRegions\n");
     for region in regions {
@@ -110,10 +111,16 @@ fn push_screen(text: &mut String, screen: &Screen, explanation: &Explanation) {
             let _ = writeln!(text, "  {:<14} none", "prompt");
         }
     }
-    text.push_str("\nRows\n");
+    text.push_str("\nRows, those with `+` being what you and the agent said\n");
     for (index, row) in screen.rows().iter().enumerate().filter(|(_, row)| !row.is_blank()) {
-        let kinds = rows.iter().find(|found| found.row == index).map(|found| found.kinds.join(" ")).unwrap_or_default();
-        let _ = writeln!(text, "  {index:>3} {:<24} {}", kinds, harmless(row.text()));
+        let mut words: Vec<&str> = Vec::new();
+        let projected = projection.rows.get(index);
+        words.extend(projected.map(|row| row.reason.word()));
+        words.extend(
+            rows.iter().filter(|found| found.row == index).flat_map(|found| found.kinds.iter().map(String::as_str)),
+        );
+        let mark = if projected.is_some_and(|row| row.kept) { '+' } else { '-' };
+        let _ = writeln!(text, "  {index:>3} {mark} {:<30} {}", words.join(" "), harmless(row.text()));
     }
 }
 
@@ -162,6 +169,12 @@ fn push_state(text: &mut String, reading: &Classification, state: &State) {
             diagnostics.availability, diagnostics.transport_state, diagnostics.process_state, diagnostics.parse_status
         ),
     );
+    for problem in [&diagnostics.probe_error, &diagnostics.parse_error].into_iter().flatten() {
+        line(&problem.kind, problem.message.clone());
+    }
+    if !assessment.anomalies.is_empty() {
+        line("anomalies", assessment.anomalies.iter().map(|anomaly| anomaly.word()).collect::<Vec<_>>().join(", "));
+    }
     line("turn", format!("{}, background work {}", turn.phase, turn.background_work));
     line("last turn", result_text(last_turn));
     line("operator", format!("{}, {}, {}", operator.status, operator.readiness, operator.completion));
@@ -176,6 +189,16 @@ fn push_state(text: &mut String, reading: &Classification, state: &State) {
             lifecycle_timing.final_stable_active_recovery_seconds
         ),
     );
+}
+
+/// What is known of the agent, and whether its record or its screen says so.
+fn push_facts(text: &mut String, state: &State) {
+    for (at, (name, fact)) in state.agent.iter().enumerate() {
+        let head = if at == 0 { "\nAgent\n" } else { "" };
+        let source = fact.source.word();
+        let _ =
+            writeln!(text, "{head}  {:<14} {} ({source}, {})", name.word(), harmless(&fact.value.to_string()), fact.at);
+    }
 }
 
 /// How the last turn ended, and what says so.

@@ -18,7 +18,7 @@ use super::{History, Trouble};
 use crate::agent_record::{Said, Speaker};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::process::RecordedTranscript;
-use crate::profile::{ProfileSet, Projector, Transcript, normalized};
+use crate::profile::{ProfileSet, Transcript, normalized};
 use crate::screen::{PaneFacts, Screen};
 use crate::time::{Span, Timestamp};
 
@@ -277,7 +277,7 @@ impl QuestionThread {
     fn dialog(&self, shown: &StoredScreen) -> Vec<Said> {
         let StoredScreen { screen, facts, tool, version } = shown;
         match self.profiles.select(tool, version.as_deref(), false) {
-            Some(selected) => selected.profile.project(screen, facts, Projector::Profile).said(screen),
+            Some(selected) => selected.profile.project(screen, facts).said(screen),
             None => normalized(screen).lines().map(|line| Said::new(line, Speaker::Agent)).collect(),
         }
     }

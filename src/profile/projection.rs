@@ -1,32 +1,20 @@
 //! The dialog as seen: a screen reduced to what was said and asked (SPEC §6, DialogProjection).
 //!
-//! It is the transcript as it is on the screen, not "the answer"; callers that want an answer find one with their own
-//! [`AnswerAssociator`]. Neither is ever part of the state.
+//! It is the transcript as it is on the screen, not "the answer", and never part of the state.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use regex::Regex;
 use serde::Serialize;
 
 use super::compile::Profile;
 use super::rules::Region;
 use super::screen_view::ScreenView;
 use crate::screen::{PaneFacts, Row, Screen};
-use crate::state::{Anomaly, words};
+use crate::state::words;
 
 /// Lines in the head and in the tail of a projection.
 const SLICE: usize = 12;
-
-/// Which rows are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Projector {
-    /// As the profile knows the agent's screen.
-    #[default]
-    Profile,
-    /// Every row that is not blank, for screens that no profile fits.
-    Plain,
-}
 
 words! {
     /// Why a row was kept or dropped.
@@ -82,39 +70,17 @@ pub struct DialogProjection {
     pub rows_total: usize,
     pub rows_kept: usize,
     pub rows_dropped: usize,
-    /// What is odd about the projection: that the caller chose the projector, and what an assessment of the screen adds
-    /// with [`DialogProjection::add_anomalies`].
-    pub anomalies: Vec<Anomaly>,
     pub rows: Vec<ProjectedRow>,
 }
 
 impl Profile {
     /// Projects a screen.
-    pub fn project(&self, screen: &Screen, facts: &PaneFacts, projector: Projector) -> DialogProjection {
+    pub fn project(&self, screen: &Screen, facts: &PaneFacts) -> DialogProjection {
         let sight = self.sight(screen, facts);
-        match projector {
-            Projector::Profile => {
-                let read = sight.read();
-                let waits = read.dialog.filter(|_| read.assessment.operator_excerpt.is_some());
-                let (dialog, banner) = (waits.map(|dialog| dialog.rows), banner_rows(&sight));
-                project(screen, |y| reason(&sight, y, dialog.as_ref(), &banner))
-            }
-            Projector::Plain => {
-                let reason = |y| if sight.is_blank(y) { RowReason::Blank } else { RowReason::Text };
-                DialogProjection { anomalies: vec![Anomaly::PresetOverrideUsed], ..project(screen, reason) }
-            }
-        }
-    }
-}
-
-impl DialogProjection {
-    /// Takes over what an assessment of the same screen says of its text: the version, the profile, the baseline.
-    pub fn add_anomalies(&mut self, assessed: &[Anomaly]) {
-        const OF_TEXT: [Anomaly; 3] =
-            [Anomaly::UnknownVersionFloorUsed, Anomaly::PresetOverrideUsed, Anomaly::BaselineInvalidated];
-        self.anomalies.extend(assessed.iter().filter(|anomaly| OF_TEXT.contains(anomaly)));
-        self.anomalies.sort_unstable();
-        self.anomalies.dedup();
+        let read = sight.read();
+        let waits = read.dialog.filter(|_| read.assessment.operator_excerpt.is_some());
+        let (dialog, banner) = (waits.map(|dialog| dialog.rows), banner_rows(&sight));
+        project(screen, |y| reason(&sight, y, dialog.as_ref(), &banner))
     }
 }
 
@@ -151,7 +117,6 @@ fn project(screen: &Screen, reason: impl Fn(usize) -> RowReason) -> DialogProjec
         rows_total: rows.len(),
         rows_kept: kept.len(),
         rows_dropped: rows.len() - kept.len(),
-        anomalies: Vec::new(),
         rows,
     }
 }
@@ -200,41 +165,9 @@ fn is_separator(row: &str) -> bool {
     row.chars().all(|c| c.is_whitespace() || matches!(c, '\u{2500}'..='\u{259F}' | '-' | '='))
 }
 
-/// Finds an answer at the end of a dialog: the last match's last group, else the whole match, else nothing. Only the caller
-/// knows which question it answers (SPEC §6).
-#[derive(Clone, Debug)]
-pub struct TailRegex {
-    pattern: Regex,
-    characters: usize,
-}
-
-impl TailRegex {
-    /// Searches for `pattern` in the last `characters` characters.
-    pub fn new(pattern: &str, characters: usize) -> Result<Self, regex::Error> {
-        Ok(Self { pattern: Regex::new(pattern)?, characters })
-    }
-
-    /// The answer in a dialog's text.
-    pub fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str> {
-        let start = dialog_text.char_indices().rev().take(self.characters).last().map_or(0, |(i, _)| i);
-        let captures = self.pattern.captures_iter(&dialog_text[start..]).last()?;
-        let groups = captures.iter().skip(1).flatten();
-        groups.last().or_else(|| captures.get(0)).map(|found| found.as_str())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_answer_is_the_last_group_of_the_last_match() {
-        let associator = TailRegex::new(r"answer: (\w+)", 40).expect("the pattern is well-formed");
-        assert_eq!(associator.answer("answer: one\nanswer: two\n"), Some("two"));
-        assert_eq!(associator.answer("nothing"), None);
-        let short = TailRegex::new(r"two", 3).expect("the pattern is well-formed");
-        assert_eq!((short.answer("two one"), short.answer("one two")), (None, Some("two")));
-    }
 
     #[test]
     fn a_claude_screen_is_reduced_to_what_was_said() {
@@ -245,14 +178,9 @@ mod tests {
             " ▐▛███▜▌   Claude Code v2.1.197\n  ▘▘ ▝▝    ~/shop-api\n\n\x1b[48;5;237m❯ hello\x1b[0m\n\n● Hi there.\n  How are you?\n\n\x1b[38;5;246m✻ Worked for 2s\x1b[0m\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n"
         );
         let screen = Screen::from_capture(text.as_bytes(), 40, 16);
-        let projection = profile.project(&screen, &PaneFacts::default(), Projector::Profile);
+        let projection = profile.project(&screen, &PaneFacts::default());
         assert_eq!(projection.dialog_text, "❯ hello\n● Hi there.\n  How are you?");
         assert_eq!(projection.rows[0].reason, RowReason::Banner);
         assert_eq!(projection.rows_kept + projection.rows_dropped, projection.rows_total);
-        assert_eq!(projection.anomalies, []);
-        let mut plain = profile.project(&screen, &PaneFacts::default(), Projector::Plain);
-        assert_eq!(plain.anomalies, [Anomaly::PresetOverrideUsed]);
-        plain.add_anomalies(&[Anomaly::StalledEntered, Anomaly::PresetOverrideUsed, Anomaly::BaselineInvalidated]);
-        assert_eq!(plain.anomalies, [Anomaly::PresetOverrideUsed, Anomaly::BaselineInvalidated]);
     }
 }

@@ -84,7 +84,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::profile::Projector;
     use crate::screen::PaneFacts;
 
     fn said(dialog: &str) -> Vec<Said> {
@@ -106,7 +105,7 @@ mod tests {
             "\x1b[48;5;237m❯ hello\x1b[0m\n\n\n● Hi there.\n  How are you?\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n"
         );
         let screen = Screen::from_capture(text.as_bytes(), 40, 16);
-        let projection = profile.project(&screen, &PaneFacts::default(), Projector::Profile);
+        let projection = profile.project(&screen, &PaneFacts::default());
         let lines: Vec<(String, bool)> =
             projection.said(&screen).into_iter().map(|line| (line.text, line.by == Speaker::User)).collect();
         let expected = [("❯ hello", true), ("", false), ("● Hi there.", false), ("  How are you?", false)];

@@ -111,7 +111,7 @@ fn only_a_demo_is_named_where_no_server_runs() {
 #[test]
 fn without_a_server_every_command_says_so_and_what_to_do() {
     let tmux = PrivateTmux::unstarted();
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 8] = [
         &["list"],
         &["output", "x"],
         &["list", "--json"],
@@ -120,7 +120,6 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
         &["answer", "x", "1"],
         &["wait", "x", "--for", "ready"],
         &["explain", "x"],
-        &["inspect", "x", "--json"],
     ];
     for command in commands {
         let ran = run(&[&["-L", tmux.name()], command].concat());
@@ -148,7 +147,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 fn wrong_usage_is_two_lines_and_exit_code_two() {
     let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: model: mode: branch: prompt: \
                   context: plan: tokens: cost:";
-    let cases: [(&[&str], &str, &str); 74] = [
+    let cases: [(&[&str], &str, &str); 73] = [
         (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "watch", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "tasks", "list", "foo:bar"], "error: there is no field foo", fields),
@@ -426,11 +425,6 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             &["score", "x.cast", "--fail-under", "200"],
             "error: invalid value '200' for '--fail-under <PERCENT>': out of range",
             "hint: write a number from 0 to 100, such as 99.5",
-        ),
-        (
-            &["inspect", "x", "--answer", "y", "--answer-within", "x"],
-            "error: invalid value 'x' for '--answer-within <CHARACTERS>': not a whole number",
-            "hint: write a whole number, such as 20",
         ),
         (&["--lst"], "error: unexpected argument '--lst' found", "hint: did you mean `list`?"),
         (&["follow"], "error: unrecognized subcommand 'follow'", "hint: did you mean `follow-ups`?"),
@@ -797,7 +791,7 @@ fn help_man_pages_completions_and_guides_know_the_same_options() {
             assert!(completed.lines().any(|word| word == option), "{words:?} is not completed with {option}");
         }
     }
-    assert!(known.len() > 30 && known.contains("--answer-within"), "{known:?}");
+    assert!(known.len() > 30 && known.contains("--when-ready"), "{known:?}");
     for code in ["0 success", "1 refused, failed", "2 wrong usage or configuration", "3 unverified"] {
         assert!(guides.contains(code), "the guides do not explain {code}");
     }
@@ -959,7 +953,6 @@ fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
         "answer nope 1",
         "wait nope --for ready",
         "explain nope",
-        "inspect nope",
         "record nope -o nope.cast",
         "name nope x",
         "history nope",
@@ -1213,30 +1206,19 @@ fn the_demo_is_listed_explained_and_answered() {
     let watched = demo.run(&["explain", "shop", "--json", "--watch", "1.5"]).out;
     let watched: Value = serde_json::from_str(&watched).unwrap();
     assert!(watched["state"]["stability"]["stable_for_seconds"].as_f64() > Some(0.5), "{watched:#}");
-    let inspected: Value = serde_json::from_str(&demo.run(&["inspect", "shop-api", "--json"]).out).unwrap();
-    assert_eq!(inspected["parser"]["output_family"], "claude_waiting_menu_v1");
-    assert!(inspected["projection"]["dialog_text"].as_str().unwrap().contains("Do you want to proceed?"));
-
-    assert_eq!((&inspected["parser"]["preset"], &inspected["answer"]), (&"2.1.62".into(), &Value::Null));
-    let plain = demo.run(&["inspect", "shop-api", "--plain", "--answer", "Do you want to (\\w+)", "--json"]).out;
-    let plain: Value = serde_json::from_str(&plain).unwrap();
-    assert_eq!(
-        (&plain["answer"], &plain["projection"]["anomalies"][0]),
-        (&"proceed".into(), &"preset_override_used".into())
-    );
-    let rows = demo.run(&["inspect", "shop-api"]).out;
+    let explained = explain("shop-api");
+    let reading = &explained["reading"];
+    assert_eq!((&reading["output_family"], &reading["preset"]), (&"claude_waiting_menu_v1".into(), &"2.1.62".into()));
+    assert!(explained["projection"]["dialog_text"].as_str().unwrap().contains("Do you want to proceed?"));
+    let rows = demo.run(&["explain", "shop-api"]).out;
     let captured = Command::new("tmux").args(["-L", &demo.server, "capture-pane", "-p", "-t", "shop-api"]).output();
     for row in String::from_utf8(captured.unwrap().stdout).unwrap().lines().map(str::trim_end) {
         assert!(rows.lines().any(|line| line.ends_with(row)), "{row:?} is missing in {rows}");
     }
-    let mut evidence = rows.lines().filter(|line| line.trim_start().starts_with("evidence "));
-    assert!(evidence.all(|line| line.contains(" row ") && !line.contains(" title: ")), "{rows}");
     // The second row of an option, which looks like something else.
-    let screen = rows.split("\nScreen: ").nth(1).unwrap_or_default();
+    let screen = rows.split("\nRows, ").nth(1).unwrap_or_default();
     let mut paths = screen.lines().filter(|line| line.ends_with("  /home/developer-01/shop-api"));
-    assert!(paths.all(|line| line.starts_with("  + dialog")), "{rows}");
-    let wrong = demo.run(&["inspect", "shop-api", "--answer", "("]);
-    assert!(wrong.code == Some(2) && wrong.errors.contains("`(` is not a pattern: unclosed group"), "{wrong:?}");
+    assert!(paths.all(|line| line.contains(" + dialog ")), "{rows}");
 
     let refused = demo.run(&["send", "shop-api", "hello"]);
     // Without a home there is no place for locks, which is reported before.
@@ -1260,8 +1242,8 @@ fn the_demo_is_listed_explained_and_answered() {
     let other = demo.run(&["answer", "shop-api", "yes", "--expect", "git push"]);
     assert_eq!(other.code, Some(1));
     assert!(other.errors.contains("does not say `git push`") && other.out == asked.out, "{other:?}");
-    let name = inspected["assessment"]["dialog"].as_str().unwrap_or_default().to_owned();
-    assert_eq!(name.len(), 48, "{inspected}");
+    let name = explained["state"]["assessment"]["dialog"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(name.len(), 48, "{explained}");
     let prefix = demo.run(&["answer", "shop-api", "yes", "--expect", &name[..16]]);
     assert!(prefix.code == Some(1) && prefix.errors.contains("does not say"), "{prefix:?}");
     let letter = demo.run(&["answer", "shop-api", "x"]);
@@ -1481,8 +1463,6 @@ fn every_command_calls_the_same_state_the_same() {
         ran.out == "bad: exited 3\n" && ran.errors.starts_with("error: no watched terminal is called `nobody`"),
         "{ran:?}"
     );
-    let inspected = run(&["inspect", "asks"]).errors;
-    assert!(inspected.contains("hint: `fleetwatch explain asks` says"), "{inspected}");
     let pressed = run(&["keys", "bad", "Enter"]);
     assert!(pressed.code == Some(1) && pressed.errors.contains("hint: `fleetwatch tasks rerun bad`"), "{pressed:?}");
     let several = |words: &[&str]| run(&[&["wait", "fine", "runs", "bad", "--for", "exited"], words].concat());
