@@ -10,13 +10,13 @@ mod dialog_shown;
 mod doctor;
 mod explain;
 mod failure;
-mod follow_ups;
 mod history;
 mod list;
 mod name;
 mod options;
 mod output;
 mod profiles;
+mod queue;
 mod read_output;
 pub mod record;
 mod replay;
@@ -72,7 +72,7 @@ enum Command {
     Name(name::NameArgs),
     Run(run::RunArgs),
     Tasks(tasks::TasksArgs),
-    FollowUps(follow_ups::FollowUpsArgs),
+    Queue(queue::QueueArgs),
     Explain(explain::ExplainArgs),
     Output(read_output::OutputArgs),
     Record(record::RecordArgs),
@@ -128,7 +128,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Name(args) => wait_for(name::run(&args, &options)),
         Command::Run(args) => wait_for(run::run(&args, &options)),
         Command::Tasks(args) => wait_for(tasks::run(&args, &options)),
-        Command::FollowUps(args) => follow_ups::run(&args, &options),
+        Command::Queue(args) => queue::run(&args, &options),
         Command::Send(args) => wait_for(send::send(&args, &options)),
         Command::Keys(args) => wait_for(send::keys(&args, &options)),
         Command::Answer(args) => wait_for(send::answer(&args, &options)),

@@ -59,8 +59,8 @@ pub fn exit_codes() -> String {
 /// The commands in the order of the help, in groups; those of the last group are for writers of profiles and scripts.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("See", &["list", "watch", "status", "output", "explain", "history"]),
-    ("Act", &["send", "answer", "keys", "wait", "name"]),
-    ("Tasks", &["run", "tasks", "follow-ups"]),
+    ("Act", &["send", "queue", "answer", "keys", "wait", "name"]),
+    ("Tasks", &["run", "tasks"]),
     ("Remote", &["serve", "token"]),
     ("Setup", &["demo", "setup", "doctor", "config"]),
 ];
@@ -82,7 +82,7 @@ pub fn with_help(mut command: Command) -> Command {
         for (nth, name) in names.iter().enumerate() {
             let about = command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
             let head = if nth == 0 { group } else { "" };
-            groups.push_str(&format!("  {head:<7} {name:<11} {}\n", about.unwrap_or_default()));
+            groups.push_str(&format!("  {head:<7} {name:<8} {}\n", about.unwrap_or_default()));
         }
     }
     groups.push_str(&format!("  More    {}\n", rest.join(", ")));

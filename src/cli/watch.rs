@@ -18,7 +18,7 @@ use super::history::{warn_of, word};
 use super::list::{filter_of, keep_what_fits, what_or_null};
 use super::output::{color, end_asked_for};
 use super::survey::Watched;
-use super::{Done, Failure, GlobalOptions, follow_ups, output};
+use super::{Done, Failure, GlobalOptions, output, queue};
 use crate::app::kept_flags;
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
@@ -466,13 +466,13 @@ impl Printer {
         if self.json {
             let state = state_of(fleet, &intent.target, at);
             let mut line = json!({ "at": at, "kind": "follow_up", "state": state });
-            if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), follow_ups::fields(intent)) {
+            if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), queue::fields(intent)) {
                 line.extend(fields);
             }
             return output::json_line(&line);
         }
         let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let (number, word, text) = (intent.id.0, follow_ups::word(intent.state), intent.message_text());
+        let (number, word, text) = (intent.id.0, queue::word(intent.state), intent.message_text());
         let what = format!("{number} {word}{why}: {text}");
         Ok(self.line(at, &intent.target, "follow-up", Color::Blue, &what))
     }

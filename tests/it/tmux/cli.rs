@@ -328,9 +328,9 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: nothing can be between them; exchange the two",
         ),
         (
-            &["follow-ups", "dismiss", "x"],
+            &["queue", "dismiss", "x"],
             "error: invalid value 'x' for '<NUMBER>...': not the number of a message",
-            "hint: `fleetwatch follow-ups` lists the messages with their numbers",
+            "hint: `fleetwatch queue` lists the messages with their numbers",
         ),
         (
             &["--config", "", "list"],
@@ -427,7 +427,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: write a number from 0 to 100, such as 99.5",
         ),
         (&["--lst"], "error: unexpected argument '--lst' found", "hint: did you mean `list`?"),
-        (&["follow"], "error: unrecognized subcommand 'follow'", "hint: did you mean `follow-ups`?"),
+        (&["queu"], "error: unrecognized subcommand 'queu'", "hint: did you mean `queue`?"),
         (&["ls"], "error: unrecognized subcommand 'ls'", "hint: did you mean `list`?"),
         (&["list", "-o", "json"], "error: unexpected argument '-o' found", "hint: did you mean `--json`?"),
         (
@@ -959,8 +959,8 @@ fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
         "tasks kill nope",
         "tasks rerun nope",
         "tasks adopt nope",
-        "follow-ups resend 99",
-        "follow-ups dismiss 99",
+        "queue resend 99",
+        "queue dismiss 99",
         "token revoke nope",
     ];
     let files = [
@@ -987,7 +987,7 @@ fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
     }
     let mut kept = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(kept.all(|name| !name.to_string_lossy().ends_with(".new")), "nothing is left beside a directory");
-    let commands = ["tasks kill nope --json", "tasks rerun nope --json", "follow-ups dismiss 99 --json"];
+    let commands = ["tasks kill nope --json", "tasks rerun nope --json", "queue dismiss 99 --json"];
     for command in commands.into_iter().chain(["run job --cwd nope --json -- true", "run a:b --json -- true"]) {
         let ran = run(&command.split(' ').collect::<Vec<_>>());
         let told: Value = serde_json::from_str(&ran.out).unwrap();
@@ -1786,7 +1786,7 @@ fn a_history_that_cannot_be_used_is_named_by_every_command_that_needs_it() {
 
     std::fs::remove_file(&history).unwrap();
     rusqlite::Connection::open(&history).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    for command in [&["history"][..], &["status"], &["follow-ups"], &["follow-ups", "resend", "1"]] {
+    for command in [&["history"][..], &["status"], &["queue"], &["queue", "resend", "1"]] {
         let ran = run(&[&options[..], command].concat());
         let lines: Vec<&str> = ran.errors.lines().collect();
         let begins =

@@ -733,7 +733,7 @@ fn in_a_popup_a_jump_leaves_a_prompt_that_waits_to_whoever_watches_next() {
     wait_until("the client to show the birds", || clients(&world, "#{client_session}") == "birds");
     let directory = world.directory.path();
     let waiting = std::process::Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
-        .args(["-L", world.watched.name(), "follow-ups"])
+        .args(["-L", world.watched.name(), "queue"])
         .env("XDG_CONFIG_HOME", directory)
         .env("XDG_STATE_HOME", directory.join("state"))
         .output()

@@ -528,26 +528,26 @@ fn the_operator_has_an_unclear_message_sent_again_or_dismisses_it() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch();
     let (again, enough) = (aviary.unclear("birds has finished: one"), aviary.unclear("birds has finished: two"));
-    let listed = aviary.fleetwatch(&["follow-ups"]);
+    let listed = aviary.fleetwatch(&["queue"]);
     let text = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.status.success() && text.lines().count() == 3, "{text}");
     assert!(text.starts_with("NUMBER  AGE  TO    STATE "), "{text}");
     assert!(text.contains("  lead  unclear whether it arrived (its sender died)  birds has finished: one\n"), "{text}");
     aviary.throughout(1, || assert_eq!(aviary.reported(), [""; 0]));
-    let resent = aviary.fleetwatch(&["follow-ups", "resend", &again.0.to_string()]);
+    let resent = aviary.fleetwatch(&["queue", "resend", &again.0.to_string()]);
     let text = String::from_utf8(resent.stdout).unwrap();
-    assert!(text.starts_with(&format!("follow-up {} is sent again, as number", again.0)), "{text}");
+    assert!(text.starts_with(&format!("message {} is sent again, as number", again.0)), "{text}");
     wait_until("lead to be told", || aviary.reported().len() == 1);
     assert!(aviary.reported()[0].contains("birds has finished: one"), "{:?}", aviary.reported());
-    let dismissed = aviary.fleetwatch(&["follow-ups", "dismiss", &enough.0.to_string(), "--json"]);
+    let dismissed = aviary.fleetwatch(&["queue", "dismiss", &enough.0.to_string(), "--json"]);
     let dismissed: Value = serde_json::from_slice(&dismissed.stdout).unwrap();
     assert_eq!((&dismissed[0]["intent"], &dismissed[0]["outcome"]), (&enough.0.into(), &"dismissed".into()));
-    wait_until("nothing to be open", || aviary.fleetwatch(&["follow-ups", "--json", "list"]).stdout == b"[]\n");
-    let late = aviary.fleetwatch(&["follow-ups", "resend", &enough.0.to_string(), "4711"]);
+    wait_until("nothing to be open", || aviary.fleetwatch(&["queue", "--json", "list"]).stdout == b"[]\n");
+    let late = aviary.fleetwatch(&["queue", "resend", &enough.0.to_string(), "4711"]);
     let errors = String::from_utf8(late.stderr).unwrap();
     assert_eq!(late.status.code(), Some(1), "{errors}");
     assert!(errors.contains("is dismissed; there is nothing to decide"), "{errors}");
-    assert!(errors.contains("error: there is no follow-up 4711\nhint: "), "{errors}");
+    assert!(errors.contains("error: there is no message 4711\nhint: "), "{errors}");
     assert_eq!(aviary.reported().len(), 1);
 }
 
@@ -574,7 +574,7 @@ fn what_could_not_be_delivered_in_time_is_reported() {
     wait_until("both lines", || reported().len() == 2);
     let lines = reported();
     assert_eq!((&lines[0]["outcome"], &lines[1]["outcome"]), (&"queued".into(), &"expired".into()), "{lines:?}");
-    let listed: Value = serde_json::from_slice(&aviary.fleetwatch(&["follow-ups", "list", "--json"]).stdout).unwrap();
+    let listed: Value = serde_json::from_slice(&aviary.fleetwatch(&["queue", "list", "--json"]).stdout).unwrap();
     let late = listed.as_array().unwrap().iter().find(|message| message["terminal"] == "nobody").unwrap();
     assert_eq!(late["outcome"], "expired", "{listed}");
 }

@@ -1,4 +1,4 @@
-//! `fleetwatch follow-ups`: messages to agents that wait or need a decision of the operator.
+//! `fleetwatch queue`: prompts and follow-ups that wait to be sent or need a decision of the operator.
 
 use std::fmt::Write as _;
 
@@ -11,31 +11,31 @@ use super::{Done, Failure, GlobalOptions, output};
 use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
 use crate::time::Timestamp;
 
-/// List messages to agents that wait; resend or dismiss them.
+/// List prompts and follow-ups that wait to be sent; resend or dismiss them.
 #[derive(Clone, Debug, clap::Args)]
-#[command(before_help = "Example: fleetwatch follow-ups resend 7")]
-pub struct FollowUpsArgs {
+#[command(before_help = "Example: fleetwatch queue resend 7")]
+pub struct QueueArgs {
     #[command(subcommand)]
-    pub command: Option<FollowUpsCommand>,
+    pub command: Option<QueueCommand>,
     /// Print one JSON array: of messages, or of decisions: `{"intent", "outcome", "resent_as", "detail"}`.
     #[arg(long, global = true)]
     pub json: bool,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub enum FollowUpsCommand {
+pub enum QueueCommand {
     /// Print messages that wait, are being sent, may or may not have arrived, or expired (the default).
-    #[command(before_help = "Example: fleetwatch follow-ups list")]
+    #[command(before_help = "Example: fleetwatch queue list")]
     List,
     /// Resend messages that may or may not have arrived, or that expired.
-    #[command(before_help = "Example: fleetwatch follow-ups resend 7")]
+    #[command(before_help = "Example: fleetwatch queue resend 7")]
     Resend {
         /// The numbers of the messages.
         #[arg(required = true, value_name = "NUMBER", value_parser = number)]
         numbers: Vec<i64>,
     },
     /// Dismiss messages; pending ones are not sent.
-    #[command(before_help = "Example: fleetwatch follow-ups dismiss 7 8")]
+    #[command(before_help = "Example: fleetwatch queue dismiss 7 8")]
     Dismiss {
         /// The numbers of the messages.
         #[arg(required = true, value_name = "NUMBER", value_parser = number)]
@@ -45,7 +45,7 @@ pub enum FollowUpsCommand {
 
 /// The number of a message.
 fn number(text: &str) -> Result<i64, BadValue> {
-    let hint = "`fleetwatch follow-ups` lists the messages with their numbers";
+    let hint = "`fleetwatch queue` lists the messages with their numbers";
     text.parse().map_err(|_| BadValue { what: "not the number of a message", hint })
 }
 
@@ -53,14 +53,14 @@ fn number(text: &str) -> Result<i64, BadValue> {
 ///
 /// # Errors
 /// The history cannot be read or written, there is no such message, or there is nothing to decide.
-pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
-    let path = super::history::kept_at(&options.load()?.config.history, "are no follow-ups")?;
+pub fn run(args: &QueueArgs, options: &GlobalOptions) -> Done {
+    let path = super::history::kept_at(&options.load()?.config.history, "is no queue")?;
     let now = history::now();
-    let command = args.command.as_ref().unwrap_or(&FollowUpsCommand::List);
+    let command = args.command.as_ref().unwrap_or(&QueueCommand::List);
     if !path.exists() {
         return match command {
-            FollowUpsCommand::List => list(&[], args.json, now),
-            FollowUpsCommand::Resend { numbers } | FollowUpsCommand::Dismiss { numbers } => {
+            QueueCommand::List => list(&[], args.json, now),
+            QueueCommand::Resend { numbers } | QueueCommand::Dismiss { numbers } => {
                 each(args, numbers, |_| Ok(Decided::Missing))
             }
         };
@@ -68,14 +68,14 @@ pub fn run(args: &FollowUpsArgs, options: &GlobalOptions) -> Done {
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(unusable)?;
     match command {
-        FollowUpsCommand::List => list(&intents.open_matters().map_err(unusable)?, args.json, now),
-        FollowUpsCommand::Resend { numbers } => each(args, numbers, |id| intents.resend(id, now).map_err(unusable)),
-        FollowUpsCommand::Dismiss { numbers } => each(args, numbers, |id| intents.dismiss(id, now).map_err(unusable)),
+        QueueCommand::List => list(&intents.open_matters().map_err(unusable)?, args.json, now),
+        QueueCommand::Resend { numbers } => each(args, numbers, |id| intents.resend(id, now).map_err(unusable)),
+        QueueCommand::Dismiss { numbers } => each(args, numbers, |id| intents.dismiss(id, now).map_err(unusable)),
     }
 }
 
 /// Decides on each message, and prints the result. A failure does not stop the others.
-fn each(args: &FollowUpsArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Failure>) -> Done {
+fn each(args: &QueueArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Failure>) -> Done {
     let (mut text, mut decided, mut failures) = (String::new(), Vec::new(), Vec::new());
     for &number in numbers {
         let done = match decide(IntentId(number))? {
@@ -83,18 +83,16 @@ fn each(args: &FollowUpsArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) 
             Decided::Resent(IntentId(next)) => {
                 Ok((format!("is sent again, as number {next}"), IntentState::Resent, Some(next)))
             }
-            Decided::NotOpen(state) => {
-                Err(format!("follow-up {number} is {}; there is nothing to decide", word(state)))
-            }
-            Decided::Missing => Err(format!("there is no follow-up {number}")),
+            Decided::NotOpen(state) => Err(format!("message {number} is {}; there is nothing to decide", word(state))),
+            Decided::Missing => Err(format!("there is no message {number}")),
         };
         let (outcome, resent_as, detail) = match done {
             Ok((what, state, next)) => {
-                let _ = writeln!(text, "follow-up {number} {what}");
+                let _ = writeln!(text, "message {number} {what}");
                 (state.outcome(), next, None)
             }
             Err(why) => {
-                failures.push(Failure::refused(&why).hint("`fleetwatch follow-ups` lists those that are open"));
+                failures.push(Failure::refused(&why).hint("`fleetwatch queue` lists those that are open"));
                 ("refused", None, Some(why))
             }
         };
@@ -113,7 +111,10 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
         return output::print_json_array(intents.iter().map(fields));
     }
     if intents.is_empty() {
-        return nothing("no follow-up waits or needs a decision", "a [[follow_up]] in the configuration sends some");
+        return nothing(
+            "nothing waits to be sent or needs a decision",
+            "a prompt to an agent that works is queued in the dashboard; a [[follow_up]] in the configuration sends messages",
+        );
     }
     let row = |intent: &Intent| {
         let age = now.since(intent.created).rounded().to_string();
@@ -125,7 +126,7 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     let rows: Vec<Vec<String>> = intents.iter().map(row).collect();
     let table = aligned(&["NUMBER", "AGE", "TO", "STATE", "MESSAGE"], &rows, output::terminal_width());
     if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {
-        let hint = "`fleetwatch follow-ups resend NUMBER` sends one again, `dismiss NUMBER` drops it";
+        let hint = "`fleetwatch queue resend NUMBER` sends one again, `dismiss NUMBER` drops it";
         output::tell(&format!("hint: {}", completed(hint)));
     }
     output::print(&table)
