@@ -21,7 +21,6 @@ mod read_output;
 pub mod record;
 mod replay;
 mod run;
-mod score;
 mod send;
 mod serve;
 mod setup;
@@ -41,6 +40,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use failure::Failure;
 pub use options::GlobalOptions;
+pub use replay::SharedReplayArgs;
 
 /// The result of a command: an exit code, or why there is none.
 pub type Done = Result<ExitCode, Failure>;
@@ -77,7 +77,6 @@ enum Command {
     Output(read_output::OutputArgs),
     Record(record::RecordArgs),
     Replay(replay::ReplayArgs),
-    Score(score::ScoreArgs),
     Profiles(profiles::ProfilesArgs),
     Config(config::ConfigArgs),
     Demo(demo::DemoArgs),
@@ -136,7 +135,6 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Output(args) => wait_for(read_output::run(&args, &options)),
         Command::Record(args) => wait_for(record_target(&args, &options)),
         Command::Replay(args) => replay::run(&args, Arc::new(options.profiles()?)),
-        Command::Score(args) => score::run(&args, Arc::new(options.profiles()?)),
         Command::Profiles(args) => profiles::run(&args, &options),
         Command::Config(args) => config::run(&args, &options),
         Command::Demo(args) => {

@@ -53,16 +53,6 @@ pub(super) fn number<T: FromStr + PartialOrd>(
     if range.contains(&number) { Ok(number) } else { Err(BadValue { what: "out of range", hint }) }
 }
 
-/// A whole number on the command line.
-pub(super) fn whole(text: &str) -> Result<usize, BadValue> {
-    number(text, 0..=usize::MAX, "not a whole number", "write a whole number, such as 20")
-}
-
-/// A percentage on the command line.
-pub(super) fn percentage(text: &str) -> Result<f64, BadValue> {
-    number(text, 0.0..=100.0, "not a percentage", "write a number from 0 to 100, such as 99.5")
-}
-
 /// A time on the command line: seconds, or units of time.
 pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
     let hint = "write seconds (5, 0.5) or a time (10m, 1h30m), a year at most";

@@ -14,7 +14,6 @@ use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
 use crate::history;
 use crate::profile::ProfileSet;
-use crate::recording::truth::Field;
 use crate::tmux;
 
 /// Values of options that are the words of a kind.
@@ -31,7 +30,7 @@ macro_rules! values {
         }
     )*};
 }
-values!(history::Kind, history::TotalsOf, Field);
+values!(history::Kind, history::TotalsOf);
 
 /// Reads a value of a list, which may have a blank behind the comma before it.
 #[derive(Clone)]

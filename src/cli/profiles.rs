@@ -1,14 +1,13 @@
 //! `fleetwatch profiles`: the rules that read screens.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use super::list::aligned;
-use super::{Done, Failure, GlobalOptions, output, score};
+use super::{Done, Failure, GlobalOptions, output};
 use crate::config::ConfigError;
 use crate::profile::{ProfileSet, Versions};
 
@@ -48,8 +47,6 @@ enum ProfilesCommand {
     Check {
         /// The file.
         file: PathBuf,
-        /// Recordings to score with it, as for `score`.
-        recordings: Vec<PathBuf>,
     },
 }
 
@@ -61,7 +58,7 @@ pub fn run(args: &ProfilesArgs, options: &GlobalOptions) -> Done {
     match args.command.as_ref().unwrap_or(&ProfilesCommand::List(args.list.clone())) {
         ProfilesCommand::List(listed) => list(&options.profiles()?, listed.json),
         ProfilesCommand::Show { tool } => output::print(ProfileSet::shipped(tool).unwrap_or_default()),
-        ProfilesCommand::Check { file, recordings } => check(file, recordings, options),
+        ProfilesCommand::Check { file } => check(file),
     }
 }
 
@@ -101,7 +98,7 @@ fn list(set: &ProfileSet, json: bool) -> Done {
     output::print(&aligned(&head, &listed.map(row).collect::<Vec<_>>(), output::terminal_width()))
 }
 
-fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
+fn check(file: &Path) -> Done {
     let name = file.display().to_string();
     let content = std::fs::read_to_string(file).map_err(|error| {
         let failure = Failure::from(ConfigError::unreadable(file, &error));
@@ -111,11 +108,5 @@ fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
         Failure::usage(error)
             .hint("docs/configuration.md says what a profile has; `fleetwatch profiles show claude` prints one")
     })?;
-    let code = output::print(&format!("{name}: ok: {}\n", profiles.join(", ")))?;
-    if recordings.is_empty() {
-        return Ok(code);
-    }
-    let mut set = options.profiles()?;
-    set.add(&name, &content).map_err(Failure::usage)?;
-    score::run(&score::ScoreArgs::of(recordings), Arc::new(set))
+    output::print(&format!("{name}: ok: {}\n", profiles.join(", ")))
 }

@@ -147,7 +147,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 fn wrong_usage_is_two_lines_and_exit_code_two() {
     let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: model: mode: branch: prompt: \
                   context: plan: tokens: cost:";
-    let cases: [(&[&str], &str, &str); 73] = [
+    let cases: [(&[&str], &str, &str); 67] = [
         (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "watch", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "tasks", "list", "foo:bar"], "error: there is no field foo", fields),
@@ -173,11 +173,6 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         ),
         (
             &["replay", "x.cast", "--tool", "claud"],
-            "error: no profile reads an agent `claud`",
-            "hint: did you mean `claude`?",
-        ),
-        (
-            &["score", "x.cast", "--tool", "claud"],
             "error: no profile reads an agent `claud`",
             "hint: did you mean `claude`?",
         ),
@@ -274,11 +269,6 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             &["list", "--columns", "name,stat"],
             "error: invalid value 'stat' for '--columns <NAMES>'",
             "hint: did you mean `state`?",
-        ),
-        (
-            &["score", "x.cast", "--field", "phas"],
-            "error: invalid value 'phas' for '--field <FIELD>'",
-            "hint: did you mean `phase`? it takes availability, accepting_input, editing_input, ready_posture, phase, blocked, last_result",
         ),
         (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
         (
@@ -385,16 +375,6 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             "hint: `fleetwatch tasks list is:exited` shows those",
         ),
         (&["foo"], "error: unrecognized subcommand 'foo'", "hint: `fleetwatch --help` lists the commands"),
-        (
-            &["score", "/nope.cast"],
-            "error: /nope.cast: there is no such file",
-            "hint: name an existing file that you may read",
-        ),
-        (
-            &["score", ".", "--doubts", "/nope.md"],
-            "error: /nope.md: there is no such file",
-            "hint: name an existing file that you may read",
-        ),
         (&["config", "check", "/tmp"], "error: /tmp: this is a directory", "hint: name the file in it"),
         (
             &["profiles", "check", "/nope"],
@@ -415,16 +395,6 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
             &["record", "x", "-o", "x.cast", "--tick", "0"],
             "error: invalid value '0' for '--tick <MS>': out of range",
             "hint: write milliseconds from 20 to 10000, such as 100",
-        ),
-        (
-            &["score", "x.cast", "--fail-under", "abc"],
-            "error: invalid value 'abc' for '--fail-under <PERCENT>': not a percentage",
-            "hint: write a number from 0 to 100, such as 99.5",
-        ),
-        (
-            &["score", "x.cast", "--fail-under", "200"],
-            "error: invalid value '200' for '--fail-under <PERCENT>': out of range",
-            "hint: write a number from 0 to 100, such as 99.5",
         ),
         (&["--lst"], "error: unexpected argument '--lst' found", "hint: did you mean `list`?"),
         (&["queu"], "error: unrecognized subcommand 'queu'", "hint: did you mean `queue`?"),
@@ -682,7 +652,6 @@ fn completions_and_man_pages_know_the_commands() {
         assert!(completed(shell, &["do"]).contains("doctor"), "{shell}");
     }
     assert_eq!(completed("bash", &["list", "--columns", "name,pro"]), "name,prompt");
-    assert_eq!(completed("bash", &["score", "--field", "ph"]), "phase");
     assert_eq!(completed("bash", &["keys", "x", "Esc"]), "Escape");
     assert!(run(&["completions", "bash"]).out.contains("%q"), "a name with blanks is one word");
     // What is quoted is not completed further, and a comma needs no quotes.
@@ -970,9 +939,6 @@ fn in_every_command_a_name_that_finds_nothing_is_a_one_and_a_file_a_two() {
         "record cat -o . --force",
         "replay nope.cast",
         "replay history.db",
-        "score nope.cast",
-        "score .",
-        "score . --doubts nope",
         "config check nope",
         "profiles check nope",
         "man --all nope/man1",
@@ -1716,16 +1682,11 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     let path = folder.path().join("broken.cast");
     std::fs::write(&path, "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[0.1, \"o\"\n").unwrap();
     let file = path.to_str().unwrap();
-    for command in ["replay", "score"] {
-        let broken = run(&[command, file]);
-        assert_eq!((broken.code, broken.out.as_str()), (Some(2), ""), "{command}");
-        assert!(broken.errors.starts_with(&format!("error: {file}:2: ")), "{command}: {broken:?}");
-        assert!(broken.errors.contains("\nhint: recordings are asciicast"), "{command}: {broken:?}");
-    }
+    let broken = run(&["replay", file]);
+    assert_eq!((broken.code, broken.out.as_str()), (Some(2), ""));
+    assert!(broken.errors.starts_with(&format!("error: {file}:2: ")), "{broken:?}");
+    assert!(broken.errors.contains("\nhint: recordings are asciicast"), "{broken:?}");
     std::fs::write(&path, "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[0.1, \"o\", \"x\"]\n").unwrap();
-    let unlabelled = run(&["score", file]);
-    assert_eq!((unlabelled.code, unlabelled.out.as_str()), (Some(1), ""), "{unlabelled:?}");
-    assert!(unlabelled.errors.starts_with("error: nothing is labelled in 1 recording\nhint: "), "{unlabelled:?}");
     let replayed = run(&["replay", file, "--tool", "claude"]).out;
     insta::assert_snapshot!(replayed, @r"
     SECONDS  STATE    LAST  STABLE  TAKES A PROMPT                     WHAT
@@ -1745,11 +1706,9 @@ fn what_is_wrong_with_files_is_reported_like_everything_else() {
     let cut = run(&["replay", file]);
     assert_eq!(cut.code, Some(0), "{cut:?}");
     assert_eq!(cut.out, "SECONDS  STATE  LAST  STABLE  TAKES A PROMPT  WHAT\n");
-    for command in ["replay", "score"] {
-        let mut reads = fleetwatch(&[command, "-"]);
-        let read: Ran = reads.stdin(std::fs::File::open(&path).unwrap()).output().unwrap().into();
-        assert!(read.errors.contains("standard input:2: the last line is cut"), "{command}: {read:?}");
-    }
+    let mut reads = fleetwatch(&["replay", "-"]);
+    let read: Ran = reads.stdin(std::fs::File::open(&path).unwrap()).output().unwrap().into();
+    assert!(read.errors.contains("standard input:2: the last line is cut"), "{read:?}");
     assert_eq!(cut.errors, format!("warning: {file}:2: the last line is cut; what comes before it is read\n"));
     let missing = run(&["replay", "/nonexistent/x.cast"]);
     assert!(

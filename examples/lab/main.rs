@@ -1,91 +1,114 @@
-//! `fleetwatch score`: how well the published states agree with the truth of labelled recordings (SPEC §13).
+//! What the writers of profiles measure with; it is not installed.
+//!
+//!     cargo run --release --example lab -- score recordings/recordings.zst
+//!
+//! `score` says how well the published states agree with the truth of labelled recordings (SPEC §13).
+
+// What cannot be set up fails the test.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::{Args, Parser, Subcommand};
+use fleetwatch::cli::SharedReplayArgs;
+use fleetwatch::profile::ProfileSet;
+use fleetwatch::recording::score::tasks::{TaskField, TaskScore, TaskSpell, score_task};
+use fleetwatch::recording::score::{Delay, Score, Spell, Tally, score};
+use fleetwatch::recording::truth::{Doubts, Field};
+use fleetwatch::recording::{Archive, Recording, RecordingError, ReplayOptions, in_parallel};
+use fleetwatch::screen::harmless;
+use fleetwatch::state::Phase;
+use fleetwatch::time::Span;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::failure::{percentage, whole};
-use super::list::aligned;
-use super::replay::SharedReplayArgs;
-use super::{Done, Failure, output};
-use crate::profile::ProfileSet;
-use crate::recording::score::tasks::{TaskField, TaskScore, TaskSpell, score_task};
-use crate::recording::score::{Delay, Score, Spell, Tally, score};
-use crate::recording::truth::Doubts;
-use crate::recording::truth::Field;
-use crate::recording::{Archive, Recording, RecordingError, ReplayOptions, in_parallel};
-use crate::screen::harmless;
-use crate::state::Phase;
-use crate::time::Span;
-use crate::ui::text;
+/// Measures profiles with recordings.
+#[derive(Debug, Parser)]
+struct Lab {
+    #[command(subcommand)]
+    command: Measurement,
+}
+
+#[derive(Debug, Subcommand)]
+enum Measurement {
+    Score(ScoreArgs),
+}
 
 /// Compare what fleetwatch says with labelled recordings.
-#[derive(Clone, Debug, clap::Args)]
-#[command(before_help = "Example: fleetwatch score recordings/recordings.zst")]
-pub struct ScoreArgs {
+#[derive(Clone, Debug, Args)]
+struct ScoreArgs {
     /// Recordings, archives (`*.zst`), and directories to search for `*.cast`; `-` reads a recording on standard input.
     #[arg(required = true)]
-    pub paths: Vec<PathBuf>,
+    paths: Vec<PathBuf>,
     #[command(flatten)]
-    pub options: SharedReplayArgs,
+    options: SharedReplayArgs,
+    /// Add this file of profiles to the built-in ones.
+    #[arg(long = "profile", value_name = "FILE")]
+    profiles: Vec<PathBuf>,
     /// How many of the longest wrong spells to list.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole, allow_hyphen_values = true)]
-    pub worst: usize,
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    worst: usize,
     /// List only wrong spells of these fields.
-    #[arg(long = "field", value_name = "FIELD")]
-    pub fields: Vec<Field>,
+    #[arg(long = "field", value_name = "FIELD", value_parser = field)]
+    fields: Vec<Field>,
     /// List the scores of every recording.
     #[arg(long)]
-    pub recordings: bool,
+    recordings: bool,
     /// Ignore the labels that a Markdown table doubts: recording, fields, seconds from–to, reason.
     #[arg(long, value_name = "FILE")]
-    pub doubts: Option<PathBuf>,
+    doubts: Option<PathBuf>,
     /// Exit with 1 if a field of an agent version scores below this percentage.
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_hyphen_values = true)]
-    pub fail_under: Option<f64>,
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    fail_under: Option<f64>,
     /// Print one JSON object.
     #[arg(long)]
-    pub json: bool,
+    json: bool,
 }
 
-impl ScoreArgs {
-    /// Some recordings, without other options.
-    pub(super) fn of(paths: &[PathBuf]) -> Self {
-        let options = SharedReplayArgs::default();
-        let (paths, worst) = (paths.to_owned(), 20);
-        Self { paths, options, worst, fields: vec![], recordings: false, doubts: None, fail_under: None, json: false }
+fn field(text: &str) -> Result<Field, String> {
+    let known = Field::ALL.iter().copied().find(|field| field.word() == text);
+    known.ok_or_else(|| format!("it takes {}", Field::words().join(", ")))
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=100.0).contains(number));
+    number.ok_or_else(|| "write a number from 0 to 100, such as 99.5".to_owned())
+}
+
+fn main() -> ExitCode {
+    let Lab { command: Measurement::Score(args) } = Lab::parse();
+    run(&args).unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}
+
+fn run(args: &ScoreArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let mut profiles = ProfileSet::builtin();
+    for file in &args.profiles {
+        let text = std::fs::read_to_string(file).map_err(|error| RecordingError::unreadable(file, &error))?;
+        profiles.add(&file.display().to_string(), &text)?;
     }
-}
-
-/// Runs the command.
-///
-/// # Errors
-/// A recording cannot be read, none is found, none is labelled, or standard output cannot be written.
-pub fn run(args: &ScoreArgs, profiles: Arc<ProfileSet>) -> Done {
-    let options = args.options.options(&profiles)?;
+    let (options, profiles) = (args.options.options(&profiles)?, Arc::new(profiles));
     let sources = find(&args.paths)?;
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
     let scored = score_all(&sources, &profiles, &options, &doubts)?;
     let report = Report::new(scored, &args.fields);
     if !report.is_labelled() {
-        let nothing = format!("nothing is labelled in {}", text::counted(sources.len(), "recording"));
-        let hint =
-            "a label is a `truth` line in the recording; `fleetwatch replay` shows what fleetwatch says at each moment";
-        return Err(Failure::refused(nothing).hint(hint));
+        return Err("nothing is labelled: a label is a `truth` line in the recording".into());
     }
     match args.json {
-        true => output::print_json(&report.json(args.worst))?,
-        false => output::print(&for_people(&report, args.worst, args.recordings))?,
-    };
-    let Some(limit) = args.fail_under else { return Ok(ExitCode::SUCCESS) };
-    let low = report.below(limit);
-    low.iter().for_each(|what| super::output::tell(&format!("error: {what}, less than {limit} %")));
+        true => println!("{:#}", report.json(args.worst)),
+        false => print!("{}", for_people(&report, args.worst, args.recordings)),
+    }
+    let low = args.fail_under.map(|limit| report.below(limit)).unwrap_or_default();
+    low.iter().for_each(|what| eprintln!("error: {what}, which is too low"));
     Ok(if low.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -114,7 +137,7 @@ impl RecordingSource {
 }
 
 /// The recordings in files, archives and directories, sorted by name, each only once.
-fn find(paths: &[PathBuf]) -> Result<Vec<RecordingSource>, Failure> {
+fn find(paths: &[PathBuf]) -> Result<Vec<RecordingSource>, Box<dyn Error>> {
     let mut found = BTreeMap::new();
     for path in paths {
         if path.is_dir() {
@@ -128,7 +151,7 @@ fn find(paths: &[PathBuf]) -> Result<Vec<RecordingSource>, Failure> {
         }
     }
     if found.is_empty() {
-        return Err(Failure::usage("no recording (*.cast) found").hint("name recordings, archives or directories"));
+        return Err("no recording (*.cast) found: name recordings, archives or directories".into());
     }
     Ok(found.into_values().collect())
 }
@@ -171,7 +194,7 @@ fn score_one(
 ) -> Result<Scored, RecordingError> {
     let (recording, path) = (source.read()?, source.name());
     if let Some(cut) = &recording.cut {
-        Failure::refused(cut).warn();
+        eprintln!("warning: {cut}");
     }
     let scored = |options: &ReplayOptions| score(&recording, &path, Arc::clone(profiles), options, doubts);
     let score = scored(options)?;
@@ -189,58 +212,58 @@ fn score_one(
 
 /// One scored recording.
 #[derive(Clone, Debug)]
-pub struct Scored {
-    pub path: String,
-    pub name: String,
+struct Scored {
+    path: String,
+    name: String,
     /// Agent and version.
-    pub version: String,
-    pub score: Score,
+    version: String,
+    score: Score,
     /// The scores of the screen alone, if the recording has records.
-    pub alone: Option<Tallies>,
+    alone: Option<Tallies>,
     /// Its scores as a task, if it shows a shell.
-    pub tasks: Option<TaskScore>,
+    tasks: Option<TaskScore>,
 }
 
 /// All scored recordings, with the fields whose wrong spells are listed.
-pub struct Report {
-    pub scored: Vec<Scored>,
+struct Report {
+    scored: Vec<Scored>,
     fields: Vec<Field>,
 }
 
 /// A summary of one field's delays.
-pub struct DelaySummary {
-    pub changes: usize,
+struct DelaySummary {
+    changes: usize,
     /// Changes that the state did not follow before the truth changed again.
-    pub missed: usize,
-    pub median: Option<Span>,
-    pub p95: Option<Span>,
+    missed: usize,
+    median: Option<Span>,
+    p95: Option<Span>,
 }
 
 /// The tallies of all fields.
-pub type Tallies = [Tally; Field::ALL.len()];
+type Tallies = [Tally; Field::ALL.len()];
 /// How many recordings, their time, and their tallies.
-pub type Sums = (usize, Span, Tallies);
+type Sums = (usize, Span, Tallies);
 
 impl Report {
     /// A report whose wrong spells are those of `fields`, or of all fields if that is empty.
-    pub fn new(scored: Vec<Scored>, fields: &[Field]) -> Self {
+    fn new(scored: Vec<Scored>, fields: &[Field]) -> Self {
         Self { scored, fields: if fields.is_empty() { Field::ALL.to_vec() } else { fields.to_vec() } }
     }
 
     /// Recordings, their time and tallies by agent version.
-    pub fn versions(&self) -> BTreeMap<&str, Sums> {
+    fn versions(&self) -> BTreeMap<&str, Sums> {
         sums(self.scored.iter().map(|one| (one, &one.score.tallies)))
     }
 
     /// The same of the recordings with records: with these, and by the screen alone.
-    pub fn with_records(&self) -> impl Iterator<Item = (&str, Sums, Tallies)> {
+    fn with_records(&self) -> impl Iterator<Item = (&str, Sums, Tallies)> {
         let recorded = || self.scored.iter().filter_map(|one| Some((one, one.alone.as_ref()?)));
         let (with, alone) = (sums(recorded().map(|(one, _)| (one, &one.score.tallies))), sums(recorded()));
         with.into_iter().zip(alone).map(|((version, with), (_, (.., alone)))| (version, with, alone))
     }
 
     /// Recordings, their time and tallies, all together.
-    pub fn total(&self) -> Sums {
+    fn total(&self) -> Sums {
         let mut total = (0, Span::ZERO, Tallies::default());
         for (count, time, tallies) in self.versions().into_values() {
             total.0 += count;
@@ -257,12 +280,12 @@ impl Report {
     }
 
     /// Labelled milliseconds of all fields that are left out because they are doubted.
-    pub fn doubted_ms(&self) -> u64 {
+    fn doubted_ms(&self) -> u64 {
         self.scored.iter().map(|one| one.score.doubted_ms).sum()
     }
 
     /// The wrong spells of the chosen fields, longest first.
-    pub fn wrong(&self) -> Vec<(&Scored, &Spell)> {
+    fn wrong(&self) -> Vec<(&Scored, &Spell)> {
         let spells = self.scored.iter().flat_map(|one| one.score.spells.iter().map(move |spell| (one, spell)));
         let mut wrong: Vec<_> = spells.filter(|(_, spell)| self.fields.contains(&spell.field)).collect();
         wrong.sort_by_key(|(one, spell)| (std::cmp::Reverse(spell.length()), spell.from, spell.field, &one.path));
@@ -270,7 +293,7 @@ impl Report {
     }
 
     /// Judged milliseconds of phase, by truth and answer.
-    pub fn phases(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+    fn phases(&self) -> BTreeMap<(&'static str, &'static str), u64> {
         let mut phases = BTreeMap::new();
         for (pair, ms) in self.scored.iter().flat_map(|one| &one.score.phases) {
             *phases.entry(*pair).or_default() += ms;
@@ -279,7 +302,7 @@ impl Report {
     }
 
     /// The delays of a field.
-    pub fn delays(&self, field: Field) -> DelaySummary {
+    fn delays(&self, field: Field) -> DelaySummary {
         let of_field = |delay: &&Delay| delay.field == field;
         let delays: Vec<Option<Span>> =
             self.scored.iter().flat_map(|one| one.score.delays.iter().filter(of_field)).map(|d| d.delay).collect();
@@ -291,7 +314,7 @@ impl Report {
     }
 
     /// How many recordings are scored as tasks, and their tallies by field.
-    pub fn tasks(&self) -> (usize, [Tally; TaskField::ALL.len()]) {
+    fn tasks(&self) -> (usize, [Tally; TaskField::ALL.len()]) {
         let mut sums = [Tally::default(); TaskField::ALL.len()];
         let scores: Vec<&TaskScore> = self.scored.iter().filter_map(|one| one.tasks.as_ref()).collect();
         for score in &scores {
@@ -301,7 +324,7 @@ impl Report {
     }
 
     /// The wrong spells of tasks, with their recordings.
-    pub fn wrong_tasks(&self) -> impl Iterator<Item = (&Scored, &TaskSpell)> {
+    fn wrong_tasks(&self) -> impl Iterator<Item = (&Scored, &TaskSpell)> {
         self.scored
             .iter()
             .flat_map(|one| one.tasks.iter().flat_map(|tasks| &tasks.spells).map(move |spell| (one, spell)))
@@ -314,7 +337,7 @@ impl Report {
     }
 
     /// The scores below a limit, in words.
-    pub fn below(&self, limit: f64) -> Vec<String> {
+    fn below(&self, limit: f64) -> Vec<String> {
         let tasks = self.tasks().1;
         let of_tasks = TaskField::ALL.iter().zip(tasks).map(|(field, tally)| (format!("tasks {field}"), tally));
         let of_agents = self.versions().into_iter().flat_map(|(version, (.., tallies))| {
@@ -328,7 +351,7 @@ impl Report {
     }
 
     /// The report as one JSON object.
-    pub fn json(&self, worst: usize) -> Value {
+    fn json(&self, worst: usize) -> Value {
         let group = |(count, time, tallies): Sums| json!({ "recordings": count, "seconds": time.as_secs(), "fields": fields_json(Field::ALL, &tallies) });
         let versions: Map<String, Value> =
             self.versions().into_iter().map(|(name, sums)| (name.to_owned(), group(sums))).collect();
@@ -450,7 +473,15 @@ fn for_people(report: &Report, worst: usize, recordings: bool) -> String {
 const HEADS: [&str; Field::ALL.len()] = ["available", "accepting", "editing", "posture", "phase", "blocked", "result"];
 
 fn table<'a>(head: impl IntoIterator<Item = &'a &'static str>, rows: &[Vec<String>]) -> String {
-    aligned(&head.into_iter().copied().collect::<Vec<_>>(), rows, None)
+    let head: Vec<String> = head.into_iter().map(|&cell| cell.to_owned()).collect();
+    let rows: Vec<&Vec<String>> = [&head].into_iter().chain(rows).collect();
+    let widest = |nth: usize| rows.iter().filter_map(|row| row.get(nth)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..head.len()).map(|nth| widest(nth).unwrap_or_default()).collect();
+    let line = |row: &&Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}  "));
+        cells.collect::<String>().trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
 }
 
 fn sums_row(version: &str, (count, time, tallies): &Sums) -> Vec<String> {
@@ -496,8 +527,8 @@ fn delays(report: &Report) -> String {
 fn wrong(report: &Report, worst: usize) -> String {
     let wrong = report.wrong();
     let total: u64 = wrong.iter().map(|(_, spell)| spell.length().as_millis()).sum();
-    let (spells, listed) = (text::counted(wrong.len(), "wrong spell"), worst.min(wrong.len()));
-    let said = format!("{spells}, {:.1} s; the {listed} longest:\n", seconds(total));
+    let listed = worst.min(wrong.len());
+    let said = format!("WRONG SPELLS: {}, {:.1} s; the {listed} longest:\n", wrong.len(), seconds(total));
     let row = |(scored, spell): &(&Scored, &Spell)| {
         let times = [spell.length(), spell.from, spell.to].map(|time| format!("{:>9.3}", time.as_secs()));
         let words = [spell.field.word(), spell.truth, spell.answer, &harmless(&scored.path)].map(str::to_owned);
