@@ -210,33 +210,6 @@ impl AgentRecordRule {
     }
 }
 
-/// When a record is read, by our clock and by the one of whoever wrote it.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordClock {
-    now: Timestamp,
-    there: Timestamp,
-}
-
-impl RecordClock {
-    /// It is `now` here while it is `there` where the record is written.
-    pub fn new(now: Timestamp, there: Timestamp) -> Self {
-        Self { now, there }
-    }
-
-    /// When something was by our clock: as long ago as it was by the other one.
-    fn ours(self, at: Timestamp) -> Timestamp {
-        let ahead = self.there.as_millis().saturating_sub(self.now.as_millis());
-        Timestamp::from_millis(at.as_millis().saturating_sub(ahead))
-    }
-}
-
-/// A record of this machine.
-impl From<Timestamp> for RecordClock {
-    fn from(now: Timestamp) -> Self {
-        Self { now, there: now }
-    }
-}
-
 /// What a record says of the turn now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedTurn {
@@ -353,27 +326,27 @@ impl AgentRecordReader {
     }
 
     /// Takes in one line, or the whole of a file that is replaced. Now stands in for a missing time.
-    pub fn read(&mut self, source: &AgentRecordSource, value: &Value, clock: impl Into<RecordClock>) {
+    pub fn read(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) {
         if source.replaced || source.gathered {
             *self = Self::new(self.is_partial);
         }
-        self.read_by(source, value, clock.into(), |_| true);
+        self.read_by(source, value, now, |_| true);
     }
 
     /// Takes in a line of the head of a file of which else only the end is read. Returns whether it says something there.
-    pub fn read_head(&mut self, source: &AgentRecordSource, value: &Value, clock: impl Into<RecordClock>) -> bool {
-        self.read_by(source, value, clock.into(), |rule| rule.head)
+    pub fn read_head(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) -> bool {
+        self.read_by(source, value, now, |rule| rule.head)
     }
 
     fn read_by(
         &mut self,
         source: &AgentRecordSource,
         value: &Value,
-        clock: RecordClock,
+        now: Timestamp,
         is_asked: impl Fn(&AgentRecordRule) -> bool,
     ) -> bool {
         let mut is_understood = false;
-        let written = source.written_at(value).map_or(clock.now, |at| clock.ours(at));
+        let written = source.written_at(value).unwrap_or(now);
         for rule in source.rules.iter().filter(|rule| is_asked(rule) && rule.conditions.hold(value)) {
             if rule.unmarked && self.has_marks {
                 continue;
@@ -381,7 +354,7 @@ impl AgentRecordReader {
             (self.is_understood, is_understood) = (true, true);
             // A clock of the future would never be overtaken.
             let recorded = rule.at.as_ref().and_then(|at| at.time(value));
-            let at = recorded.map_or(written, |at| clock.ours(at)).min(clock.now);
+            let at = recorded.unwrap_or(written).min(now);
             self.apply(rule, source, value, at);
         }
         is_understood

@@ -8,10 +8,7 @@
 //!
 //! The price is that settings of the repository do not hold: what a filter such as Git LFS keeps elsewhere counts as changed
 //! once its file was touched.
-//!
-//! On hosts a script does the same (`git/host.sh`), with an empty repository that it makes and removes.
 
-mod host;
 mod watch;
 
 use std::ffi::{OsStr, OsString};
@@ -33,7 +30,6 @@ use crate::private;
 use crate::repository::{GitFacts, GitTrouble, Printed, WorkingTreeDiff, read_counts, read_names};
 use crate::screen::harmless;
 use crate::time::Timestamp;
-use crate::tmux::Server;
 
 /// How long one command may take when facts are read, and when a difference is.
 const FACTS_DEADLINE: Duration = Duration::from_secs(2);
@@ -180,25 +176,6 @@ impl Repository {
             facts.count_changes(&counted.bytes);
         }
         facts
-    }
-}
-
-/// What is known of the repository around a directory of a server's machine at a time.
-///
-/// # Errors
-/// There is none, or git or the host does not answer.
-pub async fn facts_at(server: &Server, directory: &str, at: Timestamp) -> Result<GitFacts, GitTrouble> {
-    match server.id().host {
-        Some(_) => host::facts(server, directory, &mut Distance::default(), at).await,
-        None => Git::of_process().await?.facts_around(directory.as_ref(), at).await,
-    }
-}
-
-/// How the working tree around a directory of a server's machine differs from the commit that is checked out.
-pub async fn difference_at(server: &Server, directory: &str) -> Result<WorkingTreeDiff, GitTrouble> {
-    match server.id().host {
-        Some(_) => host::difference(server, directory).await,
-        None => Git::of_process().await?.difference(directory.as_ref()).await,
     }
 }
 

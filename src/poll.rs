@@ -49,9 +49,8 @@ const A_MOMENT: Duration = Duration::from_millis(40);
 const CAPTURES: usize = 512;
 /// How long a poll waits for the records of agents.
 const RECORDS: Duration = Duration::from_millis(250);
-/// How long a single poll waits for git, and for records on a host.
+/// How long a single poll waits for git.
 const GIT: Duration = Duration::from_millis(500);
-const RECORDS_OF_HOST: Duration = Duration::from_secs(2);
 /// The most inputs that may wait before the poller itself waits.
 const WAITING_INPUTS: usize = 8;
 
@@ -304,8 +303,8 @@ impl ServerPoller {
         let Settings { ticks, tmux, rules, adopted, own, history, keeper, records, git, hosts } = settings;
         let memory = ServerMemory::new(server.clone(), ticks, rules, own, Arc::clone(&profiles));
         let server = Server::new(server, tmux)?;
-        let git = git.then(|| GitWatch::of(&server));
-        let records_read = AgentRecords::of(&server);
+        // Of a host only the screens, titles and processes are read.
+        let git = (git && server.id().host.is_none()).then(GitWatch::default);
         let keeper = TaskHooks::new(keeper, since.hooks_set);
         Ok(Self {
             on_host: server.id().host.is_some().then(|| hosts.join()),
@@ -319,7 +318,7 @@ impl ServerPoller {
             versions: VersionCache::default(),
             agents: BTreeMap::new(),
             reads_records: records,
-            records: records_read,
+            records: AgentRecords::default(),
             reading: None,
             git,
             is_only_poll: false,
@@ -445,7 +444,7 @@ impl ServerPoller {
 
     /// Begins to read the records of agents, unless an earlier reading is still under way.
     fn begin_records<'a>(&mut self, panes: impl Iterator<Item = &'a PaneReport>) {
-        if self.reading.is_some() {
+        if self.reading.is_some() || self.server.id().host.is_some() {
             return;
         }
         let agent = |pane: &PaneReport| {
@@ -467,16 +466,10 @@ impl ServerPoller {
     /// What was read since [`Self::begin_records`]; nothing yet if that takes long. A disk may be slow or hang, which must not
     /// hold up what the screens say: it is waited for at the next poll again.
     async fn records_read(&mut self) -> BTreeMap<TerminalKey, AgentRecordReading> {
-        // The way to a host may be long, and what its screens say is not to wait for it: records come with a later poll.
-        let patience = match (self.server.id().host.is_some(), self.is_only_poll) {
-            (false, _) => RECORDS,
-            (true, false) => A_MOMENT,
-            (true, true) => RECORDS_OF_HOST,
-        };
         let Some(reading) = &mut self.reading else { return BTreeMap::new() };
-        let Ok(read) = tokio::time::timeout(patience, reading).await else { return BTreeMap::new() };
+        let Ok(read) = tokio::time::timeout(RECORDS, reading).await else { return BTreeMap::new() };
         self.reading = None;
-        let (readings, records) = read.unwrap_or_else(|_| (Vec::new(), AgentRecords::of(&self.server)));
+        let (readings, records) = read.unwrap_or_else(|_| Default::default());
         self.records = records;
         readings.into_iter().collect()
     }

@@ -106,10 +106,7 @@ pub enum GitTrouble {
     /// No repository is around it.
     #[error("no repository")]
     NoRepository,
-    /// The host of the repository did not answer.
-    #[error("{0}")]
-    Silent(String),
-    /// There is no `git`, or no place for what it needs.
+    /// There is no `git`, or no place for what it needs, or it is on a host.
     #[error("{0}")]
     Unusable(String),
     /// What git said.

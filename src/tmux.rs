@@ -335,14 +335,9 @@ impl Server {
     ///
     /// For what tmux itself does not report (`ps`). Fails like a poll does; a program that says no is a failure.
     pub(crate) async fn run_beside(&self, words: &[&str]) -> Result<String, Error> {
-        Ok(String::from_utf8_lossy(&self.print_beside(words, Vec::new()).await?).into_owned())
-    }
-
-    /// The same of any words but newlines, with `stdin` as the program's standard input.
-    pub(crate) async fn print_beside(&self, words: &[&str], stdin: Vec<u8>) -> Result<Vec<u8>, Error> {
-        let output = run::beside(&self.settings, &self.id, words, stdin).await?;
+        let output = run::beside(&self.settings, &self.id, words).await?;
         match output.code {
-            Some(0) => Ok(output.stdout),
+            Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             _ => Err(self.explain(&output, Error::Failed(format!("{} failed", words.first().unwrap_or(&""))))),
         }
     }

@@ -7,7 +7,6 @@ use serde_json::json;
 use super::*;
 use crate::profile::ProfileSet;
 use crate::state::KEPT_TEXT;
-use crate::time::Span;
 
 const LATER: Timestamp = Timestamp::from_millis(i64::MAX);
 
@@ -387,25 +386,5 @@ fn a_summary_that_was_tampered_with_does_no_harm() {
     assert_eq!(reported, [(FactName::Model, "a[2Jb".to_owned(), now)]);
     for other in [json!(null), json!("x"), json!({ "reading": 1 }), json!([])] {
         assert!(AgentRecordReader::from_summary(&other, now).is_none(), "{other}");
-    }
-}
-
-#[test]
-fn what_a_host_tells_by_its_own_clock_is_as_old_as_it_says() {
-    let now = Timestamp::from_millis(1_800_000_000_000);
-    let (hour, second, while_ago) = (Span::from_secs(3600), Span::from_secs(1), Span::from_secs(5));
-    let source = source("codex", "sessions");
-    let line = |at: Timestamp| {
-        let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap();
-        json!({"timestamp": at.to_string(), "type": "event_msg", "payload": {"type": "task_started"}})
-    };
-    let begun = |written: Timestamp, there: Timestamp| {
-        let mut reader = AgentRecordReader::new(false);
-        reader.read(&source, &line(written), RecordClock::new(now, there));
-        reader.reading().unwrap().turn.clone().unwrap().at
-    };
-    for there in [now + hour, now - hour, now] {
-        assert_eq!(begun(there - while_ago, there), now - while_ago);
-        assert_eq!(begun(there + second, there), now, "nothing is of the future");
     }
 }

@@ -8,7 +8,7 @@ use super::lending::LendPurpose;
 use super::{App, AppError, ENDS_AFTER, TEXT_GOES_ON};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
-use crate::git::difference_at;
+use crate::git::Git;
 use crate::history::{
     Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Reader, Record, Stored,
     Trouble, keep_note,
@@ -149,12 +149,13 @@ impl App {
     /// Reads how the files around a terminal's directory differ from the last commit.
     fn read_diff(&self, key: TerminalKey, directory: String) {
         let is_on = self.engine.settings().poll.git;
-        let server = Server::new(key.server.clone(), self.tmux()).map_err(|why| GitTrouble::Silent(why.to_string()));
+        let is_here = key.server.host.is_none();
         let read = async move {
-            if !is_on {
-                return Err(GitTrouble::Unusable("git is turned off in the configuration".to_owned()));
+            match (is_on, is_here) {
+                (false, _) => Err(GitTrouble::Unusable("git is turned off in the configuration".to_owned())),
+                (true, false) => Err(GitTrouble::Unusable("repositories on hosts are not read".to_owned())),
+                (true, true) => Git::of_process().await?.difference(directory.as_ref()).await,
             }
-            difference_at(&server?, &directory).await
         };
         self.actors.work(read, move |app, diff| {
             app.ui.on_event(OverlayEvent::Diff { key: &key, diff: &diff }, &app.engine.fleet().view(poll::now()));

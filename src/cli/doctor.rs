@@ -20,7 +20,7 @@ use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::delivery::{desktop, post};
 use crate::engine::Freshness;
 use crate::fleet::{ServerId, Terminal, no_record};
-use crate::git::facts_at;
+use crate::git::Git;
 use crate::history::{self, History, Reader, Trouble};
 use crate::notify::Means;
 use crate::process::{self, Thoroughness};
@@ -390,7 +390,7 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     }
     let records = text.iter().map(|(what, names)| Finding::good("record", format!("{}: {what}", names.join(", "))));
     let poll = &watched.settings.poll;
-    let refusals = join_all(agents.iter().filter(|_| poll.git).map(|agent| refusal(agent, &poll.tmux))).await;
+    let refusals = join_all(agents.iter().filter(|_| poll.git).map(|agent| refusal(agent))).await;
     std::iter::once(found).chain(records).chain(refusals.into_iter().flatten()).collect()
 }
 
@@ -411,11 +411,14 @@ async fn unseen(watched: &Watched, id: &ServerId) -> Option<Finding> {
 }
 
 /// Why the git repository around an agent's directory cannot be read.
-async fn refusal(agent: &Terminal, tmux: &tmux::Settings) -> Option<Finding> {
+async fn refusal(agent: &Terminal) -> Option<Finding> {
     let facts = &agent.state.terminal;
-    let directory = facts.cwd.as_ref().filter(|_| facts.git.is_none())?;
-    let server = tmux::Server::new(agent.key.server.clone(), tmux.clone()).ok()?;
-    let why = facts_at(&server, directory, poll::now()).await.err()?;
+    let is_here = agent.key.server.host.is_none();
+    let directory = facts.cwd.as_ref().filter(|_| is_here && facts.git.is_none())?;
+    let why = match Git::of_process().await {
+        Ok(git) => git.facts_around(directory.as_ref(), poll::now()).await.err()?,
+        Err(why) => why,
+    };
     let what = format!("{}: {why} in {directory}", facts.id);
     (why != GitTrouble::NoRepository).then(|| Finding::notice("git", what, None))
 }

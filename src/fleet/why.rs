@@ -230,9 +230,7 @@ pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &
         () if agent.state.terminal.through.is_some() => "it runs behind another program",
         () if profiles.agents().all(|agent| agent != tool) => "no profile reads it",
         () if sources.is_empty() => "no rules for its records",
-        () if agent.key.server.host.is_some() => {
-            "no record of it was found on its host, which needs Linux (and `python3` for a database)"
-        }
+        () if agent.key.server.host.is_some() => "records on hosts are not read",
         () if sources.iter().any(|source| source.directory.is_some()) => {
             "no record in its directory has changed since it began, or another agent of its kind works there"
         }

@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{Distance, Git, host, root_of};
+use super::{Distance, Git, root_of};
 use crate::repository::{GitFacts, GitTrouble};
 use crate::time::{Span, Timestamp};
-use crate::tmux::Server;
 
 /// How often a repository is read in which an agent's screen changes, and one in which none does.
 const ACTIVE: Span = Span::from_secs(5);
@@ -26,13 +24,9 @@ pub struct GitDirectory {
     pub is_active: bool,
 }
 
-/// The repositories around the directories of one server, as they were read last.
+/// The repositories around the directories of agents, as they were read last.
 #[derive(Debug)]
 pub struct GitWatch {
-    /// Where they are, if that is a host.
-    host: Option<Server>,
-    /// A host is read one repository after the other, so that nothing else that it is asked for waits for them.
-    turn: Arc<Semaphore>,
     directories: BTreeMap<String, Schedule<Option<PathBuf>>>,
     roots: BTreeMap<PathBuf, Schedule<Root>>,
     sender: UnboundedSender<GitAnswer>,
@@ -88,15 +82,14 @@ impl<T> Schedule<T> {
     }
 }
 
-impl GitWatch {
-    /// The repositories on the machine of a server.
-    pub fn of(server: &Server) -> Self {
+impl Default for GitWatch {
+    fn default() -> Self {
         let (sender, answers) = unbounded_channel();
-        let host = Some(server.clone()).filter(|server| server.id().host.is_some());
-        let turn = Arc::new(Semaphore::new(1));
-        Self { host, turn, directories: BTreeMap::new(), roots: BTreeMap::new(), sender, answers, open: 0 }
+        Self { directories: BTreeMap::new(), roots: BTreeMap::new(), sender, answers, open: 0 }
     }
+}
 
+impl GitWatch {
     /// Takes in which directories agents work in, and begins to read what is due. Waits for nothing.
     pub fn poll(&mut self, directories: &[GitDirectory], now: Timestamp) {
         while let Ok(answer) = self.answers.try_recv() {
@@ -153,8 +146,6 @@ impl GitWatch {
                 let facts = match (facts, known) {
                     (Ok(facts), Some(known)) if known.is_same(&facts) => Some(known),
                     (Ok(facts), _) => Some(Arc::from(facts)),
-                    // The rows of a host that does not answer say so, and keep what was known.
-                    (Err(GitTrouble::Silent(_)), known) => known,
                     (Err(_), _) => None,
                 };
                 let rest = u64::try_from((took * REST).as_millis()).unwrap_or(u64::MAX);
@@ -169,12 +160,6 @@ impl GitWatch {
         }
         self.open += 1;
         let sender = self.sender.clone();
-        if self.host.is_some() {
-            // Git finds the directory above by itself, when it is asked for the names.
-            let located = directories.into_iter().map(|path| (path.clone(), Some(path.into())));
-            let _ = sender.send(GitAnswer::Located(located.collect()));
-            return;
-        }
         tokio::task::spawn_blocking(move || {
             let located = directories.into_iter().map(|path| {
                 let root = root_of(path.as_ref());
@@ -191,18 +176,13 @@ impl GitWatch {
                 continue;
             }
             self.open += 1;
-            let (sender, root, host) = (self.sender.clone(), root.clone(), self.host.clone());
-            let (turn, mut distance) = (Arc::clone(&self.turn), std::mem::take(&mut it.known.distance));
+            let (sender, root) = (self.sender.clone(), root.clone());
+            let mut distance = std::mem::take(&mut it.known.distance);
             tokio::spawn(async move {
-                let _turn = if host.is_some() { turn.acquire().await.ok() } else { None };
                 let began = Instant::now();
-                let facts = match (&host, root.to_str()) {
-                    (Some(server), Some(directory)) => host::facts(server, directory, &mut distance, now).await,
-                    (Some(_), None) => Err(GitTrouble::NoRepository),
-                    (None, _) => match Git::of_process().await {
-                        Ok(git) => git.facts(&root, &mut distance, now).await,
-                        Err(trouble) => Err(trouble),
-                    },
+                let facts = match Git::of_process().await {
+                    Ok(git) => git.facts(&root, &mut distance, now).await,
+                    Err(trouble) => Err(trouble),
                 };
                 if let Err(trouble) = &facts {
                     tracing::debug!(root = %root.display(), %trouble, "a repository was not read");

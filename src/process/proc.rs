@@ -164,8 +164,8 @@ fn stat_field(pid: u32, place: usize) -> Option<u64> {
     stat_field_of(&String::from_utf8_lossy(&bytes), place)
 }
 
-/// The same of a `stat` that was read on another machine.
-pub(super) fn stat_field_of(text: &str, place: usize) -> Option<u64> {
+/// The same of the text of a `stat`.
+fn stat_field_of(text: &str, place: usize) -> Option<u64> {
     text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(place)?.parse().ok()
 }
 
@@ -176,7 +176,7 @@ pub(super) fn began_at(pid: u32) -> Option<Timestamp> {
 }
 
 /// The time of a tick on a machine that was started at a second since the epoch.
-pub(super) fn at_tick(started: &str, tick: u64) -> Option<Timestamp> {
+fn at_tick(started: &str, tick: u64) -> Option<Timestamp> {
     /// The milliseconds of a tick, as Linux reports them whatever the kernel's own are.
     const TICK: u64 = 10;
     let started: i64 = started.trim().parse().ok()?;

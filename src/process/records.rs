@@ -9,7 +9,6 @@
 mod database;
 mod files;
 mod find;
-mod host;
 mod transcript;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -18,16 +17,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::agent_record::{
-    AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordClock, RecordKeeping,
-};
+use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordKeeping};
 use crate::hash::fnv;
 use crate::ids::TerminalKey;
 use crate::private::FileStamp;
 use crate::profile::ProfileSet;
 use crate::state::{Fact, FactName, FactValue};
 use crate::time::{Span, Timestamp};
-use crate::tmux::Server;
 
 pub use transcript::RecordedTranscript;
 
@@ -48,14 +44,10 @@ const ENTRIES: usize = 10_000;
 /// How often new files are searched for, for an agent whose screen changes and for one that stands still.
 const FIND_AGAIN: Span = Span::from_secs(1);
 const FIND_AGAIN_STILL: Span = Span::from_secs(30);
-/// The same for a file on a host that is not proven to be the agent's.
-const FIND_DEAR: Span = Span::from_secs(10);
 /// How long after its screen an agent may still write: so long it counts as changing.
 const FOLLOWS: Span = Span::from_secs(10);
 /// How often the files of an agent that stands still are checked.
 const READ_STILL: Span = Span::from_secs(2);
-/// How long the records of a host count that does not answer; a failed poll makes the whole host unreachable.
-const SILENCE: Span = Span::from_secs(60);
 
 /// An agent whose records may be read.
 #[derive(Clone, Debug)]
@@ -73,18 +65,16 @@ pub struct RecordedAgent {
 
 impl RecordedAgent {
     /// Its processes without services that it started: those hold the files of other agents as well.
-    fn in_its_session(&self, files: &dyn Files) -> impl Iterator<Item = u32> {
+    fn in_its_session(&self, files: &Files) -> impl Iterator<Item = u32> {
         let session = self.processes.first().and_then(|process| files.session(*process));
         self.processes.iter().copied().filter(move |process| session.is_some() && files.session(*process) == session)
     }
 }
 
-/// The records of the agents of one server.
+/// The records of the agents of one server on this machine.
 #[derive(Debug, Default)]
 pub struct AgentRecords {
-    /// Where they are.
-    files: Box<dyn Files>,
-    silent_since: Option<Timestamp>,
+    files: Files,
     agents: BTreeMap<TerminalKey, AgentState>,
     /// How often they were read.
     polls: u64,
@@ -113,16 +103,6 @@ impl AgentRecords {
     /// Records that keep what was read for [`AgentRecords::additions`].
     pub fn kept(keeping: RecordKeeping) -> Self {
         Self { keeping: Some(keeping), ..Self::default() }
-    }
-
-    /// Records on the machine of a server; those of a host are asked for over its connection, in a task that may wait.
-    pub fn of(server: &Server) -> Self {
-        match (&server.id().host, tokio::runtime::Handle::try_current()) {
-            (Some(_), Ok(runtime)) => {
-                Self { files: Box::new(host::ProcessesOnHost::new(server.clone(), runtime)), ..Self::default() }
-            }
-            _ => Self::default(),
-        }
     }
 
     /// What was read of an agent since this was last asked, for a recording.
@@ -155,12 +135,11 @@ impl AgentRecords {
             // An agent that stands still hardly adds anything.
             let is_changing = state.changed_at.is_some_and(|at| now.since(at) < FOLLOWS);
             let is_found = state.files.iter().any(|file| file.open.is_some());
-            let pause = match (self.files.is_here(), is_changing) {
-                (true, true) => Span::ZERO,
-                (true, false) if is_found => READ_STILL,
-                (false, true) => FIND_AGAIN,
+            let pause = match is_changing {
+                true => Span::ZERO,
+                false if is_found => READ_STILL,
                 // A new file comes with a prompt, which the screen shows.
-                (_, false) => FIND_AGAIN_STILL,
+                false => FIND_AGAIN_STILL,
             };
             if state.read_at.is_some_and(|at| now.since(at) < pause) {
                 continue;
@@ -176,39 +155,20 @@ impl AgentRecords {
     }
 
     fn follow(&mut self, due: &[(&RecordedAgent, bool)], now: Timestamp) {
-        let Self { files, agents, silent_since, .. } = self;
-        let asked: Vec<&RecordedAgent> = due.iter().map(|(agent, _)| *agent).collect();
-        let states = asked.iter().filter_map(|agent| agents.get(&agent.key));
-        let known = states.flat_map(|state| &state.files).flat_map(RecordFile::paths).collect::<Vec<_>>();
-        let clock = files.begin(&asked, &known.iter().map(PathBuf::as_path).collect::<Vec<_>>(), now);
-        if files.is_silent() {
-            if now.since(*silent_since.get_or_insert(now)) >= SILENCE {
-                for state in agents.values_mut() {
-                    state.is_followed = true;
-                    state.files.iter_mut().for_each(RecordFile::lose);
-                }
-            }
-            return;
-        }
-        *silent_since = None;
+        let Self { files, agents, .. } = self;
+        files.begin(now);
         for &(agent, is_changing) in due {
             let Some(state) = agents.get_mut(&agent.key) else { continue };
             for place in 0..state.files.len() {
-                let before = (!files.is_here()).then(|| state.files[place].clone());
                 let session = state.session_beside(place);
                 let pause = if is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
-                let (source, files) = (&agent.sources[place], &**files);
+                let (source, files) = (&agent.sources[place], &*files);
                 if source.directory.is_some() && state.open().any(|(other, _)| agent.sources[other].is_proven()) {
                     state.files[place].lose();
                     continue;
                 }
-                let followed = Followed { source, agent, session: session.as_deref(), files, clock };
+                let followed = Followed { source, agent, session: session.as_deref(), files, now };
                 state.files[place].follow(&followed, pause, now);
-                if let Some(before) = before.filter(|_| files.is_silent()) {
-                    // It is not known whether the file is gone or has grown.
-                    state.files[place] = before;
-                    return;
-                }
             }
         }
     }
@@ -230,9 +190,7 @@ impl AgentRecords {
             let contested = &self.contested;
             let own = |(_, open): &(usize, &OpenRecord)| open.is_shared || !contested.contains(&open.path);
             let mut reading = AgentRecordReading::of(state.open().filter(own).map(|(_, open)| &open.reader));
-            // Only the contents of a host's files are known here.
-            let is_here = self.files.is_here();
-            let is_transcript = |(place, _): &(usize, &OpenRecord)| is_here && sources[*place].is_transcript();
+            let is_transcript = |(place, _): &(usize, &OpenRecord)| sources[*place].is_transcript();
             if let Some((place, open)) = state.open().filter(own).find(is_transcript) {
                 let value = FactValue::Text(open.path.to_string_lossy().into_owned());
                 let source = sources[place].fact_source();
@@ -317,8 +275,8 @@ struct Followed<'a> {
     source: &'a AgentRecordSource,
     agent: &'a RecordedAgent,
     session: Option<&'a str>,
-    files: &'a dyn Files,
-    clock: RecordClock,
+    files: &'a Files,
+    now: Timestamp,
 }
 
 impl RecordFile {
@@ -326,9 +284,6 @@ impl RecordFile {
     fn follow(&mut self, of: &Followed<'_>, pause: Span, now: Timestamp) {
         let Followed { source, agent, session, files, .. } = *of;
         let is_other = self.session.as_deref() != session;
-        // On a host it takes several questions, one of them about all files.
-        let is_dear = !files.is_here() && !source.is_proven();
-        let pause = if is_dear { pause.max(FIND_DEAR) } else { pause };
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
             self.session = session.map(str::to_owned);
@@ -370,13 +325,6 @@ impl RecordFile {
         self.is_missed |= self.open.take().is_some();
     }
 
-    /// The files that are checked for changes.
-    fn paths(&self) -> Vec<PathBuf> {
-        let Some(open) = &self.open else { return Vec::new() };
-        let journal = Some(&open.path).filter(|_| open.is_shared).and_then(|path| database::journal(path));
-        std::iter::once(open.path.clone()).chain(journal).collect()
-    }
-
     fn addition(&mut self, source: &AgentRecordSource) -> Option<RecordAddition> {
         let none = || RecordAddition { source: source.name().to_owned(), is_anew: true, ..RecordAddition::default() };
         let is_missed = std::mem::take(&mut self.is_missed);
@@ -416,8 +364,8 @@ impl OpenRecord {
     }
 
     /// Takes in one line, or the whole of a file that is replaced.
-    fn read_value(&mut self, source: &AgentRecordSource, value: &Value, clock: impl Into<RecordClock>) {
-        self.reader.read(source, value, clock);
+    fn read_value(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) {
+        self.reader.read(source, value, now);
         self.keep(source, value);
     }
 
@@ -445,7 +393,7 @@ impl OpenRecord {
     }
 
     /// Reads a part of the file, unless it has been replaced.
-    fn part(&self, files: &dyn Files, path: &Path, from: u64, at_most: u64) -> Option<Vec<u8>> {
+    fn part(&self, files: &Files, path: &Path, from: u64, at_most: u64) -> Option<Vec<u8>> {
         let (state, bytes) = files.read(path, from, at_most)?;
         (self.identity == Some(state.identity)).then_some(bytes)
     }
@@ -453,7 +401,7 @@ impl OpenRecord {
     /// Reads a file that is one value. While it is being written it is empty, or ends with a rest of the old value: then
     /// what was known stays.
     fn read_whole(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
-        let Followed { source, agent, files, clock, .. } = *of;
+        let Followed { source, agent, files, now, .. } = *of;
         if self.is_unchanged(state) {
             return Some(());
         }
@@ -470,13 +418,13 @@ impl OpenRecord {
                 return None;
             }
         }
-        self.read_value(source, &value, clock);
+        self.read_value(source, &value, now);
         Some(())
     }
 
     /// Reads the files of a folder when one of them has changed.
     fn read_gathered(&mut self, of: &Followed<'_>) {
-        let Followed { source, files, clock, .. } = *of;
+        let Followed { source, files, now, .. } = *of;
         let found = find::gathered(files, &self.path, source);
         let mut stamps: Vec<_> = found.iter().filter_map(|path| Some((path, files.state(path)?.stamp))).collect();
         stamps.sort();
@@ -486,19 +434,19 @@ impl OpenRecord {
         }
         let value = |path: &PathBuf| serde_json::from_str::<Value>(&find::content(files, path)?).ok();
         let values: Vec<Value> = found.iter().filter_map(value).collect();
-        self.read_value(source, &json!({ "files": values }), clock);
+        self.read_value(source, &json!({ "files": values }), now);
     }
 
     /// Reads a database again when it has changed. If it cannot be read now, what was known stays, and it is tried again.
     fn read_database(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
-        let Followed { source, files, clock, .. } = *of;
+        let Followed { source, files, now, .. } = *of;
         let workplace = self.workplace.clone()?;
         let journal = database::journal(path).and_then(|journal| files.state(&journal));
         let found = (Some(state.identity), state.stamp, journal.map(|journal| journal.stamp).unwrap_or_default());
         if (self.identity, self.stamp, self.journal) == found {
             return Some(());
         }
-        let answers = files.query(path, &source.queries, &workplace);
+        let answers = database::query(path, &source.queries, &workplace);
         match answers.ended {
             Err(Unanswered::Busy) => return Some(()),
             Ok(()) => (),
@@ -511,7 +459,7 @@ impl OpenRecord {
         }
         (self.identity, self.stamp, self.journal) = found;
         self.begin_at(0);
-        answers.rows.iter().for_each(|row| self.read_value(source, row, clock));
+        answers.rows.iter().for_each(|row| self.read_value(source, row, now));
         Some(())
     }
 
@@ -526,11 +474,11 @@ impl OpenRecord {
 
     /// Reads at the file's head what holds for all of it.
     fn read_head(&mut self, of: &Followed<'_>, path: &Path) -> Option<()> {
-        let Followed { source, files, clock, .. } = *of;
+        let Followed { source, files, now, .. } = *of;
         let bytes = self.part(files, path, 0, HEAD)?;
         let whole = bytes.split_inclusive(|byte| *byte == b'\n').filter(|part| part.ends_with(b"\n"));
         for value in whole.filter_map(|part| line(source, part)) {
-            if self.reader.read_head(source, &value, clock) {
+            if self.reader.read_head(source, &value, now) {
                 self.keep(source, &value);
             }
         }
@@ -539,7 +487,7 @@ impl OpenRecord {
 
     /// Reads the lines that were added since the last time.
     fn read_added(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
-        let Followed { source, files, clock, .. } = *of;
+        let Followed { source, files, now, .. } = *of;
         let unchanged = self.is_unchanged(state);
         let size = self.stamp.length;
         if size < self.offset {
@@ -548,11 +496,11 @@ impl OpenRecord {
         } else if unchanged && self.offset >= size {
             return Some(());
         }
-        if size - self.offset > files.at_once() {
+        if size - self.offset > AT_ONCE {
             self.begin_at(size - TAIL);
             self.read_head(of, path)?;
         }
-        let bytes = self.part(files, path, self.offset, files.at_once())?;
+        let bytes = self.part(files, path, self.offset, AT_ONCE)?;
         self.offset += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let is_whole = part.ends_with(b"\n");
@@ -563,7 +511,7 @@ impl OpenRecord {
             if self.skips {
                 self.half.clear();
             } else if is_whole && let Some(value) = line(source, &self.half) {
-                self.read_value(source, &value, clock);
+                self.read_value(source, &value, now);
             }
             if is_whole {
                 self.half.clear();

@@ -185,7 +185,7 @@ impl Server {
     async fn known_terminal(&self, term: Option<String>) -> Option<&'static str> {
         let term =
             term.filter(|term| !term.is_empty() && term.chars().all(words::is_plain) && !term.starts_with('-'))?;
-        let answer = run::beside(&self.settings, &self.id, &["infocmp", &term], Vec::new()).await.ok()?;
+        let answer = run::beside(&self.settings, &self.id, &["infocmp", &term]).await.ok()?;
         // 127 is the shell's: there is no such program to ask.
         (!matches!(answer.code, Some(0 | 127 | 255) | None)).then_some(COMMON_TERMINAL)
     }

@@ -85,20 +85,15 @@ pub(super) fn foreground(
     Ok(command)
 }
 
-/// Runs another program on the server's machine with `stdin` as its standard input.
-pub(super) async fn beside(
-    settings: &Settings,
-    id: &ServerId,
-    words: &[&str],
-    stdin: Vec<u8>,
-) -> Result<Output, Error> {
+/// Runs another program on the server's machine, with nothing on its standard input.
+pub(super) async fn beside(settings: &Settings, id: &ServerId, words: &[&str]) -> Result<Output, Error> {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     match (&id.host, words.split_first()) {
-        (Some(host), _) => host::call(settings, id, host, &words, stdin).await,
+        (Some(host), _) => host::call(settings, id, host, &words, Vec::new()).await,
         (None, Some((program, rest))) => {
             // What is asked for by the name of tmux is the tmux that is used.
             let program = if program == "tmux" { &settings.tmux } else { Path::new(program) };
-            finish(id, command(program, rest), stdin, settings.deadline, InTurn::default()).await
+            finish(id, command(program, rest), Vec::new(), settings.deadline, InTurn::default()).await
         }
         (None, None) => Err(Error::Failed("there is no program to run".into())),
     }

@@ -14,15 +14,15 @@ use super::files::open;
 use super::find::Workplace;
 
 /// How long to wait while the agent writes.
-pub(super) const BUSY: Duration = Duration::from_millis(50);
+const BUSY: Duration = Duration::from_millis(50);
 /// How long all queries together may take: some databases have gigabytes.
-pub(super) const LONGEST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_millis(200);
 /// Steps of SQLite's machine between two checks of the clock.
 const STEPS: i32 = 10_000;
 /// The most rows of one query.
-pub(super) const ROWS: usize = 1000;
+const ROWS: usize = 1000;
 /// The column with the session that later queries ask about.
-pub(super) const SESSION: &str = "session";
+const SESSION: &str = "session";
 
 /// The file with what SQLite has not yet written into the database.
 pub(super) fn journal(path: &Path) -> Option<PathBuf> {
@@ -41,7 +41,7 @@ pub(super) struct DatabaseAnswers {
 }
 
 impl DatabaseAnswers {
-    pub(super) const NONE: Self = Self { rows: Vec::new(), ended: Err(Unanswered::Busy) };
+    const NONE: Self = Self { rows: Vec::new(), ended: Err(Unanswered::Busy) };
 }
 
 /// Runs all queries on the database at `path` in one transaction, so that all answers are of one moment.
@@ -168,7 +168,7 @@ fn value(row: &Row<'_>, columns: &[String]) -> rusqlite::Result<Value> {
 }
 
 /// A text of a row, parsed if it is JSON.
-pub(super) fn read_text(text: &str) -> Value {
+fn read_text(text: &str) -> Value {
     let written = Some(text).filter(|text| text.starts_with(['{', '[']));
     written.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| text.to_owned().into())
 }

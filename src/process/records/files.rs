@@ -1,18 +1,15 @@
-//! The machine that agents write their records on: its processes and files, as far as records need them.
+//! Processes and files of this machine, as far as records need them.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::fmt::Debug;
 use std::fs::{self, File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::database::DatabaseAnswers;
 use super::find::{Workplace, part_fits};
-use super::{AT_ONCE, ENTRIES, RecordedAgent, database, find};
-use crate::agent_record::RecordClock;
+use super::{ENTRIES, find};
 use crate::private::{self, FileStamp};
 use crate::process::{proc, version};
 use crate::profile::ProcessInfo;
@@ -28,68 +25,9 @@ pub(super) struct FileState {
     pub stamp: FileStamp,
 }
 
-/// A machine with /proc. What cannot be read, for whatever reason, counts as absent.
-pub(super) trait Files: Debug + Send {
-    /// Begins a poll of some agents' records, of which these files are known; returns the clock of their times.
-    fn begin(&mut self, agents: &[&RecordedAgent], known: &[&Path], now: Timestamp) -> RecordClock;
-
-    /// Whether it has stopped answering since then: what is absent is unknown.
-    fn is_silent(&self) -> bool;
-
-    /// Whether it is this machine, where more can be read than this trait offers.
-    fn is_here(&self) -> bool;
-
-    /// Bytes of a file that are read at one poll.
-    fn at_once(&self) -> u64;
-
-    /// The session of a process. One that left its terminal's session is a shared service.
-    fn session(&self, process: u32) -> Option<u64>;
-
-    /// When a process began, in ticks since the machine started.
-    fn began(&self, process: u32) -> Option<u64>;
-
-    /// A variable of a process's initial environment.
-    fn variable(&self, process: u32, name: &str) -> Option<OsString>;
-
-    /// The files that a process holds open.
-    fn held(&self, process: u32) -> Vec<PathBuf>;
-
-    /// A path with its links resolved, if it exists.
-    fn real(&self, path: &Path) -> Option<PathBuf>;
-
-    fn is_folder(&self, path: &Path) -> bool;
-
-    /// Where a process works, and since when.
-    fn workplace(&self, process: u32) -> Option<Workplace>;
-
-    /// The processes that work in a directory, as far as this user may know.
-    fn working_in(&self, directory: &Path) -> Vec<ProcessInfo>;
-
-    /// A process and its parents.
-    fn ancestors(&self, process: u32) -> BTreeSet<u32>;
-
-    /// The repository around a directory, else the directory itself.
-    fn repository(&self, directory: &Path) -> Option<PathBuf>;
-
-    /// The file below a folder that fits a pattern and contains a text and nothing else.
-    fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf>;
-
-    /// The files below a folder whose paths fit a pattern, up to a bound.
-    fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf>;
-
-    /// The state of a regular file of this user; `None` for a link.
-    fn state(&self, path: &Path) -> Option<FileState>;
-
-    /// Reads such a file from an offset, and its state when it was opened.
-    fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)>;
-
-    /// Queries a database about who works at a place.
-    fn query(&self, path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers;
-}
-
-/// This machine.
+/// The processes and files of this machine; what cannot be read, for whatever reason, counts as absent.
 #[derive(Debug, Default)]
-pub(super) struct Here {
+pub(super) struct Files {
     /// The processes by their directories, read once in a poll.
     workers: OnceCell<HashMap<PathBuf, Vec<u32>>>,
     /// Paths with their links resolved, once in a poll: agents share their folders.
@@ -105,14 +43,9 @@ pub(super) struct Here {
     environment: RefCell<(u32, Vec<u8>)>,
 }
 
-impl Default for Box<dyn Files> {
-    fn default() -> Self {
-        Box::new(Here::default())
-    }
-}
-
-impl Files for Here {
-    fn begin(&mut self, _: &[&RecordedAgent], _: &[&Path], now: Timestamp) -> RecordClock {
+impl Files {
+    /// Begins a poll.
+    pub(super) fn begin(&mut self, now: Timestamp) {
         self.workers.take();
         self.real.get_mut().clear();
         self.sessions.get_mut().clear();
@@ -121,30 +54,20 @@ impl Files for Here {
             self.variables.get_mut().clear();
             self.variables_since = now;
         }
-        RecordClock::from(now)
     }
 
-    fn is_silent(&self) -> bool {
-        false
-    }
-
-    fn is_here(&self) -> bool {
-        true
-    }
-
-    fn at_once(&self) -> u64 {
-        AT_ONCE
-    }
-
-    fn session(&self, process: u32) -> Option<u64> {
+    /// The session of a process. One that left its terminal's session is a shared service.
+    pub(super) fn session(&self, process: u32) -> Option<u64> {
         *self.sessions.borrow_mut().entry(process).or_insert_with(|| proc::session(process))
     }
 
-    fn began(&self, process: u32) -> Option<u64> {
+    /// When a process began, in ticks since the machine started.
+    pub(super) fn began(&self, process: u32) -> Option<u64> {
         proc::began(process)
     }
 
-    fn variable(&self, process: u32, name: &str) -> Option<OsString> {
+    /// A variable of a process's initial environment.
+    pub(super) fn variable(&self, process: u32, name: &str) -> Option<OsString> {
         let read = || {
             let mut last = self.environment.borrow_mut();
             if last.0 != process {
@@ -155,14 +78,16 @@ impl Files for Here {
         self.variables.borrow_mut().entry((process, name.to_owned())).or_insert_with(read).clone()
     }
 
-    fn held(&self, process: u32) -> Vec<PathBuf> {
+    /// The files that a process holds open.
+    pub(super) fn held(&self, process: u32) -> Vec<PathBuf> {
         let Ok(open) = fs::read_dir(Path::new(proc::ROOT).join(process.to_string()).join("fd")) else {
             return Vec::new();
         };
         open.flatten().take(ENTRIES).filter_map(|entry| fs::read_link(entry.path()).ok()).collect()
     }
 
-    fn real(&self, path: &Path) -> Option<PathBuf> {
+    /// A path with its links resolved, if it exists.
+    pub(super) fn real(&self, path: &Path) -> Option<PathBuf> {
         if let Some(known) = self.real.borrow().get(path) {
             return known.clone();
         }
@@ -171,34 +96,40 @@ impl Files for Here {
         real
     }
 
-    fn is_folder(&self, path: &Path) -> bool {
+    pub(super) fn is_folder(&self, path: &Path) -> bool {
         path.is_dir()
     }
 
-    fn workplace(&self, process: u32) -> Option<Workplace> {
+    /// Where a process works, and since when.
+    pub(super) fn workplace(&self, process: u32) -> Option<Workplace> {
         Some(Workplace { directory: proc::directory(process)?, began: proc::began_at(process)? })
     }
 
-    fn working_in(&self, directory: &Path) -> Vec<ProcessInfo> {
+    /// The processes that work in a directory, as far as this user may know.
+    pub(super) fn working_in(&self, directory: &Path) -> Vec<ProcessInfo> {
         let there = self.workers.get_or_init(proc::by_directory).get(directory);
         there.into_iter().flatten().filter_map(|process| proc::process(*process)).collect()
     }
 
-    fn ancestors(&self, process: u32) -> BTreeSet<u32> {
+    /// A process and its parents.
+    pub(super) fn ancestors(&self, process: u32) -> BTreeSet<u32> {
         proc::ancestors(Path::new(proc::ROOT), process)
     }
 
-    fn repository(&self, directory: &Path) -> Option<PathBuf> {
+    /// The repository around a directory, else the directory itself.
+    pub(super) fn repository(&self, directory: &Path) -> Option<PathBuf> {
         let around = directory.ancestors().find(|folder| folder.join(".git").exists());
         around.unwrap_or(directory).canonicalize().ok()
     }
 
-    fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf> {
+    /// The file below a folder that fits a pattern and contains a text and nothing else.
+    pub(super) fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf> {
         let says = |path: &PathBuf| find::content(self, path).is_some_and(|content| content.trim() == text);
         self.below(base, wanted).into_iter().find(says)
     }
 
-    fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf> {
+    /// The files below a folder whose paths fit a pattern, up to a bound.
+    pub(super) fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf> {
         let (part, rest) = wanted.split_once('/').map_or((wanted, None), |(part, rest)| (part, Some(rest)));
         let go_on = |path: PathBuf| match rest {
             Some(rest) => self.below(&path, rest),
@@ -214,22 +145,20 @@ impl Files for Here {
         fitting.flat_map(|entry| go_on(entry.path())).take(ENTRIES).collect()
     }
 
-    fn state(&self, path: &Path) -> Option<FileState> {
+    /// The state of a regular file of this user; `None` for a link.
+    pub(super) fn state(&self, path: &Path) -> Option<FileState> {
         let data = fs::symlink_metadata(path).ok().filter(is_own_file)?;
         Some(FileState::of(&data))
     }
 
-    fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)> {
+    /// Reads such a file from an offset, and its state when it was opened.
+    pub(super) fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)> {
         let mut file = open(path)?;
         let state = FileState::of(&file.metadata().ok()?);
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(from)).ok()?;
         file.take(at_most).read_to_end(&mut bytes).ok()?;
         Some((state, bytes))
-    }
-
-    fn query(&self, path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers {
-        database::query(path, queries, at)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::files::{FileState, Files};
-use super::{HEAD, RecordedAgent, database};
+use super::{AT_ONCE, HEAD, RecordedAgent, database};
 use crate::agent_record::{AgentRecordSource, DirectoryLink};
 use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
@@ -28,7 +28,7 @@ pub(super) struct Workplace {
 }
 
 /// Where an agent works, if no other agent of its kind works there.
-pub(super) fn works_alone(files: &dyn Files, agent: &RecordedAgent) -> Option<Workplace> {
+pub(super) fn works_alone(files: &Files, agent: &RecordedAgent) -> Option<Workplace> {
     let workplace = files.workplace(*agent.processes.first()?)?;
     let is_other = |process: &ProcessInfo| !is_part_of(files, process.pid, agent) && is_same_kind(process, agent);
     let there = files.working_in(&workplace.directory);
@@ -38,7 +38,7 @@ pub(super) fn works_alone(files: &dyn Files, agent: &RecordedAgent) -> Option<Wo
 }
 
 /// Whether a process belongs to an agent: it started it, or was started by it.
-fn is_part_of(files: &dyn Files, process: u32, agent: &RecordedAgent) -> bool {
+fn is_part_of(files: &Files, process: u32, agent: &RecordedAgent) -> bool {
     let family = files.ancestors(process);
     agent.processes.iter().any(|own| family.contains(own) || files.ancestors(*own).contains(&process))
 }
@@ -51,7 +51,7 @@ fn is_same_kind(process: &ProcessInfo, agent: &RecordedAgent) -> bool {
 /// The agent's folder, and the newest file of a source that was changed since the agent began, among those that its
 /// directory leads to.
 pub(super) fn find_by_directory(
-    files: &dyn Files,
+    files: &Files,
     source: &AgentRecordSource,
     agent: &RecordedAgent,
     at: &Workplace,
@@ -79,7 +79,7 @@ pub(super) fn find_by_directory(
 }
 
 /// The files of a source in the folder that they are gathered from, by their names.
-pub(super) fn gathered(files: &dyn Files, folder: &Path, source: &AgentRecordSource) -> Vec<PathBuf> {
+pub(super) fn gathered(files: &Files, folder: &Path, source: &AgentRecordSource) -> Vec<PathBuf> {
     let name = source.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or_default();
     let mut found = files.below(folder, name);
     found.sort();
@@ -88,7 +88,7 @@ pub(super) fn gathered(files: &dyn Files, folder: &Path, source: &AgentRecordSou
 }
 
 /// When a file was last changed; a database is as new as its journal.
-fn changed(files: &dyn Files, source: &AgentRecordSource, path: &Path) -> Option<Timestamp> {
+fn changed(files: &Files, source: &AgentRecordSource, path: &Path) -> Option<Timestamp> {
     let at = |path: &Path| files.state(path).map(FileState::changed);
     let journal = (!source.queries.is_empty()).then(|| database::journal(path)).flatten();
     at(path).max(journal.and_then(|journal| at(&journal)))
@@ -104,13 +104,13 @@ fn starred(path: &Path, pattern: &str) -> Option<String> {
     starred.next()
 }
 
-pub(super) fn content(files: &dyn Files, path: &Path) -> Option<String> {
+pub(super) fn content(files: &Files, path: &Path) -> Option<String> {
     String::from_utf8(files.read(path, 0, NAMES)?.1).ok()
 }
 
 /// The agent's folder, and the file of a source that is proven to belong to one process, if there is one.
 pub(super) fn find(
-    files: &dyn Files,
+    files: &Files,
     source: &AgentRecordSource,
     process: u32,
     session: Option<&str>,
@@ -141,13 +141,13 @@ pub(super) fn find(
 }
 
 /// The agent's folder and a file, links resolved; `None` if they lead out of the folder.
-fn inside(files: &dyn Files, base: &Path, path: &Path) -> Option<(PathBuf, PathBuf)> {
+fn inside(files: &Files, base: &Path, path: &Path) -> Option<(PathBuf, PathBuf)> {
     let real = files.real(path)?;
     real.starts_with(base).then(|| (base.to_owned(), real))
 }
 
 /// The agent's folder: the first that exists.
-fn base(files: &dyn Files, source: &AgentRecordSource, process: u32, directory: Option<&Path>) -> Option<PathBuf> {
+fn base(files: &Files, source: &AgentRecordSource, process: u32, directory: Option<&Path>) -> Option<PathBuf> {
     source.base.iter().find_map(|base| match base.as_str() {
         "{repository}" => files.repository(directory?),
         base => folder(files, base, process),
@@ -155,7 +155,7 @@ fn base(files: &dyn Files, source: &AgentRecordSource, process: u32, directory: 
 }
 
 /// An agent's folder, links resolved.
-fn folder(files: &dyn Files, written: &str, process: u32) -> Option<PathBuf> {
+fn folder(files: &Files, written: &str, process: u32) -> Option<PathBuf> {
     let variable = |name: &str| -> Option<OsString> { files.variable(process, name).filter(|value| !value.is_empty()) };
     let path = match (written.strip_prefix('$'), written.strip_prefix("~/")) {
         (Some(written), _) => {
@@ -169,7 +169,7 @@ fn folder(files: &dyn Files, written: &str, process: u32) -> Option<PathBuf> {
 }
 
 /// The files below a folder that a process holds open and whose names fit.
-fn held(files: &dyn Files, process: u32, base: &Path, wanted: &str) -> Vec<PathBuf> {
+fn held(files: &Files, process: u32, base: &Path, wanted: &str) -> Vec<PathBuf> {
     let mut found = files.held(process);
     found.retain(|path| path.strip_prefix(base).is_ok_and(|rest| fits(rest, wanted)));
     found.dedup();
@@ -192,18 +192,18 @@ pub(super) fn part_fits(name: &str, wanted: &str) -> bool {
 }
 
 /// Whether the first line of a file says what the source requires.
-fn begins_as(files: &dyn Files, path: &Path, source: &AgentRecordSource) -> bool {
+fn begins_as(files: &Files, path: &Path, source: &AgentRecordSource) -> bool {
     source.first.is_empty() || first_value(files, path, source).is_some_and(|value| source.first.hold(&value))
 }
 
 /// The first line of a file, or all of it if it is one value.
-fn first_value(files: &dyn Files, path: &Path, source: &AgentRecordSource) -> Option<Value> {
+fn first_value(files: &Files, path: &Path, source: &AgentRecordSource) -> Option<Value> {
     let first = |text: Vec<u8>| text.split_inclusive(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
     let head = || files.read(path, 0, HEAD).and_then(|(_, text)| first(text));
     let text = match (!source.replaced).then(head).flatten().filter(|line| line.ends_with(b"\n")) {
         Some(line) => line,
-        None if source.replaced => files.read(path, 0, files.at_once())?.1,
-        None => first(files.read(path, 0, files.at_once())?.1)?,
+        None if source.replaced => files.read(path, 0, AT_ONCE)?.1,
+        None => first(files.read(path, 0, AT_ONCE)?.1)?,
     };
     serde_json::from_slice(&text).ok()
 }
