@@ -23,7 +23,6 @@ mod replay;
 mod run;
 mod send;
 mod serve;
-mod setup;
 mod shell;
 mod status;
 mod survey;
@@ -80,7 +79,6 @@ enum Command {
     Profiles(profiles::ProfilesArgs),
     Config(config::ConfigArgs),
     Demo(demo::DemoArgs),
-    Setup(setup::SetupArgs),
     Doctor(doctor::DoctorArgs),
     Completions(shell::CompletionArgs),
     Man(shell::ManArgs),
@@ -142,7 +140,6 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
             doctor::tmux_version()?;
             demo::run(&args, |config, server| wait_for(dashboard::run_on(server, config, &options)))
         }
-        Command::Setup(args) => setup::run(&args, &options),
         Command::Doctor(args) => wait_for(doctor::run(&args, &options)),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args, Cli::command()),

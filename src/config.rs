@@ -27,7 +27,7 @@ use crate::{history, tracker};
 pub use adopted::{Adopted, AdoptedError, AdoptedSession};
 
 pub use rules::{Field, Match, PaneAddress, Rules, Template, TerminalRule};
-pub use validate::{THEMES, WILD_IN_PATH, files_named};
+pub use validate::THEMES;
 
 /// The commented default configuration.
 pub const DEFAULT_TEXT: &str = include_str!("../config/fleetwatch.toml");

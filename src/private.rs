@@ -15,9 +15,6 @@ const GROUP_WRITES: u32 = 0o020;
 /// Nobody removes what another user made.
 const STICKY: u32 = 0o1000;
 
-/// Files of one kind that are made beside another one at most.
-const BESIDE: u32 = 100;
-
 /// Makes a directory with those above it, for this user alone; one that is there must belong to this user.
 ///
 /// # Errors
@@ -121,121 +118,6 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     file.write_all(content)?;
     file.sync_all()?;
     fs::rename(&new, path)
-}
-
-/// Whether more is said of who may read a file than its mode says.
-fn has_access_list(path: &Path) -> bool {
-    let mut names = vec![0_u8; 64 << 10];
-    let count = rustix::fs::listxattr(path, &mut names[..]).unwrap_or(0);
-    names[..count].split(|byte| *byte == 0).any(|name| name == b"system.posix_acl_access")
-}
-
-/// A new content for a file that the operator wrote. It stands beside the file until it takes its place, and goes when it never
-/// does.
-#[derive(Debug)]
-pub struct Revision {
-    path: PathBuf,
-    before: Option<Vec<u8>>,
-    mode: u32,
-    new: PathBuf,
-}
-
-impl Revision {
-    /// Writes the new content beside a file that says `before`, or is not there; the file stays as it is.
-    ///
-    /// # Errors
-    /// The file says something else by now, is no regular file that this user may write, or there is no room beside it.
-    pub fn prepare(path: &Path, before: Option<&[u8]>, content: &[u8]) -> io::Result<Self> {
-        let directory = path.parent().unwrap_or(Path::new("."));
-        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        check_directory(directory)?;
-        let mode = Self::check(path, before)?;
-        let (new, mut file) = made_beside(path, ".", ".new")?;
-        let revision = Self { path: path.to_owned(), before: before.map(<[u8]>::to_vec), mode, new };
-        file.write_all(content)?;
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
-        file.sync_all()?;
-        Ok(revision)
-    }
-
-    /// Puts the new content in the file's place. The old one is kept beside it, under a name that nothing had; returns where.
-    ///
-    /// # Errors
-    /// The file says something else by now, or one of the two cannot be written; the file stays as it is.
-    pub fn commit(self) -> io::Result<Option<PathBuf>> {
-        Self::check(&self.path, self.before.as_deref())?;
-        let kept = self.before.as_deref().map(|before| self.keep(before)).transpose()?;
-        fs::rename(&self.new, &self.path)?;
-        Ok(kept)
-    }
-
-    /// Returns the file's mode.
-    fn check(path: &Path, before: Option<&[u8]>) -> io::Result<u32> {
-        check_file(path)?;
-        let refuse = |kind, why: &str| Err(io::Error::new(kind, format!("{} {why}", path.display())));
-        let found = match fs::read(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            found => Some(found?),
-        };
-        if found.as_deref() != before {
-            return refuse(ErrorKind::Other, "was changed meanwhile");
-        }
-        if found.is_none() {
-            return Ok(0o600);
-        }
-        let data = fs::metadata(path)?;
-        if data.uid() != rustix::process::geteuid().as_raw() {
-            return refuse(ErrorKind::PermissionDenied, "belongs to another user");
-        }
-        // Putting another file in its place would need no leave of the file itself.
-        if data.permissions().mode() & 0o200 == 0 {
-            return refuse(ErrorKind::PermissionDenied, "is read-only");
-        }
-        // What takes its place would have neither.
-        if data.nlink() > 1 {
-            return refuse(ErrorKind::Unsupported, "has another name, a hard link, which would keep the old text");
-        }
-        if has_access_list(path) {
-            return refuse(ErrorKind::Unsupported, "has an access control list, which would be lost");
-        }
-        Ok(data.permissions().mode() & 0o7777)
-    }
-
-    fn keep(&self, before: &[u8]) -> io::Result<PathBuf> {
-        let (path, mut file) = made_beside(&self.path, "", ".before-fleetwatch")?;
-        file.write_all(before)?;
-        file.set_permissions(fs::Permissions::from_mode(self.mode))?;
-        file.sync_all()?;
-        Ok(path)
-    }
-}
-
-/// Makes a file for this user alone beside another one, with a name that nothing had: the other's with what is put before and
-/// behind it, and a number where needed.
-fn made_beside(path: &Path, before: &str, behind: &str) -> io::Result<(PathBuf, File)> {
-    let mut last = ErrorKind::AlreadyExists.into();
-    for nth in 1..=BESIDE {
-        let mut name = std::ffi::OsString::from(before);
-        name.push(path.file_name().unwrap_or_default());
-        name.push(behind);
-        if nth > 1 {
-            name.push(format!("-{nth}"));
-        }
-        let path = path.with_file_name(name);
-        match OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => last = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last)
-}
-
-impl Drop for Revision {
-    fn drop(&mut self) {
-        // In its place it is not there any more.
-        let _ = fs::remove_file(&self.new);
-    }
 }
 
 /// Refuses what is no regular file of this user: opening a pipe waits for somebody at its other end. One that is missing
@@ -481,29 +363,5 @@ mod tests {
         make_file(&file).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    }
-    #[test]
-    fn a_file_of_the_operator_is_revised_whole_or_not_at_all() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("sub/tmux.conf");
-        let said = || fs::read_to_string(&path).unwrap();
-        let files = || fs::read_dir(path.parent().unwrap()).unwrap().count();
-        assert_eq!(Revision::prepare(&path, None, b"one").unwrap().commit().unwrap(), None);
-        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        drop(Revision::prepare(&path, Some(b"one"), b"two").unwrap());
-        assert_eq!((said().as_str(), files()), ("one", 1));
-        let kept = Revision::prepare(&path, Some(b"one"), b"two").unwrap().commit().unwrap().unwrap();
-        assert_eq!((said().as_str(), fs::read_to_string(&kept).unwrap().as_str()), ("two", "one"));
-        let again = Revision::prepare(&path, Some(b"two"), b"three").unwrap().commit().unwrap().unwrap();
-        assert_eq!(fs::read_to_string(&again).unwrap(), "two");
-        assert!(kept.ends_with("tmux.conf.before-fleetwatch") && again.ends_with("tmux.conf.before-fleetwatch-2"));
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
-        // Somebody else was quicker, or does not want it to be written.
-        let late = Revision::prepare(&path, Some(b"three"), b"four").unwrap();
-        fs::write(&path, "mine").unwrap();
-        assert!(late.commit().unwrap_err().to_string().ends_with("was changed meanwhile"));
-        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-        assert!(Revision::prepare(&path, Some(b"mine"), b"x").unwrap_err().to_string().ends_with("is read-only"));
-        assert_eq!((said().as_str(), files()), ("mine", 3));
     }
 }

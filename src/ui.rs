@@ -425,7 +425,7 @@ impl Ui {
     pub fn introduce(&mut self, now: Timestamp) {
         if !std::mem::replace(&mut self.introduced, true) {
             let hint = "when an agent begins to wait for you, the terminal's bell rings once, and its title says how many \
-                        wait; `fleetwatch setup` and [ui] change that";
+                        wait; [ui] in the configuration changes that";
             self.notify(Status::Ready, hint.to_owned(), now);
         }
     }

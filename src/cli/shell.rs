@@ -62,7 +62,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Act", &["send", "queue", "answer", "keys", "wait", "name"]),
     ("Tasks", &["run", "tasks"]),
     ("Remote", &["serve", "token"]),
-    ("Setup", &["demo", "setup", "doctor", "config"]),
+    ("Setup", &["demo", "doctor", "config"]),
 ];
 
 /// Whether a command asks the servers, or reads what the history has of them: those of the first three groups do.

@@ -17,6 +17,7 @@ use crate::state::Problem;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
+use crate::ui::text;
 
 /// Print a one-line summary, without asking tmux.
 ///
@@ -48,19 +49,28 @@ pub enum Format {
     Json,
 }
 
-/// A group's glyph and its colour in tmux; `None` for what one line leaves out.
+/// A group's glyph and its style in tmux; `None` for what one line leaves out.
 const fn mark(group: Status) -> Option<(char, &'static str)> {
     Some(match group.group() {
-        Status::Failed => ('✗', "fg=red,bold"),
-        Status::Stalled | Status::Error => ('!', "fg=red"),
-        Status::Interrupted => ('⊘', "fg=magenta"),
-        Status::Finished => ('✓', "fg=green"),
-        Status::Working => ('*', "fg=yellow"),
-        Status::Ready => ('·', "fg=cyan"),
-        Status::Unknown => ('…', "fg=white"),
+        Status::Failed => ('✗', "fg=colour203,bold"),
+        Status::Stalled | Status::Error => ('!', "fg=colour203"),
+        Status::Interrupted => ('⊘', "fg=colour176"),
+        Status::Finished => ('✓', "fg=colour114"),
+        Status::Working => ('*', "fg=colour221"),
+        Status::Ready => ('·', "fg=colour116"),
+        Status::Unknown => ('…', QUIET),
         Status::Gone => return None,
-        _ => ('?', "fg=magenta,bold"),
+        _ => ('?', "fg=colour213,bold"),
     })
+}
+
+/// What is no state, in tmux.
+const QUIET: &str = "fg=colour250";
+
+/// A line for tmux on a dark background of its own, by colours that no theme changes: a bar may have any colour.
+fn on_dark(parts: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    let parts = parts.into_iter().map(|(style, said)| format!("#[none,bg=colour235,{style}] {said}"));
+    format!("{}#[none,bg=colour235] #[default]\n", parts.collect::<String>())
 }
 
 /// A group's glyph; a blank for what one line leaves out.
@@ -122,10 +132,10 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
             let code = output::print_json(&summary.json(now, is_watched))?;
             return Ok(if is_known { code } else { ExitCode::FAILURE });
         }
-        Format::Tmux if is_known => summary.tmux(),
+        Format::Tmux if is_known => summary.tmux(now),
         Format::Tmux => {
             let what = if args.poll || is_watched { "no server answers" } else { "nothing is watching" };
-            format!("#[dim]{what}#[default]\n")
+            on_dark([(QUIET, what.to_owned())])
         }
         Format::Plain if is_known => output::wrapped(&summary.plain(now)),
         Format::Plain => {
@@ -202,6 +212,9 @@ const WAIT: [Status; 5] = [Status::Approval, Status::Question, Status::Trust, St
 /// Those that are named; the others are counted.
 const NAMED: usize = 3;
 
+/// The most cells of a name in tmux, whose status line has room for 40 on its right.
+const NAME: usize = 20;
+
 /// All servers together.
 struct TotalSummary {
     /// Their names, unless they are the ones of a command without options.
@@ -265,14 +278,27 @@ impl TotalSummary {
         if self.servers.is_empty() { format!("{said}\n") } else { format!("{}: {said}\n", self.servers) }
     }
 
-    fn tmux(&self) -> String {
-        let part = |(group, count, name): (Status, usize, Option<String>)| {
-            let said = name.map_or(count.to_string(), |name| format!(" {}", escaped(&name)));
-            mark(group).map(|(glyph, style)| format!("#[{style}]{glyph}{said}#[default]"))
+    /// The line for tmux, which cuts its end: what waits for the operator comes first, with who has waited longest.
+    fn tmux(&self, now: Timestamp) -> String {
+        let waiting = |need: &&Need| WAIT.iter().any(|status| status.name() == need.counted);
+        let longest = self.needs.iter().find(waiting);
+        let named = |name: &str, age: &str| escaped(&format!("{}{age}", text::cut(name, NAME)));
+        let part = |(group, count, only): (Status, usize, Option<String>)| {
+            let (glyph, style) = mark(group)?;
+            let many = if count > 1 { count.to_string() } else { String::new() };
+            let said = match longest.filter(|_| group.needs_operator()) {
+                Some(Need { terminal, since, .. }) => {
+                    let age = since.map_or(String::new(), |since| format!(" {}", now.since(since).rounded()));
+                    format!("{many} {}", named(&harmless(terminal), &age))
+                }
+                None => only.map_or(count.to_string(), |name| format!(" {}", named(&name, ""))),
+            };
+            Some((style, format!("{glyph}{said}")))
         };
         let servers = Some(&self.servers).filter(|servers| !servers.is_empty());
-        let servers = servers.map(|servers| format!("#[dim]{}#[default]", escaped(&format!("{servers}:"))));
-        format!("{}\n", servers.into_iter().chain(self.groups().filter_map(part)).collect::<Vec<_>>().join(" "))
+        let servers = servers.map(|servers| (QUIET, escaped(&format!("{servers}:"))));
+        let parts: Vec<_> = servers.into_iter().chain(self.groups().filter_map(part)).collect();
+        if parts.is_empty() { "\n".to_owned() } else { on_dark(parts) }
     }
 
     fn json(&self, now: Timestamp, is_watched: bool) -> serde_json::Value {
@@ -326,6 +352,12 @@ mod tests {
         }
     }
 
+    /// The line for tmux after some minutes, without what makes its background.
+    fn drawn(summary: &TotalSummary, minutes: i64) -> String {
+        let line = summary.tmux(Timestamp::from_millis(minutes * 60_000)).replace("none,bg=colour235,", "");
+        line.strip_suffix("#[none,bg=colour235] #[default]\n").unwrap().to_owned()
+    }
+
     #[test]
     fn signs_of_styles_in_names_are_drawn_as_they_are() {
         for (name, drawn) in [
@@ -345,18 +377,19 @@ mod tests {
     fn several_are_counted_and_one_is_named() {
         let one = summary(&[("approval", 1), ("working", 3)], &[("shop #{pane_id} #[fg=red]", Attention::Approval)]);
         assert_eq!(one.plain(Timestamp::default()), "shop #{pane_id} #[fg=red] needs you · 3 working\n");
-        assert_eq!(one.tmux(), "#[fg=magenta,bold]? shop ##{pane_id} ##[fg=red]#[default] #[fg=yellow]*3#[default]\n");
+        assert_eq!(drawn(&one, 0), "#[fg=colour213,bold] ? shop ##{pane_id} ##[f…#[fg=colour221] *3");
         let two = summary(
             &[("approval", 1), ("trust", 1), ("ready", 1)],
             &[("a", Attention::Approval), ("b", Attention::Trust)],
         );
         assert_eq!(two.plain(Timestamp::default()), "2 need you: a, b · 1 ready\n");
-        assert_eq!(two.tmux(), "#[fg=magenta,bold]?2#[default] #[fg=cyan]·1#[default]\n");
+        assert_eq!(drawn(&two, 0), "#[fg=colour213,bold] ?2 a#[fg=colour116] ·1");
         assert_eq!(summary(&[], &[]).plain(Timestamp::default()), "no terminals\n");
         let at = |minutes: i64| Timestamp::from_millis(minutes * 60_000);
         let mut many = summary(&[("question", 5)], &["a", "b", "c", "d", "e"].map(|name| (name, Attention::Question)));
         many.needs.iter_mut().for_each(|need| need.since = Some(at(0)));
         assert_eq!(many.plain(at(12)), "5 need you: a (12m), b (12m), c (12m), 2 more\n");
+        assert_eq!(drawn(&many, 12), "#[fg=colour213,bold] ?5 a 12m");
     }
 
     #[test]
@@ -373,7 +406,7 @@ mod tests {
         assert_eq!(servers, "local, ag#ents, box/default, /srv/box");
         let total = TotalSummary { servers: "ag#ents".to_owned(), ..summary(&[("ready", 1)], &[]) };
         assert_eq!(total.plain(Timestamp::default()), "ag#ents: 1 ready\n");
-        assert_eq!(total.tmux(), "#[dim]ag##ents:#[default] #[fg=cyan]·1#[default]\n");
+        assert_eq!(drawn(&total, 0), "#[fg=colour250] ag##ents:#[fg=colour116] ·1");
         let problem = Some(Problem { kind: "no_server".to_owned(), message: "none".to_owned() });
         let down = ServerSummary { problem, ..of("/name:down") };
         assert!(silence(std::slice::from_ref(&down)).is_some() && silence(&[]).is_none());

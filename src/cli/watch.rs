@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::future::ready;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -11,6 +13,9 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use ratatui::crossterm::style::Color;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -54,6 +59,21 @@ pub struct WatchArgs {
     /// Print nothing, and end when nobody has used what is watched for a time (`[watch] background`).
     #[arg(long, hide = true)]
     background: bool,
+    /// Print nothing, ring where tmux is attached, and end with this process, the tmux server (`tmux/fleetwatch.tmux`).
+    #[arg(long, hide = true, value_name = "PID", conflicts_with = "background")]
+    for_tmux: Option<i32>,
+}
+
+impl WatchArgs {
+    fn is_detached(&self) -> bool {
+        self.background || self.for_tmux.is_some()
+    }
+
+    /// Whether the tmux server that started it has ended.
+    fn has_outlived_tmux(&self) -> bool {
+        let gone = |pid| Pid::from_raw(pid).is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH));
+        self.for_tmux.is_some_and(gone)
+    }
 }
 
 /// The warning where another process tells agents what happens, by its own rules.
@@ -64,7 +84,7 @@ pub(super) fn unused_rules() -> Failure {
     .hint("end that one, or start it with this configuration")
 }
 
-/// How often the background process checks whether it is still used.
+/// How often a detached process checks whether it is still used.
 const ASK: Duration = Duration::from_secs(1);
 
 /// Starts the background process.
@@ -81,7 +101,7 @@ pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
 /// The configuration is wrong, tmux is missing, or standard output cannot be written.
 pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     let filter = filter_of(&args.filter)?;
-    let watched = if args.background { Watched::in_background(options)? } else { Watched::new(options)? };
+    let watched = if args.is_detached() { Watched::in_background(options)? } else { Watched::new(options)? };
     let rank = match (args.background, io::stderr().is_terminal()) {
         (true, _) => Rank::Background,
         (false, false) => Rank::Watch,
@@ -89,7 +109,8 @@ pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     };
     let config = &watched.loaded.config;
     let history = History::start(&config.history);
-    let (settings, has_terminal) = (watched.watching(rank), io::stderr().is_terminal());
+    let has_terminal = args.for_tmux.is_some() || io::stderr().is_terminal();
+    let settings = watched.watching(rank);
     let (mut engine, _) = Engine::start_acting(settings, &watched.servers, (config, &history), has_terminal)?;
     let done = print(args, filter, &watched, &mut engine, &history).await;
     // A message that is being sent to an agent arrives, or the next owner settles it.
@@ -116,12 +137,12 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
                 gather(engine).await;
             }
             Some(input) = inputs.recv() => lines = printer.input_line(&input, engine.fleet())?,
-            _ = ask.tick(), if args.background => {
-                if engine.unused_for() > idle {
+            _ = ask.tick(), if args.is_detached() => {
+                if args.has_outlived_tmux() || (args.background && engine.unused_for() > idle) {
                     return Ok(ExitCode::SUCCESS);
                 }
             }
-            Some(()) = closed.recv(), if !args.background => return Ok(ExitCode::SUCCESS),
+            Some(()) = closed.recv(), if !args.is_detached() => return Ok(ExitCode::SUCCESS),
             _ = &mut end => return Ok(ExitCode::SUCCESS),
         }
         // Where no server is, there is nothing that an unknown field could be part of the name of.
@@ -142,14 +163,20 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
             failure.warn();
         }
         warn_of(history);
-        ring(&engine.deliver(NOBODY, poll::now()));
+        let bytes = engine.deliver(NOBODY, poll::now());
+        if args.for_tmux.is_none() {
+            ring(&bytes);
+        } else if !bytes.is_empty() {
+            // A server that hangs must not hold up what is watched.
+            std::thread::spawn(move || ring_clients(&bytes));
+        }
         let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
         if !watched.loaded.config.follow_up.is_empty() && updates.iter().any(|it| matches!(it, Update::Refused(_))) {
             unused_rules().warn();
         }
         lines.insert_str(0, &printer.lines(&updates, engine.fleet())?);
         lines.push_str(&printer.facts_lines(engine.fleet(), poll::now())?);
-        if !args.background
+        if !args.is_detached()
             && let Err(error) = output::write_as(args.json, &lines)
         {
             return output::conclude(Err(error));
@@ -180,6 +207,23 @@ fn ring(bytes: &[u8]) {
     if !bytes.is_empty() && terminal.is_terminal() {
         // The terminal may have been closed.
         let _ = terminal.write_all(bytes);
+    }
+}
+
+/// The same to every terminal in which this tmux server is shown.
+fn ring_clients(bytes: &[u8]) {
+    let listed = Command::new("tmux").args(["list-clients", "-F", "#{client_tty}"]).stdin(Stdio::null()).output();
+    let listed = listed.map(|output| output.stdout).unwrap_or_default();
+    for path in String::from_utf8_lossy(&listed).lines() {
+        // It must not become this process's own, and one that is stopped must not stop this process.
+        let flags = (OFlags::NOCTTY | OFlags::NONBLOCK).bits().cast_signed();
+        let opened = File::options().write(true).custom_flags(flags).open(path);
+        if let Ok(mut terminal) = opened
+            && terminal.is_terminal()
+        {
+            // It may be closed meanwhile.
+            let _ = terminal.write_all(bytes);
+        }
     }
 }
 

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use serde::Deserialize as _;
 use servers::ServersRead;
-pub use servers::{WILD_IN_PATH, files_named};
 pub(super) use syntax::suggestion;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

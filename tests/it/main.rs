@@ -45,6 +45,7 @@ mod tmux {
     mod listing;
     mod names;
     mod owner;
+    mod plugin;
     mod poll;
     mod record;
     mod send;
@@ -54,7 +55,6 @@ mod tmux {
     mod serve_limits;
     mod serve_page;
     mod serve_schema;
-    mod setup;
     mod ssh_hosts;
     mod tasks;
     mod webhooks;

@@ -156,7 +156,7 @@ const DEPTH: u32 = 16;
 const WILD: [char; 5] = ['*', '?', '!', '[', '{'];
 
 /// What a pattern of files is written with.
-pub const WILD_IN_PATH: [char; 3] = ['*', '?', '['];
+const WILD_IN_PATH: [char; 3] = ['*', '?', '['];
 
 /// Whether a text stands for several names.
 pub(super) fn is_pattern(text: &str) -> bool {
@@ -242,7 +242,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// The files that match a path whose last part may be a pattern, sorted; as in glob(3), none that begins with a dot.
-pub fn files_named(path: &Path) -> Vec<PathBuf> {
+fn files_named(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let (Some(above), true) = (path.parent(), name.contains(WILD_IN_PATH)) else { return vec![path.to_owned()] };
     let (Ok(pattern), Ok(entries)) = (Pattern::new(name), above.read_dir()) else { return Vec::new() };

@@ -139,7 +139,10 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
         assert!(ran.errors.starts_with(&format!("error: {detail}\n")), "{ran:?}");
     }
     let status = |format| run(&["-L", tmux.name(), "status", "--poll", "--format", format]);
-    assert_eq!((status("tmux").code, status("tmux").out.as_str()), (Some(0), "#[dim]no server answers#[default]\n"));
+    assert_eq!(
+        (status("tmux").code, status("tmux").out.as_str()),
+        (Some(0), "#[none,bg=colour235,fg=colour250] no server answers#[none,bg=colour235] #[default]\n")
+    );
     assert_eq!((status("plain").code, status("plain").out.as_str()), (Some(1), ""));
 }
 

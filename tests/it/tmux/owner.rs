@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// Two small agents in a tmux server, and directories of their own for what watches them.
 pub struct Cage {
     pub tmux: PrivateTmux,
-    home: TempDir,
+    pub home: TempDir,
 }
 
 impl Cage {
@@ -93,7 +93,7 @@ impl Cage {
     }
 
     /// Gives an agent a prompt, as its operator would.
-    fn prompt(&self, session: &str, text: &str) {
+    pub fn prompt(&self, session: &str, text: &str) {
         self.tmux.run(&["send-keys", "-t", &format!("{session}:"), text, "Enter"]);
     }
 
@@ -278,7 +278,10 @@ fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
     wait_until("the problem in the status", || status(&[]).1.starts_with(&format!("error: {none}\n")));
     let (code, reported) = status(&["--poll"]);
     assert!(code == Some(1) && reported.starts_with(&format!("error: {none}\nhint: start one with ")), "{reported}");
-    assert_eq!(status(&["--format", "tmux"]), (Some(0), "#[dim]no server answers#[default]\n".to_owned()));
+    assert_eq!(
+        status(&["--format", "tmux"]),
+        (Some(0), "#[none,bg=colour235,fg=colour250] no server answers#[none,bg=colour235] #[default]\n".to_owned())
+    );
     let (code, told) = status(&["--json"]);
     let told: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
     assert_eq!(

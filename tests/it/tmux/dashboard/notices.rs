@@ -228,7 +228,10 @@ fn status_with(world: &World, format: &str, options: &[&str]) -> (String, bool) 
 #[test]
 fn the_status_line_tells_what_the_dashboard_shows_and_when_nobody_watches() {
     let world = World::configured("[[terminal]]\nsession = \"birds\"\nname = \"bird #{pane_id}#[fg=red]\"\n");
-    assert_eq!(status(&world, "tmux"), ("#[dim]nothing is watching#[default]\n".to_owned(), true));
+    assert_eq!(
+        status(&world, "tmux"),
+        ("#[none,bg=colour235,fg=colour250] nothing is watching#[none,bg=colour235] #[default]\n".to_owned(), true)
+    );
     assert_eq!(status(&world, "plain"), (String::new(), false));
     let (json, said) = status(&world, "json");
     let json: Value = serde_json::from_str(&json).unwrap();

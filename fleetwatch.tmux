@@ -1,0 +1,1 @@
+tmux/fleetwatch.tmux
