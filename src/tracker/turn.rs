@@ -404,10 +404,11 @@ impl TurnTracker {
                 *remembered = region.clone();
             }
         };
+        let answers = self.leaves_answer();
         if let Some(flight) = self.turn.state.flight_mut() {
             match &mut flight.stage {
-                // What was not there before is not drawn otherwise.
-                TurnStage::Settling { left, .. } if left.region.text.is_empty() => {}
+                // What was no answer before is not one that is drawn otherwise.
+                TurnStage::Settling { .. } if !answers => {}
                 TurnStage::Settling { left, .. } => redraw(&mut left.region),
                 TurnStage::Awaited { .. } => flight.baseline.iter_mut().for_each(|seen| redraw(&mut seen.region)),
                 TurnStage::Working { .. } => {}
