@@ -85,12 +85,13 @@ impl Status {
             Availability::Available | Availability::Unknown => {}
         }
         match state.attention {
-            Attention::None | Attention::Question | Attention::Failed if is_limited(state) => Status::Limit,
             Attention::None => Status::doing(state),
             // A screen that stands there and cannot be read may ask something.
             Attention::Finished if matches!(state.turn.phase, Phase::Unknown) && state.stability.stable => {
                 Status::doing(state)
             }
+            Attention::Question if matches!(state.assessment.ui_context, UiContext::Limit) => Status::Limit,
+            Attention::Failed if matches!(state.assessment.ui_context, UiContext::Limit) => Status::doing(state),
             attention => Status::of_attention(attention),
         }
     }
@@ -98,12 +99,11 @@ impl Status {
     /// What an agent does now, however its last turn ended.
     pub const fn doing(state: &State) -> Self {
         let waits = matches!(state.assessment.business_state, BusinessState::AwaitingOperator);
-        let context = if waits { dialog(state.assessment.ui_context) } else { UiContext::Unknown };
         // A turn whose end is still to be confirmed has not ended, and its row should not say one word for a second.
         if matches!((state.operator.completion, state.turn.phase), (Completion::CandidateComplete, Phase::Ready)) {
             return Status::Working;
         }
-        Status::of_turn(state.diagnostics.availability, state.turn.phase, context)
+        Status::of_turn(state.diagnostics.availability, state.turn.phase, front(waits, state.assessment.ui_context))
     }
 
     /// The same by the state in short that a transition keeps.
@@ -112,11 +112,7 @@ impl Status {
             return Status::Suspended;
         }
         let waits = matches!(summary.status, OperatorStatus::WaitingUserAnswer);
-        let context = if waits { dialog(summary.ui_context) } else { UiContext::Unknown };
-        match Status::of_turn(summary.availability, summary.phase, context) {
-            Status::Ready if matches!(summary.ui_context, UiContext::Limit) => Status::Limit,
-            status => status,
-        }
+        Status::of_turn(summary.availability, summary.phase, front(waits, summary.ui_context))
     }
 
     /// What a task is to a person, by what it does and by its exit code if tmux reports it.
@@ -161,15 +157,17 @@ impl Status {
         if last.is_cut_off() { Some(Status::CutOff) } else { Status::of_result(last.result) }
     }
 
-    /// What an agent does by its phase, or by the dialog that waits for the operator.
-    const fn of_turn(availability: Availability, phase: Phase, dialog: UiContext) -> Self {
+    /// What an agent does by its phase, or by what it has in front.
+    const fn of_turn(availability: Availability, phase: Phase, front: UiContext) -> Self {
         match (availability, phase) {
             (Availability::TuiDown | Availability::Unavailable, _) => Status::Gone,
             (Availability::Error, _) => Status::Error,
             (Availability::Unknown, _) => Status::Unknown,
             (Availability::Available, Phase::Active) => Status::Working,
+            // It does not go on by itself.
+            (Availability::Available, Phase::Ready) if matches!(front, UiContext::Limit) => Status::Limit,
             (Availability::Available, Phase::Ready) => Status::Ready,
-            (Availability::Available, Phase::Unknown) => match Status::of_context(dialog) {
+            (Availability::Available, Phase::Unknown) => match Status::of_context(front) {
                 Some(dialog) => dialog,
                 None => Status::Unknown,
             },
@@ -306,17 +304,14 @@ impl Status {
     }
 }
 
-/// Whether its account's limit stopped the agent, and it has not gone on since.
-const fn is_limited(state: &State) -> bool {
-    let settles = matches!(state.operator.completion, Completion::CandidateComplete);
-    matches!(state.assessment.ui_context, UiContext::Limit) && !settles && !matches!(state.turn.phase, Phase::Active)
-}
-
-/// What waits for the operator where something does: an approval unless it is known to be something else.
-const fn dialog(context: UiContext) -> UiContext {
-    match context {
-        UiContext::Question | UiContext::TrustPrompt | UiContext::Setup | UiContext::Limit => context,
-        _ => UiContext::ApprovalPrompt,
+/// What an agent has in front that needs the operator: where it waits for him an approval unless it is known to be something
+/// else, and its account's limit also at its prompt.
+const fn front(waits: bool, context: UiContext) -> UiContext {
+    match (waits, context) {
+        (_, UiContext::Limit) => UiContext::Limit,
+        (true, UiContext::Question | UiContext::TrustPrompt | UiContext::Setup) => context,
+        (true, _) => UiContext::ApprovalPrompt,
+        (false, _) => UiContext::Unknown,
     }
 }
 

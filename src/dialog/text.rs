@@ -188,10 +188,10 @@ fn is_arrow(text: &str) -> bool {
 
 /// Whether a row offers to show what its agent has folded: `+ Show details`, `… (ctrl+o to expand)`.
 fn is_folded(text: &str) -> bool {
-    let text = text.trim_end_matches([')', ']']).to_lowercase();
     const MARKS: [char; 7] = ['+', '…', '▸', '▶', '►', '⋯', '('];
     const OFFERS: [&str; 4] = ["show ", "view ", "expand", "see "];
     const FOLDED: [&str; 6] = ["details", "more", "all", "diff", "expand", "full"];
+    let text = text.trim_end_matches([')', ']']).to_lowercase();
     let offer = text.trim_start_matches(|c| MARKS.contains(&c) || c == ' ');
     let is_marked = offer.len() < text.len() && offer.split_whitespace().count() <= 4;
     (is_marked && OFFERS.iter().any(|word| offer.starts_with(word)) && FOLDED.iter().any(|word| offer.contains(word)))

@@ -86,8 +86,8 @@ impl Occasion {
 
     /// What a state is an occasion for.
     pub fn of_state(state: &State) -> Option<Self> {
-        let occasion = Self::of(state.attention);
-        if state.assessment.ui_context == UiContext::Limit { occasion.map(|_| Occasion::Limit) } else { occasion }
+        let occasion = Self::of(state.attention)?;
+        Some(if state.assessment.ui_context == UiContext::Limit { Occasion::Limit } else { occasion })
     }
 
     /// Whether a rule for these occasions is about it; a task that ended badly has failed as well.

@@ -1,6 +1,6 @@
 //! How a turn ends: an end mark at once, a returned prompt, or an answer that settles (SPEC §7, rules 3 and 4).
 
-use super::seen::same_turn;
+use super::seen::{is_of_draft, same_turn};
 use super::state::{Ending, Flight, TurnEvent, TurnStage};
 use super::{LastScreen, TurnTracker};
 use crate::profile::{Classification, Temporal, TurnEnd, TurnRegion};
@@ -39,9 +39,7 @@ impl TurnTracker {
             return;
         }
         let (Some(sent), Some(draft)) = (&flight.prompt, &reading.draft) else { return };
-        // Either may show only its first row.
-        let is_back = !sent.is_empty() && (draft.starts_with(&**sent) || sent.starts_with(&**draft));
-        if !is_back || reading.submitted.as_ref() == Some(sent) {
+        if !is_of_draft(sent, draft) || reading.submitted.as_ref() == Some(sent) {
             return;
         }
         let detail = Some("stopped before an answer: the prompt came back as a draft".to_owned());

@@ -100,6 +100,11 @@ pub(super) fn is_begun_anew(earlier: &TurnRegion, region: &TurnRegion) -> bool {
     !region.text.starts_with(&*earlier.text)
 }
 
+/// Whether a prompt that was submitted is what a draft holds. Either may show only its first row.
+pub(super) fn is_of_draft(sent: &str, draft: &str) -> bool {
+    !sent.is_empty() && (draft.starts_with(sent) || sent.starts_with(draft))
+}
+
 /// A turn is in flight while its agent asks something of the operator.
 pub(super) fn dialog_is_work(reading: &Classification) -> bool {
     reading.in_dialog && matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)

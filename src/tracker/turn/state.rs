@@ -256,7 +256,7 @@ impl TurnMachine {
                 let flight = state.flight();
                 let source = flight.map_or(TurnSource::SurfaceInference, |flight| flight.source);
                 let Ending { result, detail, began: recorded, told_by } = how;
-                let began = flight.and_then(Flight::began).or(recorded.filter(|_| flight.is_none()));
+                let began = flight.map_or(recorded, Flight::began);
                 let waited = flight.and_then(|flight| flight.waited(at));
                 let last = LastTurn { result, source, began, at: Some(at), waited, detail, told_by };
                 self.screen_result = None;

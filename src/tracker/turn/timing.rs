@@ -1,7 +1,9 @@
 //! What time says of work: its timers, its pace, its silence, its standing still, and both recoveries from a stuck
 //! `active` (SPEC §7).
 
-use super::seen::{Belief, ShownWork, same_turn};
+use std::sync::Arc;
+
+use super::seen::{Belief, ShownWork, is_of_draft, same_turn};
 use super::state::{Flight, Rest, TurnEvent, TurnStage, TurnState};
 use super::{Sighting, TurnTracker};
 use crate::agent_record::RecordedPhase;
@@ -36,10 +38,11 @@ impl TurnTracker {
     pub(super) fn note_submitted_prompt(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
         let reading = sighting.reading;
         let region = &reading.turn;
-        let draft = reading.draft.clone().filter(|draft| !draft.is_empty());
         let is_new = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region));
-        let drafted = if is_new { self.drafted.take() } else { self.drafted.clone() };
-        self.drafted = draft.or(self.drafted.take());
+        let drafted = self.drafted.take_if(|_| is_new);
+        if let Some(draft) = reading.draft.as_ref().filter(|draft| !draft.is_empty()) {
+            self.drafted = Some(Arc::clone(draft));
+        }
         if let Some(flight) = self.flight() {
             let waits = matches!(flight.stage, TurnStage::Awaited { .. }) && !flight.is_anchored();
             if waits && flight.baseline.as_ref().is_some_and(|seen| same_turn(&seen.region, region)) {
@@ -50,10 +53,12 @@ impl TurnTracker {
         let unanswered = region.prompt.is_some() && region.text.is_empty() && !region.command && reading.end.is_none();
         // Of a version that nobody has recorded what moves tells, or nothing.
         let is_known = !sighting.temporal.cautious;
-        let was_drafted = reading.submitted.as_deref().zip(drafted.as_deref()).is_some_and(|(prompt, draft)| {
-            // Either may show only its first row.
-            !prompt.is_empty() && !region.command && (prompt.starts_with(draft) || draft.starts_with(prompt))
-        });
+        let was_drafted = !region.command
+            && reading
+                .submitted
+                .as_deref()
+                .zip(drafted.as_deref())
+                .is_some_and(|(sent, draft)| is_of_draft(sent, draft));
         if reading.phase == Phase::Ready && is_new && ((is_known && unanswered) || was_drafted) && !redrawn {
             self.turn.on(TurnEvent::PromptSeen { seen: self.seen.as_ref() }, now);
         }
