@@ -111,7 +111,7 @@ fn push_screen(text: &mut String, screen: &Screen, explanation: &Explanation, pr
             let _ = writeln!(text, "  {:<14} none", "prompt");
         }
     }
-    text.push_str("\nRows, those with `+` being what you and the agent said\n");
+    text.push_str("\nRows, with `+` before what you and the agent said\n");
     for (index, row) in screen.rows().iter().enumerate().filter(|(_, row)| !row.is_blank()) {
         let mut words: Vec<&str> = Vec::new();
         let projected = projection.rows.get(index);
