@@ -43,7 +43,6 @@ pub struct Point {
     /// The result of the last turn that had ended then, and when it did.
     pub result: TurnResult,
     pub turn_ended: Option<Timestamp>,
-    pub is_task: bool,
 }
 
 impl Point {
@@ -55,7 +54,7 @@ impl Point {
             _ if summary.availability == Availability::Error => Some(Status::Error),
             _ => None,
         };
-        Self { at, holder, trouble, result: summary.result, turn_ended, is_task: false }
+        Self { at, holder, trouble, result: summary.result, turn_ended }
     }
 
     /// A point from a task's event; the end of a run counts like the end of a turn.
@@ -67,13 +66,7 @@ impl Point {
             _ => state.status.summary(None),
         };
         let turn_ended = (summary.result != TurnResult::None).then_some(at);
-        Self { is_task: true, ..Self::of(at, &summary, turn_ended) }
-    }
-
-    /// The same for sums of what was done: a task that runs is nobody's work, for a server runs all day.
-    pub fn summed(self) -> Self {
-        let runs = self.is_task && self.holder == Holder::Working;
-        Self { holder: if runs { Holder::Ready } else { self.holder }, ..self }
+        Self::of(at, &summary, turn_ended)
     }
 }
 
@@ -202,7 +195,7 @@ mod tests {
     }
 
     fn point(seconds: i64, holder: Holder) -> Point {
-        Point { at: at(seconds), holder, trouble: None, result: TurnResult::None, turn_ended: None, is_task: false }
+        Point { at: at(seconds), holder, trouble: None, result: TurnResult::None, turn_ended: None }
     }
 
     fn words(line: &[TimelineSpan]) -> String {
@@ -232,16 +225,6 @@ mod tests {
         let points = [point(10, Holder::Working), point(500, Holder::Ready)];
         let line = timeline(&points, &[(at(0), at(600))], at(100), at(550));
         assert_eq!(words(&line), "working 100-500, ready 500-550");
-    }
-
-    #[test]
-    fn a_task_that_runs_is_no_work_in_sums_and_one_that_waits_still_waits() {
-        let point = |status: TaskStatus| Point { is_task: true, ..Point::of(at(1), &status.summary(None), None) };
-        let holders = |status| (point(status).holder, point(status).summed().holder);
-        assert_eq!(holders(TaskStatus::Running), (Holder::Working, Holder::Ready));
-        assert_eq!(holders(TaskStatus::WaitingInput), (Holder::Waiting, Holder::Waiting));
-        let agent = Point { is_task: false, ..point(TaskStatus::Running) };
-        assert_eq!(agent.summed().holder, Holder::Working);
     }
 
     #[test]
@@ -276,7 +259,6 @@ mod tests {
             trouble: None,
             result,
             turn_ended: ended.map(at),
-            is_task: false,
         };
         let points = [
             turn(1, None, TurnResult::None),

@@ -11,7 +11,7 @@ use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 use super::Trouble;
 use super::identity::terminal_row;
 use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
-use super::timeline::{Holder, Point, TimelineSpan, timeline, turns};
+use super::timeline::{Holder, TimelineSpan, timeline, turns};
 use super::usage::SessionUsage;
 use crate::state::{TurnResult, words};
 use crate::time::{Span, Timestamp};
@@ -154,10 +154,14 @@ impl Reader {
         let hours = hours(first, period.until, &period.zone);
         let mut days: BTreeMap<(Date, String), DayTotals> = BTreeMap::new();
         for (terminal, row, watched, begun, since) in known {
-            let points = points(&self.connection, &mut self.codec, row, Some(since), period.until)?;
-            let points: Vec<Point> = points.into_iter().map(Point::summed).collect();
-            let line = timeline(&points, &watched, since, period.until);
             let usage = of_terminals.remove(&row).unwrap_or_default();
+            let mut points = points(&self.connection, &mut self.codec, row, Some(since), period.until)?;
+            // Each state of an agent is noted there, so without any this is a task, and one that runs works for nobody.
+            if usage.is_empty() {
+                let runs = points.iter_mut().filter(|point| point.holder == Holder::Working);
+                runs.for_each(|point| point.holder = Holder::Ready);
+            }
+            let line = timeline(&points, &watched, since, period.until);
             let used = growth(&usage, begun, &used_before(row, &usage, &of_sessions));
             let totals = TerminalTotals { terminal, since, line, ended: turns(&points), used, usage };
             totals.add_to(&mut days, &hours, by, period.until, grain);
@@ -439,7 +443,6 @@ mod tests {
             trouble: None,
             result,
             turn_ended: ended.map(at),
-            is_task: false,
         };
         let points = vec![
             point("2026-10-25T00:30:00Z", Holder::Working, TurnResult::None, None),

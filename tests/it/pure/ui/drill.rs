@@ -112,7 +112,6 @@ fn line() -> TimelineData {
         trouble: None,
         result: TurnResult::None,
         turn_ended: None,
-        is_task: false,
     };
     TimelineData {
         points: vec![
