@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use rustix::fs::OFlags;
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect};
 
 /// Others may write, or a group.
 const OTHERS_WRITE: u32 = 0o002;
@@ -36,6 +38,17 @@ pub fn check_directory(path: &Path) -> io::Result<()> {
         refuse_writable(part, &fs::symlink_metadata(part)?)?;
         refuse_writable(part, &fs::metadata(part)?)
     })
+}
+
+/// Whether a process listens on a socket. It does not wait for one that takes no connections, such as a stopped one.
+pub fn is_listened(socket: &Path) -> bool {
+    let connected = SocketAddrUnix::new(socket).and_then(|address| {
+        let client = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+        ioctl_fionbio(&client, true)?;
+        connect(&client, &address)
+    });
+    // Where the queue of the listener is full, it is there.
+    matches!(connected, Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS))
 }
 
 /// Refuses what another user owns, or others may write.
@@ -260,6 +273,30 @@ mod tests {
     use std::fs::Permissions;
 
     use super::*;
+
+    #[test]
+    fn a_listener_that_takes_no_connections_keeps_nobody_waiting() {
+        use std::os::unix::net::UnixListener;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("socket");
+        assert!(!is_listened(&path));
+        let listener = UnixListener::bind(&path).unwrap();
+        let address = SocketAddrUnix::new(&path).unwrap();
+        let mut waiting = Vec::new();
+        let refused = loop {
+            let client = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+            ioctl_fionbio(&client, true).unwrap();
+            match connect(&client, &address) {
+                Ok(()) => waiting.push(client),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(refused, Errno::AGAIN | Errno::CONNREFUSED), "{refused}");
+        // macOS refuses where Linux has the caller wait.
+        assert_eq!(is_listened(&path), refused == Errno::AGAIN);
+        drop((listener, waiting));
+        assert!(!is_listened(&path));
+    }
 
     #[test]
     fn a_directory_that_others_can_write_is_refused() {

@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -13,6 +12,7 @@ use super::{Failure, shell};
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
 use crate::history;
+use crate::private;
 use crate::profile::ProfileSet;
 use crate::tmux;
 
@@ -262,7 +262,7 @@ pub(super) fn living_but(known: &[&ServerId]) -> Vec<String> {
     let is_other = |path: &PathBuf| {
         let socket = Socket::at(path).named_in(&directory);
         let is_known = |id: &&ServerId| id.host.is_none() && id.socket.clone().named_in(&directory) == socket;
-        !known.iter().any(is_known) && UnixStream::connect(path).is_ok()
+        !known.iter().any(is_known) && private::is_listened(path)
     };
     let names = sockets.filter(is_other).filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
     let mut names: Vec<String> = names.collect();

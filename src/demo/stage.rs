@@ -31,7 +31,7 @@ pub fn history_of(server: &ServerId) -> Option<PathBuf> {
 /// Removes what a command has kept of a demo that ended before it.
 pub fn leave(server: &ServerId) {
     let (Some(history), Socket::Name(name)) = (history_of(server), &server.socket) else { return };
-    let Some(directory) = history.parent().filter(|directory| UnixStream::connect(socket(directory)).is_err()) else {
+    let Some(directory) = history.parent().filter(|directory| !private::is_listened(&socket(directory))) else {
         // It runs, whether or not its server answers.
         return;
     };
@@ -220,7 +220,7 @@ pub fn running() -> Option<String> {
     let names =
         std::fs::read_dir(std::env::temp_dir()).ok()?.flatten().filter_map(|it| it.file_name().into_string().ok());
     let mut numbered = names.filter(|name| is_numbered(name));
-    numbered.find(|name| UnixStream::connect(socket(&std::env::temp_dir().join(name))).is_ok())
+    numbered.find(|name| private::is_listened(&socket(&std::env::temp_dir().join(name))))
 }
 
 /// The name that begins every demo's directory and server.

@@ -10,7 +10,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::fleet::ServerId;
 use crate::history::runtime_file;
-use crate::private::{HeldLock, Lock, inode};
+use crate::private::{self, HeldLock, Lock, inode};
 
 /// Where the lease of a server is.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl LeasePath {
 
     /// Whether somebody listens.
     pub(super) fn is_listened(&self) -> bool {
-        std::os::unix::net::UnixStream::connect(&self.socket).is_ok()
+        private::is_listened(&self.socket)
     }
 
     pub(super) async fn connect(&self) -> io::Result<UnixStream> {

@@ -106,13 +106,8 @@ fn records() -> Vec<Stored> {
 }
 
 fn line() -> TimelineData {
-    let point = |seconds, holder| Point {
-        at: ago(seconds),
-        holder,
-        trouble: None,
-        result: TurnResult::None,
-        turn_ended: None,
-    };
+    let point =
+        |seconds, holder| Point { at: ago(seconds), holder, trouble: None, result: TurnResult::None, turn_ended: None };
     TimelineData {
         points: vec![
             point(90_000, Holder::Ready),
