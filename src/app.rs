@@ -191,7 +191,7 @@ impl App {
             log: history.log(),
             answers,
             history,
-            watch: FileWatch::new(source, config.host_files.clone(), &config.ui.theme),
+            watch: FileWatch::new(source, &config.ui.theme),
             done,
             signals: Signals::listen()?,
             tty: Tty::take(config.ui.mouse)?,

@@ -41,8 +41,6 @@ pub struct Config {
     pub watch: WatchConfig,
     /// The tmux servers to watch when the command line names none; empty means the default server.
     pub servers: Vec<ServerId>,
-    /// The other files that the servers were read from.
-    pub host_files: Vec<PathBuf>,
     /// How to reach hosts that `ssh` does not reach.
     pub transports: Arc<[CommandTransport]>,
     /// Which panes are watched, and what is known of them beforehand.

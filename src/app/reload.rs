@@ -66,8 +66,6 @@ type Stamps = BTreeMap<PathBuf, Option<FileStamp>>;
 /// The files as they were when they were last read.
 pub(super) struct FileWatch {
     source: LoadSource,
-    /// The other files from which the configuration has names of hosts.
-    host_files: Vec<PathBuf>,
     read: Stamps,
     /// The profiles in force. Wrong ones are reported again whenever anything is read again.
     profiles: Stamps,
@@ -79,10 +77,10 @@ pub(super) struct FileWatch {
 
 impl FileWatch {
     /// Watches the files that have just been read.
-    pub(super) fn new(source: LoadSource, host_files: Vec<PathBuf>, theme: &str) -> Self {
-        let read = stamps(&source, &host_files, theme);
+    pub(super) fn new(source: LoadSource, theme: &str) -> Self {
+        let read = stamps(&source, theme);
         let profiles = profiles(&read);
-        Self { source, host_files, read, profiles, changing: None, next: Instant::now() + EVERY }
+        Self { source, read, profiles, changing: None, next: Instant::now() + EVERY }
     }
 
     /// Whether the files have changed and now stand still.
@@ -92,7 +90,7 @@ impl FileWatch {
             return false;
         }
         self.next = now + EVERY;
-        let stamps = stamps(&self.source, &self.host_files, theme);
+        let stamps = stamps(&self.source, theme);
         if stamps == self.read {
             self.changing = None;
             return false;
@@ -105,7 +103,7 @@ impl FileWatch {
     /// Takes note that the files were read, and what they were before: what was written meanwhile has to be read again.
     /// A theme that nobody used before was read just now.
     fn note(&mut self, before: Stamps, theme: &str) {
-        self.read = stamps(&self.source, &self.host_files, theme);
+        self.read = stamps(&self.source, theme);
         for (path, stamp) in before {
             self.read.entry(path).and_modify(|read| *read = stamp);
         }
@@ -113,7 +111,7 @@ impl FileWatch {
     }
 }
 
-fn stamps(source: &LoadSource, host_files: &[PathBuf], theme: &str) -> Stamps {
+fn stamps(source: &LoadSource, theme: &str) -> Stamps {
     let own = [PathBuf::from("keymap.toml"), PathBuf::from("themes").join(format!("{theme}.toml"))];
     let beside = source.directories();
     let appearances = beside.iter().flat_map(|directory| own.iter().map(|name| directory.join(name)));
@@ -123,7 +121,7 @@ fn stamps(source: &LoadSource, host_files: &[PathBuf], theme: &str) -> Stamps {
         let stamp = FileStamp::at(&path);
         (path, stamp)
     };
-    source.candidates.iter().chain(host_files).cloned().chain(appearances).chain(profiles).map(stamped).collect()
+    source.candidates.iter().cloned().chain(appearances).chain(profiles).map(stamped).collect()
 }
 
 /// Those of the operator's profiles.
@@ -142,7 +140,7 @@ impl App {
 
     /// Reads configuration, profiles, keymap and theme again.
     pub(super) fn reload(&mut self) {
-        let before = stamps(&self.watch.source, &self.watch.host_files, &self.config.ui.theme);
+        let before = stamps(&self.watch.source, &self.config.ui.theme);
         let (config, profiles, appearance) =
             (self.config.clone(), self.engine.settings().profiles.clone(), self.ui.options().clone());
         let mut later = Vec::new();
@@ -204,7 +202,7 @@ impl App {
 
     /// Takes over the profiles, if their files have changed.
     fn reload_profiles(&mut self) -> Result<(), (String, String)> {
-        let files = profiles(&stamps(&self.watch.source, &self.watch.host_files, &self.config.ui.theme));
+        let files = profiles(&stamps(&self.watch.source, &self.config.ui.theme));
         if files == self.watch.profiles {
             return Ok(());
         }
@@ -225,7 +223,6 @@ impl App {
             watched.map_err(|error| format!("{error} ({})", error.hint()))?;
         }
         self.engine.set_config(&config);
-        self.watch.host_files.clone_from(&config.host_files);
         self.tty.use_mouse(config.ui.mouse).map_err(|error| error.to_string())?;
         let later = [
             ("[tracker]", config.tracker != self.config.tracker),
@@ -257,13 +254,13 @@ mod tests {
         std::fs::write(&file, "1").expect("a file");
         let read = || Ok((Config::default(), Vec::new()));
         let source = LoadSource::new(vec![file.clone()], read, || Ok(ProfileSet::builtin()));
-        let mut watch = FileWatch::new(source.clone(), Vec::new(), "dark");
-        let before = stamps(&source, &[], "dark");
+        let mut watch = FileWatch::new(source.clone(), "dark");
+        let before = stamps(&source, "dark");
         std::fs::write(&file, "12").expect("a file");
         watch.note(before, "dark");
-        assert_ne!(watch.read, stamps(&source, &[], "dark"));
+        assert_ne!(watch.read, stamps(&source, "dark"));
         // Another theme's file was not there before, and was read as it is.
-        watch.note(stamps(&source, &[], "dark"), "light");
-        assert_eq!(watch.read, stamps(&source, &[], "light"));
+        watch.note(stamps(&source, "dark"), "light");
+        assert_eq!(watch.read, stamps(&source, "light"));
     }
 }

@@ -73,10 +73,8 @@ pub(super) struct ServerTable {
     pub path: Option<String>,
     /// The host, as `ssh` or a [[transport]] takes it; none means this machine.
     pub host: Option<String>,
-    /// Several hosts: names, and glob patterns of the Host names in ~/.ssh/config and /etc/ssh/ssh_config.
+    /// The names of several hosts.
     pub hosts: Vec<String>,
-    /// A file with one host name a line; `#` begins a comment.
-    pub hosts_file: Option<String>,
 }
 
 /// A command that reaches hosts.

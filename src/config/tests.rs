@@ -279,27 +279,28 @@ fn servers_are_sockets_by_name_or_path_on_a_host() {
 }
 
 #[test]
-fn several_hosts_are_named_in_a_list_or_a_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("hosts");
-    std::fs::write(&file, "# ours\nbox-2\n\nme@box-3 # the last\n").unwrap();
-    let file = file.display().to_string();
-    let config = parse(&format!(
-        "[[server]]\nhosts = [\"box-1\", \"box-2\", \"fd00::7\"]\nhosts_file = \"{file}\"\nsocket = \"w\"\n"
-    ));
-    let config = config.unwrap();
-    let names: Vec<_> = config.servers.iter().map(|server| server.host.as_deref().unwrap_or_default()).collect();
-    assert_eq!(names, ["box-1", "box-2", "fd00::7", "me@box-3"]);
-    assert!(config.servers.iter().all(|server| server.socket == Socket::Name("w".into())));
-    assert_eq!(config.host_files, [Path::new(&file)]);
+fn several_hosts_are_named_in_a_list() {
+    let names = |text: &str| -> Vec<String> {
+        let config = parse(text).unwrap();
+        assert!(config.servers.iter().all(|server| server.socket == Socket::Name("w".into())));
+        config.servers.iter().map(|server| server.host.as_deref().unwrap_or_default().to_owned()).collect()
+    };
+    let list = "[[server]]\nhosts = [\"box-1\", \"box-2\", \"fd00::7\", \"[fe80::1]\", \"box-1\"]\nsocket = \"w\"\n";
+    assert_eq!(names(list), ["box-1", "box-2", "fd00::7", "[fe80::1]"]);
+}
 
-    std::fs::write(&file, "box-2\n-oProxyCommand=x\n").unwrap();
-    let refused = |text: &str| parse(text).unwrap_err().to_string();
-    let reported = refused(&format!("[[server]]\nhosts_file = \"{file}\"\n"));
-    assert!(reported.starts_with(&format!("{file}:2:1: host \"-oProxyCommand=x\" cannot be used")), "{reported}");
-    std::fs::write(&file, "# none\n").unwrap();
-    let reported = refused(&format!("[[server]]\nhosts_file = \"{file}\"\n"));
-    assert_eq!(reported, format!("test.toml:2:14: `{file}` names no host"));
+#[test]
+fn a_file_of_hosts_is_a_warning_and_its_table_means_no_other_server() {
+    let config = parse(
+        "[[server]]\nhosts_file = \"/etc/gpus\"\nsocket = \"w\"\n\
+         [[server]]\nhosts = [\"box-1\"]\nhosts_file = \"/etc/gpus\"\n",
+    )
+    .unwrap();
+    let warnings: Vec<String> = config.left.iter().map(ToString::to_string).collect();
+    let wanted = ["2:1", "6:1"].map(|place| format!("test.toml:{place}: `hosts_file` is no setting any more"));
+    assert_eq!(warnings, wanted);
+    assert!(config.left.iter().all(|left| left.hint == "write the names of the hosts in `hosts`"));
+    assert_eq!(config.servers, [ServerId { host: Some("box-1".into()), socket: Socket::Default }]);
 }
 
 #[test]

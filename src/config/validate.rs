@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize as _;
-use servers::ServersRead;
 pub(super) use syntax::suggestion;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -74,9 +73,8 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("watch", &["tick_ms", "fastest_tick_ms", "slowest_tick_ms"], Rule::Whole(50, 60_000)),
     ("watch", &["timeout_ms"], Rule::Whole(100, 60_000)),
     ("watch", &["background_minutes"], Rule::Whole(1, 7 * 24 * 60)),
-    ("server", &["socket", "path", "host", "hosts", "hosts_file"], Rule::Word),
-    ("server", &["hosts"], Rule::Glob),
-    ("server", &["hosts_file"], Rule::Text(no_whole_path)),
+    ("server", &["socket", "path", "host", "hosts"], Rule::Word),
+    ("server", &["hosts"], Rule::Text(no_host_name)),
     ("transport", &["hosts"], Rule::Glob),
     ("transport", &["command", "terminal"], Rule::List(no_command)),
     ("terminal", &["session", "window", "pane", "socket", "host"], Rule::Glob),
@@ -240,6 +238,13 @@ fn no_quiet_hours(text: &str) -> Option<ValueFault> {
     if QuietHours::parse(text).is_some() { None } else { fault(format!("`{text}` is not a part of a day"), hint) }
 }
 
+fn no_host_name(name: &str) -> Option<ValueFault> {
+    let hint = "write the name of each host: hosts = [\"box-2\", \"box-3\"]";
+    // `[fe80::1]` is an address.
+    let is_pattern = name.contains(['*', '?', '{']) || name.contains('[') && !name.contains(':');
+    if is_pattern { fault(format!("`{name}` is a pattern"), hint) } else { None }
+}
+
 fn no_agent_name(name: &str) -> Option<ValueFault> {
     let hint = "`to` is the name of one agent, as `fleetwatch list` shows it";
     if name.contains(['*', '?', '[', '{']) { fault(format!("`{name}` is a pattern"), hint) } else { None }
@@ -293,11 +298,9 @@ impl ConfigText<'_> {
     }
 
     fn config(&self, file: ConfigFile) -> Result<Config, ConfigError> {
-        let ServersRead { servers, files: host_files } = self.servers(&file.server)?;
         Ok(Config {
             watch: self.watch(&file.watch)?,
-            servers,
-            host_files,
+            servers: self.servers(&file.server)?,
             transports: self.transports(file.transport)?,
             rules: Rules {
                 discover: file.watch.discover.unwrap_or(Rules::default().discover),

@@ -11,6 +11,8 @@ struct LeftSetting {
     key: &'static str,
     /// The word of the key's list that left; `None` if the key did.
     word: Option<&'static str>,
+    /// Keys of which one has to stand for the table to mean anything without it.
+    needed: &'static [&'static str],
     /// What to use instead.
     instead: &'static str,
 }
@@ -20,13 +22,23 @@ const LEFT: &[LeftSetting] = &[
         table: "serve",
         key: "push_services",
         word: None,
+        needed: &[],
         instead: "announce with `command` or `webhook` in [[notify]], such as ntfy",
     },
     LeftSetting {
         table: "notify",
         key: "by",
         word: Some("push"),
+        needed: &["command", "webhook"],
         instead: "use `command` or `webhook` in its place, such as ntfy",
+    },
+    // Without a host the table would mean this machine.
+    LeftSetting {
+        table: "server",
+        key: "hosts_file",
+        word: None,
+        needed: &["host", "hosts"],
+        instead: "write the names of the hosts in `hosts`",
     },
 ];
 
@@ -56,17 +68,16 @@ pub(super) fn taken_out(document: &mut DeTable<'_>) -> Vec<Left> {
 }
 
 impl LeftSetting {
-    /// Takes it out of a table; returns false when its list has no word left, and nothing stands in for it.
+    /// Takes it out of a table; returns false when that leaves the table, or its list, with nothing to say.
     fn take_out(&self, table: &mut DeTable<'_>, left: &mut Vec<Left>) -> bool {
-        let Self { key, word, instead, .. } = self;
+        let Self { key, word, needed, instead, .. } = self;
         let mut note = |span: Range<usize>, what: &str| {
             left.push((span, format!("`{what}` is no setting any more"), (*instead).to_owned()));
         };
         let Some(word) = word else {
-            if let Some((written, _)) = table.remove_entry(*key) {
-                note(written.span(), key);
-            }
-            return true;
+            let Some((written, _)) = table.remove_entry(*key) else { return true };
+            note(written.span(), key);
+            return needed.iter().any(|other| table.contains_key(*other));
         };
         let Some(DeValue::Array(items)) = table.get_mut(*key).map(Spanned::get_mut) else { return true };
         let before = items.len();
@@ -79,6 +90,6 @@ impl LeftSetting {
         });
         *items = kept.collect();
         let is_emptied = items.is_empty() && before > 0;
-        !is_emptied || ["command", "webhook"].iter().any(|other| table.contains_key(*other))
+        !is_emptied || needed.iter().any(|other| table.contains_key(*other))
     }
 }

@@ -74,22 +74,6 @@ fn a_host_behind_another_one_and_one_by_its_ipv6_address_are_reached() {
 
 #[test]
 #[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
-fn hosts_of_the_configuration_of_ssh_are_watched_by_a_pattern() {
-    let hosts = Hosts::behind_one_address(&["gpu-1", "gpu-2", "db"]);
-    for machine in ["gpu-1", "gpu-2", "db"] {
-        hosts.tmux(machine, &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
-    }
-    std::fs::create_dir(hosts.path(".ssh")).unwrap();
-    std::fs::write(hosts.path(".ssh/config"), "Host db gpu-1\nInclude more\nHost gpu-*\n  User me\n").unwrap();
-    std::fs::write(hosts.path(".ssh/more"), "Host gpu-2\n").unwrap();
-    let config = "[[server]]\nhosts = [\"gpu-*\"]\n[[terminal]]\nsession = \"*\"\n";
-    let (reported, errors, fine) = hosts.run(config, &["list"]);
-    assert!(fine && reported.contains("gpu-1/work") && reported.contains("gpu-2/work"), "{reported}{errors}");
-    assert!(!reported.contains("db/work"), "{reported}");
-}
-
-#[test]
-#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
 fn every_host_that_does_not_answer_is_named() {
     let hosts = Hosts::behind_one_address(&["good", "bad-1", "bad-2"]);
     hosts.tmux("good", &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
