@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_core::Stream as _;
-use ratatui::crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::{Event, EventStream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -35,7 +35,7 @@ use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Keymap, OverlayEvent, Request, Topic, Ui, UiOptions, outcome_text};
+use crate::ui::{Action, OverlayEvent, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
 pub use appearance::Environment;
 use drafts::DraftStore;
@@ -113,15 +113,6 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     app.run().await
 }
 
-/// The same key again within this time is held, or bounces.
-const HELD_KEY: Duration = Duration::from_millis(300);
-/// A letter within this time after one that answers a dialog makes both a text.
-const TEXT_GOES_ON: Duration = Duration::from_millis(300);
-/// The same of one that ends the dashboard: that gives the operator something to wait for.
-const ENDS_AFTER: Duration = Duration::from_millis(200);
-/// For so long after a jump was asked for no key is a command.
-const JUMPING: Duration = Duration::from_millis(300);
-
 struct App {
     engine: Engine,
     ui: Ui,
@@ -147,12 +138,6 @@ struct App {
     lent: Option<Lent>,
     tty: Tty,
     wants_to_end: bool,
-    /// When the operator asked last to be brought to a terminal.
-    jumped: Option<Instant>,
-    /// The last key, and when it came.
-    last_key: Option<(KeyEvent, Instant)>,
-    /// An answer that a letter gave, or the end that it asked for, and when it is certain that the letter began no text.
-    held: Option<(Request, Instant)>,
     last_frame: Instant,
     /// The clock as it was read for the next frame, or the one that is shown: all ages on it go by this time.
     now: Timestamp,
@@ -199,9 +184,6 @@ impl App {
             lent: None,
             config,
             wants_to_end: false,
-            held: None,
-            jumped: None,
-            last_key: None,
             last_frame: Instant::now(),
             now: poll::now(),
             last_answer: Instant::now(),
@@ -302,36 +284,8 @@ impl App {
                 }
             }
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
-            () = due(self.held.as_ref().map(|(_, at)| *at)) => self.carry_out_held(),
         }
         Ok(())
-    }
-
-    /// Whether what is typed behind a letter makes both a text, or takes the letter back. The same letter again bounces.
-    fn goes_on_as_text(&self, event: &Event) -> bool {
-        let Event::Key(key) = event else { return matches!(event, Event::Paste(_)) };
-        let bounces = self.last_key.is_some_and(|(before, _)| before.code == key.code);
-        !bounces && (Keymap::is_letter(*key) || matches!(key.code, KeyCode::Esc | KeyCode::Backspace))
-    }
-
-    /// Whether the last key was a letter.
-    fn was_letter(&self) -> bool {
-        self.last_key.is_some_and(|(key, _)| Keymap::is_letter(key))
-    }
-
-    /// Carries out what a letter asked for only once it is certain that it began no text.
-    fn hold(&mut self, request: Request, time: Duration) {
-        self.carry_out_held();
-        self.held = Some((request, Instant::now() + time));
-    }
-
-    /// Carries out what was asked for by a letter that began no text.
-    fn carry_out_held(&mut self) {
-        match self.held.take() {
-            Some((Request::Perform(operation), _)) => self.actors.perform(operation),
-            Some((Request::Quit, _)) => self.wants_to_end = true,
-            _ => {}
-        }
     }
 
     /// Asks for a frame as soon as the last one is old enough.
@@ -469,45 +423,21 @@ impl App {
     }
 
     async fn on_event(&mut self, event: Option<io::Result<Event>>) -> Result<(), AppError> {
-        let Some(Ok(mut event)) = event else {
+        let Some(Ok(event)) = event else {
             // The terminal is gone, and with it the operator.
             self.wants_to_end = true;
             return Ok(());
         };
-        // What is typed on while tmux switches was meant for the agent, and is no command of the dashboard. What comes after
-        // the switch tmux gives to the pane that is shown then: nobody can hold that.
-        let is_typed = matches!(event, Event::Key(_) | Event::Paste(_));
-        if is_typed && self.jumped.is_some_and(|at| at.elapsed() < JUMPING) {
-            return Ok(());
-        }
-        if is_typed {
-            let is_text = self.goes_on_as_text(&event);
-            if let Some((request, _)) = self.held.take_if(|(_, at)| is_text && *at > Instant::now()) {
-                self.ui.asked_by_text(&request, &self.engine.fleet().view(poll::now()));
-                return Ok(());
-            }
-            self.carry_out_held();
-        }
-        if let Event::Key(key) = &mut event {
-            let before = self.last_key.replace((*key, Instant::now()));
-            // Few terminals tell a key that is held from one that is pressed again.
-            if before.is_some_and(|(before, at)| before.code == key.code && at.elapsed() < HELD_KEY) {
-                key.kind = KeyEventKind::Repeat;
-            }
-        }
         let requests = self.ui.handle(&event, &self.engine.fleet().view(poll::now()));
         for request in requests {
             self.carry_out(request).await?;
         }
+        if self.ui.has_opened() && self.lent.is_none() {
+            // The next key of a burst may answer only what has been on the screen.
+            self.now = poll::now();
+            self.draw()?;
+        }
         Ok(())
-    }
-}
-
-/// Waits for a moment, or for ever.
-async fn due(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }
 

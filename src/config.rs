@@ -161,21 +161,11 @@ pub struct UiConfig {
     pub bell: bool,
     /// Whether the dashboard uses the mouse.
     pub mouse: bool,
-    /// Whether the dashboard asks before it interrupts an agent.
-    pub confirm: bool,
 }
 
 impl Default for UiConfig {
     fn default() -> Self {
-        Self {
-            theme: "dark".to_owned(),
-            unicode: true,
-            motion: true,
-            title: true,
-            bell: true,
-            mouse: true,
-            confirm: true,
-        }
+        Self { theme: "dark".to_owned(), unicode: true, motion: true, title: true, bell: true, mouse: true }
     }
 }
 

@@ -68,7 +68,6 @@ use crate::task::Task;
 use crate::time::Timestamp;
 use arrangement::{Grouping, RowKey, Sort, TableRow};
 use columns::ChosenColumns;
-use control::Arranged;
 use flags::ChosenFlags;
 use grid::Tiles;
 use kit::frame::{Buttons, Canvas, Hint, StyledLine};
@@ -99,8 +98,6 @@ pub struct UiOptions {
     pub title: bool,
     /// Prompts to begin with.
     pub templates: Vec<Template>,
-    /// Whether the operator is asked before an agent is interrupted.
-    pub confirm: bool,
 }
 
 impl UiOptions {
@@ -125,7 +122,6 @@ impl Default for UiOptions {
             motion: true,
             title: true,
             templates: Vec::new(),
-            confirm: true,
         }
     }
 }
@@ -262,8 +258,6 @@ struct Drawn {
     first: usize,
     /// How many rows the table had.
     count: usize,
-    /// The row that the cursor was on.
-    selected: Option<RowKey>,
     /// Where a click performs which action: hints of the footer, buttons of what lies on top.
     buttons: Buttons,
     /// What has the keyboard, where something lies over the table.
@@ -297,22 +291,20 @@ pub struct Ui {
     skipped: usize,
     /// Whether no notice goes out of the dashboard.
     muted: bool,
-    /// How everything was arranged before the letters that were typed right before.
-    before_run: Option<Box<Arranged>>,
     /// What is wrong with the history, for as long as it is.
     history_trouble: Option<&'static str>,
     /// Whether the operator was told how the dashboard calls.
     introduced: bool,
     /// When the operator last did something.
     touched: Option<Timestamp>,
-    /// When a dialog was last answered from here.
-    answered: Option<Timestamp>,
-    /// The answer behind which it was said that a key of the table answers nothing.
-    said_behind: Option<Timestamp>,
     last_click: Option<(RowKey, Timestamp)>,
     /// The result that was last reported as seen, so that it is reported only once.
     reported_seen: Option<(TerminalKey, Timestamp)>,
     drawn: Drawn,
+    /// Whether something was opened that no frame has shown.
+    has_opened: bool,
+    /// When a key opened something at last.
+    opened: Option<Timestamp>,
 }
 
 impl Ui {
@@ -330,15 +322,14 @@ impl Ui {
             log: log::Log::default(),
             skipped: 0,
             muted: false,
-            before_run: None,
             history_trouble: None,
             introduced: false,
             touched: None,
-            answered: None,
-            said_behind: None,
             last_click: None,
             reported_seen: None,
             drawn: Drawn::default(),
+            has_opened: false,
+            opened: None,
         }
     }
 
@@ -373,6 +364,11 @@ impl Ui {
         self.options.title.then_some(title)
     }
 
+    /// Whether something was opened that no frame has shown yet.
+    pub fn has_opened(&self) -> bool {
+        self.has_opened
+    }
+
     /// Whether the operator wants no notice at all.
     pub fn mutes_all(&self) -> bool {
         self.muted
@@ -404,7 +400,7 @@ impl Ui {
         let arrangement = &self.memory.arrangement;
         let (columns, flags) = (arrangement.columns.clone(), arrangement.flags.chosen().clone());
         let (sort, grouping) = (arrangement.sort, arrangement.grouping);
-        Choices { panes: self.panes.settled(), columns, sort, grouping, flags, introduced: self.introduced }
+        Choices { panes: self.panes, columns, sort, grouping, flags, introduced: self.introduced }
     }
 
     /// Takes over the pins and mutes that another dashboard has changed since both knew `base`.

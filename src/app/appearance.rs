@@ -110,7 +110,6 @@ impl Environment {
             motion: wanted.motion,
             title: wanted.title,
             templates: Vec::new(),
-            confirm: wanted.confirm,
         }
     }
 

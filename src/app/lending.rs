@@ -190,8 +190,6 @@ impl App {
     }
 
     fn take_back(&mut self) -> Result<(), AppError> {
-        // What is typed from now on is meant for the dashboard.
-        self.jumped = None;
         self.tty.retake()?;
         self.events = Some(EventStream::new());
         self.want_frame(Duration::ZERO);

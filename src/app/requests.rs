@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::lending::LendPurpose;
-use super::{App, AppError, ENDS_AFTER, TEXT_GOES_ON};
+use super::{App, AppError};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
 use crate::git::Git;
@@ -37,7 +37,6 @@ const NOTED: Duration = Duration::from_millis(500);
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), AppError> {
         match request {
-            Request::Quit if self.was_letter() => self.hold(Request::Quit, ENDS_AFTER),
             Request::Quit => self.wants_to_end = true,
             Request::Reload => self.reload(),
             Request::Theme(name) => self.show_in(name),
@@ -65,7 +64,6 @@ impl App {
             Request::Edit(text) => self.edit(text)?,
             Request::Perform(operation) => match &operation.act {
                 Act::Prompt { when: When::Ready, .. } => self.queue(operation),
-                Act::Answer { .. } if self.was_letter() => self.hold(Request::Perform(operation), TEXT_GOES_ON),
                 _ => self.actors.perform(operation),
             },
         }
@@ -74,7 +72,6 @@ impl App {
 
     /// Brings the operator to a terminal, or lends the terminal to what does.
     fn jump(&mut self, key: TerminalKey) {
-        self.jumped = Some(tokio::time::Instant::now());
         let (tmux, inside, to) = (self.tmux(), self.actors.inside.clone(), key.clone());
         let jump = async move { Server::new(to.server.clone(), tmux)?.jump(&to, inside.as_ref()).await };
         self.actors.work(jump, move |app, jump| {

@@ -15,8 +15,6 @@ use crate::task::Task;
 use crate::time::{Span, Timestamp};
 use crate::tmux::{Key, UnknownKey};
 
-/// How soon an Enter behind the one that opened the line counts as the same.
-const TWICE: Span = Span::from_millis(400);
 /// How long a question that was answered and is still shown is taken for the old one.
 const FOLLOW: Span = Span::from_secs(3);
 /// Rows that what is asked takes at most, and those below it.
@@ -38,8 +36,6 @@ pub struct TaskAnswer {
     /// What it asks.
     prompt: String,
     line: LineInput,
-    /// When it was opened, with a key that may be pressed once too often and is an answer as well.
-    opened: Timestamp,
     /// What is asked came up just now, and Enter was meant for something else.
     pause: Pause,
     /// Whether the last frame had room for all that is asked; `None` before it is on the screen.
@@ -57,15 +53,12 @@ enum LineStage {
 }
 
 impl TaskAnswer {
-    /// The line for what a task asks; `None` where no line answers it. `is_ahead` says that nobody can have read the row.
-    pub fn to(task: &Task, is_ahead: bool, now: Timestamp) -> Option<Self> {
+    /// The line for what a task asks; `None` where no line answers it.
+    pub fn to(task: &Task) -> Option<Self> {
         let prompt = task.prompt().filter(|prompt| !prompt.to_lowercase().contains(OF_MENU))?.to_owned();
         let (key, name) = (task.key.clone(), task.id.clone());
-        let (mut pause, stage) = (Pause::default(), LineStage::Typing);
-        if is_ahead {
-            pause.begin();
-        }
-        Some(Self { key, name, prompt, line: LineInput::default(), opened: now, pause, is_enough: None, stage })
+        let (line, pause) = (LineInput::default(), Pause::default());
+        Some(Self { key, name, prompt, line, pause, is_enough: None, stage: LineStage::Typing })
     }
 
     /// Whether what is typed is not to be read by others.
@@ -97,9 +90,7 @@ impl TaskAnswer {
 
     fn send(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let now = cx.view.now;
-        // One that opened the line and bounced is no answer.
-        let is_second = self.line.text().is_empty() && (self.opened..self.opened + TWICE).contains(&now);
-        if self.stage != LineStage::Typing || is_second {
+        if self.stage != LineStage::Typing {
             return;
         }
         let Some(task) = find_live_task(cx.view, &self.key) else { return };
@@ -120,8 +111,7 @@ impl TaskAnswer {
 
 impl Overlay for TaskAnswer {
     fn kind(&self) -> OverlayKind<'_> {
-        let is_over = self.stage != LineStage::Typing;
-        OverlayKind { terminal: Some(&self.key), is_over, ..OverlayKind::at(Context::Answer, OverlayPlace::Body) }
+        OverlayKind { terminal: Some(&self.key), ..OverlayKind::at(Context::Answer, OverlayPlace::Body) }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
@@ -174,7 +164,7 @@ impl Overlay for TaskAnswer {
         match action {
             Action::Answer => self.send(cx),
             Action::Close => return Flow::Close,
-            Action::Help | Action::Suspend | Action::Redraw => return Flow::Pass,
+            Action::Help | Action::Suspend => return Flow::Pass,
             _ => {}
         }
         Flow::Stay
@@ -205,16 +195,13 @@ impl Overlay for TaskAnswer {
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let now = cx.view.now;
         let Some(task) = find_live_task(cx.view, &self.key) else {
-            let why = format!("{} has ended", self.name);
-            cx.memory.type_ahead.begin(&why, false, now);
-            cx.tell(Status::Gone, why);
+            cx.tell(Status::Gone, format!("{} has ended", self.name));
             return Flow::Close;
         };
         if let LineStage::Sent(at) = self.stage {
             if task.prompt() == Some(&self.prompt) && (at..at + FOLLOW).contains(&now) {
                 return Flow::Stay;
             }
-            cx.memory.type_ahead.begin(&format!("{} was answered", self.name), true, now);
             let sent = format!("{} was answered: {}", self.name, self.sends());
             cx.tell_about(Topic::Keys(self.key.clone()), Status::Finished, sent);
             return Flow::Close;

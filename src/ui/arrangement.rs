@@ -34,12 +34,8 @@ pub enum Grouping {
 }
 
 impl Grouping {
-    const ALL: [Self; 5] = [Self::None, Self::Session, Self::Agent, Self::Host, Self::Label];
-
-    /// The next one, around.
-    pub fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
-    }
+    /// Every choice.
+    pub const ALL: [Self; 5] = [Self::None, Self::Session, Self::Agent, Self::Host, Self::Label];
 
     /// What the dashboard calls it; nothing where there are no groups.
     pub const fn name(self) -> Option<&'static str> {
@@ -118,11 +114,6 @@ impl Head {
     /// rest stands below it.
     pub fn shown(&self) -> &ItemCounts {
         if self.folded { &self.counts } else { &self.worth_a_look }
-    }
-
-    /// Whether any terminal of the group should be looked at by the operator.
-    pub fn wants_a_look(&self) -> bool {
-        self.worth_a_look.kinds() > 0
     }
 }
 
@@ -307,13 +298,6 @@ impl Arrangement {
     /// Whether a group is folded.
     pub fn is_folded(&self, group: &Group) -> bool {
         self.folded.contains(group)
-    }
-
-    /// Folds all groups, or unfolds them when all of them are folded.
-    pub fn fold_all(&mut self, view: &View<'_>) {
-        let groups: BTreeSet<Group> = self.shown(view).filter_map(|item| self.group_of(item)).collect();
-        let all_folded = groups.iter().all(|group| self.folded.contains(group));
-        self.folded = if all_folded { BTreeSet::new() } else { groups };
     }
 
     /// Whether a terminal should be looked at by the operator. A muted one never says so.

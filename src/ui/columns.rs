@@ -126,7 +126,7 @@ impl Overlay for ColumnList {
         let tick = if self.at == COLUMNS.len() { RESTORE } else { "show or hide" };
         let mut hints = vec![(Action::Tick, tick)];
         if self.at < COLUMNS.len() {
-            hints.extend([(Action::MoveUp, "move up"), (Action::MoveDown, "move down"), (Action::Reset, "default")]);
+            hints.extend([(Action::FocusLeft, "move left"), (Action::FocusRight, "move right")]);
         }
         hints.extend([(Action::Close, "close"), (Action::Help, "help")]);
         hints
@@ -185,14 +185,13 @@ impl Overlay for ColumnList {
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Up | Action::ScrollUp => self.step(-1),
-            Action::Down | Action::ScrollDown => self.step(1),
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
             Action::First => self.at = 0,
             Action::Last => self.at = COLUMNS.len(),
-            Action::MoveUp => self.at = cx.memory.arrangement.columns.shift(self.at, -1),
-            Action::MoveDown => self.at = cx.memory.arrangement.columns.shift(self.at, 1),
+            Action::FocusLeft => self.at = cx.memory.arrangement.columns.shift(self.at, -1),
+            Action::FocusRight => self.at = cx.memory.arrangement.columns.shift(self.at, 1),
             Action::Tick => self.tick(cx),
-            Action::Reset => cx.memory.arrangement.columns = ChosenColumns::default(),
             _ => return Flow::Pass,
         }
         Flow::Stay

@@ -164,16 +164,12 @@ impl Composer {
         if let (None, Some(why)) = (self.to.one(), reaches_nobody(self.to.keys(), way, cx.view)) {
             return cx.refuse(&why);
         }
-        // Insisting on many at once is more than one key can mean, one letter was perhaps meant for a dialog, and the rest of a
-        // text that was typed into the table for nobody.
+        // Insisting on many at once is more than one key can mean, and one letter was perhaps meant for a dialog.
         let why = match self.to.one() {
             None => None,
             Some(_) if self.is_kept && !self.was_whole => Some("Not all of this draft was on the screen."),
             Some(_) if text.trim().chars().count() == 1 => {
                 Some("One character alone may have been meant for a dialog.")
-            }
-            Some(_) if when == When::Now && cx.memory.typed.began_outside() => {
-                Some("Its beginning may have been typed into the table.")
             }
             Some(_) => return self.send_now(when, text, cx),
         };
@@ -362,7 +358,7 @@ impl Composer {
         // Without a terminal the title says so already.
         let Some((terminal, hindrance)) = find(view, key).zip(hindrance(view, key)) else { return Vec::new() };
         let mut line = vec![(hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)))];
-        let queue = canvas.keymap.key_for(Context::Composer, Action::Send).filter(|_| hindrance.may_pass());
+        let queue = canvas.keymap.key_for(Context::Composer, Action::Answer).filter(|_| hindrance.may_pass());
         match (queue, self.cannot_wait) {
             (Some(_), Some(cannot_wait)) => line.push((format!("   {cannot_wait}"), canvas.theme.style(Status::Error))),
             (Some(queue), None) => line
@@ -411,11 +407,11 @@ impl Overlay for Composer {
             Some(Gets::WhenReady(_)) => Some("queue"),
             _ => Some("send"),
         };
-        let mut hints: Vec<Hint> = send.map(|send| (Action::Send, send)).into_iter().collect();
+        let mut hints: Vec<Hint> = send.map(|send| (Action::Answer, send)).into_iter().collect();
         hints.push((Action::Newline, "new line"));
         // Insisting on many at once is more than one key can mean.
         let takes = |key: &&TerminalKey| gets(view, key, self.way(When::Anyway)) == Gets::Now;
-        hints.extend(self.to.one().filter(takes).map(|_| (Action::SendAnyway, "send anyway")));
+        hints.extend(self.to.one().filter(takes).map(|_| (Action::Anyway, "send anyway")));
         hints.extend([(Action::Recall, "earlier"), (Action::Template, "template")]);
         hints.extend([(Action::Edit, "editor"), (Action::Close, "close, keep the draft")]);
         hints
@@ -449,15 +445,10 @@ impl Overlay for Composer {
             self.keep_text();
         }
         match action {
-            Action::Send => return self.send(When::Now, cx),
-            Action::SendAnyway => return self.send(When::Anyway, cx),
-            Action::SendWhenReady => return self.send(When::Ready, cx),
+            Action::Answer => return self.send(When::Now, cx),
+            Action::Anyway => return self.send(When::Anyway, cx),
             Action::Close => return self.close(cx),
             Action::Newline => self.text.insert_newline(),
-            Action::ClearLine => drop(self.text.delete_line_by_head()),
-            Action::Undo => drop(self.text.undo()),
-            Action::OlderPrompt => self.older(cx.memory),
-            Action::NewerPrompt => self.newer(),
             Action::Recall => return Self::choose(self.recall.picker(), "no prompt has been sent yet", cx),
             Action::Template => {
                 let templates = templates(&cx.options.templates, self.to.one()).map(Picker::over_panes);
@@ -478,7 +469,11 @@ impl Overlay for Composer {
         } else {
             self.keep_text()
         }
-        self.text.input(key);
+        match (key.code, key.modifiers) {
+            (KeyCode::Char('u'), KeyModifiers::CONTROL) => drop(self.text.delete_line_by_head()),
+            (KeyCode::Char('z'), KeyModifiers::ALT) => drop(self.text.undo()),
+            _ => drop(self.text.input(key)),
+        }
         let at_edge = self.text.cursor() == before && key.modifiers == KeyModifiers::NONE;
         match key.code {
             KeyCode::Up if at_edge => self.older(cx.memory),

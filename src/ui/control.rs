@@ -5,17 +5,14 @@ mod drafts;
 mod flags;
 mod table;
 mod tasks;
-mod undo;
 mod waiting;
-
-pub use undo::Arranged;
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::dialog::MEANWHILE;
 use super::help::{About, ExplanationView, Help};
-use super::question::TypeAhead;
+use super::lists::copying;
+use super::overlay::OverlayMemory;
 use super::{
     Action, Context, Flow, Hint, Item, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Request, RowKey,
     TableRow, Topic, Ui, toast,
@@ -31,6 +28,8 @@ const SEEN_AFTER: Span = Span::from_secs(1);
 const PRESENT: Span = Span::from_secs(15);
 /// How close two clicks are that count as one.
 const DOUBLE_CLICK: Span = Span::from_millis(400);
+/// How long a question is on the screen before it is confirmed: it may have been opened by a letter of a text.
+const NEW_QUESTION: Span = Span::from_millis(500);
 /// Lines of the log that one turn of the wheel moves.
 const WHEEL: usize = 3;
 
@@ -47,11 +46,17 @@ impl Ui {
             self.cursor.locate(&rows);
         }
         let requests = match event {
-            Event::Key(key) if key.kind != KeyEventKind::Release => self.key_of_run(*key, view),
+            Event::Key(key) if key.kind != KeyEventKind::Release => {
+                self.cursor.begin_key();
+                self.key(*key, view)
+            }
             Event::Mouse(mouse) => self.mouse(*mouse, view),
             Event::Paste(text) => self.paste(text, view),
             _ => Vec::new(),
         };
+        if self.has_opened {
+            self.opened = Some(view.now);
+        }
         // Why a key did nothing is said once, where the operator looks.
         if let Some(why) = self.memory.toasts.said_now(&Topic::Key, view.now)
             && self.overlays.last_mut().is_some_and(|top| top.tell(why))
@@ -121,7 +126,7 @@ impl Ui {
         match action {
             // The way back leads to where the cursor was.
             Action::Close | Action::Complete if filters => self.follow_filter(view),
-            Action::Choose if filters => self.cursor.look_anew(view.now),
+            Action::Answer if filters => self.cursor.look_anew(view.now),
             _ => {}
         }
         requests
@@ -145,9 +150,6 @@ impl Ui {
                 Topic::Prompt(key.clone())
             }
             Act::Answer { .. } => {
-                if outcome.is_accepted() || matches!(outcome, Outcome::Unverified { .. }) {
-                    self.answered = Some(view.now);
-                }
                 if outcome.is_accepted() {
                     self.cursor.is_done_with(key);
                 }
@@ -166,7 +168,7 @@ impl Ui {
     /// What the operator can do about a prompt that was refused.
     fn way_on(&self, outcome: &Outcome) -> Option<String> {
         let Outcome::Refused(refusal) = outcome else { return None };
-        let insist = self.options.keymap.key_for(Context::Composer, Action::SendAnyway);
+        let insist = self.options.keymap.key_for(Context::Composer, Action::Anyway);
         let insist = insist.filter(|_| refusal.may_insist());
         insist.map(|key| format!("{key} in the prompt sends anyway")).or_else(|| refusal.hint())
     }
@@ -249,37 +251,25 @@ impl Ui {
             self.memory.toasts.retire_of_table();
         }
         self.overlays.push(Box::new(overlay));
+        self.has_opened = true;
     }
 
     /// What does the same wherever it is asked for, and then what the table does.
     fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        let is_about_selected = self.overlays.iter().all(|overlay| overlay.kind().terminal.is_none());
-        if action.is_of_row()
-            && is_about_selected
-            && let Some(why) = self.lost_row(view)
-        {
-            self.say_of(action, why, view);
-            if action == Action::Open {
-                self.memory.type_ahead.begin("the row that was meant is another one", true, view.now);
-            }
-            return Vec::new();
+        if action.is_of_row() && self.overlays.iter().all(|overlay| overlay.kind().terminal.is_none()) {
+            self.cursor.stay();
         }
         match action {
             Action::Help => self.open(Help::new(self.context(), &self.hints(view))),
             Action::Quit if self.warns_of_drafts(view) => {}
             Action::Quit => return vec![Request::Quit],
             Action::Suspend => return vec![Request::Suspend],
-            Action::Redraw => return vec![Request::Redraw],
-            Action::Reload => return vec![Request::Reload],
+            Action::Reload => return vec![Request::Reload, Request::Redraw],
             Action::Explain => match self.why_not(action, view).filter(|_| self.overlays.is_empty()) {
                 Some(why) => self.say(why, view),
                 None => return self.target().map(Request::Explain).into_iter().collect(),
             },
-            Action::Messages => match self.memory.toasts.recent(&self.options.zone) {
-                Some(recent) => self.open(ExplanationView::new(About::Messages, &recent)),
-                None => self.say("nothing was said yet".to_owned(), view),
-            },
-            Action::Copy => self.offer_copy(view),
+            Action::Copy => self.target().into_iter().for_each(|key| self.open(copying(key))),
             Action::Jump => {
                 if let Some(why) = self.why_not(action, view) {
                     self.say(why, view);
@@ -289,34 +279,17 @@ impl Ui {
                 key.iter().for_each(|key| self.memory.bells.mark_seen(key));
                 return key.map(Request::Jump).into_iter().collect();
             }
-            Action::Close => drop(self.overlays.pop()),
+            Action::Close if !self.overlays.is_empty() => drop(self.overlays.pop()),
+            Action::NextWaiting | Action::PreviousWaiting if self.context() == Context::Drill => {
+                self.step_to_waiting(action == Action::NextWaiting, view);
+            }
             // The table cannot be seen, and nobody should move in it or change it.
             _ if self.is_table_hidden() && action.is_of_table() => {
-                self.say_of(action, "that is done in the table".to_owned(), view)
+                self.say("that is done in the table".to_owned(), view)
             }
             _ => return self.perform_in_fleet(action, view),
         }
         Vec::new()
-    }
-
-    /// Why a key that is for the selected row may have been meant for another one; where it was not, the cursor keeps
-    /// to that row from now on.
-    fn lost_row(&mut self, view: &View<'_>) -> Option<String> {
-        let row = self.cursor.row()?;
-        let name = match row {
-            RowKey::Head(group) => Some(group.title().to_owned()),
-            RowKey::Terminal(_) => self.selected(view).map(|item| item.id().to_owned()),
-        };
-        match name {
-            None => Some("the selected terminal has just left".to_owned()),
-            Some(name) if self.cursor.has_just_slipped(view.now) => {
-                Some(format!("nothing was done: the rows have moved, and the cursor is on {name} now"))
-            }
-            Some(_) => {
-                self.cursor.stay();
-                None
-            }
-        }
     }
 
     /// Whether a whole view stands in place of the table and has the keyboard.
@@ -331,56 +304,30 @@ impl Ui {
     }
 
     fn key(&mut self, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
-        // What is typed on behind an answer was meant for it: no letter of it is a command, for the box or for the table.
-        let is_letter = Keymap::is_letter(key);
-        if is_letter && self.overlays.last().is_some_and(|overlay| overlay.kind().is_over) {
-            self.say(MEANWHILE.to_owned(), view);
-            return Vec::new();
-        }
         let action = self.options.keymap.action(self.context(), key);
-        if self.memory.type_ahead.holds(view.now) && self.is_typed_ahead(key, action, view) {
-            return Vec::new();
-        }
         self.memory.toasts.retire_read(view.now);
-        // What does nothing in a view that is only read was not meant for it either.
-        let is_astray =
-            action.is_none() && matches!(self.context(), Context::Explanation | Context::Drill | Context::Today);
-        let is_command = is_letter && (is_astray || action.is_some_and(|action| !action.is_step()));
-        let command = key.code.as_char().filter(|letter| is_command && letter.is_alphabetic());
-        let letter = key.code.as_char().filter(|_| is_letter);
-        if self.memory.typed.take(letter, command.is_some(), view.now) {
-            self.before_run = Some(Box::new(self.arranged()));
-        }
-        let is_text = command.is_some() && self.memory.typed.is_text();
-        if is_text || (action.is_none() && self.is_line_of_run()) {
-            self.ignore_text(view);
-            return Vec::new();
-        }
-        if action == Some(Action::Choose) && self.context() == Context::Naming && self.began_outside() {
-            let again = Keymap::name_of(key);
-            self.say(format!("its beginning may have been typed into the table; {again} again keeps it"), view);
-            return Vec::new();
-        }
-        // One that is held, or bounces, opens the box of a dialog and must not answer it.
-        if key.kind == KeyEventKind::Repeat && matches!(action, Some(Action::Answer | Action::AnswerAnyway)) {
-            let key = Keymap::name_of(key);
-            self.say(format!("nothing was sent: {key} came right behind the {key} before; press it again"), view);
-            return Vec::new();
-        }
+        let is_read_only = matches!(self.context(), Context::Explanation | Context::Drill | Context::Today);
         match action {
+            Some(Action::Confirm) if self.context() == Context::Confirm && self.is_new(view.now) => {
+                let again = Keymap::name_of(key);
+                self.say(format!("nothing was done: the question is new on the screen; press {again} again"), view);
+                Vec::new()
+            }
             Some(action) => self.perform(action, view),
             None if key.code == KeyCode::Enter && self.context() == Context::Confirm => {
                 let yes = self.options.keymap.key_for(Context::Confirm, Action::Confirm).unwrap_or_default();
-                self.say(format!("nothing was done: {yes} says yes, as enter is soon pressed once too often"), view);
+                self.say(format!("not confirmed: press {yes} (Enter is ignored here)"), view);
                 Vec::new()
             }
-            None if self.overlays.is_empty() || is_astray => {
+            // The next letters of a text close what one of them opened.
+            None if self.context() == Context::Confirm && key.code.as_char().is_some() => {
+                let requests = self.perform(Action::Close, view);
+                self.say("nothing was done".to_owned(), view);
+                requests
+            }
+            None if self.overlays.is_empty() || is_read_only => {
                 let help = self.options.keymap.key_for(self.context(), Action::Help).unwrap_or_default();
-                let why = format!("{} does nothing here", Keymap::name_of(key));
-                self.say(format!("{why}; {help} lists keys"), view);
-                if is_letter {
-                    self.memory.type_ahead.begin_word(&why, view.now);
-                }
+                self.say(format!("{} does nothing here; {help} lists keys", Keymap::name_of(key)), view);
                 Vec::new()
             }
             None => {
@@ -393,11 +340,12 @@ impl Ui {
         }
     }
 
+    /// Whether a key has just opened what is on top.
+    fn is_new(&self, now: Timestamp) -> bool {
+        self.opened.is_some_and(|opened| now.since(opened) < NEW_QUESTION)
+    }
+
     fn paste(&mut self, text: &str, view: &View<'_>) -> Vec<Request> {
-        if self.memory.type_ahead.holds(view.now) {
-            self.prolong_type_ahead(view);
-            return Vec::new();
-        }
         let (passed, requests) = self.with_top(view, |overlay, cx| overlay.paste(text, cx));
         if self.context() == Context::Filter {
             self.follow_filter(view);
@@ -412,15 +360,6 @@ impl Ui {
     /// Says why a key did nothing, or less than was meant.
     fn say(&mut self, why: String, view: &View<'_>) {
         self.notify_about(Topic::Key, Status::Unknown, why, view.now);
-    }
-
-    /// Says why an action did nothing. What is typed for a line that it would have opened goes nowhere.
-    fn say_of(&mut self, action: Action, why: String, view: &View<'_>) {
-        if action.opens_line() {
-            self.memory.refuse_line(&why, view.now);
-        } else {
-            self.say(why, view);
-        }
     }
 
     /// Tells whatever is open the result of something.
@@ -452,15 +391,20 @@ impl Ui {
         view: &View<'_>,
         handle: impl FnOnce(&mut dyn Overlay, &mut OverlayContext<'_, '_>) -> Flow,
     ) -> (bool, Vec<Request>) {
-        let (touched, requests) = (self.touched.unwrap_or_default(), Vec::new());
-        let mut cx = OverlayContext { view, options: &self.options, memory: &mut self.memory, touched, requests };
+        let mut cx = OverlayContext { view, options: &self.options, memory: &mut self.memory, requests: Vec::new() };
+        let arranged = |memory: &OverlayMemory| (memory.arrangement.sort, memory.arrangement.grouping);
+        let before = arranged(cx.memory);
         let then = handle(self.overlays[index].as_mut(), &mut cx);
         let requests = cx.requests;
+        if arranged(&self.memory) != before {
+            self.put_in_order(view);
+        }
         self.go_on(index, then, requests, view)
     }
 
     /// Does what an overlay says is to become of it.
     fn go_on(&mut self, index: usize, then: Flow, requests: Vec<Request>, view: &View<'_>) -> (bool, Vec<Request>) {
+        self.has_opened |= matches!(then, Flow::Become(_) | Flow::Open(_));
         match then {
             Flow::Stay => {}
             Flow::Pass => return (true, requests),
@@ -486,14 +430,6 @@ impl Ui {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) => self.click(at, view),
-            MouseEventKind::Drag(MouseButton::Left) => {
-                self.panes.drag(at, &self.drawn.regions);
-                Vec::new()
-            }
-            MouseEventKind::Up(MouseButton::Left) => {
-                self.panes.release();
-                Vec::new()
-            }
             MouseEventKind::ScrollDown => self.wheel(1, at, view),
             MouseEventKind::ScrollUp => self.wheel(-1, at, view),
             _ => Vec::new(),
@@ -502,12 +438,6 @@ impl Ui {
 
     fn click(&mut self, at: Position, view: &View<'_>) -> Vec<Request> {
         self.cursor.begin_key();
-        // Nobody clicks while they type.
-        self.memory.type_ahead = TypeAhead::default();
-        self.panes.release();
-        if self.overlays.is_empty() {
-            self.panes.hold(at, &self.drawn.regions);
-        }
         if let Some((_, action)) = self.drawn.buttons.iter().find(|(place, _)| place.contains(at)) {
             return self.perform(*action, view);
         }

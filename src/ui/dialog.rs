@@ -22,32 +22,20 @@ use super::overlay::OverlayReply;
 use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Keymap, LineInput, Overlay, OverlayContext, OverlayEvent, OverlayKind,
-    Theme, Topic, toast,
+    Action, Canvas, Context, Flow, Hint, HitMap, LineInput, Overlay, OverlayContext, OverlayEvent, OverlayKind, Theme,
+    Topic, toast,
 };
 use crate::dialog::{self, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
 use crate::screen::Screen;
 use crate::status::Status;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 use crate::tmux::PasteText;
 
 pub use body::TEXT_THEN_ENTER;
 pub use several::SeveralDialogs;
-pub use verdict::{Ahead, NO_LINE, meant_option, verdict_hints};
-
-/// Why what is typed into a dialog goes nowhere yet.
-const NEW: &str = "the dialog is new on the screen";
-
-/// What is said of letters that are typed once an answer was asked for.
-pub const MEANWHILE: &str = "what you typed meanwhile was ignored";
-
-/// How long an answered dialog that is still shown is taken for the old one.
-const FOLLOW: Span = Span::from_secs(3);
-/// How long the box of a dialog that has closed by itself stays, and of one that was answered, from then and from the
-/// last key on: no key that was meant for it goes elsewhere. Nobody who types on pauses for half a second.
-const LINGER: [Span; 2] = [Span::from_secs(1), Span::from_millis(500)];
+pub use verdict::{meant_option, verdict_hints};
 
 /// The dialog of one terminal. It closes when the terminal no longer waits.
 #[derive(Debug)]
@@ -71,7 +59,10 @@ pub struct DialogBox {
     /// What the operator reads below the options, and whether the last frame had a line for it beside what would be sent.
     message: Option<(Status, String)>,
     has_line: bool,
-    ahead: Ahead,
+    /// When the row came under the cursor by itself.
+    slipped: Option<Timestamp>,
+    /// Since when the terminal had waited for an answer that it took.
+    answered: Option<Timestamp>,
 }
 
 /// What is shown.
@@ -91,9 +82,9 @@ enum Stage {
     Choosing,
     Sending,
     /// It was answered; this one is over.
-    Answered(Timestamp),
+    Answered,
     /// It closed by itself.
-    Closed(Timestamp),
+    Closed,
 }
 
 /// Why the key that answers does nothing.
@@ -124,10 +115,10 @@ impl Shown {
 }
 
 impl DialogBox {
-    /// The dialog of a terminal.
-    pub fn new(key: TerminalKey) -> Self {
+    /// The dialog of a terminal, whose row may have come under the cursor by itself.
+    pub fn new(terminal: &Terminal, slipped: Option<Timestamp>) -> Self {
         Self {
-            key,
+            key: terminal.key.clone(),
             name: String::new(),
             shown: None,
             question: Question::default(),
@@ -139,26 +130,23 @@ impl DialogBox {
             has_sent: false,
             message: None,
             has_line: false,
-            ahead: Ahead::None,
+            slipped,
+            answered: None,
         }
     }
 
     /// Takes over what the terminal shows now, and says when it is another dialog.
-    fn follow(&mut self, terminal: &Terminal, now: Timestamp) {
+    fn follow(&mut self, terminal: &Terminal) {
         self.name.clone_from(&terminal.state.terminal.id);
         let Some(mut shown) = Shown::of(terminal) else { return };
         let before = self.shown.take();
         // What is sent is typed there, row by row.
         let typed_in = self.typing.as_ref().filter(|_| self.stage == Stage::Sending).and_then(|typing| typing.option);
         let is_same = before.as_ref().is_some_and(|before| before.dialog.is_same_but_for(&shown.dialog, typed_in));
-        if matches!(self.stage, Stage::Answered(at) if is_same && now.since(at) < FOLLOW) {
-            self.shown = before;
-            return;
-        }
         match before {
             Some(before) if is_same => {
                 shown.before = before.before;
-                self.message.take_if(|_| matches!(self.stage, Stage::Closed(_)));
+                self.message.take_if(|_| matches!(self.stage, Stage::Closed));
                 if self.stage != Stage::Sending && before.dialog.ticked() != shown.dialog.ticked() {
                     self.begin_anew(&shown.dialog, "what is ticked there changed; nothing was submitted");
                 }
@@ -184,14 +172,14 @@ impl DialogBox {
                     self.typing = Some(Typing::begin(LineInput::default(), chosen));
                 }
                 // One that came up just now may not be the one that the key was meant for that opened it.
-                match self.ahead {
-                    Ahead::None => self.question.shown_since(terminal.state.since().at),
-                    Ahead::Ignored | Ahead::Kept => self.question.look_first(),
-                }
+                let since = terminal.state.since().at;
+                self.question.shown_since(self.slipped.map_or(since, |slipped| slipped.max(since)));
             }
         }
-        if self.stage != Stage::Sending {
-            self.stage = Stage::Choosing;
+        // The screen may show for a moment what was answered; it is not to be answered once more.
+        let is_over = is_same && self.answered.is_some_and(|since| since == terminal.state.since().at);
+        if self.stage != Stage::Sending && !is_over {
+            (self.stage, self.answered) = (Stage::Choosing, None);
             if let Some(typing) = &mut self.typing {
                 typing.option = typing.option.filter(|option| shown.dialog.hears(*option));
             }
@@ -202,24 +190,23 @@ impl DialogBox {
     /// What was chosen, ticked or typed was meant for something else.
     fn begin_anew(&mut self, dialog: &dialog::Dialog, why: &str) {
         self.question.changed();
-        self.ahead = Ahead::None;
         self.ticks = dialog.ticked();
         if let Some(typing) = &mut self.typing {
             typing.option = None;
         }
-        if matches!(self.stage, Stage::Choosing | Stage::Closed(_)) {
+        if matches!(self.stage, Stage::Choosing | Stage::Closed) {
             self.message = Some((Status::Stalled, why.to_owned()));
         }
     }
 
     /// Whether keys do nothing: they may have been meant for what was there before.
     pub fn is_deaf(&self, now: Timestamp) -> bool {
-        self.question.is_deaf(now) || matches!(self.stage, Stage::Closed(_))
+        self.question.is_deaf(now) || matches!(self.stage, Stage::Closed)
     }
 
     /// Whether keys have gone to the dialog, or may be on their way.
     fn may_have_sent(&self) -> bool {
-        self.has_sent || matches!(self.stage, Stage::Sending | Stage::Answered(_))
+        self.has_sent || matches!(self.stage, Stage::Sending | Stage::Answered)
     }
 
     /// Why the key that answers would send nothing.
@@ -293,10 +280,6 @@ impl DialogBox {
             Some(Held::NotWhole) if anyway => {}
             Some(Held::Not(Hold::Changed)) => return self.say_too_early(),
             Some(Held::NotWhole) => return self.warn("nothing was sent: the agent does not show the whole question"),
-            Some(_) if !self.question.was_shown() => {
-                let key = cx.options.keymap.key_for(self.context(), Action::Answer).unwrap_or_default();
-                return self.say_ignored(&key, cx.view.now);
-            }
             // What was typed is a part of what has to be seen before it is sent.
             Some(Held::Not(Hold::Unread(..))) if self.typing.is_some() => return self.warn(NOT_SEEN),
             // It says below the options already why.
@@ -370,8 +353,7 @@ impl DialogBox {
 impl Overlay for DialogBox {
     fn kind(&self) -> OverlayKind<'_> {
         let context = if self.typing.is_some() { Context::Answer } else { Context::Dialog };
-        let is_over = matches!(self.stage, Stage::Sending | Stage::Answered(_));
-        OverlayKind { terminal: Some(&self.key), is_over, ..OverlayKind::popup(context) }
+        OverlayKind { terminal: Some(&self.key), ..OverlayKind::popup(context) }
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
@@ -379,8 +361,8 @@ impl Overlay for DialogBox {
         match self.stage {
             Stage::Choosing => {}
             // No letter does anything then.
-            Stage::Sending | Stage::Answered(_) => return vec![next, close],
-            Stage::Closed(_) => return vec![close],
+            Stage::Sending | Stage::Answered => return vec![next, close],
+            Stage::Closed => return vec![close],
         }
         let held = self.held(view.now);
         let mut hints = self.ways(held);
@@ -405,7 +387,7 @@ impl Overlay for DialogBox {
         if self.shown.is_none()
             && let Some(terminal) = terminal
         {
-            self.follow(terminal, view.now);
+            self.follow(terminal);
         }
         let title = self.title(terminal, canvas);
         self.draw_box(canvas, buffer, area, &title)
@@ -430,28 +412,16 @@ impl Overlay for DialogBox {
             }
             Action::Close => {
                 self.send_reason(cx);
-                if matches!(self.stage, Stage::Closed(_)) {
+                if matches!(self.stage, Stage::Closed) {
                     self.tell_of_closing(cx);
                 }
                 return Flow::Close;
             }
             Action::Answer => self.answer(false, cx),
-            Action::AnswerAnyway => self.answer(true, cx),
-            Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
-            // Keys led to what waited already: a text stands in its line, and only its sending waits.
-            Action::RefuseWhy if self.ahead == Ahead::Kept && self.question.is_deaf(cx.view.now) => {
-                self.answer_with(action, cx);
-            }
-            _ if self.is_deaf(cx.view.now) => {
-                if action.opens_line() && self.question.is_deaf(cx.view.now) {
-                    cx.memory.refuse_line(NEW, cx.view.now);
-                } else {
-                    let key = cx.options.keymap.key_for(self.context(), action).unwrap_or_default();
-                    self.say_ignored(&key, cx.view.now);
-                }
-            }
+            Action::Anyway => self.answer(true, cx),
+            Action::Help | Action::Explain | Action::Suspend => return Flow::Pass,
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
-            Action::AllowOnce | Action::Refuse | Action::ChooseNo | Action::RefuseWhy => self.answer_with(action, cx),
+            Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.answer_with(action, cx),
             Action::Template if self.typing.is_some() => match templates(&cx.options.templates, Some(&self.key)) {
                 Some(picker) => return Flow::Open(Box::new(picker)),
                 None => cx.say(NO_TEMPLATE),
@@ -466,23 +436,11 @@ impl Overlay for DialogBox {
     }
 
     /// The dialog's own numbers and letters choose; they send nothing.
-    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn key(&mut self, key: KeyEvent, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_some() {
-            self.enter(|line| line.key(key), cx);
+            self.enter(|line| line.key(key));
         } else if let KeyCode::Char(c) = key.code {
-            let option = self.own_option(&c.to_string());
-            let is_deaf = self.is_deaf(cx.view.now);
-            match (option, cx.options.keymap.action(Context::Fleet, key)) {
-                (None, Some(action)) if action.opens_line() && !is_deaf => {
-                    cx.ignore_typing("that is done in the table")
-                }
-                (None, _) if Keymap::is_letter(key) => cx.ignore_word(c),
-                _ => {}
-            }
-            match is_deaf || self.shown.is_none() {
-                true => self.say_ignored(&c.to_string(), cx.view.now),
-                false => self.choose(option),
-            }
+            self.choose(self.own_option(&c.to_string()));
         }
         Flow::Stay
     }
@@ -494,20 +452,20 @@ impl Overlay for DialogBox {
     fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match self.typing.is_none() {
             true => cx.say("pasted text is not an answer; nothing was sent"),
-            false => self.enter(|line| line.paste(text), cx),
+            false => self.enter(|line| line.paste(text)),
         }
         Flow::Stay
     }
 
-    fn take_reply(&mut self, reply: OverlayReply, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn take_reply(&mut self, reply: OverlayReply, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         if let OverlayReply::Text(text) = reply {
-            self.enter(|line| line.paste(&text), cx);
+            self.enter(|line| line.paste(&text));
         }
         Flow::Stay
     }
 
-    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if let Some(option) = self.question.at(at).filter(|_| !self.is_deaf(cx.view.now) && self.typing.is_none()) {
+    fn click(&mut self, at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if let Some(option) = self.question.at(at).filter(|_| self.typing.is_none()) {
             let was_chosen = self.question.chosen() == Some(option);
             self.choose(Some(option));
             if was_chosen && self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick()) {
@@ -518,36 +476,33 @@ impl Overlay for DialogBox {
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.hears_again(cx);
-        if matches!(self.stage, Stage::Answered(_)) {
+        self.hears_again(cx.view.now);
+        if matches!(self.stage, Stage::Answered) {
             self.send_reason(cx);
         }
         let terminal = cx.terminal(&self.key);
         if let Some(terminal) = terminal.filter(|terminal| terminal.state.waits()) {
-            self.follow(terminal, cx.view.now);
+            self.follow(terminal);
             return Flow::Stay;
         }
         match self.stage {
             // What became of the answer is still to come.
             Stage::Sending => Flow::Stay,
-            Stage::Closed(at) if cx.is_within(LINGER[0], at) || self.typing.is_some() => Flow::Stay,
-            Stage::Answered(at) if cx.is_within(LINGER[1], at) => Flow::Stay,
-            Stage::Answered(_) => Flow::Close,
-            Stage::Closed(_) => {
-                self.tell_of_closing(cx);
-                Flow::Close
-            }
-            Stage::Choosing => {
+            // What is typed there is not to be lost.
+            Stage::Closed if self.typing.is_some() => Flow::Stay,
+            Stage::Choosing if self.typing.as_ref().is_some_and(|typing| !typing.line.text().is_empty()) => {
                 self.close_by_itself(cx);
                 Flow::Stay
             }
+            Stage::Choosing | Stage::Closed => {
+                self.tell_of_closing(cx);
+                Flow::Close
+            }
+            Stage::Answered => Flow::Close,
         }
     }
 
     fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
-        if matches!(event, OverlayEvent::TextIgnored) && self.typing.is_none() && self.stage == Stage::Choosing {
-            self.question.unchoose();
-        }
         let OverlayEvent::Ended { operation: Operation { to, act: Act::Answer { .. }, .. }, outcome } = event else {
             return;
         };
@@ -559,8 +514,6 @@ impl Overlay for DialogBox {
             Outcome::Refused(refusal) => refusal.to_string(),
             outcome => outcome.to_string(),
         };
-        let was_typing = self.message.as_ref().is_some_and(|(_, before)| before.ends_with(MEANWHILE));
-        let message = if was_typing { format!("{message}; {MEANWHILE}") } else { message };
         self.message = Some((toast::outcome_status(outcome), message));
         // The box of one that was taken closes soon.
         if !outcome.is_accepted() {
@@ -568,8 +521,9 @@ impl Overlay for DialogBox {
             self.close_line(cx);
         }
         self.has_sent |= !matches!(outcome, Outcome::Refused(_));
-        self.stage = if outcome.is_accepted() { Stage::Answered(cx.view.now) } else { Stage::Choosing };
+        self.stage = if outcome.is_accepted() { Stage::Answered } else { Stage::Choosing };
         if outcome.is_accepted() {
+            self.answered = cx.terminal(&self.key).map(|terminal| terminal.state.since().at);
             self.forget_draft(cx.memory);
             self.typing = None;
         }

@@ -4,11 +4,8 @@ use ratatui::Frame;
 use ratatui::prelude::{Buffer, Rect};
 
 use super::grid::Following;
-use super::layout::{Below, Layout, Regions};
-use super::toast::{Free, Keyboard, filled};
-use super::{
-    Action, Canvas, Drawn, Item, OverlayPlace, RowKey, TableRow, Ui, frame, grid, header, log, preview, table, theme,
-};
+use super::layout::{Layout, Regions};
+use super::{Canvas, Drawn, Item, OverlayPlace, RowKey, TableRow, Ui, frame, grid, header, log, preview, table, theme};
 use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -25,6 +22,7 @@ impl Ui {
 
     /// Draws a frame into a buffer.
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+        self.has_opened = false;
         let area = area.intersection(buffer.area);
         self.follow_grid(area, view);
         // Only what a frame shows is selected: between two frames no key goes to another row than the one that was
@@ -44,9 +42,7 @@ impl Ui {
         let turns = moves && self.drawn.any_spinner;
         let spinner = turns.then(|| view.now + Span::from_millis(step.as_millis() - position(view.now, step)));
         let seen = [self.seen_at(view), self.bell_seen_at(view).map(|(_, at)| at)];
-        let goes =
-            self.overlays.last().filter(|overlay| overlay.kind().is_over).map(|_| view.now + Span::from_millis(100));
-        let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry(), goes];
+        let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry()];
         moments.into_iter().chain(seen).flatten().min().unwrap_or(second).max(view.now)
     }
 
@@ -105,7 +101,7 @@ impl Ui {
             self.drawn = self.draw_fleet(&canvas, buffer, view, &rows, writing);
         }
         let above_footer = Rect { height: area.height - regions.footer.height, ..area };
-        let mut keyboard = Keyboard::default();
+        let mut boxed = Rect::ZERO;
         let (top, mut on_top) = (self.overlays.len().saturating_sub(1), Vec::new());
         for (index, overlay) in self.overlays.iter_mut().enumerate() {
             canvas.covered = index < top;
@@ -116,7 +112,7 @@ impl Ui {
                 OverlayPlace::Body => regions.body,
             };
             let laid = overlay.draw(&canvas, buffer, place, view);
-            keyboard = Keyboard::of(overlay.as_ref(), laid.place);
+            boxed = if overlay.kind().place == OverlayPlace::Screen { Rect::ZERO } else { laid.place };
             // Only what has the keyboard is clicked, and the footer speaks of it, too.
             (self.drawn.top, on_top) = (laid.place, laid.buttons);
         }
@@ -124,48 +120,7 @@ impl Ui {
         let hints = self.hints(view);
         self.drawn.buttons = frame::hints(&canvas, buffer, regions.footer, self.context(), &hints);
         self.drawn.buttons.extend(on_top);
-        // Where nothing is told, no place is looked for.
-        if self.memory.toasts.next_expiry().is_some() {
-            // A title says what the rows below it are.
-            let titles = [regions.left, regions.right].map(|pane| Rect { height: pane.height.min(1), ..pane });
-            let heading = Rect { height: regions.table.height.min(1), ..regions.table };
-            let headings = titles.into_iter().chain([heading]).filter(|_| !covered);
-            let needing: Vec<Rect> = self.rows_that_need(&rows).into_iter().chain(headings).collect();
-            let waits = self.selected(view).is_some_and(|item| item.status().needs_operator());
-            let is_seen = self.overlays.iter().all(|overlay| overlay.kind().place == OverlayPlace::Bar);
-            let screen = if is_seen { filled(buffer, self.screen_pane()) } else { Rect::ZERO };
-            let asks = if waits { screen } else { Rect::ZERO };
-            let table: Vec<Rect> = self.drawn.rows.iter().map(|(place, _)| *place).collect();
-            // A box without a frame has its title in the place of the header.
-            let is_covered = self.drawn.top.intersects(regions.header);
-            let spare = if is_covered { regions.footer } else { regions.header };
-            let footer = regions.footer;
-            let again = self.key_for(Action::Messages).filter(|_| self.overlays.is_empty());
-            let free = Free { keyboard, rows: &needing, asks, table: &table, screen, footer, spare, again };
-            self.memory.toasts.draw(&canvas, buffer, regions.body, &free);
-        }
-    }
-
-    /// Where the screen of the selected row stands.
-    fn screen_pane(&self) -> Rect {
-        match self.panes.single(&self.drawn.regions) {
-            None => self.drawn.regions.right,
-            Some(Below::Preview) => self.drawn.regions.left,
-            Some(Below::Log) => Rect::ZERO,
-        }
-    }
-
-    /// Where the rows are that messages should not hide: the selected one, and those that need the operator. Of a tile that
-    /// needs the operator the screen says what it asks.
-    fn rows_that_need(&self, rows: &[TableRow<'_>]) -> Vec<Rect> {
-        let needs = |row: &TableRow<'_>| match row {
-            TableRow::Head(head) => head.wants_a_look(),
-            TableRow::Item(item) => self.memory.arrangement.wants_a_look(*item),
-        };
-        let shown = rows.iter().enumerate().skip(self.drawn.first).zip(&self.drawn.rows);
-        let kept = shown.filter(|((index, row), _)| *index == self.cursor.index() || needs(row));
-        let whole = |row| self.tiles.is_some() && needs(row);
-        kept.map(|((_, row), (place, _))| if whole(row) { *place } else { Rect { height: 1, ..*place } }).collect()
+        self.memory.toasts.draw(&canvas, buffer, regions.body, (boxed, regions.footer));
     }
 
     /// Draws the table and the panes below it, as far as the regions have room for them. Returns what is where.
@@ -204,9 +159,8 @@ impl Ui {
         let is_empty = regions.left.is_empty() && regions.right.is_empty();
         let has_panes = !writing && !regions.is_small && !is_empty;
         let log = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
-        let selected = self.cursor.row().cloned();
         let count = rows.len();
-        Drawn { regions, first, rows: shown, count, selected, page, columns, any_spinner, log, ..Drawn::default() }
+        Drawn { regions, first, rows: shown, count, page, columns, any_spinner, log, ..Drawn::default() }
     }
 
     /// Whether there is nothing to show but why: what happened before stays on the screen.
@@ -217,15 +171,14 @@ impl Ui {
     /// Returns where the log is.
     fn draw_panes(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, view: &View<'_>) -> Rect {
         let (left, right) = (self.drawn.regions.left, self.drawn.regions.right);
-        let single = self.panes.single(&self.drawn.regions);
-        match single {
-            None => self.draw_preview(canvas, buffer, right, view),
+        match self.panes.is_screen_alone(&self.drawn.regions) {
             // Without any row there is no screen either.
-            Some(Below::Preview) if self.cursor.row().is_some() => {
+            true if self.cursor.row().is_some() => {
                 self.draw_preview(canvas, buffer, left, view);
                 return Rect::ZERO;
             }
-            Some(_) => {}
+            true => {}
+            false => self.draw_preview(canvas, buffer, right, view),
         }
         log::draw(canvas, buffer, left, view, &self.log, self.skipped);
         left

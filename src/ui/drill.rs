@@ -25,7 +25,6 @@ use crate::time::Timestamp;
 use asking::{DrillRequests, Shot};
 use diff::DiffView;
 use steps::{StepId, TimelineEntries, TimelineEntry};
-use strip::Zoom;
 use subject::Subject;
 use texts::TranscriptView;
 
@@ -41,14 +40,14 @@ const ABOVE: u16 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Screen,
-    Why,
     Transcript,
     Diff,
+    Why,
     Facts,
 }
 
 impl Side {
-    const ALL: [Side; 5] = [Side::Screen, Side::Why, Side::Transcript, Side::Diff, Side::Facts];
+    const ALL: [Side; 5] = [Side::Screen, Side::Transcript, Side::Diff, Side::Why, Side::Facts];
 
     const fn title(self) -> &'static str {
         match self {
@@ -60,8 +59,8 @@ impl Side {
         }
     }
 
-    fn step(self, by: usize) -> Self {
-        Self::ALL[(self as usize + by) % Self::ALL.len()]
+    fn next(self) -> Self {
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
     }
 }
 
@@ -82,7 +81,6 @@ pub struct Drill {
     until: Timestamp,
     steps: TimelineEntries,
     /// How much of the past the time line shows; without a choice it is the last hour, or less when there is less.
-    zoom: Option<Zoom>,
     /// What the history answered of it; empty until then.
     line: TimelineData,
     /// `None` is now.
@@ -135,7 +133,6 @@ impl Drill {
 
     fn with(shown: Subject, steps: TimelineEntries, now: Timestamp) -> Self {
         Self {
-            zoom: None,
             line: TimelineData::default(),
             shown,
             here: true,
@@ -188,14 +185,12 @@ impl Drill {
     }
 
     /// The next view, or the one before: of those beside the list, and of all where only one fits.
-    fn turn(&mut self, forward: bool) {
-        let by = if forward { 1 } else { Side::ALL.len() - 1 };
-        let (edge, other) = if forward { (Side::Facts, Side::Screen) } else { (Side::Screen, Side::Facts) };
+    fn turn(&mut self) {
         match (self.drawn.one_pane, self.focus) {
-            (false, _) => self.side = self.side.step(by),
-            (true, Focus::List) => (self.focus, self.side) = (Focus::Side, other),
-            (true, Focus::Side) if self.side == edge => self.focus = Focus::List,
-            (true, Focus::Side) => self.side = self.side.step(by),
+            (false, _) => self.side = self.side.next(),
+            (true, Focus::List) => (self.focus, self.side) = (Focus::Side, Side::Screen),
+            (true, Focus::Side) if self.side == Side::Facts => self.focus = Focus::List,
+            (true, Focus::Side) => self.side = self.side.next(),
         }
     }
 
@@ -204,7 +199,7 @@ impl Drill {
         match (self.drawn.one_pane, self.focus) {
             (true, Focus::List) => Side::Screen.title(),
             (true, Focus::Side) if self.side == Side::Facts => "list",
-            _ => self.side.step(1).title(),
+            _ => self.side.next().title(),
         }
     }
 
@@ -269,7 +264,7 @@ impl Drill {
     /// Searches in the text, and shows the part with the hit.
     fn search(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let is_step = matches!(action, Action::NextMatch | Action::PreviousMatch);
-        if action == Action::Search || (is_step && self.searched().has_search()) {
+        if action == Action::Filter || (is_step && self.searched().has_search()) {
             if self.side == Side::Diff {
                 self.show(Side::Diff);
             } else {
@@ -403,7 +398,7 @@ impl Overlay for Drill {
             return hints;
         }
         let mut hints: Vec<Hint> = vec![(Action::Down, if self.focus() == Focus::List { "earlier" } else { "down" })];
-        hints.push((Action::SwitchPane, self.next_view()));
+        hints.push((Action::NextView, self.next_view()));
         hints.push((Action::Close, "back"));
         if self.here && self.shown.waits() {
             hints.push((Action::Open, "answer"));
@@ -411,17 +406,15 @@ impl Overlay for Drill {
         if !self.waiting.is_empty() {
             hints.push((Action::Unqueue, "take back"));
         }
-        if self.side == Side::Diff && self.diff.has_files() {
-            hints.push((Action::NextFile, "next file"));
-        }
         if self.searched().has_search() {
             hints.push((Action::NextMatch, "next found"));
+        } else if self.side == Side::Diff && self.diff.has_files() {
+            hints.push((Action::NextMatch, "next file"));
         }
         if let Some(hint) = self.transcript.fold_hint().filter(|_| self.side == Side::Transcript) {
             hints.push((Action::Fold, hint));
         }
-        hints.push((Action::Search, "search"));
-        hints.push((Action::Zoom, "zoom"));
+        hints.push((Action::Filter, "search"));
         if self.side != Side::Transcript {
             hints.push((Action::Fold, if self.steps.lists_all() { "less" } else { "every change" }));
         }
@@ -444,6 +437,13 @@ impl Overlay for Drill {
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
+            Action::NextMatch | Action::PreviousMatch if self.side == Side::Diff && !self.searched().has_search() => {
+                if self.drawn.one_pane && self.focus == Focus::List {
+                    self.show(Side::Diff);
+                } else {
+                    self.diff.step_file(action == Action::NextMatch);
+                }
+            }
             Action::NextMatch | Action::PreviousMatch if !self.searched().has_search() => {
                 match self.steps.failure_beside(self.index(), action == Action::NextMatch) {
                     Some(index) => self.select(index),
@@ -453,7 +453,7 @@ impl Overlay for Drill {
                     None => cx.say("nothing went wrong there, as far as the list goes"),
                 }
             }
-            Action::Search | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
+            Action::Filter | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
                 return self.search(action, cx);
             }
             Action::Close if self.searched().is_typing() => return self.search(action, cx),
@@ -463,10 +463,7 @@ impl Overlay for Drill {
             Action::PageUp => self.page(-1),
             Action::First => self.go_to(false),
             Action::Last => self.go_to(true),
-            Action::ScrollDown => self.scroll(FEW),
-            Action::ScrollUp => self.scroll(-FEW),
-            Action::SwitchPane => self.turn(true),
-            Action::SwitchPaneBack => self.turn(false),
+            Action::NextView => self.turn(),
             Action::FocusLeft if self.is_all_diff() => (self.side, self.focus) = (Side::Screen, Focus::List),
             Action::FocusLeft => self.focus = Focus::List,
             Action::FocusRight => self.focus = Focus::Side,
@@ -479,14 +476,9 @@ impl Overlay for Drill {
                     true
                 });
             }
-            Action::NextFile | Action::PreviousFile => {
-                if self.side == Side::Diff && !(self.drawn.one_pane && self.focus == Focus::List) {
-                    self.diff.step_file(action == Action::NextFile);
-                } else {
-                    self.show(Side::Diff);
-                }
+            Action::AllowOnce | Action::Refuse | Action::RefuseWhy if self.here && self.shown.waits() => {
+                return self.shown.act(action, cx);
             }
-            Action::Zoom => self.zoom_on(),
             Action::Prompt | Action::Open if self.here => return self.shown.act(action, cx),
             Action::Prompt | Action::Open => {
                 cx.tell(Status::Gone, format!("{} is gone", self.shown.name()));

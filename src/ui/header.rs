@@ -419,13 +419,13 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
     }
     if let Some(grouping) = arrangement.grouping.name() {
         let grouping = (grouping.to_owned(), parts.title);
-        words.push(vec![("grouped by ".to_owned(), parts.quiet), grouping, key(Action::Group)]);
+        words.push(vec![("grouped by ".to_owned(), parts.quiet), grouping, key(Action::Sort)]);
     }
     let marked: Vec<Item<'_>> = arrangement.flags.marked(view).collect();
     let (marked, hidden) = (marked.len(), arrangement.hidden(&marked, view));
     if marked > 0 {
         let hidden = if hidden > 0 { format!(", {hidden} of them hidden") } else { String::new() };
-        words.push(vec![(format!("{marked} marked{hidden}"), parts.key), key(Action::UnmarkAll)]);
+        words.push(vec![(format!("{marked} marked{hidden}"), parts.key), key(Action::Close)]);
     }
     let taken: usize = words.iter().map(|parts| line_width(parts) + usize::from(GAP)).sum();
     let cells = usize::from(area.width).saturating_sub(taken + 2);
@@ -473,7 +473,7 @@ pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &V
 /// That none of so many rows matches the filter, and which key shows them again, wherever the keyboard is.
 fn unmatched(canvas: &Canvas<'_>, count: usize) -> String {
     let filter = text::cut(canvas.memory.arrangement.filter.text(), 40);
-    let key = canvas.keymap.key_for(Context::Fleet, Action::Dismiss);
+    let key = canvas.keymap.key_for(Context::Fleet, Action::Close);
     let key = key.map_or_else(String::new, |key| format!("; {key} shows all {count}"));
     format!("nothing matches {filter}{key}")
 }

@@ -52,9 +52,8 @@ impl Overlay for Help {
         if let Some(hints) = self.reader.typing_hints() {
             return hints;
         }
-        let found = self.reader.has_search().then_some((Action::NextMatch, "next found"));
-        let rest = [(Action::NextFile, "next part"), (Action::Search, "search"), (Action::Close, "close")];
-        found.into_iter().chain(rest).collect()
+        let next = if self.reader.has_search() { "next found" } else { "next part" };
+        vec![(Action::NextMatch, next), (Action::Filter, "search"), (Action::Close, "close")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
@@ -84,8 +83,8 @@ impl Overlay for Help {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let first = self.reader.view.first();
         let part = match action {
-            Action::NextFile => self.parts.iter().find(|row| **row > first),
-            Action::PreviousFile => self.parts.iter().rev().find(|row| **row < first),
+            Action::NextMatch => self.parts.iter().find(|row| **row > first),
+            Action::PreviousMatch => self.parts.iter().rev().find(|row| **row < first),
             _ => None,
         };
         if let Some(row) = part {
@@ -171,8 +170,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
         sections.push(columns(canvas, room).into_iter().map(plain).collect());
     }
     // What does the same everywhere stands in the part above.
-    let is_everywhere =
-        |binding: &&Binding| matches!(binding.action, Some(Action::Help | Action::Suspend | Action::Redraw));
+    let is_everywhere = |binding: &&Binding| matches!(binding.action, Some(Action::Help | Action::Suspend));
     let shows_none = |context: &Context| *context != of && keymap.key_for(*context, Action::Help).is_none();
     let is_near = |context: &Context| keymap.bindings(of).filter_map(|it| it.action).any(|it| opens(it, *context));
     for context in Context::all().filter(|context| shows_none(context) && is_near(context)) {
@@ -192,7 +190,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
 /// Whether an action leads to a part of the dashboard that cannot show its own keys.
 fn opens(action: Action, context: Context) -> bool {
     match context {
-        Context::Search => action == Action::Search,
+        Context::Search => action == Action::Filter,
         Context::Menu => matches!(action, Action::Palette | Action::Copy | Action::Template | Action::Recall),
         Context::Confirm => matches!(action, Action::Interrupt | Action::Broadcast),
         Context::Raw => action == Action::Raw,
@@ -303,8 +301,6 @@ pub struct ExplanationView {
 pub enum About {
     Terminal(TerminalKey),
     Server,
-    /// The last messages.
-    Messages,
 }
 
 impl ExplanationView {
@@ -387,7 +383,7 @@ impl Overlay for ExplanationView {
         let jump = self.kind().terminal.map(|_| (Action::Jump, "jump"));
         let turn = if self.is_whole { "in brief" } else { "rules and everything that was read" };
         let turn = (!self.brief.is_empty()).then_some((Action::Explain, turn));
-        [turn, Some((Action::ScrollDown, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
+        [turn, Some((Action::Down, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
@@ -399,7 +395,6 @@ impl Overlay for ExplanationView {
         let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
         let title = match self.asked_at.filter(|_| self.is_whole) {
             Some(asked_at) => format!("why, as of {}", times::to_the_second(asked_at, canvas.zone)),
-            None if self.about == About::Messages => "the last messages".to_owned(),
             None => "why".to_owned(),
         };
         frame::popup(canvas, buffer, area, &title, &lines, &mut self.view)

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::question::{Answers, Hold, Question, QuestionText};
 use super::raw::spoken_all;
 use super::reading::Paragraph;
-use super::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Request, Theme, text};
+use super::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, text};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::operation::{Act, Operation, Producer, Recipient};
+use crate::operation::{Act, Recipient};
 use crate::state::{Availability, Phase, Tri};
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -29,9 +28,9 @@ const DIALOG_ENDS: &str = "its dialog ends with the turn";
 
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
-    context: Context::Menu,
+    context: Context::Confirm,
     read: [Action::Down, Action::Up],
-    yes: (Action::Choose, "interrupt"),
+    yes: (Action::Confirm, "interrupt"),
     others: &[(Action::Down, "another key"), (Action::Close, "do nothing")],
 };
 /// The same where only the agent's own key is shown.
@@ -119,12 +118,6 @@ impl Interrupt {
     pub fn usual(terminal: &Terminal) -> Act {
         let keys = choices(terminal).into_iter().next().map(|(keys, _)| keys);
         Act::Interrupt { keys: keys.unwrap_or_default(), dialog: ShownTerminal::of(terminal).dialog }
-    }
-
-    /// What is asked for without a question, where the operator has configured it so.
-    pub fn at_once(terminal: &Terminal, now: Timestamp) -> Request {
-        let act = Interrupt::usual(terminal);
-        Request::Perform(Operation { at: now, producer: Producer::Dashboard, to: Recipient::as_shown(terminal), act })
     }
 
     /// Takes over what the terminals do now. When that changes, nothing is chosen any more, and keys do nothing for a
@@ -223,7 +216,7 @@ fn parsed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Key> {
 impl Overlay for Interrupt {
     fn kind(&self) -> OverlayKind<'_> {
         let terminal = self.keys.first().filter(|_| self.keys.len() == 1);
-        OverlayKind { terminal, ..OverlayKind::popup(Context::Menu) }
+        OverlayKind { terminal, ..OverlayKind::popup(Context::Confirm) }
     }
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
@@ -247,7 +240,7 @@ impl Overlay for Interrupt {
         let asked = self.asked(&Theme::default());
         match action {
             Action::Close => return Flow::Close,
-            Action::Choose => return self.press(cx),
+            Action::Confirm => return self.press(cx),
             _ if self.question.is_deaf(cx.view.now) => {}
             // The first key that goes on shows the others, and leaves the choice where it is.
             Action::Down if !self.folded.is_empty() => self.choices.append(&mut self.folded),
@@ -256,19 +249,6 @@ impl Overlay for Interrupt {
             _ => return self.question.perform(action),
         }
         Flow::Stay
-    }
-
-    /// The key that asked the question answers it, where the profile says what is pressed; what says yes or no to other
-    /// questions says it to this one.
-    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.follow(cx.view);
-        let asks_again = cx.options.keymap.action(Context::Fleet, key) == Some(Action::Interrupt);
-        match cx.options.keymap.action(Context::Confirm, key) {
-            _ if asks_again && !self.folded.is_empty() => self.press(cx),
-            Some(Action::Confirm) => self.press(cx),
-            Some(Action::Close) => Flow::Close,
-            _ => Flow::Stay,
-        }
     }
 
     /// Pressing takes the key; a click only chooses it.

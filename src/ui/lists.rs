@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use jiff::tz::TimeZone;
 
-use super::arrangement::Sort;
+use super::arrangement::{Grouping, Sort};
 use super::help::{About, ExplanationView};
 use super::keymap::{Binding, show};
 use super::picker::{MenuEntry, Picker};
@@ -29,16 +29,14 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::History, "log detail details transcript drill events screen diff changes git facts"),
     (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),
     (Action::Explain, "reason debug"),
-    (Action::Messages, "errors warnings toasts notices again"),
     (Action::NextWaiting, "attention blocked approval"),
     (Action::Filter, "find search grep"),
     (Action::Rename, "call title"),
     (Action::Label, "tag group"),
-    (Action::Seen, "read acknowledge dismiss"),
     (Action::Mute, "silence hide snooze"),
     (Action::MuteAll, "notify notices notifications silence"),
     (Action::Layout, "panes view split zoom grid tiles wall tall"),
-    (Action::LogFilter, "mine own failures errors refused filter"),
+    (Action::Sort, "order group grouping arrange"),
     (Action::Columns, "table fields hide show order widths"),
     (Action::TaskSessions, "adopt windows"),
     (Action::Servers, "hosts machines ssh latency connection"),
@@ -47,7 +45,6 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::PruneTasks, "clean clear delete remove"),
     (Action::FollowUps, "outbox messages"),
     (Action::Copy, "yank clipboard"),
-    (Action::Redraw, "refresh repaint"),
     (Action::Reload, "refresh restart config settings theme"),
     (Action::Suspend, "background shell"),
     (Action::Quit, "exit quit leave close bye stop"),
@@ -69,9 +66,24 @@ pub fn words_for(action: Action) -> String {
     format!("{} {also}", action.name())
 }
 
-/// The actions of the table with the keys of a keymap, those first that `here` names: what the selected row offers. What
-/// would do nothing now stands last, with why. An action whose key was taken away is here all the same. Behind them stand the
-/// orders, which one key goes through, by name, and the themes.
+/// What the list of all commands has beside the keys of the table, as it is done seldom.
+pub(super) const RARE: [Action; 12] = [
+    Action::FollowUps,
+    Action::Label,
+    Action::Copy,
+    Action::MarkAll,
+    Action::Fold,
+    Action::MuteAll,
+    Action::KillTask,
+    Action::RerunTask,
+    Action::PruneTasks,
+    Action::TaskSessions,
+    Action::Servers,
+    Action::Reload,
+];
+
+/// Every command with its key, those first that `here` names: what the selected row offers. What would do nothing now
+/// stands last, with why. Behind them stand the orders, the groupings and the themes.
 pub fn palette(
     keymap: &Keymap,
     here: &[Action],
@@ -81,8 +93,8 @@ pub fn palette(
     let of = |keymap: &Keymap| -> Vec<Binding> { keymap.bindings(Context::Fleet).cloned().collect() };
     let (shipped, live) = (of(&Keymap::shipped()), of(keymap));
     let mut actions: Vec<Action> = Vec::new();
-    for action in shipped.iter().chain(&live).filter_map(|binding| binding.action) {
-        if !actions.contains(&action) && !matches!(action, Action::Palette | Action::Dismiss) {
+    for action in shipped.iter().chain(&live).filter_map(|binding| binding.action).chain(RARE) {
+        if !actions.contains(&action) && !matches!(action, Action::Palette | Action::Close) {
             actions.push(action);
         }
     }
@@ -96,18 +108,15 @@ pub fn palette(
         let text = binding.map_or(action.description(), |binding| binding.description.as_str());
         MenuEntry { why_not: why.clone(), ..MenuEntry::new(text, keys.unwrap_or_default()) }
     };
-    let sorts: Vec<Sort> = Sort::all().collect();
-    let by_name = sorts.iter().map(|&order| {
-        let why_not = (!orders.contains(&order)).then(|| says_nothing(order));
-        MenuEntry { why_not, ..MenuEntry::new(format!("sort by {}: {}", order.name(), order.explanation()), "") }
-    });
+    let arranged = Arranging::all();
     let themes: Vec<&str> = Theme::names().collect();
     let shown_in = themes.iter().map(|name| MenuEntry::new(format!("theme {name}"), ""));
+    let by_name = arranged.iter().map(|it| it.entry(&orders));
     let entries = actions.iter().map(entry).chain(by_name).chain(shown_in).collect();
     // The footer and the keymap call them by their names.
-    let named = actions.iter().map(|(_, action)| action.name()).chain(sorts.iter().map(|order| order.name()));
+    let named = actions.iter().map(|(_, action)| action.name()).chain(arranged.iter().map(|it| it.name()));
     let names: Vec<&str> = named.chain(themes.clone()).collect();
-    let ordered = sorts.iter().map(|order| format!("sort-{} order", order.name()));
+    let ordered = arranged.iter().map(|it| it.synonyms());
     let also = |name: &str| THEME_SYNONYMS.iter().find(|(of, _)| *of == name).map_or("", |(_, words)| words);
     let themed = themes.iter().map(|name| format!("theme-{name} colour color {}", also(name)));
     let synonyms = actions.iter().map(|(_, action)| words_for(*action)).chain(ordered).chain(themed).collect();
@@ -115,20 +124,79 @@ pub fn palette(
         if let Some((_, action)) = actions.get(index) {
             return Flow::Perform(*action);
         }
-        // The key that goes on from the order before does all that another order takes.
         let index = index - actions.len();
-        let Some(&order) = sorts.get(index) else {
-            cx.ask(Request::Theme(themes[index - sorts.len()]));
-            return Flow::Close;
-        };
-        if !orders.contains(&order) {
-            cx.say(&says_nothing(order));
-            return Flow::Close;
+        match arranged.get(index) {
+            Some(arranging) => arranging.take(&orders, cx),
+            None => {
+                cx.ask(Request::Theme(themes[index - arranged.len()]));
+                Flow::Close
+            }
         }
-        cx.memory.arrangement.sort = Sort::all().find(|before| before.next(&orders) == order).unwrap_or_default();
-        Flow::Perform(Action::Sort)
     });
     palette.found_by(names).also_called(synonyms).typed_behind(":")
+}
+
+/// How the rows can be arranged.
+#[derive(Clone, Copy, Debug)]
+enum Arranging {
+    Sort(Sort),
+    Group(Grouping),
+}
+
+impl Arranging {
+    fn all() -> Vec<Self> {
+        Sort::all().map(Self::Sort).chain(Grouping::ALL.map(Self::Group)).collect()
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sort(order) => order.name(),
+            Self::Group(grouping) => grouping.name().unwrap_or("no groups"),
+        }
+    }
+
+    fn synonyms(self) -> String {
+        match self {
+            Self::Sort(order) => format!("sort-{} order", order.name()),
+            Self::Group(grouping) => format!("group-{} groups", grouping.name().unwrap_or("none")),
+        }
+    }
+
+    fn entry(self, orders: &[Sort]) -> MenuEntry {
+        match self {
+            Self::Sort(order) => {
+                let why_not = (!orders.contains(&order)).then(|| says_nothing(order));
+                MenuEntry {
+                    why_not,
+                    ..MenuEntry::new(format!("sort by {}: {}", order.name(), order.explanation()), "")
+                }
+            }
+            Self::Group(Grouping::None) => MenuEntry::new("no groups", ""),
+            Self::Group(_) => MenuEntry::new(format!("group by {}", self.name()), ""),
+        }
+    }
+
+    fn take(self, orders: &[Sort], cx: &mut OverlayContext<'_, '_>) -> Flow {
+        match self {
+            Self::Sort(order) if !orders.contains(&order) => cx.say(&says_nothing(order)),
+            Self::Sort(order) => cx.memory.arrangement.sort = order,
+            Self::Group(grouping) => cx.memory.arrangement.grouping = grouping,
+        }
+        Flow::Close
+    }
+}
+
+/// How the terminals are sorted and grouped, the present ones marked.
+pub fn arranging(sort: Sort, grouping: Grouping, orders: Vec<Sort>) -> Picker {
+    let all = Arranging::all();
+    let is_now = |it: &Arranging| match it {
+        Arranging::Sort(order) => *order == sort,
+        Arranging::Group(of) => *of == grouping,
+    };
+    let entry =
+        |it: &Arranging| MenuEntry { note: if is_now(it) { "now" } else { "" }.to_owned(), ..it.entry(&orders) };
+    let entries = all.iter().map(entry).collect();
+    Picker::new("sort and group", "do it", entries, move |index, cx| all[index].take(&orders, cx))
 }
 
 /// Why an order is of no use.

@@ -31,49 +31,11 @@ const KNOWN: Span = Span::from_secs(3);
 /// What is said where nobody answered through fleetwatch.
 const ELSEWHERE: &str = ", not answered from fleetwatch";
 
-/// What of the log is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum LogPart {
-    #[default]
-    All,
-    /// What the operator did, or somebody with one of their tokens.
-    Mine,
-    Failures,
-}
-
-impl LogPart {
-    const fn next(self) -> Self {
-        match self {
-            LogPart::All => LogPart::Mine,
-            LogPart::Mine => LogPart::Failures,
-            LogPart::Failures => LogPart::All,
-        }
-    }
-
-    /// What the heading says behind `log`, and what is said where there is nothing of it.
-    const fn words(self) -> [&'static str; 2] {
-        match self {
-            LogPart::All => ["", "nothing has happened yet"],
-            LogPart::Mine => ["what you did", "you have done nothing yet"],
-            LogPart::Failures => ["what went wrong", "nothing has gone wrong yet"],
-        }
-    }
-
-    fn has(self, sentence: &Sentence) -> bool {
-        match self {
-            LogPart::All => true,
-            LogPart::Mine => sentence.actor == Actor::You,
-            LogPart::Failures => sentence.has_failed(),
-        }
-    }
-}
-
 /// The events of the history beside the view: what happened before this dashboard, and what was done from anywhere.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     /// By time.
     kept: VecDeque<Stored>,
-    shown: LogPart,
 }
 
 impl Log {
@@ -84,11 +46,6 @@ impl Log {
         if self.kept.len() > KEPT {
             self.kept.pop_front();
         }
-    }
-
-    /// Shows what the operator did, then what went wrong, then all again.
-    pub fn turn(&mut self) {
-        self.shown = self.shown.next();
     }
 
     /// The entries, newest first. What the operator does several times in a row, such as typing keys, is one entry, and so is
@@ -109,7 +66,7 @@ impl Log {
         // Sentences are made for what is shown only.
         let line = move |event: Event<'a>| {
             let is_answered_elsewhere = self.is_answered_elsewhere(&event, view.now);
-            let mut line = LogLine::of(event, view).filter(|line| self.shown.has(&line.sentence))?;
+            let mut line = LogLine::of(event, view)?;
             line.sentence.text.push_str(if is_answered_elsewhere { ELSEWHERE } else { "" });
             Some(line)
         };
@@ -285,13 +242,10 @@ impl<'a> Event<'a> {
 /// Draws the newest lines, newest first, beginning `skipped` before the newest.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, log: &Log, skipped: usize) {
     let parts = &canvas.theme.parts;
-    let [heading, nothing] = log.shown.words();
-    let heading = [("log", parts.title), (heading, parts.key)];
-    let heading = &heading[..if log.shown == LogPart::All { 1 } else { 2 }];
-    let area = frame::titled(canvas, buffer, area, heading);
+    let area = frame::titled(canvas, buffer, area, &[("log", parts.title)]);
     let shown: Vec<LogLine<'_>> = log.lines(view).skip(skipped).take(usize::from(area.height)).collect();
     if shown.is_empty() {
-        Pen::new(buffer, area, 0).skip(1).text(nothing, parts.quiet);
+        Pen::new(buffer, area, 0).skip(1).text("nothing has happened yet", parts.quiet);
         return;
     }
     let names = shown.iter().map(|line| text::width(&line.subject())).max().unwrap_or(0).min(NAME_MOST);

@@ -12,9 +12,6 @@ use crate::time::{Span, Timestamp};
 /// How long rows keep their places after the operator last did something. Then the most urgent come first again without
 /// exception.
 pub const HOLD: Span = Span::from_secs(5);
-/// How long nothing is done with a row that the cursor came to by itself: the finger was on its way to the one before.
-const MEANT: Span = Span::from_millis(700);
-
 /// What the cursor keeps to while the rows move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum CursorAnchor {
@@ -93,11 +90,6 @@ impl RowSelection {
         self.since
     }
 
-    /// Whether a key that chooses the row itself has led here, and no longer ago than that.
-    pub fn has_just_come(&self, now: Timestamp, span: Span) -> bool {
-        !self.walked.is_empty() && (self.since..self.since + span).contains(&now)
-    }
-
     /// The selected terminal, if it is still there.
     pub fn terminal<'a>(&self, view: &View<'a>) -> Option<&'a Terminal> {
         super::find(view, self.key()?)
@@ -128,9 +120,9 @@ impl RowSelection {
         self.held_until = Timestamp::default();
     }
 
-    /// Whether the cursor came to its row by itself so lately that a key may have been meant for the one before.
-    pub fn has_just_slipped(&self, now: Timestamp) -> bool {
-        self.slipped.is_some_and(|at| now.since(at) < MEANT)
+    /// When the cursor came to its row by itself, rather than by a key.
+    pub fn slipped(&self) -> Option<Timestamp> {
+        self.slipped
     }
 
     /// Keeps to its row from now on, as something is done with it.
@@ -226,11 +218,6 @@ impl RowSelection {
         let found = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         self.index = found.unwrap_or(self.index);
         found.is_some()
-    }
-
-    /// Selects a terminal, wherever its row will be.
-    pub fn choose(&mut self, key: TerminalKey) {
-        (self.key, self.anchor) = (Some(RowKey::Terminal(key)), CursorAnchor::Row);
     }
 
     /// Selects the row at an index, or nothing when there is none.

@@ -9,7 +9,6 @@ use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::arrangement::{Arrangement, Bells};
 use super::composer::BroadcastDraft;
-use super::question::{TypeAhead, TypedRun};
 use super::toast::Toasts;
 use super::{Action, Buttons, Canvas, Context, Hint, Request, Topic, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -17,7 +16,7 @@ use crate::history::{Answer, Draft, DraftKind, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +43,12 @@ pub struct OverlayKind<'a> {
     pub is_popup: bool,
     /// The terminal that it is about, which jumps and explanations go to.
     pub terminal: Option<&'a TerminalKey>,
-    /// Whether it goes by itself, with nothing left to type into it.
-    pub is_over: bool,
 }
 
 impl OverlayKind<'_> {
     /// A box over whatever is there.
     pub const fn popup(context: Context) -> Self {
-        Self { context, place: OverlayPlace::Popup, is_popup: true, terminal: None, is_over: false }
+        Self { context, place: OverlayPlace::Popup, is_popup: true, terminal: None }
     }
 
     /// Something that has a place of its own.
@@ -107,8 +104,6 @@ pub enum OverlayReply {
 pub enum OverlayEvent<'a> {
     /// An operation was performed, or was not.
     Ended { operation: &'a Operation, outcome: &'a Outcome },
-    /// Letters went nowhere, as they are of a text that was meant for another place.
-    TextIgnored,
     /// Another text is the draft for a terminal now.
     Drafted { key: &'a TerminalKey },
     /// The prompts that were sent before: to one terminal, and to any, newest first; and those that were begun for agents that
@@ -156,24 +151,9 @@ pub struct OverlayMemory {
     pub queued: HashMap<TerminalKey, Vec<Waiting>>,
     /// Why no prompt can wait, where none can.
     pub cannot_wait: Option<&'static str>,
-    /// What is typed for a line that did not open.
-    pub type_ahead: TypeAhead,
-    /// The letters that were typed right before.
-    pub typed: TypedRun,
 }
 
 impl OverlayMemory {
-    /// Says why no line opened, and lets what is typed for it go nowhere.
-    pub fn refuse_line(&mut self, why: &str, now: Timestamp) {
-        self.type_ahead.begin_line(why, now);
-        self.tell_type_ahead(now);
-    }
-
-    /// Says that what is typed goes nowhere, and why.
-    pub fn tell_type_ahead(&mut self, now: Timestamp) {
-        self.toasts.push(Some(Topic::Key), Status::Unknown, self.type_ahead.words(), now);
-    }
-
     /// What was begun for a terminal and is not on its way there.
     pub fn draft(&self, key: &TerminalKey) -> Option<&str> {
         self.drafts.get(key).filter(|draft| self.sending.get(key) != Some(draft)).map(String::as_str)
@@ -277,20 +257,11 @@ pub struct OverlayContext<'a, 'v> {
     pub view: &'a View<'v>,
     pub options: &'a UiOptions,
     pub memory: &'a mut OverlayMemory,
-    /// When the operator last did something.
-    pub touched: Timestamp,
     /// What the dashboard is to be asked for, in order.
     pub requests: Vec<Request>,
 }
 
 impl<'v> OverlayContext<'_, 'v> {
-    /// Whether something was less than a time ago, or the operator has done something since that was.
-    pub fn is_within(&self, time: Span, of: Timestamp) -> bool {
-        let (now, last) = (self.view.now, of.max(self.touched));
-        // A clock that was set back must not hold anything for hours.
-        last <= now && now.since(last) < time
-    }
-
     /// Asks for something that the dashboard cannot do itself.
     pub fn ask(&mut self, request: Request) {
         self.requests.push(request);
@@ -321,18 +292,6 @@ impl<'v> OverlayContext<'_, 'v> {
     pub fn refuse(&mut self, why: &str) -> Flow {
         self.say(why);
         Flow::Stay
-    }
-
-    /// Says that a letter is no key: those right behind it are of the same word, and no answers.
-    pub fn ignore_word(&mut self, letter: char) {
-        self.memory.type_ahead.begin_word(&format!("{letter} does nothing here"), self.view.now);
-        self.memory.tell_type_ahead(self.view.now);
-    }
-
-    /// Says why what is typed right now goes nowhere, and lets it.
-    pub fn ignore_typing(&mut self, why: &str) {
-        self.memory.type_ahead.begin(why, false, self.view.now);
-        self.memory.tell_type_ahead(self.view.now);
     }
 
     /// The terminal with an identity, as long as it is in the fleet.
@@ -387,7 +346,7 @@ pub trait Overlay: Debug {
 
     /// Takes in a turn of the wheel: 1 is down, -1 is up.
     fn wheel(&mut self, direction: isize, _at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.perform(if direction > 0 { Action::ScrollDown } else { Action::ScrollUp }, cx)
+        self.perform(if direction > 0 { Action::Down } else { Action::Up }, cx)
     }
 
     /// Follows the fleet and the time.

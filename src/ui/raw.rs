@@ -9,7 +9,7 @@ use ratatui::prelude::{Buffer, Position, Rect};
 use super::keymap::control_character;
 use super::question::Pause;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Item, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayKind,
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
     OverlayPlace, Pen, find, find_live_task, frame, keymap, preview, text,
 };
 use crate::dialog::Dialog;
@@ -18,7 +18,7 @@ use crate::operation::{Act, Privacy, Recipient};
 use crate::screen::{Row, Screen, is_harmless};
 use crate::status::Status;
 use crate::task::Task;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 use crate::tmux::Key;
 
 /// The keyboard of one terminal or task.
@@ -33,15 +33,12 @@ pub struct Raw {
     read: Option<Arc<Dialog>>,
     /// The dialog of which the operator was told that its agent shows only a part.
     warned: Option<Arc<Dialog>>,
-    /// Keys go nowhere before the operator has paused, and what came up that they were not meant for.
+    /// Whether the operator has confirmed that every key goes there.
+    is_confirmed: bool,
+    /// Keys go nowhere for a second after a dialog has come up.
     pause: Pause,
-    came_up: &'static str,
-    /// Letters that went nowhere because they came right behind the key that opened it.
-    early: usize,
     /// The last keys that went there.
     pressed: Vec<String>,
-    /// When a key opened it that may be pressed once too often.
-    opened: Option<Timestamp>,
     /// What the task that it was opened for is called.
     task: Option<String>,
     /// What that asked, where this was opened to answer it: it closes once that was answered.
@@ -60,14 +57,6 @@ struct TaskQuestion {
 const FUNCTION_KEYS: u8 = 12;
 /// The last keys that are shown.
 const SHOWN: usize = 8;
-/// What came up when the mode was opened.
-const AT_FIRST: &str = "this";
-/// So many letters right behind the key that opened it were meant for another place, as the key was. It closes, for who meant
-/// another place leaves with Esc, which would be a key as well.
-const WORD: usize = 2;
-/// How soon an Enter behind the one that opened it counts as the same.
-const TWICE: Span = Span::from_millis(400);
-
 /// What tmux calls the keys that are no characters.
 const NAMED: [(KeyCode, &str); 16] = [
     (KeyCode::Char(' '), "Space"),
@@ -89,21 +78,17 @@ const NAMED: [(KeyCode, &str); 16] = [
 ];
 
 impl Raw {
-    /// The mode for a terminal. The letter that opens it may begin a sentence that was meant for another place.
+    /// The mode for a terminal.
     pub fn new(key: TerminalKey) -> Self {
-        let mut pause = Pause::default();
-        pause.begin();
         Self {
             key,
             is_shown: false,
             dialog: None,
             read: None,
             warned: None,
-            pause,
-            came_up: AT_FIRST,
-            early: 0,
+            is_confirmed: false,
+            pause: Pause::default(),
             pressed: Vec::new(),
-            opened: None,
             task: None,
             question: None,
         }
@@ -119,11 +104,11 @@ impl Raw {
         Self { task: Some(task.id.clone()), ..Self::new(task.key.clone()) }
     }
 
-    /// The mode for a task that asks, opened with Enter, which is its default answer as well.
-    pub fn answering(task: &Task, now: Timestamp) -> Self {
+    /// The mode for a task that asks.
+    pub fn answering(task: &Task) -> Self {
         let question =
             task.prompt().map(|prompt| TaskQuestion { is_last: ends_with(task, prompt), prompt: prompt.to_owned() });
-        Self { opened: Some(now), pause: Pause::default(), question, ..Self::for_task(task) }
+        Self { question, ..Self::for_task(task) }
     }
 
     /// Whether keys went to a task that it does not ask any more for what it asked when this was opened.
@@ -140,12 +125,11 @@ impl Raw {
         let is_other = dialog.is_some_and(|dialog| !self.dialog.as_ref().is_some_and(|it| it.is_same(dialog)));
         if is_other && self.is_shown {
             self.pause.begin();
-            self.came_up = "a dialog";
         }
         self.dialog = dialog.cloned();
     }
 
-    /// Whether keys go nowhere until the operator pauses: the end of what is typed without its beginning is another command.
+    /// Whether keys go nowhere: a dialog is new there.
     fn is_paused(&self, now: Timestamp) -> bool {
         !self.is_shown || self.pause.holds(now)
     }
@@ -158,14 +142,15 @@ impl Raw {
 
     /// Where keys go, for the title.
     fn whereto(&self, view: &View<'_>, leave: &str) -> String {
-        let once = if self.is_paused(view.now) { " once you pause" } else { "" };
-        match (find(view, &self.key), find_live_task(view, &self.key), &self.task) {
-            (Some(Terminal { state, .. }), ..) => {
-                format!("every key goes to {}{once}; {leave} leaves", state.terminal.id)
-            }
-            (_, Some(task), _) => format!("every key goes to {}{once}; {leave} leaves", task.id),
-            (.., Some(task)) => format!("{task} has ended"),
-            (.., None) => "the terminal is gone".to_owned(),
+        let name = match (find(view, &self.key), find_live_task(view, &self.key), &self.task) {
+            (Some(Terminal { state, .. }), ..) => &state.terminal.id,
+            (_, Some(task), _) => &task.id,
+            (.., Some(task)) => return format!("{task} has ended"),
+            (.., None) => return "the terminal is gone".to_owned(),
+        };
+        match self.is_confirmed {
+            true => format!("every key goes to {name}; {leave} leaves"),
+            false => format!("type into {name}? every key goes there until {leave}"),
         }
     }
 
@@ -197,11 +182,15 @@ impl Raw {
 
 impl Overlay for Raw {
     fn kind(&self) -> OverlayKind<'_> {
-        OverlayKind { terminal: Some(&self.key), ..OverlayKind::at(Context::Raw, OverlayPlace::Body) }
+        let context = if self.is_confirmed { Context::Raw } else { Context::Confirm };
+        OverlayKind { terminal: Some(&self.key), ..OverlayKind::at(context, OverlayPlace::Body) }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Close, "leave; every other key goes to the terminal")]
+        match self.is_confirmed {
+            true => vec![(Action::Close, "leave; every other key goes to the terminal")],
+            false => vec![(Action::Confirm, "give it the keyboard"), (Action::Close, "no")],
+        }
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
@@ -237,25 +226,20 @@ impl Overlay for Raw {
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Close => Flow::Close,
+            Action::Confirm => {
+                self.is_confirmed = self.is_shown;
+                Flow::Stay
+            }
             _ => Flow::Pass,
         }
     }
 
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        let is_second = self.opened.take().is_some_and(|opened| cx.view.now.since(opened) < TWICE);
-        if is_second && key.code == KeyCode::Enter {
+        if !self.is_confirmed {
             return Flow::Stay;
         }
         if self.is_paused(cx.view.now) {
-            self.pause = Pause::since(cx.view.now);
-            self.early += usize::from(Keymap::is_letter(key));
-            if self.early >= WORD && self.came_up == AT_FIRST && self.pressed.is_empty() {
-                cx.ignore_typing("keys go there only after a pause of a second");
-                return Flow::Close;
-            }
-            let leave = cx.options.keymap.key_for(Context::Raw, Action::Close).unwrap_or_default();
-            let whereto = self.whereto(cx.view, &leave);
-            return cx.refuse(&format!("nothing was sent, as {} came up just now: {whereto}", self.came_up));
+            return cx.refuse("nothing was sent: a dialog came up just now");
         }
         if self.is_unread() {
             return cx
@@ -306,15 +290,11 @@ impl Overlay for Raw {
         if terminal.is_some() {
             return Flow::Stay;
         }
-        // What is typed on was meant for it, and is no key of the dashboard.
         match find_live_task(cx.view, &self.key) {
-            Some(task) if self.has_answered(task) => {
-                cx.memory.type_ahead.begin(&format!("{} was answered", task.id), true, cx.view.now);
-            }
+            Some(task) if self.has_answered(task) => {}
             Some(_) => return Flow::Stay,
             None => {
                 let why = self.whereto(cx.view, "");
-                cx.memory.type_ahead.begin(&why, false, cx.view.now);
                 cx.tell(Status::Gone, why);
             }
         }

@@ -131,7 +131,7 @@ impl Overlay for Today {
             TotalsOf::Agent => "by agent",
             TotalsOf::Label => "by label",
         };
-        hints.extend([(Action::Group, by), (Action::Close, "back"), (Action::Help, "help")]);
+        hints.extend([(Action::Sort, by), (Action::Close, "back"), (Action::Help, "help")]);
         hints
     }
 
@@ -203,7 +203,7 @@ impl Overlay for Today {
         match action {
             Action::FocusLeft => self.go(-1, cx),
             Action::FocusRight => self.go(1, cx),
-            Action::Group => (self.by, self.view) = (self.by.next(), Viewport::default()),
+            Action::Sort => (self.by, self.view) = (self.by.next(), Viewport::default()),
             other => return self.view.perform(other),
         }
         Flow::Stay

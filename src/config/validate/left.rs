@@ -19,6 +19,13 @@ struct LeftSetting {
 
 const LEFT: &[LeftSetting] = &[
     LeftSetting {
+        table: "ui",
+        key: "confirm",
+        word: None,
+        needed: &[],
+        instead: "`x`, then `y` interrupts; the question is always asked",
+    },
+    LeftSetting {
         table: "serve",
         key: "push_services",
         word: None,

@@ -75,11 +75,6 @@ impl Sort {
         };
         Self::all().filter(says).collect()
     }
-
-    /// The next one of some, around.
-    pub fn next(self, orders: &[Self]) -> Self {
-        orders.iter().copied().find(|order| *order as usize > self as usize).unwrap_or_default()
-    }
 }
 
 #[cfg(test)]

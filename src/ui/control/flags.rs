@@ -1,4 +1,4 @@
-//! What the operator says of rows: pinned, muted, seen.
+//! What the operator says of rows: pinned, muted.
 
 use crate::fleet::View;
 use crate::status::Status;
@@ -41,16 +41,5 @@ impl Ui {
             self.put_in_order(view);
         }
         changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
-    }
-
-    /// Takes what the selected terminal or all that are marked finished as seen.
-    pub(super) fn mark_seen(&mut self, view: &View<'_>) -> Vec<Request> {
-        let items = self.acted_on_together(view);
-        items.iter().for_each(|item| self.memory.bells.mark_seen(item.key()));
-        let finished = |item: &Item<'_>| match item {
-            Item::Terminal(terminal) if terminal.state.wants_to_be_seen() => Some(Request::Seen(terminal.key.clone())),
-            _ => None,
-        };
-        items.iter().filter_map(finished).collect()
     }
 }

@@ -3,29 +3,22 @@
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
-use crate::time::Span;
 use crate::ui::answer::TaskAnswer;
 use crate::ui::arrangement::{Group, Sort};
 use crate::ui::columns::ColumnList;
 use crate::ui::composer::Composer;
-use crate::ui::dialog::{DialogBox, NO_LINE, SeveralDialogs, verdict_hints};
+use crate::ui::dialog::{DialogBox, SeveralDialogs, verdict_hints};
 use crate::ui::drill::Drill;
 use crate::ui::filter::FilterBar;
 use crate::ui::interrupt::Interrupt;
-use crate::ui::layout::{Below, Divider};
-use crate::ui::lists::{follow_ups, needs_decision, palette, servers, task_sessions};
+use crate::ui::lists::{arranging, follow_ups, needs_decision, palette, servers, task_sessions};
 use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
-use crate::ui::table::Column;
 use crate::ui::today::Today;
 use crate::ui::{Action, Drawn, Filter, Hint, Item, Request, RowKey, Topic, Ui, find, grid};
 
-/// How long after an answer the key that opens a row begins no prompt: it was meant for a dialog.
-pub(super) const ANSWERED: Span = Span::from_secs(3);
 /// What is said where an action is for one terminal, and the cursor is on none.
 pub(super) const NOTHING_SELECTED: &str = "no terminal is selected";
-/// Columns that one key moves the divider between the panes.
-const COLUMNS: i32 = 4;
 
 impl Ui {
     /// The keys worth showing while the table has the keyboard.
@@ -83,15 +76,13 @@ impl Ui {
         } else if arrangement.shown(view).any(|item| arrangement.wants_a_look(item)) {
             hints.push((Action::NextWaiting, "next to look at"));
         }
-        if self.memory.follow_ups.iter().any(needs_decision) {
+        // It has no key, and stands first in the list of commands.
+        let is_unclear = self.memory.follow_ups.iter().any(needs_decision);
+        if is_unclear {
             hints.push((Action::FollowUps, "unclear messages"));
         }
         if !self.memory.arrangement.filter.is_empty() {
-            hints.push((Action::Dismiss, "show all"));
-        }
-        if self.takes_turns() && !view.terminals.is_empty() {
-            let other = if self.panes.other() == Below::Log { "log" } else { "screen" };
-            hints.push((Action::SwitchPane, other));
+            hints.push((Action::Close, "show all"));
         }
         if let Some(terminal) = self.cursor.terminal(view) {
             hints.push((Action::Explain, "why"));
@@ -99,15 +90,15 @@ impl Ui {
                 hints.push((Action::Prompt, "prompt"));
             }
         }
-        hints.extend([(Action::Palette, "commands"), (Action::Quit, "quit"), (Action::Help, "help")]);
+        let commands = if is_unclear { "unclear messages" } else { "commands" };
+        hints.extend([(Action::Palette, commands), (Action::Quit, "quit"), (Action::Help, "help")]);
         hints
     }
 
     /// Does what an action says of the table.
     pub(super) fn perform_in_fleet(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         if let Some(why) = self.why_not(action, view) {
-            // Whoever opens a row that takes no prompt may go on to type one.
-            self.say_of(if action == Action::Open { Action::Prompt } else { action }, why, view);
+            self.say(why, view);
             return Vec::new();
         }
         let page = isize::try_from(self.drawn.page.max(1)).unwrap_or(isize::MAX);
@@ -128,10 +119,14 @@ impl Ui {
             Action::PreviousWaiting => self.step_to_waiting(false, view),
             Action::Open => match &self.marked_that_wait(view)[..] {
                 [] => self.open_selected(view),
-                [one] => self.open(self.guarded(DialogBox::new(one.key.clone()), view.now)),
+                [one] => self.open(DialogBox::new(one, self.cursor.slipped())),
                 marked => self.open(SeveralDialogs::new(marked)),
             },
-            Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.open_dialog(action, view),
+            Action::AllowOnce | Action::Refuse | Action::RefuseWhy => match &self.marked_that_wait(view)[..] {
+                [] => self.open_dialog(action, view),
+                [one] => self.open(DialogBox::meaning(one, action, None)),
+                marked => self.open(SeveralDialogs::meaning(marked, action)),
+            },
             Action::Prompt => self.compose(view),
             Action::History => {
                 if let Some(key) = self.cursor.key().cloned() {
@@ -164,13 +159,7 @@ impl Ui {
                     self.open(bar);
                 }
             }
-            Action::Seen => return self.mark_seen(view),
-            Action::SwitchPane => self.panes.switch(),
-            Action::LogFilter => {
-                self.log.turn();
-                self.skipped = 0;
-            }
-            Action::KillTask | Action::RerunTask | Action::PruneTasks | Action::KillAllTasks => {
+            Action::KillTask | Action::RerunTask | Action::PruneTasks => {
                 self.act_on_tasks(action, view);
             }
             Action::FollowUps => self.open(follow_ups(&self.memory.follow_ups, view)),
@@ -230,9 +219,9 @@ impl Ui {
         }
         match self.selected(view) {
             Some(Item::Task(task)) if task.status == TaskStatus::WaitingInput => {
-                return match TaskAnswer::to(task, self.is_ahead(view.now), view.now) {
+                return match TaskAnswer::to(task) {
                     Some(line) => self.open(line),
-                    None => self.open(Raw::answering(task, view.now)),
+                    None => self.open(Raw::answering(task)),
                 };
             }
             Some(Item::Task(task)) => return self.open_history(&task.key, view),
@@ -240,9 +229,7 @@ impl Ui {
         }
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if terminal.state.waits() {
-            self.open(self.guarded(DialogBox::new(terminal.key.clone()), view.now));
-        } else if self.has_just_answered(view.now) {
-            self.follow_answer(view);
+            self.open(DialogBox::new(terminal, self.cursor.slipped()));
         } else {
             self.compose(view);
         }
@@ -265,15 +252,12 @@ impl Ui {
     /// Opens the dialog of a terminal with what the operator means to answer; it is sent from there.
     fn open_dialog(&mut self, meant: Action, view: &View<'_>) {
         let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return };
-        let mut dialog = DialogBox::meaning(terminal, meant, view.now);
+        let mut dialog = DialogBox::meaning(terminal, meant, self.cursor.slipped());
         dialog.offer_draft(&self.memory);
-        if meant.opens_line() && !dialog.is_typing() {
-            self.memory.refuse_line(NO_LINE, view.now);
-        }
-        self.open(self.guarded(dialog, view.now));
+        self.open(dialog);
     }
 
-    fn open_history(&mut self, key: &TerminalKey, view: &View<'_>) {
+    pub(super) fn open_history(&mut self, key: &TerminalKey, view: &View<'_>) {
         if let Some(drill) = Drill::of(key, view) {
             self.open(drill);
         }
@@ -308,8 +292,7 @@ impl Ui {
         if marked.is_empty() { self.acted_on(view).into_iter().collect() } else { marked }
     }
 
-    /// Asks which key is to stop the selected agent or all that are marked. One is stopped at once where the operator
-    /// has configured it so.
+    /// Asks which key is to stop the selected agent or all that are marked.
     fn interrupt(&mut self, view: &View<'_>) -> Vec<Request> {
         let together = self.acted_on_together(view);
         if together.len() > 1 {
@@ -327,9 +310,6 @@ impl Ui {
             return Vec::new();
         }
         let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return Vec::new() };
-        if !self.options.confirm {
-            return vec![Interrupt::at_once(terminal, view.now)];
-        }
         self.open(Interrupt::new(&[terminal], Vec::new()));
         Vec::new()
     }
@@ -389,37 +369,26 @@ impl Ui {
                 return self.open(bar);
             }
             // Nothing is put into another order.
-            Action::Dismiss if arrangement.filter.is_empty() => return self.memory.toasts.clear(),
-            Action::Dismiss => {
+            Action::Close if arrangement.filter.is_empty() => {
+                arrangement.flags.unmark_all();
+                return self.memory.toasts.clear();
+            }
+            Action::Close => {
                 arrangement.filter = Filter::default();
                 self.memory.toasts.clear();
             }
             Action::Sort => {
                 let orders = self.orders(view);
-                let arrangement = &mut self.memory.arrangement;
-                arrangement.sort = arrangement.sort.next(&orders);
-                self.say_order(&orders, view);
-            }
-            Action::Group => {
-                // The head under the cursor goes, its first terminal does not.
-                if let Some(RowKey::Head(group)) = self.cursor.row() {
-                    let mut members =
-                        arrangement.shown(view).filter(|it| arrangement.group_of(*it).as_ref() == Some(group));
-                    members.next().into_iter().for_each(|first| self.cursor.choose(first.key().clone()));
-                }
-                let arrangement = &mut self.memory.arrangement;
-                arrangement.grouping = arrangement.grouping.next();
+                return self.open(arranging(self.memory.arrangement.sort, self.memory.arrangement.grouping, orders));
             }
             Action::Fold => return self.fold_here(None, view),
             Action::FocusLeft => return self.fold_here(Some(true), view),
             Action::FocusRight => return self.fold_here(Some(false), view),
-            Action::FoldAll => return self.fold_everything(view),
             Action::Mark => return self.mark(view),
             Action::MarkAll => {
                 let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
                 return arrangement.flags.mark(shown);
             }
-            Action::UnmarkAll => arrangement.flags.unmark_all(),
             _ => return self.lay_out(action, view),
         }
         self.put_in_order(view);
@@ -436,23 +405,6 @@ impl Ui {
     /// The orders that say something of what is shown.
     fn orders(&self, view: &View<'_>) -> Vec<Sort> {
         Sort::of_use(&self.memory.arrangement.shown(view).collect::<Vec<_>>())
-    }
-
-    /// Says which orders there are and which one it is now, and where no column shows what the rows are sorted by.
-    fn say_order(&mut self, orders: &[Sort], view: &View<'_>) {
-        let arrangement = &self.memory.arrangement;
-        let now = arrangement.sort;
-        let name = |order: &Sort| if *order == now { format!("[{}]", order.name()) } else { order.name().to_owned() };
-        let names: Vec<String> = orders.iter().map(name).collect();
-        let columns = arrangement.layout(usize::from(self.drawn.regions.table.width), view);
-        let is_unseen = |column: &&Column| self.tiles.is_none() && !columns.shows(column.title);
-        let unseen = Column::named(now.name()).filter(is_unseen);
-        let unseen = unseen.map(|column| format!("; {} is not on the screen", column.title));
-        let palette = self.key_for(Action::Palette);
-        let palette = palette.map(|key| format!("; {key} has each by name")).unwrap_or_default();
-        let (names, unseen, first) = (names.join(" "), unseen.unwrap_or_default(), now.explanation());
-        let message = format!("sort: {names}{unseen}; {first}{palette}");
-        self.notify_about(Topic::Layout, Status::Ready, message, view.now);
     }
 
     /// Lets every row go to where it belongs.
@@ -482,24 +434,6 @@ impl Ui {
         if let Some(head) = rows.iter().position(|row| row.is(&RowKey::Head(group.clone()))) {
             self.cursor.select(head, &rows, view.now);
         }
-    }
-
-    /// Folds all groups or unfolds them; the cursor goes to the head of the group that it was in, or stays on its row.
-    fn fold_everything(&mut self, view: &View<'_>) {
-        let arrangement = &mut self.memory.arrangement;
-        let key = self.cursor.key();
-        let item = key.and_then(|key| arrangement.shown(view).find(|item| item.key() == key));
-        let group = item.and_then(|item| arrangement.group_of(item));
-        arrangement.fold_all(view);
-        self.cursor.release();
-        let rows = self.rows(view);
-        let is_folded = |group: &Group| self.memory.arrangement.is_folded(group);
-        let head = group.filter(is_folded).map(RowKey::Head);
-        if let Some(index) = head.and_then(|head| rows.iter().position(|row| row.is(&head))) {
-            self.cursor.select(index, &rows, view.now);
-        }
-        self.follow(view);
-        self.cursor.hold(view.now);
     }
 
     /// Folds or unfolds the group that the cursor is in, whichever it is not or as is wanted.
@@ -542,19 +476,11 @@ impl Ui {
 
     /// Does what an action says of the layout.
     pub(super) fn lay_out(&mut self, action: Action, view: &View<'_>) {
-        match action {
-            Action::Layout => {
-                let width = self.drawn.regions.body.width;
-                self.panes.layout = self.panes.next_layout(&self.drawn.regions);
-                let key = self.fleet_key(action);
-                let message = format!("{}; {key} goes on", self.panes.layout.words(width));
-                self.notify_about(Topic::Layout, Status::Ready, message, view.now);
-            }
-            Action::Taller => self.panes.nudge(Divider::Level, 1, &self.drawn.regions),
-            Action::Lower => self.panes.nudge(Divider::Level, -1, &self.drawn.regions),
-            Action::Wider => self.panes.nudge(Divider::Upright, COLUMNS, &self.drawn.regions),
-            Action::Narrower => self.panes.nudge(Divider::Upright, -COLUMNS, &self.drawn.regions),
-            _ => {}
+        if action == Action::Layout {
+            self.panes.layout = self.panes.next_layout(&self.drawn.regions);
+            let key = self.fleet_key(action);
+            let message = format!("{}; {key} goes on", self.panes.layout.words());
+            self.notify_about(Topic::Layout, Status::Ready, message, view.now);
         }
     }
 }

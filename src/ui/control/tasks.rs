@@ -23,7 +23,6 @@ impl Ui {
             (Action::PruneTasks, _) => {
                 self.ask_to_kill(there.filter(|task| task.is_dead()).collect(), "remove");
             }
-            (Action::KillAllTasks, _) => self.ask_to_kill(there.collect(), "kill"),
             _ => {}
         }
     }

@@ -162,8 +162,8 @@ impl DialogBox {
                 format!("{name}: {} for {since}{}", Status::of(state).word(), stale.unwrap_or_default())
             }
             (Stage::Sending, _) => format!("{name}: the answer is on its way"),
-            (Stage::Answered(_), _) => format!("{name}: this dialog was answered"),
-            (Stage::Closed(_) | Stage::Choosing, _) => format!("{name}: this dialog is no longer open"),
+            (Stage::Answered, _) => format!("{name}: this dialog was answered"),
+            (Stage::Closed | Stage::Choosing, _) => format!("{name}: this dialog is no longer open"),
         }
     }
 
@@ -180,8 +180,8 @@ impl DialogBox {
         let sheet = self.question.draw(canvas, buffer, area, (title, &asked), (cells, said));
         let held = self.held(canvas.now);
         let (said, style) = match (&self.stage, held) {
-            (Stage::Closed(_), _) if self.typing.is_none() => (String::new(), parts.quiet),
-            (Stage::Choosing | Stage::Closed(_), Some(held)) => {
+            (Stage::Closed, _) if self.typing.is_none() => (String::new(), parts.quiet),
+            (Stage::Choosing | Stage::Closed, Some(held)) => {
                 (self.words(held, canvas, sheet.said.width), canvas.theme.style(Status::Stalled))
             }
             _ => (sends, parts.quiet),
@@ -246,11 +246,7 @@ impl DialogBox {
             Some(Held::Lost) => vec![(Action::Answer, "keep as a draft")],
             Some(Held::NothingChosen) => vec![(Action::Down, "choose")],
             Some(Held::NotWhole) => {
-                vec![
-                    (Action::Jump, "see all of it there"),
-                    (Action::AnswerAnyway, "answer anyway"),
-                    (Action::Down, "choose"),
-                ]
+                vec![(Action::Jump, "see all of it there"), (Action::Anyway, "answer anyway"), (Action::Down, "choose")]
             }
             Some(Held::Not(Hold::TooSmall)) => vec![(Action::Jump, "answer there")],
             Some(Held::Not(Hold::Changed) | Held::NoChoice) => Vec::new(),
@@ -260,7 +256,7 @@ impl DialogBox {
     /// The actions that read on, up and down.
     pub(super) fn read_on(&self) -> [Action; 2] {
         match self.typing {
-            Some(_) => [Action::ScrollUp, Action::ScrollDown],
+            Some(_) => [Action::Up, Action::Down],
             None => [Action::Up, Action::Down],
         }
     }
@@ -300,24 +296,18 @@ impl DialogBox {
     fn words(&self, held: Held, canvas: &Canvas<'_>, room: u16) -> String {
         let context = self.context();
         let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
-        let (jump, anyway) = (canvas.keymap.key_for(context, Action::Jump), key(Action::AnswerAnyway));
+        let (jump, anyway) = (canvas.keymap.key_for(context, Action::Jump), key(Action::Anyway));
         let [long, short] = match held {
             Held::Not(Hold::TooSmall) if self.typing.is_none() => {
                 let [goes, jumps] = ["goes there", "jumps"].map(|way| way_of(jump.as_deref(), way, ": "));
                 [format!("too small to read it here{goes}"), format!("too small{jumps}")]
             }
-            Held::Not(Hold::Changed) if self.keeps_text() => {
-                ["new on the screen: nothing is sent for a second", "nothing is sent for a second"].map(str::to_owned)
-            }
             Held::Not(hold) => return hold.words(canvas, context, self.read_on()),
             Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
             Held::Lost => {
                 let keep = key(Action::Answer);
-                let why = if matches!(self.stage, Stage::Closed(_)) {
-                    "the dialog is closed"
-                } else {
-                    "this answers nothing"
-                };
+                let why =
+                    if matches!(self.stage, Stage::Closed) { "the dialog is closed" } else { "this answers nothing" };
                 [format!("{why}: {keep} keeps it as a draft"), format!("{keep}: keep as a draft")]
             }
             Held::NothingTicked => {

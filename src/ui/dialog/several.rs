@@ -18,10 +18,7 @@ use crate::time::Timestamp;
 use crate::ui::composer::{Outcomes, Progress};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
-use crate::ui::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Theme,
-    find, text,
-};
+use crate::ui::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, find, text};
 
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
@@ -113,6 +110,13 @@ impl SeveralDialogs {
         several
             .question
             .shown_since(terminals.iter().map(|terminal| terminal.state.since().at).max().unwrap_or_default());
+        several
+    }
+
+    /// The same with yes, or no, chosen where all of them have that.
+    pub fn meaning(terminals: &[&Terminal], answer: Action) -> Self {
+        let mut several = Self::new(terminals);
+        several.choose(several.meant(answer));
         several
     }
 
@@ -310,7 +314,7 @@ impl Overlay for SeveralDialogs {
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
         let mut hints = self.answers().hints(self.hold(view.now));
-        let verdicts = [(Action::AllowOnce, "choose yes, once"), (Action::ChooseNo, "choose no")];
+        let verdicts = [(Action::AllowOnce, "choose yes, once"), (Action::Refuse, "choose no")];
         let choose = verdicts.into_iter().filter(|(verdict, _)| self.meant(*verdict).is_some());
         let last = hints.len().saturating_sub(1);
         hints.splice(last..last, choose.collect::<Vec<_>>());
@@ -326,10 +330,9 @@ impl Overlay for SeveralDialogs {
         self.follow(cx.view);
         match action {
             Action::Close => return Flow::Close,
-            Action::Help | Action::Suspend | Action::Redraw => return Flow::Pass,
-            _ if self.question.is_deaf(cx.view.now) => {}
+            Action::Help | Action::Suspend => return Flow::Pass,
             Action::Answer => return self.answer(cx),
-            Action::AllowOnce | Action::Refuse | Action::ChooseNo => match self.meant(action) {
+            Action::AllowOnce | Action::Refuse => match self.meant(action) {
                 option @ Some(_) => {
                     self.choose(option);
                     let key = cx.options.keymap.key_for(Context::Dialog, Action::Answer).unwrap_or_default();
@@ -344,7 +347,7 @@ impl Overlay for SeveralDialogs {
                 self.question.step(if action == Action::Down { 1 } else { -1 }, &asked, 0);
             }
             Action::Tick => return self.question.perform(Action::PageDown),
-            Action::PageUp | Action::PageDown | Action::ScrollUp | Action::ScrollDown => {
+            Action::PageUp | Action::PageDown => {
                 return self.question.perform(action);
             }
             _ => cx.say("that is done in the box of one dialog"),
@@ -355,11 +358,8 @@ impl Overlay for SeveralDialogs {
     /// A name chooses the option that it stands at; it sends nothing.
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
-        if let (KeyCode::Char(c), false) = (key.code, self.question.is_deaf(cx.view.now)) {
+        if let KeyCode::Char(c) = key.code {
             let named = self.options().iter().position(|option| is_one_of(&c.to_string(), &option.0));
-            if named.is_none() && Keymap::is_letter(key) {
-                cx.ignore_word(c);
-            }
             self.choose(named);
         }
         Flow::Stay
@@ -369,21 +369,13 @@ impl Overlay for SeveralDialogs {
         cx.refuse("pasted text is not an answer; nothing was sent")
     }
 
-    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if !self.question.is_deaf(cx.view.now) {
-            self.choose(self.question.at(at));
-        }
+    fn click(&mut self, at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.choose(self.question.at(at));
         Flow::Stay
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         Flow::Stay
-    }
-
-    fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
-        if matches!(event, OverlayEvent::TextIgnored) {
-            self.question.unchoose();
-        }
     }
 }

@@ -1,9 +1,9 @@
-//! Yes this once, no, and no with a reason, in one key each.
+//! Yes this once, no, and no with a reason: one key chooses each, and Enter sends it.
 
 use std::sync::Arc;
 
 use super::drafts::Typing;
-use super::{DialogBox, NEW, Stage};
+use super::{DialogBox, Stage};
 use crate::dialog::{Choice, Dialog, Verdict};
 use crate::fleet::Terminal;
 use crate::history::DraftKind;
@@ -18,42 +18,12 @@ const TOO_EARLY: &str = "nothing was sent: it is new on the screen; look at it f
 /// Why a text is not sent that nobody has seen in its line yet.
 pub(super) const NOT_SEEN: &str = "nothing was sent: not all of it was on the screen yet; press it again";
 
-/// What is said where no line can be opened for the reason of a no; the box says why.
-pub const NO_LINE: &str = "there is no line to say why";
-
-/// What becomes of keys that were typed before anybody saw for what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ahead {
-    /// There were none.
-    None,
-    /// They do nothing for a second.
-    Ignored,
-    /// A text stands in its line, which can be sent after that second.
-    Kept,
-}
-
 impl DialogBox {
-    /// The same with an answer chosen, if the dialog has it. What is typed next is for this box from now on.
-    pub fn meaning(terminal: &Terminal, answer: Action, now: Timestamp) -> Self {
-        let mut dialog = Self { meant: Some(answer), ..Self::new(terminal.key.clone()) };
-        dialog.follow(terminal, now);
-        // A line that opened later would get the end of what is typed now.
-        dialog.meant.take_if(|meant| meant.opens_line());
+    /// The same with an answer chosen, if the dialog has it.
+    pub fn meaning(terminal: &Terminal, answer: Action, slipped: Option<Timestamp>) -> Self {
+        let mut dialog = Self { meant: Some(answer), ..Self::new(terminal, slipped) };
+        dialog.follow(terminal);
         dialog
-    }
-
-    /// The same for keys that were typed ahead: nothing is sent until it has been on the screen for a second.
-    pub fn typed_ahead(mut self, ahead: Ahead) -> Self {
-        self.ahead = ahead;
-        if self.shown.is_some() {
-            self.question.look_first();
-        }
-        self
-    }
-
-    /// Whether a text that is typed while keys do nothing stands in its line all the same.
-    pub(super) fn keeps_text(&self) -> bool {
-        self.ahead == Ahead::Kept && self.typing.as_ref().is_some_and(|typing| typing.option.is_some())
     }
 
     /// Whether a plain no is chosen.
@@ -62,23 +32,9 @@ impl DialogBox {
         chosen.is_some_and(|(shown, chosen)| shown.dialog.refuses(chosen))
     }
 
-    /// Whether what is typed is a text.
-    pub fn is_typing(&self) -> bool {
-        self.typing.is_some()
-    }
-
-    /// Answers yes this once, or no, where it is certain which option that is and all of it was read; else chooses it.
-    /// A letter of the dialog's own only chooses, as all of them do.
+    /// Chooses yes, this once, or no, where it is certain which option that is. A letter of the dialog's own comes first.
     pub(super) fn answer_with(&mut self, answer: Action, cx: &mut OverlayContext<'_, '_>) {
-        let Some(dialog) = self.shown.as_ref().map(|shown| Arc::clone(&shown.dialog)) else {
-            if answer.opens_line() {
-                cx.memory.refuse_line(NO_LINE, cx.view.now);
-            } else {
-                let key = cx.options.keymap.key_for(Context::Dialog, answer).unwrap_or_default();
-                self.say_ignored(&key, cx.view.now);
-            }
-            return;
-        };
+        let Some(dialog) = self.shown.as_ref().map(|shown| Arc::clone(&shown.dialog)) else { return };
         if self.stage != Stage::Choosing || self.typing.is_some() {
             return;
         }
@@ -88,24 +44,15 @@ impl DialogBox {
         }
         let Some(option) = meant_option(&dialog, answer) else {
             self.message = Some((Status::Stalled, unknown(&dialog, answer)));
-            if answer.opens_line() {
+            if answer == Action::RefuseWhy {
                 self.typing = Some(Typing::begin(LineInput::default(), None));
             }
             return;
         };
         self.message = None;
         self.choose(Some(option));
-        match answer {
-            Action::RefuseWhy => self.typing = Some(Typing::begin(self.draft(cx.memory), Some(option))),
-            // Whoever means the next one, as in the table, must not refuse.
-            Action::ChooseNo => {
-                let key = |action| cx.options.keymap.key_for(Context::Dialog, action).unwrap_or_default();
-                let (send, next) = (key(Action::Answer), key(Action::NextWaiting));
-                let message = format!("no is chosen, not sent: {send} sends it; {next} goes to the next");
-                self.message = Some((Status::Ready, message));
-            }
-            _ if !self.question.was_shown() => self.say_ignored(&key, cx.view.now),
-            _ => self.answer(false, cx),
+        if answer == Action::RefuseWhy {
+            self.typing = Some(Typing::begin(self.draft(cx.memory), Some(option)));
         }
     }
 
@@ -124,7 +71,7 @@ impl DialogBox {
     pub(super) fn tell_in_line(&mut self, why: &str) -> bool {
         match (&self.stage, &mut self.message) {
             (Stage::Choosing, _) => self.warn(why),
-            (Stage::Sending | Stage::Answered(_), Some((_, message))) => {
+            (Stage::Sending | Stage::Answered, Some((_, message))) => {
                 if !message.contains(why) {
                     *message = format!("{message}; {why}");
                 }
@@ -139,34 +86,14 @@ impl DialogBox {
         self.warn(TOO_EARLY);
     }
 
-    /// Says so, and that keys are ignored, no longer once they would be heard.
-    pub(super) fn hears_again(&mut self, cx: &OverlayContext<'_, '_>) {
-        let (now, ahead) = (cx.view.now, &cx.memory.type_ahead);
+    /// Takes that message away once the key would be heard.
+    pub(super) fn hears_again(&mut self, now: Timestamp) {
         self.message.take_if(|(_, message)| *message == TOO_EARLY && !self.question.is_deaf(now));
-        if let Some((_, message)) = &mut self.message
-            && !ahead.holds(now)
-            && *message == ahead.words()
-        {
-            *message = ahead.words_after();
-        }
-    }
-
-    /// Says that a key did nothing, if nobody could have read the dialog yet.
-    pub(super) fn say_ignored(&mut self, key: &str, now: Timestamp) {
-        let is_new = self.question.is_deaf(now) || self.shown.is_none() || !self.question.was_shown();
-        if is_new && self.stage == Stage::Choosing {
-            let message = format!("{key} was ignored: the dialog was new on the screen; press it again");
-            self.message = Some((Status::Stalled, message));
-        }
     }
 
     /// What is typed is a part of what is asked from now on.
-    pub(super) fn enter(&mut self, change: impl FnOnce(&mut LineInput) -> bool, cx: &mut OverlayContext<'_, '_>) {
+    pub(super) fn enter(&mut self, change: impl FnOnce(&mut LineInput) -> bool) {
         let (is_draft, is_open) = (self.types_draft(), self.stage == Stage::Choosing);
-        if self.question.is_deaf(cx.view.now) && !self.keeps_text() && !is_draft {
-            // The end of a text without its beginning may say the opposite.
-            return cx.ignore_typing(NEW);
-        }
         if let Some(Typing { line, option, .. }) = self.typing.as_mut().filter(|_| is_open || is_draft) {
             let option = *option;
             if change(line) {
@@ -203,8 +130,6 @@ impl DialogBox {
         let opens = opens.map(|key| format!("; {key} in the table opens it"));
         let back = again.map(|key| format!("; {key} in its next dialog brings it back")).or(opens).unwrap_or_default();
         let message = format!("nothing was sent; the text is kept as a draft for {name}{back}");
-        // Nothing that is typed on is an answer, or a key of the dashboard.
-        cx.memory.type_ahead.begin(&message, false, cx.view.now);
         if !self.tell(&message) {
             cx.tell_about(Topic::Prompt(self.key.clone()), Status::Ready, message);
         }
@@ -220,7 +145,6 @@ impl DialogBox {
         if let Some((_, message)) = &mut self.message {
             let again = cx.options.keymap.key_for(Context::Dialog, Action::RefuseWhy);
             message.push_str(&again.map(|key| format!("; {key} brings the text back")).unwrap_or_default());
-            cx.memory.type_ahead.begin(message, false, cx.view.now);
         }
     }
 
@@ -235,7 +159,7 @@ impl DialogBox {
 
     /// Says in the box that the dialog has closed, or that its agent is gone, without an answer from here.
     pub(super) fn close_by_itself(&mut self, cx: &OverlayContext<'_, '_>) {
-        self.stage = Stage::Closed(cx.view.now);
+        self.stage = Stage::Closed;
         self.typing.iter_mut().for_each(|typing| typing.option = None);
         // What became of an answer says more.
         if !self.has_sent {
@@ -264,7 +188,7 @@ impl DialogBox {
     /// taken.
     pub(super) fn send_reason(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let Some(text) = self.reason.take() else { return };
-        match cx.terminal(&self.key).filter(|_| matches!(self.stage, Stage::Answered(_))) {
+        match cx.terminal(&self.key).filter(|_| matches!(self.stage, Stage::Answered)) {
             Some(terminal) => cx.perform(Recipient::of(terminal), Act::Prompt { text, when: When::Ready }),
             None => cx.memory.keep_answer(&self.key, &text, cx.view.now),
         }

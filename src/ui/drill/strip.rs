@@ -8,37 +8,9 @@ use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::{Canvas, Pen, text, times};
 
-/// How much of the past the strip shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Zoom {
-    Hour,
-    /// Since the terminal was first watched.
-    Start,
-    Day,
-}
-
-impl Zoom {
-    const fn next(self) -> Self {
-        match self {
-            Zoom::Hour => Zoom::Start,
-            Zoom::Start => Zoom::Day,
-            Zoom::Day => Zoom::Hour,
-        }
-    }
-
-    const fn title(self) -> &'static str {
-        match self {
-            Zoom::Hour => "last hour",
-            Zoom::Start => "since start",
-            Zoom::Day => "last 24 h",
-        }
-    }
-}
-
 /// Who has the turn, and what is wrong then.
 type StripHolder = (Holder, Option<Status>);
 
-const HOUR: Span = Span::from_secs(3600);
 /// A strip shorter than this shows its times to the second.
 const MINUTES: Span = Span::from_secs(600);
 const DAY: Span = Span::from_secs(24 * 3600);
@@ -46,11 +18,6 @@ const DAY: Span = Span::from_secs(24 * 3600);
 const BEHIND: Span = Span::from_secs(10);
 
 impl Drill {
-    /// Shows the next larger or smaller part of the past.
-    pub(super) fn zoom_on(&mut self) {
-        self.zoom = Some(self.shown_zoom().next());
-    }
-
     /// When nobody watched, by time; nothing is claimed of what the terminal did then.
     pub(super) fn gaps(&self) -> Vec<(Timestamp, Timestamp)> {
         let line = timeline(&[], &self.watched(), self.begin(), self.until);
@@ -69,11 +36,7 @@ impl Drill {
 
     /// The stretches that are shown: what the history answered, and then what this process has seen itself.
     fn stretches(&self) -> (Timestamp, Vec<TimelineSpan>) {
-        let from = match self.shown_zoom() {
-            Zoom::Hour => self.until - HOUR,
-            Zoom::Day => self.until - DAY,
-            Zoom::Start => self.begin(),
-        };
+        let from = self.begin().max(self.until - DAY);
         let last = self.line.points.last().map(|point| point.at);
         let known = self.line.points.partition_point(|point| point.at <= from).saturating_sub(1);
         let mut points = self.line.points[known..].to_vec();
@@ -84,11 +47,6 @@ impl Drill {
     fn begin(&self) -> Timestamp {
         let kept = self.line.watched.first().map(|(begin, _)| *begin);
         [kept, self.steps.seen_since()].into_iter().flatten().min().unwrap_or(self.until)
-    }
-
-    fn shown_zoom(&self) -> Zoom {
-        let short = self.until.since(self.begin()) < HOUR;
-        self.zoom.unwrap_or(if short { Zoom::Start } else { Zoom::Hour })
     }
 
     /// Draws the strip with its times at both ends into the first row and what each holder had in all into the second;
@@ -115,7 +73,6 @@ impl Drill {
         pen.text(" ", parts.quiet).text(&end, parts.quiet);
 
         let mut pen = Pen::new(buffer, area, 1);
-        pen.skip(1).text(self.shown_zoom().title(), parts.title).text("  ", parts.quiet);
         // Before the first poll there was nothing to watch.
         let begun = line.partition_point(|stretch| stretch.to <= self.begin());
         let is_before = line[..begun].iter().all(|stretch| stretch.holder == Holder::Unwatched);

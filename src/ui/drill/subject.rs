@@ -96,13 +96,15 @@ impl Subject {
                 Flow::Stay
             }
             Self::Agent(agent) if action == Action::Open && self.waits() => {
-                Flow::Become(Box::new(DialogBox::new(agent.key.clone())))
+                Flow::Become(Box::new(DialogBox::new(agent, None)))
+            }
+            Self::Agent(agent) if action != Action::Prompt && self.waits() => {
+                let mut dialog = DialogBox::meaning(agent, action, None);
+                dialog.offer_draft(cx.memory);
+                Flow::Become(Box::new(dialog))
             }
             Self::Agent(agent) => match Composer::refused(agent) {
-                Some(why) => {
-                    cx.memory.refuse_line(&why, cx.view.now);
-                    Flow::Stay
-                }
+                Some(why) => cx.refuse(&why),
                 None => Flow::Become(Box::new(Composer::new(agent.key.clone(), cx.memory))),
             },
         }

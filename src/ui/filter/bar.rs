@@ -36,7 +36,7 @@ impl Overlay for FilterBar {
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         vec![
-            (Action::Choose, "keep"),
+            (Action::Answer, "keep"),
             (Action::Complete, "complete"),
             (Action::Close, "show all again"),
             (Action::Down, "down"),
@@ -66,7 +66,7 @@ impl Overlay for FilterBar {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             // What can never fit is not kept: the table would stay empty without a word of why.
-            Action::Choose => {
+            Action::Answer => {
                 let Some(doubt) = doubt(&cx.memory.arrangement, cx.view) else { return Flow::Close };
                 cx.say(&format!("{}: {}", doubt.in_short(), doubt.hint()));
                 // What is not there may still come.

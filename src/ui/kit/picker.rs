@@ -13,7 +13,7 @@ use super::scroll::Viewport;
 use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
 use crate::ui::keymap::is_alike;
-use crate::ui::{Action, Context, Flow, HitMap, Keymap, Overlay, OverlayContext, OverlayKind, OverlayPlace};
+use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, OverlayPlace};
 
 /// The widest and the highest menu, in cells and entries: what is below is to be seen around it. Why an entry would do nothing
 /// is read whole where the screen has room.
@@ -205,7 +205,7 @@ impl Overlay for Picker {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Choose, self.verb), (Action::Down, "down"), (Action::Close, "close")]
+        vec![(Action::Answer, self.verb), (Action::Down, "down"), (Action::Close, "close")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
@@ -260,9 +260,9 @@ impl Overlay for Picker {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let page = isize::try_from(self.entries_at.height.max(1)).unwrap_or(isize::MAX);
         match action {
-            Action::Choose => return self.shown.get(self.at).map_or(Flow::Stay, |index| (self.take)(*index, cx)),
-            Action::Up | Action::ScrollUp => self.step(-1),
-            Action::Down | Action::ScrollDown => self.step(1),
+            Action::Answer => return self.shown.get(self.at).map_or(Flow::Stay, |index| (self.take)(*index, cx)),
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
             Action::PageUp => self.step(-page),
             Action::PageDown => self.step(page),
             _ => return Flow::Pass,
@@ -279,11 +279,6 @@ impl Overlay for Picker {
             let is_meant = |entry: &MenuEntry| entry.note == c.to_string();
             if let Some(index) = self.entries.iter().position(is_meant) {
                 return (self.take)(index, cx);
-            }
-            // It is of a word that was meant for somewhere else, as was the letter that opened this.
-            if Keymap::is_letter(key) {
-                cx.ignore_word(c);
-                return Flow::Close;
             }
         }
         Flow::Stay
@@ -302,7 +297,7 @@ impl Overlay for Picker {
             return Flow::Stay;
         }
         self.at = index;
-        self.perform(Action::Choose, cx)
+        self.perform(Action::Answer, cx)
     }
 }
 

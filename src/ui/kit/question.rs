@@ -1,8 +1,6 @@
 //! A box for what must be read before its keys do anything. If there is little room, its blank rows go first,
 //! then its frame; if not even a few rows of the text fit, its keys do nothing.
 
-use std::collections::BTreeSet;
-
 use ratatui::prelude::{Buffer, Position, Rect, Size, Style};
 
 use super::frame::{self, Canvas, Hint};
@@ -15,10 +13,6 @@ use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayK
 
 /// How long keys do nothing after a question has changed: they may have been meant for what was there before.
 const HELD_FOR: Span = Span::from_secs(1);
-/// How long an operator may think of the first letter of what they would have typed into a line that did not open.
-const THINKS: Span = Span::from_secs(5);
-/// The longest pause between two letters of one word.
-const WORD: Span = Span::from_millis(500);
 /// The room of a text in which it can be read at all.
 const LEAST: (u16, u16) = (20, 3);
 /// The height from which on a frame is kept although the text has to be scrolled in it.
@@ -41,7 +35,7 @@ impl Hold {
         let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
         let read_on = |action, rows| format!("read on: {} {}", key(action), text::counted(rows, "row"));
         match self {
-            Hold::Changed => "new on the screen: keys do nothing for a second".to_owned(),
+            Hold::Changed => "new on the screen: nothing is sent for a second".to_owned(),
             Hold::TooSmall => "too small to read it here".to_owned(),
             Hold::Unread(above, 0) => read_on(up, above),
             Hold::Unread(_, below) => read_on(down, below),
@@ -79,129 +73,6 @@ impl Pause {
     pub fn holds(&self, now: Timestamp) -> bool {
         // A clock that was set back must not hold them for hours.
         self.since.is_some_and(|since| !self.shown || (since..since + HELD_FOR).contains(&now))
-    }
-}
-
-/// What is typed for a line that did not open goes nowhere: its letters are keys that nobody meant. It begins with the
-/// key that opened nothing, and each key after it prolongs it, until the operator pauses: in the box of a dialog as long as one
-/// thinks, for a `y` in the middle of a sentence may be a yes there.
-#[derive(Clone, Debug, Default)]
-pub struct TypeAhead {
-    /// Since when keys go nowhere, and for how long after that.
-    held: Option<(Timestamp, Span)>,
-    /// Why no line opened.
-    why: String,
-    /// Whether the key that opens a row may be pressed again, as long as nothing was typed.
-    opens_again: bool,
-    has_text: bool,
-}
-
-impl TypeAhead {
-    /// Begins, and says why.
-    pub fn begin(&mut self, why: &str, opens_again: bool, now: Timestamp) {
-        *self = Self { opens_again, ..Self::held(HELD_FOR, why, now) };
-    }
-
-    /// Begins with a key that asked for a line: what was to stand in it may have to be thought of first.
-    pub fn begin_line(&mut self, why: &str, now: Timestamp) {
-        *self = Self::held(THINKS, why, now);
-    }
-
-    /// Begins with a letter that is no key: the letters right behind it are of the same word.
-    pub fn begin_word(&mut self, why: &str, now: Timestamp) {
-        *self = Self::held(WORD, why, now);
-    }
-
-    fn held(patience: Span, why: &str, now: Timestamp) -> Self {
-        Self { held: Some((now, patience)), why: why.to_owned(), opens_again: false, has_text: false }
-    }
-
-    /// Whether keys go nowhere.
-    pub fn holds(&self, now: Timestamp) -> bool {
-        self.held.is_some_and(|(since, patience)| (since..since + patience).contains(&now))
-    }
-
-    /// Whether they are those of a word.
-    pub fn holds_word(&self, now: Timestamp) -> bool {
-        self.held.is_some_and(|(_, patience)| patience == WORD) && self.holds(now)
-    }
-
-    /// Says more of what was typed.
-    pub fn add(&mut self, what: &str) {
-        self.why = format!("{}; {what}", self.why);
-    }
-
-    /// Whether only a text is still meant for the line that did not open, of which nothing was typed yet.
-    pub fn holds_text_only(&self, now: Timestamp) -> bool {
-        !self.has_text && self.held.is_some_and(|(since, _)| now.since(since) >= HELD_FOR)
-    }
-
-    /// Whether a key that opens the row is no text.
-    pub fn opens_again(&self) -> bool {
-        self.opens_again
-    }
-
-    /// Takes in a key that goes nowhere. Where none answers anything, the next one is of the same text only if it follows soon.
-    pub fn prolong(&mut self, may_answer: bool, now: Timestamp) {
-        let patience = self.held.map_or(HELD_FOR, |(_, patience)| patience);
-        let patience = if may_answer { patience } else { patience.min(HELD_FOR) };
-        (self.held, self.opens_again, self.has_text) = (Some((now, patience)), false, true);
-    }
-
-    /// What the operator reads.
-    pub fn words(&self) -> String {
-        let nothing = if self.why.contains("nothing was") { "" } else { "nothing was sent, and " };
-        format!("{}; {nothing}what you type is ignored until you pause or press Esc", self.why)
-    }
-
-    /// What the operator reads of it once keys do something again.
-    pub fn words_after(&self) -> String {
-        if self.why.contains("nothing was") { self.why.clone() } else { format!("{}; nothing was sent", self.why) }
-    }
-}
-
-/// Letters that are typed in a row, without a pause. With each letter of a text, who types while no line is open runs a key that
-/// nobody meant, one of which may open a line.
-#[derive(Clone, Debug, Default)]
-pub struct TypedRun {
-    last: Option<Timestamp>,
-    is_over: bool,
-    letters: BTreeSet<char>,
-    /// Those that were keys, but for those that only change what is seen.
-    keys: BTreeSet<char>,
-}
-
-impl TypedRun {
-    /// From so many keys on it is a text.
-    const TEXT: usize = 4;
-
-    /// Takes in what was pressed: a letter, which may be a key, or something else, which ends the run. Returns whether a run
-    /// begins with it.
-    pub fn take(&mut self, letter: Option<char>, is_key: bool, now: Timestamp) -> bool {
-        let goes_on = !self.is_over && self.last.is_some_and(|last| (last..last + WORD).contains(&now));
-        if !goes_on {
-            self.keys.clear();
-            self.letters.clear();
-        }
-        (self.last, self.is_over) = (Some(now), letter.is_none());
-        self.letters.extend(letter);
-        self.keys.extend(letter.filter(|letter| is_key && letter.is_alphabetic()));
-        !goes_on
-    }
-
-    /// Whether there are as many different letters as in a text, whatever they did.
-    pub fn is_word(&self) -> bool {
-        self.letters.len() >= Self::TEXT
-    }
-
-    /// Whether the letter that was taken in last is one of a text, and no key.
-    pub fn is_text(&self) -> bool {
-        self.keys.len() >= Self::TEXT
-    }
-
-    /// Whether what stands in a line is perhaps the rest of a text that was begun before the line opened.
-    pub fn began_outside(&self) -> bool {
-        self.keys.len() > 1
     }
 }
 
@@ -335,11 +206,6 @@ impl Question {
         self.pause.holds(now)
     }
 
-    /// Whether a frame has shown it.
-    pub fn was_shown(&self) -> bool {
-        self.drawn.is_some()
-    }
-
     /// Why what is asked cannot be done yet.
     pub fn hold(&self, asked: &QuestionText, now: Timestamp) -> Option<Hold> {
         if self.pause.holds(now) {
@@ -357,11 +223,6 @@ impl Question {
     /// second from when it can be seen.
     pub fn changed(&mut self) {
         *self = Self::default();
-        self.pause.begin();
-    }
-
-    /// No key does anything for a second from when it can be seen.
-    pub fn look_first(&mut self) {
         self.pause.begin();
     }
 
@@ -479,7 +340,7 @@ pub struct Answers {
 impl Answers {
     /// Yes or no.
     pub const fn yes_or(yes: &'static str, no: &'static [Hint]) -> Self {
-        let read = [Action::ScrollDown, Action::ScrollUp];
+        let read = [Action::Down, Action::Up];
         Self { context: Context::Confirm, read, yes: (Action::Confirm, yes), others: no }
     }
 

@@ -107,8 +107,8 @@ impl Viewport {
     pub fn perform(&mut self, action: Action) -> Flow {
         let page = isize::try_from(self.page.max(1)).unwrap_or(isize::MAX);
         match action {
-            Action::ScrollUp => self.step(-1),
-            Action::ScrollDown => self.step(1),
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
             Action::PageUp => self.step(-page),
             Action::PageDown => self.step(page),
             Action::First => self.step(isize::MIN),
@@ -204,7 +204,7 @@ impl SearchableText {
     /// Does what an action says of the search.
     pub fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Search => self.typing = Some(LineInput::default()),
+            Action::Filter => self.typing = Some(LineInput::default()),
             Action::Confirm => self.typing = None,
             Action::Close if self.is_typing() => {
                 (self.typing, self.hit) = (None, 0);

@@ -5,6 +5,7 @@ mod blind;
 mod drill;
 mod matrix;
 mod messages;
+mod prose;
 mod sheet;
 mod sizes;
 mod today;
@@ -22,13 +23,11 @@ use fleetwatch::state::{
 };
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
-use fleetwatch::ui::{Copied, Depth, Keymap, Request, Theme, Ui, UiOptions};
+use fleetwatch::ui::{Action, Copied, Depth, Keymap, Request, Theme, Ui, UiOptions};
 use fleetwatch::ui::{OverlayEvent, Waiting};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::{
-    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
@@ -126,8 +125,24 @@ fn press(ui: &mut Ui, fleet: &SampleFleet, keys: &[KeyCode]) -> Vec<Request> {
     keys.iter().flat_map(|&code| ui.handle(&press(code), &fleet.view())).collect()
 }
 
+/// The keys of a text; a tab and the end of a line are the keys of that name.
 fn chars(text: &str) -> Vec<KeyCode> {
-    text.chars().map(KeyCode::Char).collect()
+    let key = |c| match c {
+        '\t' => KeyCode::Tab,
+        '\n' => KeyCode::Enter,
+        c => KeyCode::Char(c),
+    };
+    text.chars().map(key).collect()
+}
+
+/// Does what has no key in the table, as the list of commands does.
+fn run(ui: &mut Ui, fleet: &SampleFleet, action: Action) -> Vec<Request> {
+    ui.perform(action, &fleet.view())
+}
+
+/// Takes an entry of the menu of orders and groups.
+fn arrange(ui: &mut Ui, fleet: &SampleFleet, entry: &str) {
+    press(ui, fleet, &chars(&format!("s{entry}\n")));
 }
 
 /// The line of the frame that the cursor is on.
@@ -282,26 +297,24 @@ fn what_begins_to_wait_goes_above_the_cursor_and_keys_go_to_the_row_that_was_sho
 }
 
 #[test]
-fn a_key_for_a_row_does_nothing_just_after_the_cursor_came_there_by_itself() {
+fn nothing_is_sent_for_a_second_to_a_row_that_came_under_the_cursor_by_itself() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     assert!(selected(&mut ui, &fleet).contains("shop-api"));
     fleet.now = NOW + Span::from_secs(10);
     fleet.terminals.remove(0);
-    // The row that the last frame showed is gone.
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("the selected terminal has just left"));
     assert!(selected(&mut ui, &fleet).contains("billing"));
-    fleet.now = fleet.now + Span::from_millis(300);
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("the cursor is on billing now"));
-    fleet.now = fleet.now + Span::from_millis(500);
-    let key = fleet.terminals[0].key.clone();
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump(key)]);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("look at it first"));
+    fleet.now = fleet.now + Span::from_secs(1);
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]).len(), 1);
 }
 
 #[test]
-fn n_goes_to_the_longest_wait_and_to_what_has_failed_or_finished_only_when_nobody_waits() {
+fn tab_goes_to_the_longest_wait_and_to_what_has_failed_or_finished_only_when_nobody_waits() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
@@ -317,40 +330,40 @@ fn n_goes_to_the_longest_wait_and_to_what_has_failed_or_finished_only_when_nobod
     assert_eq!(name(&mut ui, &fleet), "infra");
     let mut walk = Vec::new();
     for _ in 0..6 {
-        press(&mut ui, &fleet, &chars("n"));
+        press(&mut ui, &fleet, &chars("\t"));
         walk.push(name(&mut ui, &fleet));
     }
     let round = ["shop-api", "billing", "new-repo"];
     assert_eq!(walk, [round, round].concat(), "only those that wait, the longest wait first");
-    press(&mut ui, &fleet, &chars("N"));
+    press(&mut ui, &fleet, &[KeyCode::BackTab]);
     assert_eq!(name(&mut ui, &fleet), "billing");
     // Where the cursor is on the longest wait already, whoever put it there, it stays there first.
     for keys in [&[KeyCode::Home][..], &[KeyCode::End, KeyCode::Home], &[KeyCode::Down, KeyCode::Up]] {
         press(&mut ui, &fleet, keys);
-        press(&mut ui, &fleet, &chars("n"));
+        press(&mut ui, &fleet, &chars("\t"));
         assert_eq!(name(&mut ui, &fleet), "shop-api");
-        assert!(text(&mut ui, &fleet, 120, 40).contains("shop-api waits longest; n again goes to the next"));
-        press(&mut ui, &fleet, &chars("n"));
+        assert!(text(&mut ui, &fleet, 120, 40).contains("shop-api waits longest; tab again goes to the next"));
+        press(&mut ui, &fleet, &chars("\t"));
         assert_eq!(name(&mut ui, &fleet), "billing");
         press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Esc]);
     }
     // It goes on only from the key before: after any other one, it is the longest wait again that is meant.
-    for between in [&[KeyCode::Esc][..], &[KeyCode::F(12)], &[KeyCode::Enter, KeyCode::Esc], &[KeyCode::Char('+')]] {
-        press(&mut ui, &fleet, &chars("Gnn"));
+    for between in [&[KeyCode::Esc][..], &[KeyCode::F(12)], &[KeyCode::Enter, KeyCode::Esc], &[KeyCode::Char('!')]] {
+        press(&mut ui, &fleet, &chars("G\t\t"));
         assert_eq!(name(&mut ui, &fleet), "billing");
         press(&mut ui, &fleet, between);
-        press(&mut ui, &fleet, &chars("n"));
+        press(&mut ui, &fleet, &chars("\t"));
         assert_eq!(name(&mut ui, &fleet), "shop-api", "after {between:?}");
         press(&mut ui, &fleet, between);
-        press(&mut ui, &fleet, &chars("n"));
+        press(&mut ui, &fleet, &chars("\t"));
         assert_eq!(name(&mut ui, &fleet), "shop-api", "after {between:?}");
-        assert!(text(&mut ui, &fleet, 120, 40).contains("shop-api waits longest; n again goes to the next"));
+        assert!(text(&mut ui, &fleet, 120, 40).contains("shop-api waits longest; tab again goes to the next"));
     }
     // From the box of a dialog it goes on, whatever was pressed to read there.
     press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Down, KeyCode::Tab, KeyCode::Down, KeyCode::Tab]);
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert_eq!(name(&mut ui, &fleet), "new-repo");
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     assert_eq!(name(&mut ui, &fleet), "shop-api");
     // Beside one that waits, nothing else is gone to.
     let all = fleet.terminals.clone();
@@ -358,39 +371,39 @@ fn n_goes_to_the_longest_wait_and_to_what_has_failed_or_finished_only_when_nobod
         turn_into(&mut fleet, index, Attention::None);
         fleet.terminals[index].state.assessment.business_state = BusinessState::Working;
     }
-    press(&mut ui, &fleet, &chars("nnn"));
+    press(&mut ui, &fleet, &chars("\t\t\t"));
     assert_eq!(name(&mut ui, &fleet), "shop-api");
     assert!(text(&mut ui, &fleet, 120, 40).contains("nobody waits but shop-api"));
     turn_into(&mut fleet, 0, Attention::None);
     fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
     let mut walk = Vec::new();
     for _ in 0..4 {
-        press(&mut ui, &fleet, &chars("n"));
+        press(&mut ui, &fleet, &chars("\t"));
         walk.push(name(&mut ui, &fleet));
     }
     assert_eq!((walk[0].as_str(), walk[3].as_str()), ("infra", "docs"), "what has finished comes last: {walk:?}");
     fleet.terminals = all;
     // One that begins to wait is next, wherever the walk is.
-    press(&mut ui, &fleet, &chars("Gn"));
+    press(&mut ui, &fleet, &chars("G\t"));
     assert_eq!(name(&mut ui, &fleet), "shop-api");
-    press(&mut ui, &fleet, &chars("nn"));
+    press(&mut ui, &fleet, &chars("\t\t"));
     let web = fleet.terminals.iter().position(|it| it.state.terminal.id == "web").expect("web");
     turn_into(&mut fleet, web, Attention::Approval);
     fleet.terminals[web].state.since = NOW;
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     assert_eq!(name(&mut ui, &fleet), "web");
     // So is one that was gone to and asks anew.
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     assert_eq!(name(&mut ui, &fleet), "shop-api");
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     assert_eq!(name(&mut ui, &fleet), "billing");
     fleet.terminals[0].state.since = NOW;
-    press(&mut ui, &fleet, &chars("nn"));
+    press(&mut ui, &fleet, &chars("\t\t"));
     assert_eq!(name(&mut ui, &fleet), "shop-api", "new-repo is on the way");
 }
 
 #[test]
-fn n_goes_back_to_another_that_waits_once_one_is_answered_and_not_again_to_finished_ones() {
+fn tab_goes_back_to_another_that_waits_once_one_is_answered_and_not_again_to_finished_ones() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
@@ -398,14 +411,14 @@ fn n_goes_back_to_another_that_waits_once_one_is_answered_and_not_again_to_finis
         fleet.terminals.iter().position(|it| it.state.terminal.id == name).expect("a terminal")
     };
     // Past an approval to a question, which is answered.
-    press(&mut ui, &fleet, &chars("Gnn"));
+    press(&mut ui, &fleet, &chars("G\t\t"));
     assert!(selected(&mut ui, &fleet).contains("billing"));
     let billing = at(&fleet, "billing");
     turn_into(&mut fleet, billing, Attention::None);
     fleet.terminals[billing].state.assessment.business_state = BusinessState::Working;
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     assert!(selected(&mut ui, &fleet).contains("shop-api"), "{}", selected(&mut ui, &fleet));
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     assert!(selected(&mut ui, &fleet).contains("new-repo"));
     // Where nothing is left but what has finished, each is gone to once.
     for terminal in &mut fleet.terminals {
@@ -416,9 +429,9 @@ fn n_goes_back_to_another_that_waits_once_one_is_answered_and_not_again_to_finis
         let finished = at(&fleet, name);
         turn_into(&mut fleet, finished, Attention::Finished);
     }
-    press(&mut ui, &fleet, &chars("nn"));
+    press(&mut ui, &fleet, &chars("\t\t"));
     let last = selected(&mut ui, &fleet);
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     assert_eq!(selected(&mut ui, &fleet), last);
     assert!(text(&mut ui, &fleet, 120, 40).contains("nothing else needs you"));
 }
@@ -439,14 +452,14 @@ fn a_row_that_waits_keeps_its_colour_beside_its_marks_which_move_no_column() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     let before = lines(&frame(&mut ui, &fleet, 120, 40));
-    press(&mut ui, &fleet, &chars("*"));
+    run(&mut ui, &fleet, Action::MarkAll);
     let buffer = frame(&mut ui, &fleet, 120, 40);
     let after = lines(&buffer);
     assert!(after[3].starts_with("›■? shop-api") && after[4].starts_with(" ■? billing"), "{after:?}");
     assert_eq!(buffer[(1, 3)].fg, buffer[(2, 3)].fg, "it is a bar of its own");
     let cells = |line: &String| line.chars().skip(2).collect::<String>();
     assert!((2..13).all(|row| cells(&before[row]) == cells(&after[row])), "{before:?} {after:?}");
-    press(&mut ui, &fleet, &chars("u"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
     fleet.terminals[1].declared.pinned = true;
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
@@ -482,7 +495,7 @@ fn what_needs_you_is_counted_alike_everywhere() {
     press(&mut ui, &fleet, &[KeyCode::End]);
     let shown = text(&mut ui, &fleet, 120, 12);
     assert!(shown.contains(&format!("↑ {waiting} need you")), "{shown}");
-    assert!(shown.contains("n longest wait"), "{shown}");
+    assert!(shown.contains("tab longest wait"), "{shown}");
 }
 
 #[test]
@@ -524,7 +537,7 @@ fn keys_move_and_ask() {
     assert!(selected(&mut ui, &fleet).contains("legacy"));
     press(&mut ui, &fleet, &[KeyCode::Home]);
     assert!(selected(&mut ui, &fleet).contains("shop-api"));
-    press(&mut ui, &fleet, &chars("N"));
+    press(&mut ui, &fleet, &[KeyCode::BackTab]);
     assert!(selected(&mut ui, &fleet).contains("new-repo"));
     press(&mut ui, &fleet, &[KeyCode::Home]);
     press(&mut ui, &fleet, &[KeyCode::Down; 6]);
@@ -718,13 +731,6 @@ fn what_hides_several_terminals_at_once_is_one_line_of_the_log() {
     assert!(errors[1].contains("3 terminals  "), "{errors:?}");
     let all = [2, 1, 0].map(|index| fleet.terminals[index].state.terminal.id.as_str()).join(", ");
     assert!(errors[1].contains(&format!(" · {all}")), "{errors:?}");
-    for (heading, errors) in [("log  what you did", 0), ("log  what went wrong", 2), ("log ─", 2)] {
-        press(&mut ui, &fleet, &chars("f"));
-        let shown = lines(&frame(&mut ui, &fleet, 160, 45));
-        let log: Vec<&String> = shown.iter().skip_while(|line| !line.starts_with(&format!("─ {heading}"))).collect();
-        assert_eq!(log.iter().filter(|line| line.contains("error")).count(), errors, "{heading}: {shown:?}");
-        assert!(errors > 0 || log[1].contains("you have done nothing yet"), "{shown:?}");
-    }
     // What was renamed since has one name in all of them.
     fleet.terminals[5].state.terminal.id = "manual".to_owned();
     let shown = text(&mut ui, &fleet, 160, 45);
@@ -862,11 +868,6 @@ fn the_age_of_the_data_is_never_understated() {
 
 #[test]
 fn the_log_is_said_to_be_where_it_is() {
-    let (mut ui, fleet) = (dashboard(), SampleFleet::empty());
-    text(&mut ui, &fleet, 160, 45);
-    press(&mut ui, &fleet, &chars("f"));
-    let shown = text(&mut ui, &fleet, 160, 45);
-    assert!(shown.contains("nothing has happened yet that the log would show"), "{shown}");
     // What happened to terminals that are there no more stays below the reason.
     let fleet = SampleFleet { terminals: Vec::new(), tasks: Vec::new(), ..SampleFleet::usual() };
     for (columns, rows) in [(160, 45), (80, 24)] {
@@ -1153,7 +1154,7 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("approve", "open the dialog with \"yes, this once\""),
         ("aprove", "open the dialog with \"yes, this once\""),
         ("exit", "quit fleetwatch"),
-        ("refresh", "redraw the screen"),
+        ("reload", "reload configuration, keymap and theme"),
         ("queue", "write a prompt"),
         // What begins a word of it comes before what means it.
         ("que", "take back the terminal's queued prompts"),
@@ -1175,9 +1176,7 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
     for order in ["agent", "attention", "name"] {
         press(&mut ui, &fleet, &chars(&format!(":sort by {order}")));
         press(&mut ui, &fleet, &[KeyCode::Enter]);
-        let shown = text(&mut ui, &fleet, 120, 40);
-        assert!(shown.contains(&format!("[{order}]")), "{order}");
-        assert_eq!(shown.contains("who needs you first, the longest wait on top"), order == "attention", "{shown}");
+        assert_eq!(text(&mut ui, &fleet, 120, 40).contains(&format!("by {order}")), order != "attention", "{order}");
     }
     // A theme is shown at once.
     press(&mut ui, &fleet, &chars(":theme light"));
@@ -1208,7 +1207,7 @@ fn the_palette_begins_with_what_the_selected_row_offers() {
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("no prompt is queued for shop-api"));
     press(&mut ui, &fleet, &chars(":"));
-    let dead = ["run the selected task again", "remove all marks", "go to the longest wait"];
+    let dead = ["run the selected task again", "remove all tasks", "go to the longest wait"];
     let mut seen = Vec::new();
     for _ in 0..60 {
         let shown = text(&mut ui, &fleet, 120, 40);
@@ -1389,10 +1388,6 @@ fn a_key_that_does_nothing_says_so() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("!"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("! does nothing here; ? lists keys"));
-    // The letters behind it are of a word that was meant for somewhere else, until the operator pauses.
-    let mut fleet = fleet;
-    assert_eq!(press(&mut ui, &fleet, &chars("move q")), []);
-    fleet.now = NOW + Span::from_millis(600);
     // What is typed somewhere is no key of the table.
     press(&mut ui, &fleet, &chars("/!"));
     assert_eq!(text(&mut ui, &fleet, 120, 40).matches("does nothing here").count(), 1);
@@ -1404,7 +1399,7 @@ fn rows_are_sorted_by_what_the_operator_wants() {
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     let mut sorted = |by: &str| {
-        press(&mut ui, &fleet, &chars("s"));
+        arrange(&mut ui, &fleet, &format!("sort by {by}"));
         assert!(text(&mut ui, &fleet, 120, 40).contains(&format!("by {by}")), "{by}");
         names(&mut ui, &fleet)
     };
@@ -1419,15 +1414,10 @@ fn rows_are_sorted_by_what_the_operator_wants() {
     assert_eq!(sorted("server")[11], "ingest");
     press(&mut ui, &fleet, &chars("s"));
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(!shown.contains("by attention"), "what is usual is not named");
-    assert!(shown.contains("sort: [attention] name state age agent server"), "{shown}");
-    // What the rows are sorted by may have no column.
-    press(&mut ui, &fleet, &chars("cjj "));
+    assert!(shown.lines().any(|line| line.contains("sort by server") && line.contains("now")), "{shown}");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("ssss"));
-    let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("sort: attention name state age [agent] server; AGENT is not on the screen"), "{shown}");
+    arrange(&mut ui, &fleet, "sort by attention");
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("by attention"), "what is usual is not named");
 }
 
 #[test]
@@ -1437,8 +1427,7 @@ fn groups_fold_and_count_what_they_hide() {
     fleet.terminals[8].declared.label = Some("prod".into());
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("bb"));
-    press(&mut ui, &fleet, &chars("bb"));
+    arrange(&mut ui, &fleet, "group by label");
     let heads = |ui: &mut Ui, fleet: &SampleFleet| -> Vec<String> {
         names(ui, fleet).into_iter().filter(|name| name.starts_with(['▾', '▸'])).collect()
     };
@@ -1451,15 +1440,16 @@ fn groups_fold_and_count_what_they_hide() {
         ],
         "counts stand below each other"
     );
-    press(&mut ui, &fleet, &chars("Z"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    (0..8).for_each(|_| drop(press(&mut ui, &fleet, &[KeyCode::Left, KeyCode::Down])));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
     assert!(heads(&mut ui, &fleet)[1].contains("✗ 1"));
     assert_eq!(names(&mut ui, &fleet).len(), 2);
     let preview = text(&mut ui, &fleet, 120, 40);
     assert!(preview.contains("─ no label  10 terminals ─") && preview.contains("? shop-api"), "{preview}");
     // What needs the operator is found in a folded group, which is unfolded for it.
-    press(&mut ui, &fleet, &chars("gg"));
     press(&mut ui, &fleet, &[KeyCode::Home]);
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     assert!(selected(&mut ui, &fleet).contains("shop-api"));
     press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Right, KeyCode::Down]);
     assert!(selected(&mut ui, &fleet).contains("infra"));
@@ -1474,9 +1464,6 @@ fn groups_fold_and_count_what_they_hide() {
         MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 9, row, modifiers: KeyModifiers::NONE };
     ui.handle(&Event::Mouse(click), &fleet.view());
     assert!(selected(&mut ui, &fleet).contains("▸ prod"), "a click folds");
-    // The head goes with its group; the cursor stays on what was first in it.
-    press(&mut ui, &fleet, &chars("b"));
-    assert!(selected(&mut ui, &fleet).contains("infra"), "{}", selected(&mut ui, &fleet));
 }
 
 #[test]
@@ -1519,7 +1506,8 @@ fn heading(ui: &mut Ui, fleet: &SampleFleet, width: u16) -> Vec<String> {
 fn the_next_dashboard_keeps_the_order_and_the_groups() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    press(&mut ui, &fleet, &chars("sb"));
+    arrange(&mut ui, &fleet, "sort by name");
+    arrange(&mut ui, &fleet, "group by session");
     // What is said of the key has gone.
     fleet.now = NOW + Span::from_secs(10);
     ui.update(&fleet.view());
@@ -1548,7 +1536,7 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
     let mut next = dashboard();
     next.restore(serde_json::from_str(&choices).unwrap());
     assert_eq!(heading(&mut next, &fleet, 200), ["NAME", "SERVER", "LAST", "STATE", "STABLE", "WHAT"]);
-    for restore in [vec![KeyCode::Char('r')], vec![KeyCode::End, KeyCode::Enter]] {
+    for restore in [vec![KeyCode::End, KeyCode::Char(' ')], vec![KeyCode::End, KeyCode::Enter]] {
         press(&mut next, &fleet, &chars("cjj "));
         press(&mut next, &fleet, &restore);
         press(&mut next, &fleet, &[KeyCode::Esc]);
@@ -1843,21 +1831,13 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         press(&mut ui, &fleet, &[KeyCode::Esc]);
         assert!(shown.contains(&format!("did you mean {meant}")), "{filter}:\n{shown}");
     }
-    let sorted = |ui: &mut Ui, by: &str| {
-        for _ in 0..11 {
-            press(ui, &fleet, &chars("s"));
-            if text(ui, &fleet, 220, 40).contains(&format!("by {by}")) {
-                return true;
-            }
-        }
-        false
-    };
     for (by, first) in [("context", 0), ("plan", 1), ("cost", 1)] {
-        assert!(sorted(&mut ui, by), "{by}");
+        arrange(&mut ui, &fleet, &format!("sort by {by}"));
         assert_eq!(names(&mut ui, &fleet)[0], fleet.terminals[first].state.terminal.id, "{by}");
     }
-    let bare = SampleFleet::usual();
-    press(&mut ui, &bare, &chars("sssssssssss"));
+    let (bare, mut ui) = (SampleFleet::usual(), dashboard());
+    frame(&mut ui, &bare, 120, 40);
+    arrange(&mut ui, &bare, "sort by cost");
     assert!(!text(&mut ui, &bare, 220, 40).contains("by cost"), "nobody is sorted by what is known of nobody");
 }
 
@@ -1937,15 +1917,16 @@ fn marks_pins_and_mutes() {
     press(&mut ui, &fleet, &chars("/is:marked"));
     assert_eq!(names(&mut ui, &fleet), ["web", "shop-api"]);
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    press(&mut ui, &fleet, &chars("u*"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    run(&mut ui, &fleet, Action::MarkAll);
     assert!(text(&mut ui, &fleet, 120, 40).contains("12 marked"));
-    press(&mut ui, &fleet, &chars("u"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("marked"));
     // A pin on one that waits moves nothing, and says how to take it back.
     let rows = |ui: &mut Ui| -> Vec<String> { text(ui, &fleet, 120, 40).lines().map(str::to_owned).collect() };
     let heading = |rows: &[String]| rows.iter().find(|row| row.contains("NAME")).cloned().expect("a heading");
     let before = heading(&rows(&mut ui));
-    press(&mut ui, &fleet, &chars("np"));
+    press(&mut ui, &fleet, &chars("\tp"));
     let after = rows(&mut ui);
     assert_eq!(heading(&after), before);
     assert!(after.iter().any(|row| row.starts_with("›▌? ") && row.contains("↑ ")), "{after:?}");
@@ -1995,7 +1976,8 @@ fn a_terminal_is_named_and_several_are_labelled() {
     press(&mut ui, &fleet, &chars("/web"));
     assert_eq!(names(&mut ui, &fleet), ["shopfront"], "its own name still finds it");
     press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
-    press(&mut ui, &fleet, &chars("*L"));
+    run(&mut ui, &fleet, Action::MarkAll);
+    run(&mut ui, &fleet, Action::Label);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("label of 2 terminals:"), "{shown}");
     press(&mut ui, &fleet, &chars("shop"));
@@ -2008,8 +1990,9 @@ fn a_terminal_is_named_and_several_are_labelled() {
         terminal.note = terminal.note.clone().with(NotePart::Label, ["one", "other"][place]);
     }
     frame(&mut ui, &fleet, 120, 40);
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char('L'), KeyCode::Enter]), []);
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char('u'), KeyCode::Char(','), KeyCode::Enter]), []);
+    run(&mut ui, &fleet, Action::Label);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char(','), KeyCode::Enter]), []);
     // What another process said while the line was open stays.
     press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(','), KeyCode::Char('x')]);
     fleet.terminals.iter_mut().for_each(|it| it.note = Note::default().with(NotePart::Label, "meanwhile"));
@@ -2017,7 +2000,7 @@ fn a_terminal_is_named_and_several_are_labelled() {
     let wanted = Note::default().with(NotePart::Label, "meanwhile").with(NotePart::Name, "x");
     assert_eq!(asked.iter().filter_map(kept).map(|(_, note)| note).collect::<Vec<_>>(), [wanted]);
     fleet.terminals.iter_mut().for_each(|it| it.note = labelled(it.note.clone()));
-    press(&mut ui, &fleet, &chars("ubbbb"));
+    arrange(&mut ui, &fleet, "group by label");
     assert!(text(&mut ui, &fleet, 120, 40).contains("▾ shop"), "grouped by label");
 }
 
@@ -2051,93 +2034,6 @@ fn pins_and_mutes_are_there_at_the_next_start_as_long_as_their_terminals_are() {
     assert_eq!(next.choices(), dashboard().choices());
 }
 
-#[test]
-fn layouts_and_dividers() {
-    let fleet = SampleFleet::usual();
-    let mut ui = dashboard();
-    frame(&mut ui, &fleet, 160, 45);
-    press(&mut ui, &fleet, &chars("vvvvvi"));
-    assert!(text(&mut ui, &fleet, 80, 24).contains("prompt to"), "a prompt has room even there");
-    press(&mut ui, &fleet, &[KeyCode::Esc]);
-    press(&mut ui, &fleet, &chars("v"));
-    let title = |ui: &mut Ui| {
-        let lines = lines(&frame(ui, &fleet, 120, 40));
-        lines.iter().position(|line| line.starts_with("─ log")).expect("a title")
-    };
-    let usual = title(&mut ui);
-    press(&mut ui, &fleet, &chars("---"));
-    assert_eq!(title(&mut ui), usual - 3);
-    press(&mut ui, &fleet, &chars("++++"));
-    assert_eq!(title(&mut ui), usual + 1);
-    let right = |ui: &mut Ui| {
-        let line = &lines(&frame(ui, &fleet, 120, 40))[title(ui)];
-        line.split("─ shop-api").next().map(UnicodeWidthStr::width).expect("a column")
-    };
-    let before = right(&mut ui);
-    press(&mut ui, &fleet, &chars("<<"));
-    assert_eq!(right(&mut ui), before - 8);
-    let mouse = |kind, column: usize, row: usize| {
-        let (column, row) = (u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"));
-        Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
-    };
-    let (hold, drag) = (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left));
-    let release = MouseEventKind::Up(MouseButton::Left);
-    let row = title(&mut ui);
-    ui.handle(&mouse(hold, 10, row), &fleet.view());
-    ui.handle(&mouse(drag, 14, 12), &fleet.view());
-    assert_eq!(title(&mut ui), 12);
-    ui.handle(&mouse(release, 14, 12), &fleet.view());
-    ui.handle(&mouse(drag, 14, 20), &fleet.view());
-    assert_eq!(title(&mut ui), 12, "what was let go stays");
-    let column = right(&mut ui) - 1;
-    ui.handle(&mouse(hold, column, 20), &fleet.view());
-    ui.handle(&mouse(drag, 70, 20), &fleet.view());
-    assert_eq!(right(&mut ui), 71);
-    assert!(selected(&mut ui, &fleet).contains("shop-api"), "dragging selects nothing");
-}
-
-#[test]
-fn a_tall_screen_stands_beside_the_table_and_both_dividers_move() {
-    let fleet = SampleFleet::usual();
-    let mut ui = dashboard();
-    frame(&mut ui, &fleet, 160, 45);
-    press(&mut ui, &fleet, &chars("v"));
-    let place = |ui: &mut Ui, text: &str| {
-        let shown = lines(&frame(ui, &fleet, 160, 45));
-        let row = shown.iter().position(|line| line.contains(text))?;
-        Some((shown[row].split(text).next().map_or(0, UnicodeWidthStr::width), row))
-    };
-    let (log, screen) = ("─ log", "─ shop-api");
-    let (below, right) = (place(&mut ui, log).expect("below"), place(&mut ui, screen).expect("beside"));
-    assert_eq!((below.0, right.1), (0, 2), "the screen begins beside the heading of the table");
-    press(&mut ui, &fleet, &chars("--"));
-    assert_eq!(place(&mut ui, log), Some((0, below.1 - 2)));
-    assert_eq!(place(&mut ui, screen), Some(right), "it keeps its height");
-    press(&mut ui, &fleet, &chars("<"));
-    assert_eq!(place(&mut ui, screen), Some((right.0 - 4, 2)));
-    let mouse = |kind, (column, row): (usize, usize)| {
-        let (column, row) = (u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"));
-        Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
-    };
-    let (hold, drag) = (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left));
-    ui.handle(&mouse(hold, (right.0 - 5, 20)), &fleet.view());
-    ui.handle(&mouse(drag, (60, 20)), &fleet.view());
-    assert_eq!(place(&mut ui, screen), Some((61, 2)));
-    ui.handle(&mouse(hold, (100, below.1 - 2)), &fleet.view());
-    ui.handle(&mouse(drag, (100, 30)), &fleet.view());
-    assert_eq!(place(&mut ui, log), Some((0, below.1 - 2)), "the screen beside it is no divider");
-    ui.handle(&mouse(hold, (5, below.1 - 2)), &fleet.view());
-    ui.handle(&mouse(drag, (5, 30)), &fleet.view());
-    assert_eq!(place(&mut ui, log), Some((0, 30)));
-    // A prompt goes beside the table as well, and the next dashboard begins as this one ends.
-    press(&mut ui, &fleet, &chars("jjjjjji"));
-    assert_eq!(place(&mut ui, "prompt to").map(|at| at.0 > 61), Some(true));
-    let mut next = dashboard();
-    next.restore(ui.choices());
-    assert_eq!(place(&mut next, log), Some((0, 30)));
-    assert_eq!(place(&mut next, screen), Some((61, 2)));
-}
-
 /// The names of the tiles, in their order, and which one is selected.
 fn tiles(ui: &mut Ui, fleet: &SampleFleet) -> (Vec<String>, String) {
     let mut names: Vec<(usize, usize, String)> = Vec::new();
@@ -2157,6 +2053,37 @@ fn tiles(ui: &mut Ui, fleet: &SampleFleet) -> (Vec<String>, String) {
     }
     names.sort();
     (names.into_iter().map(|(.., name)| name).collect(), selected)
+}
+
+#[test]
+fn v_goes_through_three_layouts_and_the_next_dashboard_begins_in_the_last_one() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    let place = |ui: &mut Ui, title: &str| {
+        let shown = lines(&frame(ui, &fleet, 160, 45));
+        let row = shown.iter().position(|line| line.contains(title))?;
+        Some((shown[row].split(title).next().map_or(0, UnicodeWidthStr::width), row))
+    };
+    let (log, screen) = ("─ log", "─ shop-api");
+    let below = place(&mut ui, log).expect("the log");
+    assert_eq!(place(&mut ui, screen).map(|at| at.1), Some(below.1), "the screen is beside the log");
+    press(&mut ui, &fleet, &chars("v"));
+    assert_eq!(place(&mut ui, screen).map(|at| at.1), Some(2), "the screen begins beside the heading of the table");
+    let mut next = dashboard();
+    next.restore(ui.choices());
+    assert_eq!(place(&mut next, screen), place(&mut ui, screen));
+    press(&mut ui, &fleet, &chars("v"));
+    assert_eq!((place(&mut ui, log), tiles(&mut ui, &fleet).0.len()), (None, 12));
+    // A prompt has room in each of them.
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("prompt to"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("v"));
+    assert_eq!(place(&mut ui, log), Some(below));
+    // A layout that is no more is the usual one.
+    let old = serde_json::json!({ "panes": { "layout": "transitions", "table": 3 } });
+    ui.restore(serde_json::from_value(old).expect("choices"));
+    assert_eq!(place(&mut ui, log), Some(below));
 }
 
 #[test]
@@ -2180,8 +2107,8 @@ fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
         (vec![KeyCode::End], "legacy"),
         (chars("j"), "legacy"),
         (vec![KeyCode::Left, KeyCode::Home], "shop-api"),
-        (chars("n"), "shop-api"),
-        (chars("n"), "billing"),
+        (chars("\t"), "shop-api"),
+        (chars("\t"), "billing"),
     ] {
         press(&mut ui, &fleet, &keys);
         assert_eq!(tiles(&mut ui, &fleet).1, at, "after {keys:?}");
@@ -2191,7 +2118,7 @@ fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 160, 45).contains("sends: "), "Enter opens the dialog");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    press(&mut ui, &fleet, &chars("b"));
+    run(&mut ui, &fleet, Action::Fold);
     assert!(text(&mut ui, &fleet, 160, 45).contains("a grid has no groups (v goes back to the table)"));
 }
 
@@ -2279,15 +2206,17 @@ fn those_that_wait_have_a_tile_in_view_wherever_the_cursor_is() {
 
 #[test]
 fn what_is_copied_is_chosen_by_a_second_key() {
-    let mut fleet = SampleFleet::usual();
+    let fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     let key = fleet.terminals[0].key.clone();
-    assert_eq!(press(&mut ui, &fleet, &chars("yxd")), [], "as in a word");
-    fleet.now = fleet.now + Span::from_secs(1);
-    assert_eq!(press(&mut ui, &fleet, &chars("yd")), [Request::Copy { key: key.clone(), what: Copied::Dialog }]);
-    assert_eq!(press(&mut ui, &fleet, &chars("yn")), [Request::Copy { key: key.clone(), what: Copied::Name }]);
-    let chosen = press(&mut ui, &fleet, &[KeyCode::Char('y'), KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
+    let mut copied = |keys: &[KeyCode]| {
+        run(&mut ui, &fleet, Action::Copy);
+        press(&mut ui, &fleet, keys)
+    };
+    assert_eq!(copied(&chars("d")), [Request::Copy { key: key.clone(), what: Copied::Dialog }]);
+    assert_eq!(copied(&chars("n")), [Request::Copy { key: key.clone(), what: Copied::Name }]);
+    let chosen = copied(&[KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
     assert_eq!(chosen, [Request::Copy { key, what: Copied::Transcript }]);
 }
 
@@ -2486,12 +2415,12 @@ fn backwards_the_least_urgent_is_next_and_its_group_is_unfolded() {
         terminal.declared.label = (nth != 0 && nth != 9).then(|| "prod".into());
     }
     let mut ui = dashboard();
-    press(&mut ui, &fleet, &chars("bbbb"));
-    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('Z'), KeyCode::Char('N')]);
+    arrange(&mut ui, &fleet, "group by label");
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Left, KeyCode::Home, KeyCode::BackTab]);
     assert!(selected(&mut ui, &fleet).contains("new-repo"), "the shortest wait, as if it came after all others");
-    press(&mut ui, &fleet, &chars("N"));
+    press(&mut ui, &fleet, &[KeyCode::BackTab]);
     assert!(selected(&mut ui, &fleet).contains("billing"));
-    press(&mut ui, &fleet, &chars("nnn"));
+    press(&mut ui, &fleet, &chars("\t\t\t"));
     assert!(selected(&mut ui, &fleet).contains("new-repo"));
 }
 
@@ -2566,16 +2495,17 @@ fn a_task_that_ended_well_has_the_word_of_its_row_everywhere_and_needs_nobody() 
     assert_eq!(names(&mut ui, &fleet).last().map(String::as_str), Some("docs"), "it stands below what needs somebody");
     let row = shown.lines().find(|line| line.contains(" docs ")).expect("a row");
     assert!(row.contains("✓ docs") && row.contains("exited 0"), "{row}");
-    press(&mut ui, &fleet, &chars("nnnn"));
+    press(&mut ui, &fleet, &chars("\t\t\t\t"));
     assert!(!selected(&mut ui, &fleet).contains("docs"), "only what asks and what failed is gone to");
     press(&mut ui, &fleet, &chars("/is:finished"));
     assert_eq!(names(&mut ui, &fleet), ["docs"]);
     press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('d')]);
     assert!(text(&mut ui, &fleet, 160, 40).contains("✓ exited 0"));
     press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
-    press(&mut ui, &fleet, &chars("bZ"));
+    arrange(&mut ui, &fleet, "group by session");
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Left]);
     assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4  ? 1 needs you  ✗ 1 failed  ✓ 1 exited 0"));
-    press(&mut ui, &fleet, &chars("Z"));
+    press(&mut ui, &fleet, &[KeyCode::Right]);
     assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4  ? 1 needs you  ✗ 1 failed\n"));
 }
 
@@ -2619,24 +2549,25 @@ fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
     }
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 80, 24);
-    press(&mut ui, &fleet, &chars("sb"));
+    arrange(&mut ui, &fleet, "sort by name");
+    arrange(&mut ui, &fleet, "group by session");
     press(&mut ui, &fleet, &[KeyCode::Home]);
     let open = text(&mut ui, &fleet, 80, 24);
     assert!(!open.contains("? agent-29") && open.contains("1 needs you: agent-29 2m04"), "{open}");
     assert!(open.contains("↓ 1 needs you  1–"), "the heading says where: {open}");
-    press(&mut ui, &fleet, &chars("Z"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    (0..8).for_each(|_| drop(press(&mut ui, &fleet, &[KeyCode::Left, KeyCode::Down])));
     let folded = text(&mut ui, &fleet, 80, 24);
     assert!(folded.contains("▸ session-5  5  ? 1 needs you"), "{folded}");
     assert!(!folded.contains('↓'), "{folded}");
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("\t"));
     let found = text(&mut ui, &fleet, 80, 24);
     assert!(found.contains("▾ session-5") && found.contains("›▌? agent-29"), "{found}");
     assert!(found.contains("▸ session-0"), "only the group that it is in is unfolded");
-    press(&mut ui, &fleet, &chars("Z"));
+    press(&mut ui, &fleet, &[KeyCode::Left]);
     let again = text(&mut ui, &fleet, 80, 24);
     assert!(again.contains("›▸ session-5"), "the cursor goes to the head of its group: {again}");
-    press(&mut ui, &fleet, &[KeyCode::Home]);
-    press(&mut ui, &fleet, &chars("N"));
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::BackTab]);
     assert!(text(&mut ui, &fleet, 80, 24).contains("›▌? agent-29"));
     press(&mut ui, &fleet, &[KeyCode::End]);
     assert!(!text(&mut ui, &fleet, 80, 24).contains("↑"), "it is in view");
@@ -2651,12 +2582,12 @@ fn the_help_is_searched() {
     assert!(text(&mut ui, &fleet, 80, 24).lines().last().is_some_and(|footer| footer.contains("/ search")));
     press(&mut ui, &fleet, &chars("/mark the"));
     let typing = text(&mut ui, &fleet, 80, 24);
-    assert!(typing.contains("/mark the") && typing.contains("1 of 2 \"mark the\""), "{typing}");
+    assert!(typing.contains("/mark the") && typing.contains("1 of 1 \"mark the\""), "{typing}");
     assert!(typing.contains("mark the terminal or group"), "{typing}");
     press(&mut ui, &fleet, &[KeyCode::Enter]);
-    press(&mut ui, &fleet, &chars("n"));
+    press(&mut ui, &fleet, &chars("]"));
     let next = text(&mut ui, &fleet, 80, 24);
-    assert!(next.contains("2 of 2") && !next.contains("/mark the"), "{next}");
+    assert!(next.contains("1 of 1") && !next.contains("/mark the"), "{next}");
     press(&mut ui, &fleet, &chars("/qq"));
     assert!(text(&mut ui, &fleet, 80, 24).contains("nowhere \"qq\""), "its own keys are typed, too");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -2713,7 +2644,7 @@ fn a_bell_is_news_until_it_was_seen() {
     fleet.now = NOW + Span::from_secs(6);
     assert!(!row(&mut ui, &fleet).contains("rang"));
     press(&mut ui, &fleet, &chars("d"));
-    press(&mut ui, &fleet, &[KeyCode::BackTab]);
+    press(&mut ui, &fleet, &chars("vvvv"));
     let facts = text(&mut ui, &fleet, 160, 45);
     assert!(facts.lines().any(|line| line.contains("bells") && line.trim_end().ends_with('3')), "{facts}");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -2735,7 +2666,7 @@ fn tasks_stand_among_the_agents() {
     let shown = names(&mut ui, &fleet);
     assert_eq!(shown[..6], ["shop-api", "billing", "deploy", "new-repo", "infra", "lint"], "what asks, what failed");
     assert_eq!(shown.len(), 16);
-    press(&mut ui, &fleet, &chars("nnn"));
+    press(&mut ui, &fleet, &chars("\t\t\t"));
     assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production?"));
     let key = fleet.tasks.iter().find(|task| task.id == "deploy").expect("a task").key.clone();
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump(key)]);
@@ -2747,21 +2678,18 @@ fn tasks_stand_among_the_agents() {
 fn a_task_is_run_again_only_after_a_question() {
     let mut fleet = SampleFleet::usual();
     fleet.tasks = tasks();
-    // Only an interrupt can be configured to go without one.
-    for confirm in [true, false] {
-        let mut ui = Ui::new(UiOptions { confirm, ..UiOptions::default() });
-        frame(&mut ui, &fleet, 120, 40);
-        press(&mut ui, &fleet, &chars("/lint"));
-        press(&mut ui, &fleet, &[KeyCode::Enter]);
-        assert_eq!(press(&mut ui, &fleet, &chars("R")), []);
-        assert!(text(&mut ui, &fleet, 120, 40).contains("run lint again?"));
-        assert_eq!(press(&mut ui, &fleet, &chars("n")), []);
-        let lint = fleet.tasks.iter().find(|task| task.id == "lint").expect("a task");
-        let again = Request::RerunTask { key: lint.key.clone(), window: lint.window };
-        press(&mut ui, &fleet, &chars("R"));
-        frame(&mut ui, &fleet, 120, 40);
-        assert_eq!(press(&mut ui, &fleet, &chars("y")), [again]);
-    }
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("/lint\n"));
+    assert_eq!(run(&mut ui, &fleet, Action::RerunTask), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("run lint again?"));
+    assert_eq!(press(&mut ui, &fleet, &chars("n")), []);
+    let lint = fleet.tasks.iter().find(|task| task.id == "lint").expect("a task");
+    let again = Request::RerunTask { key: lint.key.clone(), window: lint.window };
+    run(&mut ui, &fleet, Action::RerunTask);
+    frame(&mut ui, &fleet, 120, 40);
+    fleet.now = fleet.now + Span::from_secs(1);
+    assert_eq!(press(&mut ui, &fleet, &chars("y")), [again]);
 }
 
 /// Tab completes a field or its value; what is wrong is shown whole, with what was meant.
@@ -2823,30 +2751,6 @@ fn a_filter_is_completed_and_a_word_that_is_wrong_is_named() {
     // A word that is like none of the fields is answered with all of them, in as many lines as that takes.
     let wrong = typed("is:zzz", 60);
     assert!(wrong.contains("needs-you") && wrong.contains("exited"), "{wrong}");
-}
-
-#[test]
-fn a_layout_is_called_what_it_is_where_it_is() {
-    let fleet = SampleFleet::usual();
-    // A key goes on to what looks otherwise there.
-    let narrow = ["a grid of live screens", "table and log", "the table alone", "log or screen below it"];
-    let wide = ["tall screen beside it", "a grid of live screens", "table and screen", "table and log"];
-    for (width, reported) in [(80, narrow), (160, wide)] {
-        let mut ui = dashboard();
-        frame(&mut ui, &fleet, width, 24);
-        for reported in reported {
-            press(&mut ui, &fleet, &chars("v"));
-            let shown = text(&mut ui, &fleet, width, 24);
-            assert!(shown.contains(reported), "{reported}: {shown}");
-        }
-    }
-    // Where only rows fit, there is but the grid beside them.
-    let mut ui = dashboard();
-    for reported in ["a grid of live screens", "log or screen below it"] {
-        frame(&mut ui, &fleet, 40, 10);
-        press(&mut ui, &fleet, &chars("v"));
-        assert!(text(&mut ui, &fleet, 80, 24).contains(reported), "{reported}");
-    }
 }
 
 #[test]

@@ -140,6 +140,32 @@ impl World {
         self.operator.run(&["send-keys", "-t", "main:", key]);
     }
 
+    /// Does what the list of commands finds by some words.
+    fn run_command(&self, words: &str) {
+        self.press(":");
+        self.wait("┌ commands");
+        self.type_text(words);
+        self.wait(&format!(": {words}"));
+        self.press("Enter");
+        self.wait_without("┌ commands");
+    }
+
+    /// Takes an entry of the menu of orders and groups.
+    fn arrange(&self, entry: &str) {
+        self.press("s");
+        self.wait("sort and group");
+        self.type_text(entry);
+        self.wait(&format!("/ {entry}"));
+        self.press("Enter");
+        self.wait_without("sort and group");
+    }
+
+    /// Says yes to a question that is no longer new.
+    fn confirm(&self) {
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        self.press("y");
+    }
+
     fn wait(&self, text: &str) {
         self.operator.wait_for_text("main:", text);
     }
@@ -474,9 +500,6 @@ fn the_operators_own_keys_hold_and_wrong_ones_are_refused() {
     world.wait("x quit");
     world.press("q");
     world.wait("q does nothing here");
-    // The letter behind it would be of the same word.
-    world.press("Escape");
-    world.wait_without("q does nothing here");
     world.press("x");
     world.expect_restored();
 }
@@ -502,7 +525,7 @@ fn the_fleet_is_filtered_grouped_and_marked() {
     world.watched.run(&["send-keys", "-t", "dove:", "ask", "Enter"]);
     world.watched.run(&["send-keys", "-t", "crow:", "ask", "Enter"]);
     world.wait("1 needs you");
-    world.press("n");
+    world.press("Tab");
     wait_until("the cursor on the crow", || {
         world.screen().lines().any(|line| line.starts_with('›') && line.contains("crow"))
     });
@@ -515,23 +538,24 @@ fn the_fleet_is_filtered_grouped_and_marked() {
     world.wait("? help");
     // Nothing that is shown needs anybody, and what is hidden is not forgotten.
     assert!(!world.screen().contains("longest wait"), "{}", world.screen());
-    world.press("n");
+    world.press("Tab");
     world.wait("the filter hides 1 that needs you (esc shows all)");
     world.wait("esc show all");
     world.press("Escape");
     world.wait_without("1 of 3");
-    // By label: session, agent, host, label.
-    world.type_text("bbbb");
+    world.arrange("group by label");
     world.wait("▾ loud      1");
     world.wait("▾ no label  2  ? 1 needs you");
-    world.type_text("Z");
+    world.press("Home");
+    world.press("Left");
     world.wait("▸ no label  2  ? 1 needs you");
     world.press("Space");
-    world.type_text("Z");
+    world.press("Right");
     world.wait("■");
-    world.wait("marked");
-    world.type_text("ub");
+    world.wait("2 marked");
+    world.press("Escape");
     world.wait_without("marked");
+    world.arrange("no groups");
     world.wait_without("grouped by");
     world.quit();
 }
@@ -547,12 +571,17 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
         let output = world.operator.output(&["show-buffer"]);
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    world.type_text("yn");
+    let copy = |what: &str| {
+        world.run_command("copy the name");
+        world.wait("copy to");
+        world.press(what);
+    };
+    copy("n");
     world.wait("sent to the terminal's clipboard: the name, 5 characters");
     wait_until("the name in the clipboard", || clipboard() == "birds");
-    world.type_text("yd");
+    copy("d");
     wait_until("the dialog in the clipboard", || clipboard().contains("Allow this?") && clipboard().contains("1. Yes"));
-    world.type_text("yt");
+    copy("t");
     wait_until("the transcript in the clipboard", || clipboard().contains("ask"));
     world.quit();
     // Inside of tmux it depends on an option, which is asked for and never set.
@@ -561,7 +590,7 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
         world.operator.run(&["display-message", "-p", "#{socket_path},#{pid},0"]).trim()
     ));
     world.wait("1 needs you");
-    world.type_text("yn");
+    copy("n");
     world.wait("not copied: tmux drops what programs in a popup copy");
     world.quit();
     let variable =
@@ -569,11 +598,11 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
     let inside = format!("TMUX='{}' TMUX_PANE='{}'", variable("#{socket_path},#{pid},0"), variable("#{pane_id}"));
     world.open_with(&inside);
     world.wait("1 needs you");
-    world.type_text("yn");
+    copy("n");
     world.wait("sent to tmux for the clipboard: the name, 5 characters");
     wait_until("the name in the clipboard", || clipboard() == "birds");
     world.operator.run(&["set-option", "-s", "set-clipboard", "external"]);
-    world.type_text("yd");
+    copy("d");
     world.wait("not copied: tmux drops what programs in it copy (`tmux set -s set-clipboard on`");
     world.wait_without("sent to tmux");
     assert_eq!(clipboard(), "birds");
@@ -726,7 +755,7 @@ fn in_a_popup_a_jump_leaves_a_prompt_that_waits_to_whoever_watches_next() {
     world.press("i");
     world.wait("prompt to birds");
     world.type_text("not to be lost");
-    world.press("M-r");
+    world.press("Enter");
     world.wait("queued 1");
     world.press("g");
     wait_until("the popup to close", || popup.try_wait().unwrap().is_some());

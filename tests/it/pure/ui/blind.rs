@@ -131,11 +131,13 @@ fn after_a_change_nothing_is_chosen_and_keys_do_nothing_for_a_second() {
         let shown = text(&mut ui, &fleet, size.0, size.1);
         assert!(shown.contains("was: make test") && shown.contains("+   rm -rf build"), "{shown}");
         assert!(!shown.contains("› 1") && !shown.contains("enter answer"), "{shown}");
-        for keys in [vec![KeyCode::Enter], chars("1"), vec![KeyCode::Down], vec![KeyCode::Enter], chars("gr")] {
+        // Letters choose at any time; nothing is sent, and that is said.
+        for keys in [vec![KeyCode::Enter], chars("1"), vec![KeyCode::Enter]] {
             assert_eq!(press(&mut ui, &fleet, &keys), [], "{keys:?}");
         }
+        ask(&mut fleet, 0, "Run a command\n\n  rm -rf bin\n\nProceed?\n❯ 1. Yes\n  2. No");
         let shown = text(&mut ui, &fleet, size.0, size.1);
-        assert!(!shown.contains("› ") || !shown.contains("› 1"), "{shown}");
+        assert!(!shown.contains("› 1"), "{shown}");
         fleet.now = fleet.now + Span::from_secs(2);
         frame(&mut ui, &fleet, size.0, size.1);
         assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen");
@@ -143,29 +145,6 @@ fn after_a_change_nothing_is_chosen_and_keys_do_nothing_for_a_second() {
         frame(&mut ui, &fleet, size.0, size.1);
         assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1), "{size:?}");
     }
-}
-
-#[test]
-fn the_box_of_a_dialog_that_closes_stays_until_no_key_can_be_meant_for_it() {
-    let mut fleet = SampleFleet::usual();
-    let mut ui = opened(&mut fleet, "Proceed?\n❯ 1. Yes\n  2. No", (120, 40));
-    frame(&mut ui, &fleet, 120, 40);
-    let before = fleet.terminals[0].state.assessment.business_state;
-    fleet.terminals[0].state.assessment.business_state = fleetwatch::state::BusinessState::Working;
-    let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("the dialog is closed; nothing was sent"), "{shown}");
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Enter]), []);
-    assert!(!text(&mut ui, &fleet, 120, 40).contains("prompt to"), "no key goes elsewhere");
-    // Another one that comes up meanwhile is another one.
-    fleet.terminals[0].state.assessment.business_state = before;
-    ask(&mut fleet, 0, "And this?\n❯ 1. Yes\n  2. No");
-    frame(&mut ui, &fleet, 120, 40);
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Enter]), []);
-    fleet.terminals[0].state.assessment.business_state = fleetwatch::state::BusinessState::Working;
-    frame(&mut ui, &fleet, 120, 40);
-    fleet.now = fleet.now + Span::from_secs(3);
-    let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(!shown.contains("nothing was sent"), "{shown}");
 }
 
 #[test]
@@ -187,10 +166,11 @@ fn once_keys_went_out_nobody_says_that_nothing_was_sent() {
     let waiting = fleet.terminals[0].state.assessment.business_state;
     fleet.terminals[0].state.assessment.business_state = fleetwatch::state::BusinessState::Working;
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("not seen") && !shown.contains("nothing was sent"), "{shown}");
+    assert!(shown.contains("the dialog of shop-api is closed") && !shown.contains("nothing was sent"), "{shown}");
     // Of the next dialog nothing has gone out.
     fleet.terminals[0].state.assessment.business_state = waiting;
     ask(&mut fleet, 0, "And this?\n❯ 1. Yes\n  2. No");
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("close without answering"));
 }
 
@@ -214,19 +194,8 @@ fn a_dialog_that_came_up_just_now_gets_no_second_enter_of_the_same_gesture() {
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(0));
 }
 
-#[test]
-fn an_enter_that_is_held_opens_the_box_and_answers_nothing() {
-    let mut fleet = SampleFleet::usual();
-    let mut ui = opened(&mut fleet, &wide(), (120, 40));
-    frame(&mut ui, &fleet, 120, 40);
-    let held = KeyEvent::new_with_kind(KeyCode::Enter, KeyModifiers::NONE, KeyEventKind::Repeat);
-    assert_eq!(ui.handle(&Event::Key(held), &fleet.view()), []);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing was sent: enter came right behind the enter before"));
-    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(0));
-}
-
 /// Marks the first two that take a prompt and opens the question whether to send a text to them.
-fn broadcast(ui: &mut Ui, fleet: &SampleFleet, prompt: &str, (width, height): (u16, u16)) {
+fn broadcast(ui: &mut Ui, fleet: &mut SampleFleet, prompt: &str, (width, height): (u16, u16)) {
     frame(ui, fleet, width, height);
     press(ui, fleet, &[KeyCode::Down; 6]);
     press(ui, fleet, &chars("  B"));
@@ -234,6 +203,7 @@ fn broadcast(ui: &mut Ui, fleet: &SampleFleet, prompt: &str, (width, height): (u
     ui.handle(&Event::Paste(prompt.into()), &fleet.view());
     frame(ui, fleet, width, height);
     assert_eq!(press(ui, fleet, &[KeyCode::Enter]), []);
+    fleet.now = fleet.now + Span::from_secs(1);
 }
 
 #[test]
@@ -242,7 +212,7 @@ fn a_broadcast_goes_once_everybody_and_all_of_the_text_was_read() {
     for size in [(80, 24), (60, 15), (30, 8), (160, 45)] {
         let mut fleet = SampleFleet::usual();
         let mut ui = dashboard();
-        broadcast(&mut ui, &fleet, prompt.trim_end(), size);
+        broadcast(&mut ui, &mut fleet, prompt.trim_end(), size);
         assert_eq!(press(&mut ui, &fleet, &chars("y")), [], "nothing was drawn yet");
         let mut seen = String::new();
         for _ in 0..70 {
@@ -265,13 +235,13 @@ fn a_broadcast_goes_once_everybody_and_all_of_the_text_was_read() {
         frame(&mut ui, &fleet, size.0, size.1);
         assert_eq!(press(&mut ui, &fleet, &chars("y")), [], "{size:?}");
     }
-    let fleet = SampleFleet::usual();
+    let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    broadcast(&mut ui, &fleet, "short", (80, 24));
+    broadcast(&mut ui, &mut fleet, "short", (80, 24));
     frame(&mut ui, &fleet, 80, 24);
     assert!(matches!(acts(&press(&mut ui, &fleet, &chars("y")))[0], (_, Act::Prompt { when: When::Now, .. })));
     let mut ui = dashboard();
-    broadcast(&mut ui, &fleet, "short", (20, 5));
+    broadcast(&mut ui, &mut fleet, "short", (20, 5));
     for _ in 0..20 {
         frame(&mut ui, &fleet, 20, 5);
         assert_eq!(press(&mut ui, &fleet, &chars("y")), []);
@@ -281,7 +251,7 @@ fn a_broadcast_goes_once_everybody_and_all_of_the_text_was_read() {
 
 #[test]
 fn a_draft_that_was_kept_is_not_sent_unseen() {
-    let fleet = SampleFleet::usual();
+    let mut fleet = SampleFleet::usual();
     let draft: String = (1..=40).map(|line| format!("kept {line}\n")).collect();
     let key = fleet.terminals[5].key.clone();
     for size in [(80, 24), (30, 8)] {
@@ -295,6 +265,7 @@ fn a_draft_that_was_kept_is_not_sent_unseen() {
         press(&mut ui, &fleet, &chars("new"));
         frame(&mut ui, &fleet, size.0, size.1);
         assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+        fleet.now = fleet.now + Span::from_secs(1);
         let mut requests = Vec::new();
         for _ in 0..60 {
             let shown = text(&mut ui, &fleet, size.0, size.1);
@@ -348,11 +319,13 @@ fn a_question_before_something_happens_is_read_before_it_does() {
         let mut fleet = SampleFleet::usual();
         let mut ui = dashboard();
         super::matrix::open_messages(&mut ui, &mut fleet);
-        for key in [KeyCode::Char('F'), KeyCode::Enter, KeyCode::Enter] {
+        run(&mut ui, &fleet, Action::FollowUps);
+        for key in [KeyCode::Enter, KeyCode::Enter] {
             frame(&mut ui, &fleet, size.0, size.1);
             press(&mut ui, &fleet, &[key]);
         }
         assert_eq!(press(&mut ui, &fleet, &chars("y")), [], "{size:?}");
+        fleet.now = fleet.now + Span::from_secs(1);
         let mut left = Vec::new();
         for _ in 0..20 {
             frame(&mut ui, &fleet, size.0, size.1);
@@ -375,7 +348,8 @@ fn the_keyboard_of_a_terminal_takes_no_key_for_a_dialog_that_nobody_has_seen() {
     press(&mut ui, &fleet, &[KeyCode::Down; 7]);
     press(&mut ui, &fleet, &chars("r"));
     frame(&mut ui, &fleet, 120, 40);
-    fleet.now = fleet.now + Span::from_millis(1_100);
+    fleet.now = fleet.now + Span::from_secs(1);
+    press(&mut ui, &fleet, &chars("y"));
     let requests = press(&mut ui, &fleet, &chars("a"));
     let [Request::Perform(operation)] = &requests[..] else { panic!("{requests:?}") };
     assert!(!text(&mut ui, &fleet, 120, 40).contains("pressed: *"), "nobody knows yet whether it was");
@@ -417,14 +391,14 @@ fn an_interrupt_that_was_asked_for_something_else_presses_nothing() {
     fleet.terminals[at].state.assessment.business_state = fleetwatch::state::BusinessState::AwaitingOperator;
     fleet.terminals[at].state.assessment.ui_context = fleetwatch::state::UiContext::ApprovalPrompt;
     fleet.terminals[at].state.turn.phase = Phase::Unknown;
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert_eq!(press(&mut ui, &fleet, &chars("y")), []);
     assert!(text(&mut ui, &fleet, 120, 40).contains("interrupt ingest (approval)?"));
     fleet.now = fleet.now + Span::from_secs(2);
     frame(&mut ui, &fleet, 120, 40);
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen any more");
+    assert_eq!(press(&mut ui, &fleet, &chars("y")), [], "nothing is chosen any more");
     press(&mut ui, &fleet, &[KeyCode::Down]);
     frame(&mut ui, &fleet, 120, 40);
-    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let requests = press(&mut ui, &fleet, &chars("y"));
     assert!(matches!(acts(&requests)[..], [(_, Act::Interrupt { dialog: Some(_), .. })]), "{requests:?}");
 }
 
@@ -439,9 +413,10 @@ fn what_the_preview_cuts_has_a_mark() {
 
 #[test]
 fn marks_serve_whatever_is_safe_to_do_to_several() {
-    let fleet = SampleFleet::usual();
+    let mut fleet = SampleFleet::usual();
+    let terminals = fleet.terminals.clone();
     let key = |name: &str| {
-        let terminal = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == name);
+        let terminal = terminals.iter().find(|terminal| terminal.state.terminal.id == name);
         terminal.expect("a terminal").key.clone()
     };
     let mut ui = dashboard();
@@ -453,10 +428,10 @@ fn marks_serve_whatever_is_safe_to_do_to_several() {
     assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("interrupt 2 terminals?") && shown.contains("ingest (working)"), "{shown}");
-    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    fleet.now = fleet.now + Span::from_secs(1);
+    let requests = press(&mut ui, &fleet, &chars("y"));
     let pressed: Vec<&TerminalKey> = acts(&requests).into_iter().map(|(key, _)| key).collect();
     assert_eq!(pressed, [&key("検索"), &key("ingest")]);
-    assert_eq!(press(&mut ui, &fleet, &chars("S")), [Request::Seen(key("docs"))]);
     let notes = press(&mut ui, &fleet, &chars("m"));
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert!(text(&mut ui, &fleet, 120, 40).contains("3 are muted"));
@@ -508,7 +483,9 @@ fn what_the_agent_itself_leaves_out_is_said_and_plain_enter_does_not_answer_it()
     let mut ui = opened(&mut fleet, dialog, (120, 40));
     press(&mut ui, &fleet, &chars("r"));
     frame(&mut ui, &fleet, 120, 40);
-    fleet.now = fleet.now + Span::from_millis(1_100);
+    fleet.now = fleet.now + Span::from_secs(1);
+    press(&mut ui, &fleet, &chars("y"));
+    frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     assert!(text(&mut ui, &fleet, 120, 40).contains("the agent does not show the whole question"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::PageDown]).len(), 1);

@@ -14,12 +14,18 @@ use super::sheet::sheet;
 use super::*;
 use crate::support::sample_fleet::server;
 
-/// The sizes of what differs little from another view, or between sizes.
+/// What is compared with what was accepted: the frames at some sizes, or the box on top alone.
+#[derive(Clone, Copy)]
+enum Compared {
+    Frames(&'static [(u16, u16)]),
+    Box,
+}
+
 const BOTH: &[(u16, u16)] = &[(80, 24), (160, 45)];
-/// The sizes of each view: those, and the sizes between and beyond.
-const ALL: &[(u16, u16)] = &[(80, 24), (100, 30), (160, 45), (220, 60)];
-/// Where one pane fits.
 const NARROW: &[(u16, u16)] = &[(80, 24)];
+const WIDE: &[(u16, u16)] = &[(160, 45)];
+/// What other tests tell by its rows is only drawn in every look.
+const NONE: &[(u16, u16)] = &[];
 
 /// What leads to a view.
 enum Step {
@@ -32,138 +38,126 @@ enum Step {
 use Step::{Event as Happens, Keys};
 
 macro_rules! views {
-    ($($name:ident $sizes:expr, $fleet:expr, [$($step:expr),*];)+) => {
-        $(#[test] fn $name() { look(stringify!($name), $sizes, $fleet, &[$($step),*]); })+
+    ($($name:ident $compared:expr, $fleet:expr, [$($step:expr),*];)+) => {
+        $(#[test] fn $name() { look(stringify!($name), $compared, $fleet, &[$($step),*]); })+
     };
 }
 
 views! {
     // Nothing to show.
-    empty_asking        BOTH, SampleFleet::empty, [];
-    empty_no_agents     BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Up))];
-    empty_no_server     BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::NoServer(problem("no_server", "no tmux server is running on work"))))];
-    empty_no_tmux       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("tmux_missing", "tmux is not installed"))))];
-    empty_old_tmux      BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("tmux_too_old", "tmux 2.8 is too old"))))];
-    empty_timeout       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("timeout", "tmux on work did not answer within 2000 ms"))))];
+    empty_asking        Compared::Frames(NONE), SampleFleet::empty, [];
+    empty_no_agents     Compared::Frames(NARROW), SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Up))];
+    empty_no_server     Compared::Frames(NONE), SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::NoServer(problem("no_server", "no tmux server is running on work"))))];
+    empty_no_tmux       Compared::Frames(NONE), SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("tmux_missing", "tmux is not installed"))))];
+    empty_old_tmux      Compared::Frames(NARROW), SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("tmux_too_old", "tmux 2.8 is too old"))))];
+    empty_timeout       Compared::Frames(NONE), SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("timeout", "tmux on work did not answer within 2000 ms"))))];
 
     // The table, its layouts, and what changes its rows.
-    fleet               &[(80, 24), (100, 30), (120, 40), (160, 45), (200, 50), (220, 60)], SampleFleet::usual, [];
-    fleet_small         &[(40, 12), (20, 5)], SampleFleet::usual, [];
-    many                BOTH, || SampleFleet::of(200), [];
-    many_end            BOTH, || SampleFleet::of(200), [Keys("<end>")];
-    layout_beside       ALL, SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "beside"))];
-    layout_screen       BOTH, SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "screen"))];
-    layout_transitions  BOTH, SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "log"))];
-    layout_table        BOTH, SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "table"))];
-    grid                ALL, SampleFleet::usual, [Happens(in_grid)];
-    grid_moved          BOTH, with_tasks, [Happens(in_grid), Keys("ljm"), Happens(queue)];
-    grid_many           ALL, || SampleFleet::of(30), [Happens(in_grid), Keys("<end>")];
-    grid_prompt         BOTH, SampleFleet::usual, [Happens(in_grid), Keys("<end>kli")];
-    grid_small          &[(40, 12)], SampleFleet::usual, [Happens(in_grid)];
-    other_pane          NARROW, SampleFleet::usual, [Keys("<tab>")];
-    sorted              BOTH, SampleFleet::usual, [Keys("s")];
-    grouped             ALL, labelled, [Keys("bb")];
-    folded              ALL, labelled, [Keys("bb* Z")];
-    filter_typing       BOTH, SampleFleet::usual, [Keys("/is:bl")];
-    filter_kept         ALL, SampleFleet::usual, [Keys("/is:bl<enter>")];
-    filter_none         BOTH, SampleFleet::usual, [Keys("/is:bz")];
-    flags               ALL, pinned, [Keys("<home>jjm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
-    flags_both          NARROW, pinned, [Keys("<home>m j p<home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
-    tasks               ALL, with_tasks, [Keys("nnn")];
-    tasks_only          BOTH, with_tasks, [Keys("/agent:task<enter>")];
-    notices_muted       BOTH, SampleFleet::usual, [Keys("M")];
-    trouble             ALL, SampleFleet::usual, [Happens(break_down)];
-    ended_server        &[(80, 24), (120, 40), (160, 45)], with_tasks, [Happens(|_, fleet| end_servers(fleet, 1))];
-    ended_servers       ALL, with_tasks, [Happens(|_, fleet| end_servers(fleet, 9)), Keys("<end>")];
-    toasts              BOTH, SampleFleet::usual, [Happens(say_things)];
+    fleet               Compared::Frames(&[(80, 24), (120, 40), (160, 45)]), SampleFleet::usual, [];
+    fleet_small         Compared::Frames(&[(40, 12), (20, 5)]), SampleFleet::usual, [];
+    many                Compared::Frames(NARROW), || SampleFleet::of(200), [];
+    many_end            Compared::Frames(NONE), || SampleFleet::of(200), [Keys("<end>")];
+    layout_beside       Compared::Frames(WIDE), SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "beside"))];
+    grid                Compared::Frames(BOTH), SampleFleet::usual, [Happens(in_grid)];
+    grid_moved          Compared::Frames(NARROW), with_tasks, [Happens(in_grid), Keys("ljm"), Happens(queue)];
+    grid_many           Compared::Frames(WIDE), || SampleFleet::of(30), [Happens(in_grid), Keys("<end>")];
+    grid_prompt         Compared::Frames(NARROW), SampleFleet::usual, [Happens(in_grid), Keys("<end>kli")];
+    arranging           Compared::Box, SampleFleet::usual, [Keys("s")];
+    grouped             Compared::Frames(WIDE), labelled, [Keys("sgroup by label<enter>")];
+    folded              Compared::Frames(NARROW), labelled, [Keys("sgroup by label<enter> <down><left>")];
+    filter_typing       Compared::Frames(NARROW), SampleFleet::usual, [Keys("/is:bl")];
+    filter_kept         Compared::Frames(NONE), SampleFleet::usual, [Keys("/is:bl<enter>")];
+    filter_none         Compared::Frames(NARROW), SampleFleet::usual, [Keys("/is:bz")];
+    flags               Compared::Frames(WIDE), pinned, [Keys("<home>jjm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
+    tasks               Compared::Frames(BOTH), with_tasks, [Keys("<tab><tab><tab>")];
+    notices_muted       Compared::Frames(NONE), SampleFleet::usual, [Happens(mute_all)];
+    trouble             Compared::Frames(BOTH), SampleFleet::usual, [Happens(break_down)];
+    ended_server        Compared::Frames(WIDE), with_tasks, [Happens(|_, fleet| end_servers(fleet, 1))];
+    ended_servers       Compared::Frames(NARROW), with_tasks, [Happens(|_, fleet| end_servers(fleet, 9)), Keys("<end>")];
+    toasts              Compared::Frames(BOTH), SampleFleet::usual, [Happens(say_things)];
 
-    columns             ALL, SampleFleet::usual, [Keys("c")];
-    columns_chosen      BOTH, SampleFleet::usual, [Keys("cj jj K<end>kk <end>kJJJ")];
+    columns             Compared::Box, SampleFleet::usual, [Keys("c")];
+    columns_chosen      Compared::Frames(WIDE), SampleFleet::usual, [Keys("cj jj K<end>kk <end>kJJJ")];
 
     // What lies over it.
-    help                ALL, SampleFleet::usual, [Keys("?")];
-    help_next           NARROW, SampleFleet::usual, [Keys("?"), Keys("<pagedown>")];
-    help_end            NARROW, SampleFleet::usual, [Keys("?"), Keys("<end>")];
-    help_typing         NARROW, SampleFleet::usual, [Keys("?"), Keys("/mut")];
-    help_search         BOTH, SampleFleet::usual, [Keys("?"), Keys("/mut"), Keys("<enter>n")];
-    help_whole          &[(90, 262)], SampleFleet::usual, [Keys("?")];
-    palette             ALL, SampleFleet::usual, [Keys(":terminal up")];
-    palette_none        NARROW, SampleFleet::usual, [Keys(":zzzz")];
-    copy                BOTH, SampleFleet::usual, [Keys("y")];
-    explanation         ALL, SampleFleet::usual, [Happens(explain)];
-    confirm_kill        BOTH, with_tasks, [Keys("/lint<enter>K")];
-    confirm_kill_all    BOTH, with_tasks, [Keys("<alt-k>")];
-    confirm_rerun       BOTH, with_tasks, [Keys("/lint<enter>R")];
-    confirm_prune       BOTH, with_tasks, [Keys("X")];
-    task_sessions       ALL, with_sessions, [Keys("T")];
-    task_sessions_ask   BOTH, with_sessions, [Keys("Tshop<enter>")];
-    task_sessions_undo  NARROW, with_sessions, [Keys("Tlogs<enter>")];
-    task_sessions_no    NARROW, with_sessions, [Keys("Tbuilds<enter>")];
-    servers             ALL, SampleFleet::usual, [Happens(break_down), Keys("H")];
-    servers_chosen      NARROW, SampleFleet::usual, [Keys("Hbox<enter>")];
-    follow_ups          ALL, SampleFleet::usual, [Happens(open_messages), Keys("F")];
-    follow_ups_choice   NARROW, SampleFleet::usual, [Happens(open_messages), Keys("F<enter>")];
-    follow_ups_ask      BOTH, SampleFleet::usual, [Happens(open_messages), Keys("F<enter><enter>")];
-    follow_ups_none     NARROW, SampleFleet::usual, [Keys("F")];
-    follow_ups_hint     NARROW, SampleFleet::usual, [Happens(open_messages), Keys("<end>")];
+    help                Compared::Box, SampleFleet::usual, [Keys("?")];
+    help_end            Compared::Frames(NONE), SampleFleet::usual, [Keys("?"), Keys("<end>")];
+    help_search         Compared::Box, SampleFleet::usual, [Keys("?"), Keys("/mut"), Keys("<enter>]")];
+    palette             Compared::Box, SampleFleet::usual, [Keys(":terminal up")];
+    palette_none        Compared::Frames(NONE), SampleFleet::usual, [Keys(":zzzz")];
+    copy                Compared::Box, SampleFleet::usual, [Happens(|ui, fleet| drop(run(ui, fleet, Action::Copy)))];
+    explanation         Compared::Box, SampleFleet::usual, [Happens(explain)];
+    confirm_kill        Compared::Box, with_tasks, [Keys("/lint<enter>"), Happens(|ui, fleet| drop(run(ui, fleet, Action::KillTask)))];
+    confirm_rerun       Compared::Box, with_tasks, [Keys("/lint<enter>"), Happens(|ui, fleet| drop(run(ui, fleet, Action::RerunTask)))];
+    confirm_prune       Compared::Box, with_tasks, [Happens(|ui, fleet| drop(run(ui, fleet, Action::PruneTasks)))];
+    task_sessions       Compared::Box, with_sessions, [Happens(open_sessions)];
+    task_sessions_ask   Compared::Box, with_sessions, [Happens(open_sessions), Keys("shop<enter>")];
+    task_sessions_undo  Compared::Frames(NONE), with_sessions, [Happens(open_sessions), Keys("logs<enter>")];
+    task_sessions_no    Compared::Frames(NONE), with_sessions, [Happens(open_sessions), Keys("builds<enter>")];
+    servers             Compared::Box, SampleFleet::usual, [Happens(break_down), Happens(|ui, fleet| drop(run(ui, fleet, Action::Servers)))];
+    follow_ups          Compared::Box, SampleFleet::usual, [Happens(open_messages), Happens(open_follow_ups)];
+    follow_ups_choice   Compared::Box, SampleFleet::usual, [Happens(open_messages), Happens(open_follow_ups), Keys("<enter>")];
+    follow_ups_ask      Compared::Box, SampleFleet::usual, [Happens(open_messages), Happens(open_follow_ups), Keys("<enter><enter>")];
+    follow_ups_none     Compared::Frames(NONE), SampleFleet::usual, [Happens(open_follow_ups)];
+    follow_ups_hint     Compared::Frames(NONE), SampleFleet::usual, [Happens(open_messages), Keys("<end>")];
 
     // Acting on terminals.
-    dialog              ALL, SampleFleet::usual, [Keys("<enter>")];
-    answer              ALL, SampleFleet::usual, [Keys("<enter>"), Keys("2")];
-    dialogs_at_once     ALL, SampleFleet::usual, [Keys("  <enter>")];
-    dialogs_one_option  BOTH, SampleFleet::usual, [Keys("  <enter>"), Keys("3")];
-    dialog_ticks        NARROW, || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs"), [Keys("<enter>")];
-    dialog_ticked       &[(80, 24), (60, 15), (30, 8)], || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs\n     Submit"), [Keys("<enter>"), Keys(" ")];
-    dialog_text         &[(80, 24), (60, 15), (30, 8)], || asking("Which one?\n❯ 1. Tests\n  2. Type something."), [Keys("<enter>"), Keys("2"), Keys("<enter>"), Keys("The docs first")];
-    dialog_no_options   NARROW, || asking("Type the name of the branch:"), [Keys("<enter>")];
-    composer            ALL, SampleFleet::usual, [Keys("jjjjjji"), Happens(paste)];
-    composer_obstacle   BOTH, SampleFleet::usual, [Keys("i"), Happens(paste)];
-    composer_earlier    BOTH, SampleFleet::usual, [Keys("jjjjjji"), Happens(prompts), Keys("<up><up>")];
-    recall              BOTH, SampleFleet::usual, [Keys("jjjjjji"), Happens(prompts), Keys("<ctrl-r>o")];
-    template            ALL, SampleFleet::usual, [Keys("jjjjjji<ctrl-t>")];
-    drill_queued        BOTH, drill::fleet, [Happens(queue_two), Happens(drilled)];
-    queued              BOTH, SampleFleet::usual, [Happens(queue), Keys("<down><down><down><down><down><down><down>")];
-    broadcast           ALL, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball")];
-    broadcast_many      BOTH, SampleFleet::usual, [Keys("*Ball")];
-    broadcast_question  BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<enter>")];
-    broadcast_waiting   BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<alt-r>")];
-    broadcast_outcomes  ALL, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<alt-r>"), Keys("y"), Happens(outcomes)];
-    interrupt           ALL, SampleFleet::usual, [Keys("jjjjjjjx")];
-    interrupt_ready     BOTH, SampleFleet::usual, [Keys("<end>kkx")];
-    raw                 ALL, SampleFleet::usual, [Keys("r"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(2)), Keys("q?<esc><ctrl-c>")];
-    raw_task            BOTH, with_tasks, [Keys("/agent:task is:bl<enter>r"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(2)), Keys("y s<enter>")];
-    answer_task         ALL, with_tasks, [Keys("/agent:task is:bl<enter><enter>"), Keys("y s")];
+    dialog              Compared::Frames(&[(80, 24), (160, 45)]), SampleFleet::usual, [Keys("<enter>")];
+    answer              Compared::Box, SampleFleet::usual, [Keys("<enter>"), Keys("2")];
+    dialogs_at_once     Compared::Box, SampleFleet::usual, [Keys("  <enter>")];
+    dialogs_one_option  Compared::Box, SampleFleet::usual, [Keys("  <enter>"), Keys("3")];
+    dialog_ticks        Compared::Box, || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs"), [Keys("<enter>")];
+    dialog_ticked       Compared::Box, || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs\n     Submit"), [Keys("<enter>"), Keys(" ")];
+    dialog_text         Compared::Box, || asking("Which one?\n❯ 1. Tests\n  2. Type something."), [Keys("<enter>"), Keys("2"), Keys("<enter>"), Keys("The docs first")];
+    dialog_no_options   Compared::Box, || asking("Type the name of the branch:"), [Keys("<enter>")];
+    composer            Compared::Frames(BOTH), SampleFleet::usual, [Keys("jjjjjji"), Happens(paste)];
+    composer_obstacle   Compared::Frames(NARROW), SampleFleet::usual, [Keys("i"), Happens(paste)];
+    composer_earlier    Compared::Frames(NONE), SampleFleet::usual, [Keys("jjjjjji"), Happens(prompts), Keys("<up><up>")];
+    recall              Compared::Box, SampleFleet::usual, [Keys("jjjjjji"), Happens(prompts), Keys("<ctrl-r>o")];
+    template            Compared::Box, SampleFleet::usual, [Keys("jjjjjji<ctrl-t>")];
+    drill_queued        Compared::Frames(NONE), drill::fleet, [Happens(queue_two), Happens(drilled)];
+    queued              Compared::Frames(NONE), SampleFleet::usual, [Happens(queue), Keys("<down><down><down><down><down><down><down>")];
+    broadcast           Compared::Frames(NARROW), SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball")];
+    broadcast_many      Compared::Frames(NONE), SampleFleet::usual, [Happens(|ui, fleet| drop(run(ui, fleet, Action::MarkAll))), Keys("Ball")];
+    broadcast_question  Compared::Box, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<enter>")];
+    broadcast_outcomes  Compared::Box, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<enter>"), Happens(a_second_later), Keys("y"), Happens(outcomes)];
+    interrupt           Compared::Box, SampleFleet::usual, [Keys("jjjjjjjx")];
+    interrupt_ready     Compared::Frames(NONE), SampleFleet::usual, [Keys("<end>kkx")];
+    raw_question        Compared::Frames(NARROW), SampleFleet::usual, [Keys("r")];
+    raw                 Compared::Frames(NARROW), SampleFleet::usual, [Keys("r"), Happens(a_second_later), Keys("y"), Keys("q?<esc><ctrl-c>")];
+    raw_task            Compared::Frames(NONE), with_tasks, [Keys("/agent:task is:bl<enter>r"), Happens(a_second_later), Keys("y"), Keys("y s<enter>")];
+    answer_task         Compared::Frames(NARROW), with_tasks, [Keys("/agent:task is:bl<enter><enter>"), Keys("y s")];
 
     // One terminal.
-    drill_list          ALL, drill::fleet, [Happens(drilled)];
-    drill_screen        ALL, drill::fleet, [Happens(drilled), Keys("jjl"), Happens(give_screen)];
-    drill_why           ALL, drill::fleet, [Happens(drilled), Keys("jjl<tab>")];
-    drill_transcript    ALL, drill::fleet, [Happens(drilled), Keys("jjl<tab><tab>"), Happens(give_transcript)];
-    drill_typing        BOTH, drill::fleet, [Happens(drilled), Keys("jj/cach"), Happens(give_transcript)];
-    drill_search        BOTH, drill::fleet, [Happens(drilled), Keys("jj/cache"), Happens(give_transcript), Keys("<enter>")];
-    drill_diff          ALL, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab>"), Happens(give_diff)];
-    drill_facts         ALL, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab><tab>")];
-    drill_memory_only   BOTH, drill::fleet, [Happens(no_history), Keys("j")];
-    drill_locked        BOTH, drill::fleet, [Happens(locked_history)];
-    drill_task          ALL, with_tasks, [Keys("nnn"), Happens(no_history)];
-    drill_task_why      BOTH, with_tasks, [Keys("/deploy<enter>"), Happens(no_history), Keys("e")];
-    today               ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::usual))];
-    today_labels        NARROW, SampleFleet::usual, [Happens(|ui, fleet| today::open_by_label(ui, fleet))];
-    today_alone         ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::alone))];
-    today_many          ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::many))];
-    today_many_end      BOTH, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::many)), Keys("<end>")];
-    today_empty         ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::nobody))];
-    today_off           NARROW, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::off))];
-    today_small         &[(40, 12), (20, 5)], SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::usual))];
-    drill_ended_why     NARROW, with_tasks, [Keys("/lint<enter>"), Happens(no_history), Keys("e")];
+    drill_list          Compared::Frames(BOTH), drill::fleet, [Happens(drilled)];
+    drill_screen        Compared::Frames(WIDE), drill::fleet, [Happens(drilled), Keys("jjl"), Happens(give_screen)];
+    drill_transcript    Compared::Frames(BOTH), drill::fleet, [Happens(drilled), Keys("jjlv"), Happens(give_transcript)];
+    drill_search        Compared::Frames(NARROW), drill::fleet, [Happens(drilled), Keys("jj/cache"), Happens(give_transcript), Keys("<enter>")];
+    drill_diff          Compared::Frames(WIDE), drill::fleet, [Happens(drilled), Keys("lvv"), Happens(give_diff)];
+    drill_why           Compared::Frames(WIDE), drill::fleet, [Happens(drilled), Keys("jjlvvv")];
+    drill_facts         Compared::Frames(WIDE), drill::fleet, [Happens(drilled), Keys("lvvvv")];
+    drill_memory_only   Compared::Frames(NARROW), drill::fleet, [Happens(no_history), Keys("j")];
+    drill_locked        Compared::Frames(NONE), drill::fleet, [Happens(locked_history)];
+    drill_task          Compared::Frames(WIDE), with_tasks, [Keys("<tab><tab><tab>"), Happens(no_history)];
+    drill_task_why      Compared::Frames(NONE), with_tasks, [Keys("/deploy<enter>"), Happens(no_history), Keys("e")];
+    drill_ended_why     Compared::Frames(NONE), with_tasks, [Keys("/lint<enter>"), Happens(no_history), Keys("e")];
+    today               Compared::Frames(BOTH), SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::usual))];
+    today_labels        Compared::Frames(NONE), SampleFleet::usual, [Happens(|ui, fleet| today::open_by_label(ui, fleet))];
+    today_alone         Compared::Frames(NONE), SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::alone))];
+    today_many          Compared::Frames(WIDE), SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::many))];
+    today_empty         Compared::Frames(NARROW), SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::nobody))];
+    today_off           Compared::Frames(NONE), SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::off))];
+    today_small         Compared::Frames(&[(40, 12)]), SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::usual))];
 }
 
 /// Marks the approval, the finished one, the working one and the one that is gone.
 const MARK_FOUR: &str = " jjjj j jjj ";
 
-/// Draws a view at its sizes and compares it with what was accepted.
-fn look(name: &str, sizes: &[(u16, u16)], fleet: fn() -> SampleFleet, steps: &[Step]) {
-    for &(width, height) in sizes {
+/// Draws a view in every look, at the usual sizes and those that are compared with what was accepted.
+fn look(name: &str, compared: Compared, fleet: fn() -> SampleFleet, steps: &[Step]) {
+    let frames = if let Compared::Frames(sizes) = compared { sizes } else { NONE };
+    let beside = BOTH.iter().filter(|size| !frames.contains(size));
+    for &(width, height) in frames.iter().chain(beside) {
         let (mut ui, mut fleet) = (Ui::new(options()), fleet());
         frame(&mut ui, &fleet, width, height);
         for step in steps {
@@ -173,15 +167,38 @@ fn look(name: &str, sizes: &[(u16, u16)], fleet: fn() -> SampleFleet, steps: &[S
             }
             frame(&mut ui, &fleet, width, height);
         }
+        let place = place_of_box(&frame(&mut ui, &fleet, width, height));
+        let is_box = matches!(compared, Compared::Box) && (width, height) == NARROW[0];
         let sheet = sheet(&options(), |options| {
             ui.set_options(options);
-            frame(&mut ui, &fleet, width, height)
+            let drawn = frame(&mut ui, &fleet, width, height);
+            match place.filter(|_| is_box) {
+                Some(place) => cut(&drawn, place),
+                None => drawn,
+            }
         });
-        let name = format!("{name}_{width}x{height}");
-        insta::with_settings!({prepend_module_to_snapshot => false}, {
-            insta::assert_snapshot!(name, sheet);
-        });
+        let name = if is_box { name.to_owned() } else { format!("{name}_{width}x{height}") };
+        if is_box || frames.contains(&(width, height)) {
+            insta::with_settings!({prepend_module_to_snapshot => false}, {
+                insta::assert_snapshot!(name, sheet);
+            });
+        }
     }
+}
+
+/// Where the box is that lies on top of a frame.
+fn place_of_box(drawn: &Buffer) -> Option<Rect> {
+    let corners = |glyph: &str| drawn.area.positions().filter(|at| drawn[*at].symbol() == glyph).collect::<Vec<_>>();
+    let (first, last) = (corners("┌").first().copied()?, corners("┘").last().copied()?);
+    Some(Rect::new(first.x, first.y, last.x + 1 - first.x, last.y + 1 - first.y))
+}
+
+fn cut(drawn: &Buffer, place: Rect) -> Buffer {
+    let mut cut = Buffer::empty(Rect::new(0, 0, place.width, place.height));
+    for at in cut.area.positions() {
+        cut[at] = drawn[(place.x + at.x, place.y + at.y)].clone();
+    }
+    cut
 }
 
 pub fn options() -> UiOptions {
@@ -228,6 +245,7 @@ fn named(name: &str) -> KeyEvent {
         "tab" => KeyCode::Tab,
         "up" => KeyCode::Up,
         "down" => KeyCode::Down,
+        "left" => KeyCode::Left,
         "home" => KeyCode::Home,
         "end" => KeyCode::End,
         "pagedown" => KeyCode::PageDown,
@@ -343,6 +361,22 @@ pub fn open_messages(ui: &mut Ui, _fleet: &mut SampleFleet) {
         intent(12, IntentState::Unknown, unclear, &["task build (@12) exited with code 2"]),
         intent(13, IntentState::Expired, Some("it could not be sent in time"), &["search failed: no quota"]),
     ]);
+}
+
+fn a_second_later(_: &mut Ui, fleet: &mut SampleFleet) {
+    fleet.now = fleet.now + Span::from_secs(1);
+}
+
+fn mute_all(ui: &mut Ui, fleet: &mut SampleFleet) {
+    run(ui, fleet, Action::MuteAll);
+}
+
+fn open_sessions(ui: &mut Ui, fleet: &mut SampleFleet) {
+    run(ui, fleet, Action::TaskSessions);
+}
+
+fn open_follow_ups(ui: &mut Ui, fleet: &mut SampleFleet) {
+    run(ui, fleet, Action::FollowUps);
 }
 
 fn explain(ui: &mut Ui, fleet: &mut SampleFleet) {

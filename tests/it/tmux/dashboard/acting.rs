@@ -92,57 +92,23 @@ fn a_refusal_that_is_asked_about_once_more_takes_one_answer() {
 }
 
 #[test]
-fn a_text_that_begins_with_the_letter_for_yes_answers_nothing() {
+fn letters_choose_and_only_enter_answers() {
     let world = World::with_parrot();
     world.open();
     world.open_dialog("ask", "sends: Enter");
+    // Of all these letters the last one that means something counts.
     world.type_text("you must not");
-    world.wait("nothing was sent: letters followed at once, as in a text");
-    let said = world.screen().matches("letters followed at once").count();
-    assert_eq!(said, 1, "in the box, and nowhere else: {}", world.screen());
+    world.wait("sends: 2");
     assert!(!world.watched.screen("birds:").contains("answered"), "{}", world.screen());
-    // The same letter alone is an answer.
+    world.press("y");
+    world.wait("sends: Enter");
     world.press("Escape");
     world.wait_without("sends: Enter");
-    world.press("Enter");
-    world.wait("sends: Enter");
-    world.press("y");
+    // From the table, as fast as they can come.
+    world.operator.run(&["send-keys", "-t", "main:", "y", "Enter"]);
     world.watched.wait_for_text("birds:", "● answered 1");
     world.wait("birds took the answer: ready for a prompt");
     world.wait_without("sends: Enter");
-    world.wait("i prompt");
-    // Nor does one that begins with the letter that quits end the dashboard.
-    world.type_text("quiet please");
-    world.wait("this looks like a text; i writes a prompt; nothing was sent");
-    world.press("Escape");
-    world.wait_without("this looks like a text");
-    world.quit();
-}
-
-#[test]
-fn letters_typed_on_behind_an_answer_run_nothing() {
-    let world = World::with_parrot();
-    world.open();
-    world.open_dialog("ask", "sends: Enter");
-    world.press("Enter");
-    // Somebody types on for longer than the answer takes: `m` would mute the row, `q` leave the dashboard.
-    let mut taken = None;
-    wait_until("the answer to be taken, and a second of typing behind it", || {
-        world.type_text("mq");
-        std::thread::sleep(Duration::from_millis(100));
-        taken =
-            taken.or_else(|| world.screen().contains("birds took the answer: ready for a prompt").then(Instant::now));
-        taken.is_some_and(|taken| taken.elapsed() > Duration::from_secs(1))
-    });
-    world.wait_without("sends: Enter");
-    let is_muted = || {
-        let screen = world.screen();
-        let row = screen.lines().find(|line| line.contains(" birds ")).expect("the row");
-        row.split_once("birds").is_some_and(|(marks, _)| marks.contains('z'))
-    };
-    assert!(!is_muted(), "{}", world.screen());
-    world.press("m");
-    wait_until("the key to mean what it means", is_muted);
     world.quit();
 }
 
@@ -297,19 +263,21 @@ fn one_key_answers_yes_once_or_no_and_a_reason_follows_as_a_prompt() {
     let world = World::with_parrot();
     world.open();
     world.open_dialog("ask make test", "sends: Enter");
+    world.press("n");
+    world.wait("sends: 2");
     world.press("y");
+    world.wait("sends: Enter");
+    world.press("Enter");
     world.watched.wait_for_text("birds:", "● answered 1");
     world.wait("birds took the answer");
     world.wait("1 ready");
     world.tell_parrot("ask rm -rf build");
     world.wait("1 needs you");
-    world.press("A");
+    world.press("n");
     world.wait("› 2  No");
     world.wait("sends: 2");
     assert!(!world.watched.screen("birds:").contains("● answered 2"), "choosing sends nothing");
-    world.press("n");
-    world.wait("no is chosen, not sent");
-    world.press("A");
+    world.press("Enter");
     world.watched.wait_for_text("birds:", "● answered 2");
     world.wait("1 ready");
     world.tell_parrot("ask git push");
@@ -336,7 +304,7 @@ fn several_dialogs_are_answered_at_once_and_each_outcome_is_shown() {
     world.tell("crows", "ask make b");
     world.tell("doves", "menu");
     world.wait("3 need you");
-    world.press("*");
+    world.run_command("mark all");
     world.wait("3 marked");
     world.press("Enter");
     world.wait("answer 3 of 3 dialogs");
@@ -385,25 +353,14 @@ fn type_slowly(world: &World, keys: &str) {
 }
 
 #[test]
-fn a_reason_without_a_line_for_it_is_no_row_of_commands() {
+fn a_reason_where_no_option_says_no_is_kept_as_a_draft() {
     let world = World::opened();
-    type_slowly(&world, "w r e f a c t o r Space i t Enter");
-    world.wait("birds is not asking anything; nothing was sent, and what you type is ignored until you pause");
-    assert!(world.screen().contains("1 ready"), "{}", world.screen());
-    for opened in ["every key goes to", "prompt to", "marked", "why"] {
-        assert!(!world.screen().contains(&format!("─ {opened}")), "{}", world.screen());
-    }
-    assert!(!world.watched.screen("birds:").contains("refactor"));
-    world.press("Escape");
-    world.wait_without("is not asking anything");
-    // A dialog without a no: the `r` of the text gave the keyboard to the terminal, and Enter chose there.
     world.tell_parrot("menu");
     world.wait("1 needs you");
     type_slowly(&world, "w p l e a s e Space r u n Space 2 Enter Enter");
     world.wait("the text is kept as a draft for birds; i in the table opens it");
     assert!(!world.screen().contains("every key goes to"), "{}", world.screen());
     assert!(world.watched.screen("birds:").contains("> Alpha"), "nothing was sent");
-    // The first Escape ends what is ignored, unless the pause was long enough, and the next one closes the box.
     wait_until("the box to close", || {
         world.press("Escape");
         !world.screen().contains("close without answering")
@@ -450,10 +407,10 @@ fn earlier_prompts_templates_and_the_editor_write_a_prompt() {
     world.wait_without("a draft");
     // The draft is the newest of what comes back.
     wait_until("the previous prompt", || {
-        world.press("C-p");
+        world.press("Up");
         world.screen().contains("hello birds, {you}")
     });
-    world.press("C-n");
+    world.press("Down");
     world.wait("a revised");
     world.leave();
 }
@@ -684,7 +641,7 @@ fn one_prompt_goes_to_all_that_are_marked() {
     world.wait("3 ready");
     world.watched.run(&["send-keys", "-t", "doves:", "ask", "Enter"]);
     world.wait("1 needs you");
-    world.press("*");
+    world.run_command("mark all");
     world.wait("3 marked");
     world.press("B");
     world.wait("2 of 3 would get it now");
@@ -693,7 +650,7 @@ fn one_prompt_goes_to_all_that_are_marked() {
     world.wait("send to 3 of 3 terminals?");
     world.wait("when ready  doves  a dialog is open");
     assert!(!world.watched.screen("birds:").contains("to all"), "it asks first");
-    world.press("y");
+    world.confirm();
     world.watched.wait_for_text("birds:", "● heard to all of you");
     world.watched.wait_for_text("crows:", "● heard to all of you");
     world.wait("taken by 2 of 3");
@@ -718,7 +675,7 @@ fn an_agent_is_interrupted_once_the_operator_has_said_so() {
     world.press("Down");
     world.press("Down");
     world.wait("› ctrl-c");
-    world.press("Enter");
+    world.confirm();
     world.wait("pressed ctrl-c in birds");
     wait_until("the key in the history", || {
         let history = world.history();
@@ -735,6 +692,8 @@ fn an_agent_is_interrupted_once_the_operator_has_said_so() {
 fn every_key_goes_to_the_terminal_until_the_chord_that_leaves() {
     let world = World::opened();
     world.press("r");
+    world.wait("type into birds?");
+    world.confirm();
     world.wait("every key goes to birds; ctrl-] leaves");
     // Keys that mean something in the dashboard, and one that ends tmux's own command lines.
     world.type_text("quit; ? -x!é");
@@ -749,6 +708,8 @@ fn every_key_goes_to_the_terminal_until_the_chord_that_leaves() {
     world.wait("1 ready");
     world.open_dialog("menu", "sends: Enter");
     world.press("r");
+    world.wait("type into birds?");
+    world.confirm();
     world.wait("every key goes to birds; ctrl-] leaves");
     world.press("Down");
     world.watched.wait_for_text("birds:", "> Beta");

@@ -186,7 +186,7 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     world.open();
     world.wait("1 needs you");
     world.wait("·3");
-    world.press("*");
+    world.run_command("mark all");
     world.wait("4 marked");
     world.press("B");
     world.wait("prompt to 4 terminals");
@@ -208,7 +208,8 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     world.press("Escape");
     world.wait("? help");
     // Grouped by agent and folded.
-    world.type_text("bbZ");
+    world.arrange("group by agent");
+    world.press("Left");
     world.wait("▸ parrot  4  ■ 4 marked  ? 1 needs you");
     world.quit();
 }

@@ -65,62 +65,62 @@ fn a_mixed_fleet() -> (World, PrivateTmux) {
 #[test]
 fn rows_stand_in_every_order_and_in_every_group() {
     let (world, other) = a_mixed_fleet();
-    world.press("s");
+    world.arrange("sort by name");
     world.wait("by name");
     world.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
     let of_agents = || world.rows().into_iter().filter(|name| name != "abe").collect::<Vec<_>>();
-    world.press("s");
+    world.arrange("sort by state");
     world.wait("by state");
     wait_until("what works before what is ready before what waits", || of_agents() == ["cat", "ant", "bee"]);
-    world.press("s");
+    world.arrange("sort by age");
     world.wait("by age");
     wait_until("the longest first", || of_agents() == ["ant", "cat", "bee"]);
-    world.press("s");
+    world.arrange("sort by agent");
     world.wait("by agent");
     world.wait_for_rows("agent", &["ant", "bee", "cat", "abe"]);
-    world.press("s");
+    world.arrange("sort by server");
     world.wait("by server");
     let one_is_first = world.watched.name() < other.name();
     world.wait_for_rows(
         "server",
         if one_is_first { &["abe", "bee", "cat", "ant"] } else { &["ant", "abe", "bee", "cat"] },
     );
-    world.press("s");
+    world.arrange("sort by attention");
     world.wait_without("by server");
     wait_until("the most urgent first", || of_agents() == ["bee", "cat", "ant"]);
 
-    world.press("b");
+    world.arrange("group by session");
     world.wait("grouped by session");
     world.wait_for_rows("session", &["▾ bee", "bee", "▾ ant", "ant", "▾ cat", "cat", "▾ tasks", "abe"]);
-    world.press("b");
+    world.arrange("group by agent");
     world.wait("grouped by agent");
     world.wait_for_rows("agent", &["▾ parrot", "bee", "cat", "ant", "▾ task", "abe"]);
-    world.press("b");
+    world.arrange("group by server");
     world.wait("grouped by server");
     wait_until("a group for each server", || {
         let rows = world.rows();
         let heads: Vec<&String> = rows.iter().filter(|row| row.starts_with('▾')).collect();
         heads.len() == 2 && heads.iter().all(|head| head.contains("fleetwatch-test-"))
     });
-    world.press("b");
+    world.arrange("group by label");
     world.wait("grouped by label");
     world.wait_for_rows("label", &["▾ loud", "bee", "▾ no label", "abe", "cat", "ant"]);
     // One group is folded and unfolded, from a row of it and from its head; what it hides still counts.
     world.press("Home");
-    world.press("z");
+    world.press("Left");
     world.wait_for_rows("label", &["▸ loud", "▾ no label", "abe", "cat", "ant"]);
     world.wait("▸ loud      1  ? 1 needs you");
-    world.press("z");
+    world.press("Right");
     world.wait_for_rows("label", &["▾ loud", "bee", "▾ no label", "abe", "cat", "ant"]);
     world.press("Enter");
     world.wait("▸ loud      1");
     // The next one that needs somebody is found in a folded group, forwards and backwards.
     world.press("End");
-    world.press("N");
+    world.press("BTab");
     world.wait_for_cursor("bee");
-    world.press("Z");
-    world.wait_for_rows("label", &["▸ loud", "▸ no label"]);
-    world.press("n");
+    world.press("Left");
+    world.wait_for_rows("label", &["▸ loud", "▾ no label", "abe", "cat", "ant"]);
+    world.press("Tab");
     world.wait_for_cursor("bee");
     world.quit();
 }
@@ -132,7 +132,7 @@ fn every_word_of_a_filter_holds() {
     world.press("Home");
     world.press("p");
     world.wait("bee is pinned");
-    world.press("s");
+    world.arrange("sort by name");
     world.wait("by name");
     for (filter, rows) in [
         ("be", &["bee", "abe"][..]),
@@ -175,7 +175,7 @@ fn every_word_of_a_filter_holds() {
 #[test]
 fn rows_are_marked_pinned_and_muted() {
     let (world, _other) = a_mixed_fleet();
-    world.press("s");
+    world.arrange("sort by name");
     world.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
     let marks = || world.screen().lines().filter(|line| line.contains('■')).count();
     world.press("Home");
@@ -200,9 +200,9 @@ fn rows_are_marked_pinned_and_muted() {
     world.wait_for_cursor("ant");
     world.press("Space");
     world.wait("1 marked");
-    world.press("*");
+    world.run_command("mark all");
     world.wait("4 marked");
-    world.press("u");
+    world.press("Escape");
     world.wait_without("marked");
     // What is pinned stands at the top at once, and the cursor on it; what is muted counts no more.
     world.press("End");
@@ -214,13 +214,13 @@ fn rows_are_marked_pinned_and_muted() {
     world.press("p");
     world.wait("cat is no longer pinned");
     world.wait_for_rows("name", &["abe", "ant", "bee", "cat"]);
-    world.press("n");
+    world.press("Tab");
     world.wait_for_cursor("bee");
     world.press("m");
     world.wait("bee is muted, although it waits for you");
     world.wait("1 muted");
     world.wait_without("1 needs you");
-    world.press("n");
+    world.press("Tab");
     world.wait("nothing needs you");
     world.press("m");
     world.wait("bee is counted again when it needs you");
@@ -241,7 +241,7 @@ fn what_the_configuration_says_of_how_rows_are_shown_holds_for_tasks() {
     world.run_task("bee", &["sleep", "4711"]);
     world.open();
     world.wait("▶ bee     ↑ task");
-    world.press("s");
+    world.arrange("sort by name");
     world.wait_for_rows("name", &["bee", "ant"]);
     world.type_text("/label:builds");
     world.wait("1 of 2");
@@ -260,7 +260,7 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     world.run_task("mill", &["sleep", "4711"]);
     world.open();
     world.wait("2 ready");
-    world.press("s");
+    world.arrange("sort by name");
     world.wait_for_rows("name", &["birds", "mill", "nest"]);
     world.press("End");
     world.wait_for_cursor("nest");
@@ -274,7 +274,8 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     world.type_text("aviary");
     world.press("Enter");
     world.wait_for_rows("name", &["aviary", "birds", "mill"]);
-    world.press("L");
+    world.run_command("label the terminal");
+    world.wait("label of");
     world.type_text("loud");
     world.press("Enter");
     // tmux knows nothing of it, and everybody else does.

@@ -128,7 +128,7 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
     world.wait("mark the terminals first (space)");
     world.press("Escape");
     world.wait_without("mark the terminals first");
-    world.press("*");
+    world.run_command("mark all");
     world.wait("2 marked");
     world.press("B");
     world.wait("1 of 2 would get it now");
@@ -141,7 +141,7 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
     assert!(!world.watched.screen("birds:").contains("to both"));
     world.press("Enter");
     world.wait("send to 2 of 2 terminals?");
-    world.press("y");
+    world.confirm();
     world.wait("sent when the agent is ready");
     world.watched.wait_for_text("birds:", "● heard to both");
     world.let_go();
@@ -151,7 +151,7 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
     world.wait("? help");
     // It was taken by all, so none is marked for it, and it is no draft any more.
     world.wait_without("2 marked");
-    world.press("*");
+    world.run_command("mark all");
     world.press("B");
     world.wait("2 of 2 would get it now");
     world.wait("what should it do?");
@@ -161,47 +161,38 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
 }
 
 #[test]
-fn an_agent_is_interrupted_by_its_own_key_and_at_once_where_that_is_configured() {
+fn an_agent_is_interrupted_by_its_own_key() {
     let world = World::with_parrot();
-    let directory = world.directory.path().join("fleetwatch");
-    std::fs::write(directory.join("config.toml"), "[ui]\nconfirm = false\n").unwrap();
-    let profile = directory.join("profiles/parrot.toml");
+    let profile = world.directory.path().join("fleetwatch/profiles/parrot.toml");
     let text = std::fs::read_to_string(&profile).unwrap();
     std::fs::write(&profile, text.replace("[tool]\n", "[tool]\ninterrupt = [\"Enter\"]\n")).unwrap();
     world.open();
     world.wait("1 ready");
-    // The key of this profile sends a draft. Until the draft has been seen there is nothing to interrupt, which is said,
-    // and each key has one answer: a second one that comes too early would go into the question of the first.
-    let draft = || world.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
-    let interrupt = |reported: &str| {
-        let needless = "nothing to interrupt";
-        wait_until(reported, || {
+    // The key of this profile sends a draft. Until the draft has been seen there is nothing to interrupt, which is said.
+    world.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
+    let needless = "nothing to interrupt";
+    let ask = || {
+        wait_until("the question", || {
             world.wait_without(needless);
             world.press("x");
-            wait_until("an answer", || [reported, needless].iter().any(|text| world.screen().contains(text)));
-            world.screen().contains(reported)
+            wait_until("an answer", || ["interrupt birds", needless].iter().any(|text| world.screen().contains(text)));
+            world.screen().contains("interrupt birds")
         });
     };
-    draft();
-    interrupt("pressed enter in birds");
-    world.watched.wait_for_text("birds:", "● heard half a thought");
-    std::fs::write(directory.join("config.toml"), "").unwrap();
-    world.press("C-r");
-    world.wait("configuration reloaded");
-    draft();
-    interrupt("interrupt birds");
+    ask();
     // A question that came before the draft was seen changes with it, and then nothing is chosen in it any more.
     wait_until("a question with its key chosen", || {
         let is_chosen = world.screen().contains("› enter");
         if !is_chosen {
             world.press("Escape");
             world.wait("? help");
-            interrupt("interrupt birds");
+            ask();
         }
         is_chosen
     });
-    world.wait("stops the turn of parrot");
-    world.press("Escape");
-    world.wait("? help");
+    world.wait("interrupt birds (ready, with a draft)?");
+    world.confirm();
+    world.wait("pressed enter in birds");
+    world.watched.wait_for_text("birds:", "● heard half a thought");
     world.quit();
 }

@@ -49,11 +49,7 @@ fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
     world.go_back_to("asks for approval");
     world.wait("> 1. Yes");
     assert!(!world.screen().contains("● answered 1"), "the screen is that of then: {}", world.screen());
-    world.press("Tab");
-    world.wait("What changed");
-    world.wait("because  row ");
-    world.wait("Rules");
-    world.press("Tab");
+    world.press("v");
     world.wait("[transcript]");
     world.wait("» ask");
     world.press("/");
@@ -63,8 +59,13 @@ fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
     world.type_text("allow");
     world.wait("of 1 \"allow\"");
     world.press("Enter");
-    world.press("BTab");
+    world.press("v");
+    world.wait("[diff]");
+    world.press("v");
     world.wait("[why]");
+    world.wait("What changed");
+    world.wait("because  row ");
+    world.wait("Rules");
     world.press("Escape");
     world.wait("NAME");
     world.quit();
@@ -197,7 +198,7 @@ fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_open() {
     world.wait("1 needs you");
     world.compose();
     world.type_text("read me first");
-    world.press("M-r");
+    world.press("Enter");
     world.wait("queued 1");
     world.press("d");
     world.wait("what happened");
@@ -250,9 +251,9 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     world.wait_without("is:dirty");
     world.press("d");
     world.wait("what happened");
-    world.press("BTab");
-    world.wait("[facts]");
-    world.press("BTab");
+    world.press("v");
+    world.wait("[transcript]");
+    world.press("v");
     for shown in
         ["[diff]", "files 1–3 of 3", "@@ -1,3 +1,3 @@", "-two", "+zwei", "+and more", "new file, untracked, empty"]
     {
@@ -269,7 +270,7 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     world.resize(80, 12);
     world.wait_without("[diff]");
     // The list alone is drawn by now.
-    world.wait("tab screen");
+    world.wait("v screen");
     world.press("]");
     world.wait("file 1 of 3");
     world.press("]");

@@ -34,7 +34,7 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     let reported = || world.watched.screen("birds:").matches("» [fleetwatch notification").count();
     // A list, a choice and a question, each of which can be left.
     let choose_first = || {
-        world.press("F");
+        world.run_command("list prompts");
         world.wait("follow-ups");
         world.press("Enter");
         world.wait("send it again");
@@ -50,7 +50,7 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     choose_first();
     world.press("Enter");
     world.wait("again?");
-    world.press("y");
+    world.confirm();
     world.wait(&format!("message {} is sent again, as number", again.0));
     wait_until("the parrot to be told", || reported() == 1);
     assert!(world.watched.screen("birds:").contains("crows has finished: one"));
@@ -58,12 +58,12 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     world.press("Down");
     world.press("Enter");
     world.wait(&format!("dismiss message {} to birds?", enough.0));
-    world.press("y");
+    world.confirm();
     world.wait(&format!("message {} is dismissed", enough.0));
     world.wait_without("unclear messages");
     // What is still on its way is in the list.
     world.wait("told birds");
-    world.press("F");
+    world.run_command("list prompts");
     world.wait("needs a decision");
     assert_eq!(reported(), 1);
     world.quit();

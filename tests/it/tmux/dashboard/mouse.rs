@@ -4,7 +4,6 @@ use super::*;
 
 /// Buttons as terminals number them (SGR): the left one, moving while it is held, and both directions of the wheel.
 const LEFT: u8 = 0;
-const HELD: u8 = 32;
 const WHEEL_UP: u8 = 64;
 const WHEEL_DOWN: u8 = 65;
 
@@ -21,12 +20,6 @@ impl World {
     fn click_at(&self, at: (usize, usize)) {
         self.report(LEFT, at, 'M');
         self.report(LEFT, at, 'm');
-    }
-
-    fn drag(&self, from: (usize, usize), to: (usize, usize)) {
-        self.report(LEFT, from, 'M');
-        self.report(HELD, to, 'M');
-        self.report(LEFT, to, 'm');
     }
 
     /// Where a text stands on the screen, once it does.
@@ -71,7 +64,7 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     world.start_parrot_in("doves");
     world.open();
     world.wait("3 ready");
-    world.press("s");
+    world.arrange("sort by name");
     // They stand so already, and a click before the next frame would be on rows that are no longer where they were.
     world.wait("by name");
     world.wait_for_rows("name", &["birds", "crows", "doves"]);
@@ -86,7 +79,7 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     world.report(WHEEL_DOWN, (column, row), 'M');
     world.wait_for_cursor("crows");
     // A head is folded by a click on it.
-    world.press("b");
+    world.arrange("group by session");
     world.wait("▾ doves");
     world.click("▾ doves");
     world.wait("▸ doves");
@@ -118,23 +111,6 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
 }
 
 #[test]
-fn panes_are_resized_with_the_mouse() {
-    let world = World::opened();
-    let (_, level) = world.place("─ log ─");
-    world.drag((4, level), (6, level - 3));
-    wait_until("the upper divider three rows up", || world.place("─ log ─").1 == level - 3);
-    let (upright, _) = world.place("─ birds ");
-    world.drag((upright - 1, level), (upright - 11, level));
-    wait_until("the other divider ten columns to the left", || world.place("─ birds ").0 == upright - 10);
-    // What is not held is not moved, and dragging selects nothing.
-    world.report(HELD, (40, 10), 'M');
-    world.press("C-l");
-    world.wait_for_cursor("birds");
-    assert_eq!((world.place("─ birds ").0, world.place("─ log ─").1), (upright - 10, level - 3));
-    world.quit();
-}
-
-#[test]
 fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     let world = World::opened();
     world.tell("birds", "ask");
@@ -151,22 +127,19 @@ fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     world.wait_without("sends: 2");
     world.wait("1 ready");
     // A list is chosen from with a click, and a question that is declined does nothing.
-    // So soon behind an answer, the first key may have been meant for another dialog.
-    world.press("y");
-    world.wait("y answered nothing: birds asks nothing; y again copies");
-    world.press("y");
+    world.run_command("copy the name");
     world.click("name of the terminal");
     world.wait("sent to the terminal's clipboard: the name, 5 characters");
     world.run_task("build", &["sleep", "4711"]);
     world.wait("▶ build");
     world.click(" build ");
     world.wait_for_cursor("build");
-    world.click("K kill");
+    world.run_command("kill the selected");
     world.wait("kill build?");
     world.click("n no");
     world.wait_without("kill build?");
     world.wait("▶ build");
-    world.click("K kill");
+    world.run_command("kill the selected");
     world.click("y kill");
     world.wait("build was killed");
     // With the mouse left to the terminal no report means anything.

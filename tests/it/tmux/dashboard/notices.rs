@@ -188,14 +188,14 @@ fn a_key_mutes_all_notices() {
     world.open();
     world.wait("2 ready");
     world.keep_bytes();
-    world.press("M");
+    world.run_command("all notices");
     world.wait("all notices are muted");
     world.wait("notices off   data");
     world.tell_parrot("ask");
     world.wait("1 needs you");
     world.tell_parrot("2");
     world.wait("1 finished");
-    world.press("M");
+    world.run_command("all notices");
     world.wait("notices are on again");
     world.press("Home");
     world.wait("› ✓ birds");

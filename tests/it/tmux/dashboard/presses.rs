@@ -50,6 +50,7 @@ impl Hands {
             world.wait(shown);
             match stroke {
                 Stroke::Text => world.type_text(text),
+                Stroke::Key(key) if key == "y" && shown.contains('?') => world.confirm(),
                 Stroke::Key(key) => world.press(match key.as_str() {
                     "prefix" => "C-b",
                     "Shift-Tab" => "BTab",
@@ -95,9 +96,8 @@ fn answering(hands: &mut Hands) {
     hands.play(&world, "approve what it asks", "", &["2 need you", "sends: Enter"]);
     answered("birds", "1");
     world.wait("1 needs you");
-    // A key that comes before the box has closed is the box's.
     world.wait_without("sends: ");
-    world.press("n");
+    world.press("Tab");
     world.wait_for_cursor("crows");
     let shown = ["1 needs you", "nothing is typed yet", "2  No: only the cache"];
     hands.play(&world, "refuse it, and say why", "only the cache", &shown);
@@ -162,7 +162,7 @@ fn prompting(hands: &mut Hands) {
     std::fs::write(&profile, text.replace("[tool]\n", "[tool]\ninterrupt = [\"C-c\"]\n")).unwrap();
     world.open();
     world.tell("birds", "hold");
-    hands.play(&world, "interrupt an agent", "", &["1 working", "› ctrl-c"]);
+    hands.play(&world, "interrupt an agent", "", &["1 working", "interrupt birds (working)?"]);
     world.wait("pressed ctrl-c in birds");
     world.leave();
 }
@@ -211,7 +211,7 @@ fn looking(hands: &mut Hands) {
     world.watched.wait_for_text("birds:", "❯");
     world.resize(200, 50);
     world.open();
-    hands.play(&world, "see what an agent changed", "", &["1 ready", "what happened", "[facts]"]);
+    hands.play(&world, "see what an agent changed", "", &["1 ready", "what happened", "[transcript]"]);
     world.wait("+zwei");
     world.leave();
 }

@@ -32,7 +32,7 @@ fn a_task_is_not_said_to_run_where_its_server_does_not_answer() {
     assert!(!row().contains("running"), "{}", world.screen());
     // Nothing can be done to it, and it stays for as long as its server is not back.
     world.press("End");
-    world.press("K");
+    world.run_command("kill the selected");
     world.wait("build is gone with its tmux server");
     world.watched.new_session("other", &["cat"]);
     // What happened to it stays in the log.
@@ -60,35 +60,37 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     // The failed test comes first.
     world.press("Home");
     world.wait("two failed");
-    world.type_text("yn");
+    world.run_command("copy the name");
+    world.wait("copy to");
+    world.press("n");
     world.wait("clipboard: the name, 4 characters");
     let ended = || world.watched.run(&["list-panes", "-s", "-t", "tasks:", "-F", "#{window_name} #{pane_dead_time}"]);
     let before = ended();
-    world.press("R");
+    world.run_command("run the selected");
     world.wait("run test again?");
     world.press("Escape");
     world.wait_without("run test again?");
     assert_eq!(ended(), before, "nothing was run again");
-    world.press("R");
+    world.run_command("run the selected");
     world.wait("run test again?");
-    world.press("y");
+    world.confirm();
     world.wait("test runs again");
     end();
     world.type_text("/build");
     world.press("Enter");
-    world.press("K");
+    world.run_command("kill the selected");
     world.wait("kill build?");
     world.press("Escape");
     world.wait_without("kill build?");
-    world.press("K");
+    world.run_command("kill the selected");
     world.wait("kill build?");
-    world.press("y");
+    world.confirm();
     world.wait("build was killed");
     world.press("Escape");
     world.wait("disappeared: killed");
-    world.press("X");
+    world.run_command("remove all tasks");
     world.wait("remove test?");
-    world.press("y");
+    world.confirm();
     wait_until("the last window to be removed", || {
         !world.watched.output(&["has-session", "-t", "=tasks"]).status.success()
     });
@@ -96,27 +98,24 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
 }
 
 #[test]
-fn all_tasks_are_ended_at_once_and_what_was_left_is_offered_for_removal() {
+fn what_was_left_is_offered_for_removal() {
     let world = World::with_parrot();
     world.run_task("old", &["true"]);
     wait_until("its end", || world.watched.run(&["list-panes", "-t", "tasks:", "-F", "#{pane_dead}"]).trim() == "1");
     // Its end has been reported before, so that it is a leftover.
     world.watched.run(&["set-option", "-w", "-t", "tasks:", "@fleetwatch_told", "1"]);
     world.open();
-    world.wait("tasks from before: 1 ended in tasks; X removes what has ended");
-    world.press("X");
+    world.wait("tasks from before: 1 ended in tasks");
+    world.run_command("remove all tasks");
     world.wait("remove old?");
     world.press("Escape");
     world.wait_without("remove old?");
-    world.run_task("build", &["sleep", "4711"]);
-    world.wait("▶ build");
-    world.press("M-k");
-    world.wait("kill 2 tasks?");
-    world.press("y");
+    world.run_command("remove all tasks");
+    world.wait("remove old?");
+    world.confirm();
     wait_until("the last window to be removed", || {
         !world.watched.output(&["has-session", "-t", "=tasks"]).status.success()
     });
-    world.wait("disappeared: killed");
     world.quit();
 }
 
@@ -188,14 +187,13 @@ fn a_task_that_asks_is_answered_in_place_and_what_is_typed_is_nowhere_kept() {
     world.type_text(&format!("clear; {program} --log '{}' -L {}", log.display(), world.watched.name()));
     world.press("Enter");
     world.wait("1 needs you");
-    world.press("n");
+    world.press("Tab");
     world.wait("enter answer");
     world.press("i");
     world.wait("build is a task, not an agent; r sends every key there");
     world.press("Escape");
     world.wait_without("is a task, not an agent");
-    // A second Enter behind the one that opens it is not the answer.
-    world.operator.run(&["send-keys", "-t", "main:", "Enter", "Enter"]);
+    world.press("Enter");
     world.wait("answer to build");
     world.wait("sends: enter alone");
     assert!(!world.watched.screen("tasks:").contains("first"), "{}", world.watched.screen("tasks:"));
@@ -211,11 +209,7 @@ fn a_task_that_asks_is_answered_in_place_and_what_is_typed_is_nowhere_kept() {
     world.wait("sends: y, then enter");
     world.press("Enter");
     world.watched.wait_for_text("tasks:", "first y");
-    // One question, one answer: what is typed on goes neither to the next question nor to the dashboard.
     world.wait("build was answered: y, then enter");
-    world.type_text("qR");
-    world.wait("build was answered; nothing was sent, and what you type is ignored until you pause or press Esc");
-    world.press("Escape");
     world.wait("enter answer");
     world.press("Enter");
     world.wait("sends: enter alone");
@@ -235,15 +229,13 @@ fn a_task_that_asks_is_answered_in_place_and_what_is_typed_is_nowhere_kept() {
     world.watched.wait_for_text("tasks:", "third 7 letters");
     world.wait("build was answered: 7 characters, then enter");
     world.wait_without("build was answered");
-    // What is typed when it has ended is not taken for keys of the dashboard either.
     world.press("r");
+    world.wait("type into build?");
+    world.confirm();
     world.wait("every key goes to build; ctrl-] leaves");
     world.wait("third 7 letters");
-    world.wait_without("once you pause");
     world.press("C-c");
     world.wait("build has ended");
-    world.type_text("qR?");
-    world.wait("build has ended; nothing was sent, and what you type is ignored until you pause or press Esc");
     world.press("Escape");
     world.wait("exited 130");
     world.press("r");
@@ -298,12 +290,12 @@ fn a_session_is_chosen_to_be_one_of_tasks_and_let_go_by_the_same_keys() {
     let before = hooks();
     world.open();
     let choose = |question: &str| {
-        world.press("T");
+        world.run_command("task sessions");
         world.wait("task sessions");
         world.type_text("mine");
         world.press("Enter");
         world.wait(question);
-        world.press("y");
+        world.confirm();
         world.wait_without(question);
     };
     choose("treat mine as tasks?");
@@ -318,7 +310,7 @@ fn a_session_is_chosen_to_be_one_of_tasks_and_let_go_by_the_same_keys() {
     choose("stop treating mine as tasks?");
     world.wait_without("▶ server");
     wait_until("the session to be as it was", || hooks() == before);
-    world.press("T");
+    world.run_command("task sessions");
     world.wait("task sessions");
     world.press("Escape");
     world.wait_without("task sessions");
