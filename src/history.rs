@@ -43,7 +43,7 @@ use crate::operation::{Operation, Outcome};
 use crate::private::{self, HeldLock};
 use crate::time::{Clock, Span, Timestamp};
 
-pub use drafts::{Draft, DraftKind, Drafts};
+pub use drafts::{Draft, Drafts};
 pub use feeds::{IntentNews, Submission};
 use file::HistoryOptions;
 pub use file::VERSION;

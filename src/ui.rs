@@ -379,11 +379,6 @@ impl Ui {
         self.history_trouble = trouble;
     }
 
-    /// Says whether drafts end with the dashboard.
-    pub fn set_drafts_end_here(&mut self, end_here: bool) {
-        self.memory.drafts_end_here = end_here;
-    }
-
     /// Says why no prompt can wait until its agent is ready, until it is told otherwise.
     pub fn set_cannot_wait(&mut self, why: Option<&'static str>) {
         self.memory.cannot_wait = why;

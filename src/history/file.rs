@@ -359,6 +359,8 @@ pub(super) const STEPS: &[&str] = &[
      ALTER TABLE terminals DROP COLUMN added_up;",
     // 17: of what the operator says of a terminal, its name and its label are kept.
     "ALTER TABLE notes DROP COLUMN text;",
+    // 18: the unsent text for each terminal, and for several.
+    "CREATE TABLE drafts (terminal TEXT PRIMARY KEY, at INTEGER NOT NULL, text TEXT NOT NULL) STRICT;",
 ];
 
 /// 15: what happened to a terminal at one time is kept once, whichever process saw it.

@@ -15,7 +15,6 @@ use super::{
     OverlayPlace, Pen, Request, StyledLine, Topic, find, frame, layout, preview, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::{Draft, DraftKind};
 use crate::operation::{Act, Operation, Recipient, When};
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -47,8 +46,6 @@ pub struct Composer {
     was_whole: bool,
     /// The draft that what was typed here took the place of, and when it was written.
     replaced: Option<(String, Option<Timestamp>)>,
-    /// When the draft that the next older prompt is was written.
-    aside_at: Option<Timestamp>,
     /// Whether that text is selected as a whole: what is typed takes its place, and any other key keeps it.
     is_selected: bool,
     /// How it is to be sent once the operator has said yes to the question that lies over it.
@@ -80,43 +77,29 @@ impl Composer {
         if is_kept {
             text.select_all();
         }
-        let aside = memory.aside(to.one()).filter(|aside| aside.text != draft);
-        let (answers, aside): (Vec<&Draft>, Vec<&Draft>) = aside.partition(|it| it.kind == DraftKind::Answer);
-        let mut recall = PromptRecall::of_answers(answers.iter().map(|answer| answer.text.clone()));
-        aside.iter().rev().for_each(|aside| recall.set_aside(aside.text.clone()));
-        let (aside_at, kept_at) = (aside.first().or(answers.first()).and_then(|it| it.at), memory.draft_time(to.one()));
+        let kept_at = memory.draft_time(to.one());
         Self {
             to,
             text,
-            recall,
+            recall: PromptRecall::default(),
             asked: false,
             is_kept,
             kept_at,
             was_whole: false,
             replaced: None,
-            aside_at,
             is_selected: is_kept,
             asking: None,
             cannot_wait: memory.cannot_wait,
         }
     }
 
-    /// Before something is put into the text: it takes the place of a draft that nobody has touched, which steps aside and
-    /// stays among the earlier prompts.
-    fn begin_text(&mut self, memory: &mut OverlayMemory) {
+    /// Before something is put into the text: it takes the place of a draft that nobody has touched.
+    fn begin_text(&mut self) {
         if self.is_selected {
-            let draft = self.put_aside(memory);
+            let draft = self.prompt();
             self.recall.set_aside(draft.clone());
             (self.replaced, self.is_kept, self.is_selected) = (Some((draft, self.kept_at)), false, false);
-            self.aside_at = self.kept_at;
         }
-    }
-
-    /// Keeps the draft beside another text, which takes its place.
-    fn put_aside(&self, memory: &mut OverlayMemory) -> String {
-        let draft = self.prompt();
-        memory.put_aside(self.to.one().cloned(), draft.clone(), self.kept_at);
-        draft
     }
 
     /// Keeps the draft, to be edited.
@@ -132,7 +115,7 @@ impl Composer {
         if typed.chars().count() < LEAST_TEXT
             && let Some((draft, at)) = self.replaced.take()
         {
-            cx.memory.restore_draft(self.to.one(), draft, at);
+            cx.memory.restore_draft(self.to.one(), draft, at.unwrap_or(cx.view.now));
             let what = if typed.is_empty() { String::new() } else { format!("; {typed:?} is too short to replace it") };
             let topic = self.to.one().cloned().map_or(Topic::Drafts, Topic::Prompt);
             cx.tell_about(topic, Status::Ready, format!("the draft is kept{what}"));
@@ -245,7 +228,7 @@ impl Composer {
     }
 
     fn take(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) {
-        self.begin_text(cx.memory);
+        self.begin_text();
         let left_out = self.insert(text);
         if left_out > 0 {
             let left_out = text::counted(left_out, "control character");
@@ -254,11 +237,8 @@ impl Composer {
         self.keep_draft(cx);
     }
 
-    /// Shows the prompt before; a draft that nobody has touched stays beside it.
-    fn older(&mut self, memory: &mut OverlayMemory) {
-        if self.is_kept && self.recall.is_at_newest() {
-            self.put_aside(memory);
-        }
+    /// Shows the prompt before.
+    fn older(&mut self) {
         if let Some(prompt) = self.recall.older(&self.prompt()).map(str::to_owned) {
             self.replace(&prompt);
         }
@@ -270,18 +250,13 @@ impl Composer {
         }
     }
 
-    /// Takes over another draft for the terminal, beside what is being written.
-    fn meet_draft(&mut self, key: &TerminalKey, memory: &mut OverlayMemory) {
-        let (Some(draft), own) = (memory.drafts.get(key).cloned(), self.prompt()) else { return };
-        let at = memory.draft_time(Some(key));
-        if own.trim().is_empty() {
-            (self.is_kept, self.kept_at, self.was_whole, self.is_selected) = (true, at, false, false);
-            self.replace(&draft);
-        } else if own != draft {
-            memory.restore_draft(Some(key), own, at);
-            memory.put_aside(Some(key.clone()), draft.clone(), at);
-            self.recall.set_aside(draft);
-            self.aside_at = at;
+    /// Shows a draft that came back; beside what is being written, it is the next older prompt.
+    fn meet_draft(&mut self, draft: &str, now: Timestamp) {
+        if self.prompt().trim().is_empty() {
+            (self.is_kept, self.kept_at, self.was_whole, self.is_selected) = (true, Some(now), false, false);
+            self.replace(draft);
+        } else if self.prompt() != draft {
+            self.recall.set_aside(draft.to_owned());
         }
     }
 
@@ -331,14 +306,11 @@ impl Composer {
         let parts = &canvas.theme.parts;
         let quiet = |text: &str| (text.to_owned(), parts.quiet);
         let key = |key: &str| (key.to_owned(), parts.key);
-        let other = self.recall.offers().map(|other| match self.replaced {
-            Some(_) => " brings the draft back".to_owned(),
-            None => format!(" brings {other}, from {}", written(self.aside_at, canvas)),
-        });
         let edits = vec![quiet("what you type replaces the draft; "), key("→"), quiet(" edits it")];
+        let back = vec![key("↑"), quiet(" brings the draft back")];
         [
             if self.is_selected { edits } else { Vec::new() },
-            other.map_or_else(Vec::new, |other| vec![key("↑"), quiet(&other)]),
+            if self.recall.begins_with_draft() { back } else { Vec::new() },
         ]
     }
 
@@ -465,7 +437,7 @@ impl Overlay for Composer {
         let before = self.text.cursor();
         let is_typed = matches!(key.code, KeyCode::Char(_)) && (key.modifiers - KeyModifiers::SHIFT).is_empty();
         if is_typed {
-            self.begin_text(cx.memory)
+            self.begin_text()
         } else {
             self.keep_text()
         }
@@ -476,7 +448,7 @@ impl Overlay for Composer {
         }
         let at_edge = self.text.cursor() == before && key.modifiers == KeyModifiers::NONE;
         match key.code {
-            KeyCode::Up if at_edge => self.older(cx.memory),
+            KeyCode::Up if at_edge => self.older(),
             KeyCode::Down if at_edge => self.newer(),
             _ => {}
         }
@@ -527,7 +499,7 @@ impl Overlay for Composer {
                 Recipients::Several(_) if cx.memory.broadcast.text().is_empty() => self.replace(""),
                 _ => {}
             },
-            OverlayEvent::Drafted { key } if self.to.one() == Some(key) => self.meet_draft(key, cx.memory),
+            OverlayEvent::Drafted { key, text } if self.to.one() == Some(key) => self.meet_draft(text, cx.view.now),
             OverlayEvent::Prompts { own, left, all } => self.recall.set_prompts(own, left, all),
             OverlayEvent::Edited { text } => {
                 self.keep_text();

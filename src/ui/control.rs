@@ -70,8 +70,6 @@ impl Ui {
     /// with the next frame.
     pub fn update(&mut self, view: &View<'_>) -> Vec<Request> {
         self.memory.toasts.expire(view.now);
-        let recall = self.options.keymap.key_for(Context::Composer, Action::Recall);
-        self.memory.follow_drafts(recall.as_deref(), view);
         let drafted: Vec<TerminalKey> = self.memory.drafted().cloned().collect();
         let flags = &mut self.memory.arrangement.flags;
         flags.follow(view);
@@ -261,7 +259,6 @@ impl Ui {
         }
         match action {
             Action::Help => self.open(Help::new(self.context(), &self.hints(view))),
-            Action::Quit if self.warns_of_drafts(view) => {}
             Action::Quit => return vec![Request::Quit],
             Action::Suspend => return vec![Request::Suspend],
             Action::Reload => return vec![Request::Reload, Request::Redraw],

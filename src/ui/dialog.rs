@@ -169,7 +169,7 @@ impl DialogBox {
                     self.message = Some((Status::Stalled, unknown(&shown.dialog, answer)));
                 }
                 if meant == Some(Action::RefuseWhy) {
-                    self.typing = Some(Typing::begin(LineInput::default(), chosen));
+                    self.typing = Some(Typing { line: LineInput::default(), option: chosen });
                 }
                 // One that came up just now may not be the one that the key was meant for that opened it.
                 let since = terminal.state.since().at;
@@ -273,7 +273,7 @@ impl DialogBox {
         match self.held(cx.view.now) {
             None | Some(Held::NotWhole) if !anyway && self.wants_text() => {
                 self.message = None;
-                self.typing = Some(Typing::begin(self.draft(cx.memory), self.question.chosen()));
+                self.typing = Some(Typing { line: self.draft(cx.memory), option: self.question.chosen() });
                 return;
             }
             None => {}

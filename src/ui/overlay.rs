@@ -1,7 +1,7 @@
 //! Overlays over the table that have the keyboard: a popup, a prompt, a whole view. Each is in its own file and
 //! implements [`Overlay`], which is all that the dashboard knows about them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 use ratatui::crossterm::event::KeyEvent;
@@ -12,7 +12,7 @@ use super::composer::BroadcastDraft;
 use super::toast::Toasts;
 use super::{Action, Buttons, Canvas, Context, Hint, Request, Topic, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::{Answer, Draft, DraftKind, Intent};
+use crate::history::{Answer, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
@@ -104,8 +104,8 @@ pub enum OverlayReply {
 pub enum OverlayEvent<'a> {
     /// An operation was performed, or was not.
     Ended { operation: &'a Operation, outcome: &'a Outcome },
-    /// Another text is the draft for a terminal now.
-    Drafted { key: &'a TerminalKey },
+    /// A text has become a draft for a terminal.
+    Drafted { key: &'a TerminalKey, text: &'a str },
     /// The prompts that were sent before: to one terminal, and to any, newest first; and those that were begun for agents that
     /// are gone.
     Prompts { own: &'a [String], left: &'a [String], all: &'a [String] },
@@ -119,9 +119,6 @@ pub enum OverlayEvent<'a> {
     Diff { key: &'a TerminalKey, diff: &'a Result<WorkingTreeDiff, GitTrouble> },
 }
 
-/// Drafts with which no prompt begins that are kept.
-const MOST_ASIDE: usize = 100;
-
 /// What outlives every overlay.
 #[derive(Clone, Debug, Default)]
 pub struct OverlayMemory {
@@ -134,13 +131,6 @@ pub struct OverlayMemory {
     pub drafts: HashMap<TerminalKey, String>,
     /// When each was written last; `None` is the one for several terminals.
     pub draft_times: HashMap<Option<TerminalKey>, Timestamp>,
-    /// Drafts in whose place another one stands, and those of answers; the last one behind the others.
-    pub set_aside: Vec<Draft>,
-    /// Whether they end with the dashboard, and when that was said to whoever wants to quit.
-    pub drafts_end_here: bool,
-    pub warned_of_drafts: Option<Timestamp>,
-    /// The terminals of them that were there at last.
-    pub drafts_there: BTreeSet<TerminalKey>,
     /// Those of them that are on their way: they are not to be sent once more.
     pub sending: HashMap<TerminalKey, String>,
     /// The prompt for several terminals that was begun and not taken by all of them.
@@ -175,73 +165,23 @@ impl OverlayMemory {
         self.drafted().filter(|key| !is_there(key)).cloned().collect()
     }
 
-    /// Says where the draft for a terminal is that has gone.
-    pub fn follow_drafts(&mut self, recall: Option<&str>, view: &View<'_>) {
-        let left = self.left_drafts(view);
-        for key in left.iter().filter(|key| self.drafts_there.contains(key)) {
-            let name = super::find(view, key).map_or("an agent", |terminal| terminal.state.terminal.id.as_str());
-            let offers = recall.map(|key| format!(": {key} in a prompt to another one offers it")).unwrap_or_default();
-            let message = format!("{name} is gone; the draft for it is kept{offers}");
-            self.toasts.push(Some(Topic::Prompt(key.clone())), Status::Stalled, message, view.now);
-        }
-        let there = self.drafted().filter(|key| !left.contains(key)).cloned().collect();
-        self.drafts_there = there;
-    }
-
-    /// Keeps a text as the draft for a terminal; the one before steps aside. Returns whether there was one.
-    pub fn keep_as_draft(&mut self, key: &TerminalKey, text: &str, now: Timestamp) -> bool {
-        let before = self.draft(key).filter(|before| *before != text).map(str::to_owned);
-        let at = self.draft_times.insert(Some(key.clone()), now);
-        self.drafts.insert(key.clone(), text.to_owned());
-        let has_before = before.is_some();
-        before.into_iter().for_each(|before| self.put_aside(Some(key.clone()), before, at));
-        has_before
-    }
-
-    /// The text of the last answer to a dialog of a terminal that was not taken.
-    pub fn answer(&self, key: &TerminalKey) -> Option<&str> {
-        self.aside(Some(key)).find(|draft| draft.kind == DraftKind::Answer).map(|draft| draft.text.as_str())
-    }
-
-    /// Keeps the text of an answer that was not taken. It is no draft of a prompt, and stands in none by itself.
-    pub fn keep_answer(&mut self, key: &TerminalKey, text: &str, now: Timestamp) {
-        let (key, text) = (Some(key.clone()), text.to_owned());
-        self.keep_beside(Draft { key, text, at: Some(now), kind: DraftKind::Answer });
-    }
-
-    /// Forgets the text of an answer that was taken.
-    pub fn forget_answer(&mut self, key: &TerminalKey, text: &str) {
-        let is_it = |it: &Draft| it.kind == DraftKind::Answer && it.key.as_ref() == Some(key) && it.text == text;
-        self.set_aside.retain(|draft| !is_it(draft));
-    }
-
-    /// Puts a text in the place of a draft, which is forgotten.
-    pub fn restore_draft(&mut self, key: Option<&TerminalKey>, text: String, at: Option<Timestamp>) {
-        self.set_aside.retain(|draft| draft.key.as_ref() != key || draft.text != text);
-        self.draft_times.extend(at.map(|at| (key.cloned(), at)));
-        match key {
-            Some(key) => self.drafts.insert(key.clone(), text),
-            None => self.broadcast.write(text),
+    /// Keeps a text as the draft for a terminal, in front of the one that it has.
+    pub fn keep_as_draft(&mut self, key: &TerminalKey, text: &str, now: Timestamp) {
+        let text = match self.draft(key) {
+            Some(before) if before != text => format!("{text}\n\n{before}"),
+            _ => text.to_owned(),
         };
+        self.draft_times.insert(Some(key.clone()), now);
+        self.drafts.insert(key.clone(), text);
     }
 
-    /// Keeps a draft in whose place another one stands.
-    pub fn put_aside(&mut self, key: Option<TerminalKey>, text: String, at: Option<Timestamp>) {
-        self.keep_beside(Draft { key, text, at, kind: DraftKind::Aside });
-    }
-
-    /// Keeps a draft with which no prompt begins; of very many the oldest go.
-    fn keep_beside(&mut self, draft: Draft) {
-        self.set_aside.retain(|it| (&it.key, &it.text) != (&draft.key, &draft.text));
-        if self.set_aside.len() >= MOST_ASIDE {
-            self.set_aside.remove(0);
+    /// Puts a text in the place of a draft.
+    pub fn restore_draft(&mut self, key: Option<&TerminalKey>, text: String, at: Timestamp) {
+        self.draft_times.insert(key.cloned(), at);
+        match key {
+            Some(key) => drop(self.drafts.insert(key.clone(), text)),
+            None => drop(self.broadcast.write(text)),
         }
-        self.set_aside.push(draft);
-    }
-
-    /// The drafts for a terminal, or for several, with which its prompt does not begin; the last one first.
-    pub fn aside(&self, key: Option<&TerminalKey>) -> impl Iterator<Item = &Draft> {
-        self.set_aside.iter().rev().filter(move |draft| draft.key.as_ref() == key)
     }
 }
 

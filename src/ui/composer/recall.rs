@@ -12,28 +12,21 @@ const TAKE: &str = "take it";
 
 /// What is said of a draft in whose place another one stands.
 const DRAFT: &str = "a draft";
-/// What is said of a text that was meant for a dialog.
-const NOT_TAKEN: &str = "an answer that was not taken";
 
 /// Where one stands among the earlier prompts. What was being written when one left it is the newest of them.
 #[derive(Clone, Debug, Default)]
 pub struct PromptRecall {
-    /// What each is, and its text: drafts, answers that were not taken, and then what was sent, newest first.
+    /// What each is, and its text: a draft, and then what was sent, newest first.
     prompts: Vec<(&'static str, String)>,
     at: Option<usize>,
     draft: String,
 }
 
 impl PromptRecall {
-    /// With answers at hand that were not taken, newest first.
-    pub fn of_answers(answers: impl IntoIterator<Item = String>) -> Self {
-        Self { prompts: answers.into_iter().map(|answer| (NOT_TAKEN, answer)).collect(), ..Self::default() }
-    }
-
     /// Takes in the prompts that were sent to the terminal, those that were begun for agents that are gone, and those that
     /// were sent to any terminal, newest first.
     pub fn set_prompts(&mut self, own: &[String], left: &[String], all: &[String]) {
-        self.prompts.retain(|(what, _)| [DRAFT, NOT_TAKEN].contains(what));
+        self.prompts.retain(|(what, _)| *what == DRAFT);
         let sent = own.iter().map(|prompt| ("here", prompt));
         let sent = sent.chain(left.iter().map(|prompt| ("a draft, its agent is gone", prompt)));
         let sent = sent.chain(all.iter().filter(|prompt| !own.contains(prompt)).map(|prompt| ("", prompt)));
@@ -47,18 +40,9 @@ impl PromptRecall {
         self.at = None;
     }
 
-    /// What the next older prompt is, where it was never sent.
-    pub fn offers(&self) -> Option<&'static str> {
-        match self.prompts.first().filter(|_| self.is_at_newest()) {
-            Some((DRAFT, _)) => Some("the other draft"),
-            Some((NOT_TAKEN, _)) => Some(NOT_TAKEN),
-            _ => None,
-        }
-    }
-
-    /// Whether what is being written is shown, and none of the earlier prompts.
-    pub fn is_at_newest(&self) -> bool {
-        self.at.is_none()
+    /// Whether the next older prompt is a draft.
+    pub fn begins_with_draft(&self) -> bool {
+        self.at.is_none() && self.prompts.first().is_some_and(|(what, _)| *what == DRAFT)
     }
 
     /// A list of the prompts, newest first, the terminal's own before those of others; `None` when there are none.

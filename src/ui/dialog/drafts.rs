@@ -1,8 +1,8 @@
 //! The text of an answer: the line in which it is typed, and what comes back there of one that was not taken.
 
 use super::DialogBox;
-use crate::history::DraftKind;
 use crate::status::Status;
+use crate::time::Timestamp;
 use crate::ui::LineInput;
 use crate::ui::overlay::OverlayMemory;
 
@@ -16,21 +16,12 @@ pub(super) struct Typing {
     /// The option that takes it; `None` where there is none, or none any more. What is typed must not become keys of the
     /// dashboard, nor be lost: it is kept as a draft then.
     pub(super) option: Option<usize>,
-    /// What it is kept as: a prompt only where it was never to answer anything.
-    pub(super) kept_as: DraftKind,
-}
-
-impl Typing {
-    pub(super) fn begin(line: LineInput, option: Option<usize>) -> Self {
-        let kept_as = if option.is_some() { DraftKind::Answer } else { DraftKind::Prompt };
-        Self { line, option, kept_as }
-    }
 }
 
 impl DialogBox {
     /// A line with that text, as far as it is one line. It stays kept until it was sent.
     pub(super) fn draft(&mut self, memory: &OverlayMemory) -> LineInput {
-        let Some(draft) = memory.answer(&self.key).filter(|draft| LineInput::takes(draft)) else {
+        let Some(draft) = memory.draft(&self.key).filter(|draft| LineInput::takes(draft)) else {
             return LineInput::default();
         };
         self.message = Some((Status::Ready, OFFERED.to_owned()));
@@ -44,10 +35,16 @@ impl DialogBox {
         }
     }
 
+    /// Keeps a text as the terminal's draft, in the place of one that a line begins with.
+    pub(super) fn keep(&self, memory: &mut OverlayMemory, text: &str, now: Timestamp) {
+        memory.drafts.retain(|key, draft| *key != self.key || !LineInput::takes(draft));
+        memory.keep_as_draft(&self.key, text, now);
+    }
+
     /// What was typed has been sent: it is no draft any more.
     pub(super) fn forget_draft(&self, memory: &mut OverlayMemory) {
         if let Some(typing) = &self.typing {
-            memory.forget_answer(&self.key, typing.line.text());
+            memory.drafts.retain(|key, draft| *key != self.key || draft != typing.line.text());
         }
     }
 }

@@ -6,7 +6,6 @@ use super::drafts::Typing;
 use super::{DialogBox, Stage};
 use crate::dialog::{Choice, Dialog, Verdict};
 use crate::fleet::Terminal;
-use crate::history::DraftKind;
 use crate::operation::{Act, Recipient, When};
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -45,14 +44,14 @@ impl DialogBox {
         let Some(option) = meant_option(&dialog, answer) else {
             self.message = Some((Status::Stalled, unknown(&dialog, answer)));
             if answer == Action::RefuseWhy {
-                self.typing = Some(Typing::begin(LineInput::default(), None));
+                self.typing = Some(Typing { line: LineInput::default(), option: None });
             }
             return;
         };
         self.message = None;
         self.choose(Some(option));
         if answer == Action::RefuseWhy {
-            self.typing = Some(Typing::begin(self.draft(cx.memory), Some(option)));
+            self.typing = Some(Typing { line: self.draft(cx.memory), option: Some(option) });
         }
     }
 
@@ -108,28 +107,23 @@ impl DialogBox {
         self.typing.as_ref().is_some_and(|typing| typing.option.is_none())
     }
 
-    /// Keeps what was typed, and says where it comes back: what was to answer a dialog never stands in a prompt by itself.
+    /// Keeps what was typed, and says where it comes back.
     pub(super) fn keep_as_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let is_open = self.stage == Stage::Choosing && !self.types_draft();
         let Some(typing) = self.typing.take().filter(|typing| !typing.line.text().trim().is_empty()) else { return };
-        let is_answer = typing.kept_as == DraftKind::Answer;
-        if is_answer {
-            cx.memory.keep_answer(&self.key, typing.line.text(), cx.view.now);
-        } else {
-            cx.memory.keep_as_draft(&self.key, typing.line.text(), cx.view.now);
-        }
+        self.keep(cx.memory, typing.line.text(), cx.view.now);
         let key_for = |context, action| cx.options.keymap.key_for(context, action);
-        let again = key_for(Context::Dialog, Action::RefuseWhy).filter(|_| is_answer);
         if is_open {
-            let again = again.map(|key| format!("; {key} brings it back")).unwrap_or_default();
+            let again = key_for(Context::Dialog, Action::RefuseWhy)
+                .map(|key| format!("; {key} brings it back"))
+                .unwrap_or_default();
             self.message = Some((Status::Ready, format!("nothing was sent; the text is kept{again}")));
             return;
         }
         let name = cx.terminal(&self.key).map_or("the terminal", |terminal| &terminal.state.terminal.id);
-        let opens = key_for(Context::Fleet, Action::Prompt).filter(|_| !is_answer);
-        let opens = opens.map(|key| format!("; {key} in the table opens it"));
-        let back = again.map(|key| format!("; {key} in its next dialog brings it back")).or(opens).unwrap_or_default();
-        let message = format!("nothing was sent; the text is kept as a draft for {name}{back}");
+        let opens = key_for(Context::Fleet, Action::Prompt);
+        let opens = opens.map(|key| format!("; {key} in the table opens it")).unwrap_or_default();
+        let message = format!("nothing was sent; the text is kept as a draft for {name}{opens}");
         if !self.tell(&message) {
             cx.tell_about(Topic::Prompt(self.key.clone()), Status::Ready, message);
         }
@@ -139,7 +133,7 @@ impl DialogBox {
     /// of the dashboard, and none of them may end up in the text or answer the dialog.
     pub(super) fn close_line(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let Some(typing) = self.typing.take_if(|typing| !typing.line.text().trim().is_empty()) else { return };
-        cx.memory.keep_answer(&self.key, typing.line.text(), cx.view.now);
+        self.keep(cx.memory, typing.line.text(), cx.view.now);
         // Its option alone would be another answer.
         self.question.unchoose();
         if let Some((_, message)) = &mut self.message {
@@ -190,7 +184,7 @@ impl DialogBox {
         let Some(text) = self.reason.take() else { return };
         match cx.terminal(&self.key).filter(|_| matches!(self.stage, Stage::Answered)) {
             Some(terminal) => cx.perform(Recipient::of(terminal), Act::Prompt { text, when: When::Ready }),
-            None => cx.memory.keep_answer(&self.key, &text, cx.view.now),
+            None => self.keep(cx.memory, &text, cx.view.now),
         }
     }
 }

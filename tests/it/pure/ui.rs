@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::{ServerHealth, ServerId, TerminalKey, TerminalTransition};
-use fleetwatch::history::{Body, Draft, DraftKind, RecordId, Sent, Stored, StoredInput};
+use fleetwatch::history::{Body, Draft, RecordId, Sent, Stored, StoredInput};
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
@@ -68,15 +68,15 @@ fn dropped(ui: &mut Ui, fleet: &SampleFleet, key: &TerminalKey, text: &str) {
     ui.ended(&operation(fleet, key, prompt(text, When::Ready)), &refused, &fleet.view());
 }
 
-/// A draft of which nobody knows when it was written.
+/// A draft of an hour ago.
 fn kept(key: &TerminalKey, text: &str) -> Draft {
-    Draft { key: Some(key.clone()), text: text.to_owned(), at: None, kind: DraftKind::Prompt }
+    Draft { key: Some(key.clone()), text: text.to_owned(), at: NOW - Span::from_secs(3600) }
 }
 
-/// The texts of answers that are kept, newest last.
-fn kept_answers(ui: &Ui) -> Vec<String> {
-    let answers = ui.drafts_aside().iter().filter(|draft| draft.kind == DraftKind::Answer);
-    answers.map(|draft| draft.text.clone()).collect()
+/// The draft for a terminal; empty if there is none.
+fn draft(ui: &Ui, key: &TerminalKey) -> String {
+    let found = ui.drafts().into_iter().find(|draft| draft.key.as_ref() == Some(key));
+    found.map(|draft| draft.text).unwrap_or_default()
 }
 
 fn dashboard() -> Ui {
@@ -599,9 +599,9 @@ fn a_closed_draft_is_kept_for_its_terminal() {
     let key = fleet.terminals[5].key.clone();
     ui.prompts(&["sent before".to_owned()], &[], &fleet.view());
     press(&mut ui, &fleet, &[KeyCode::Up]);
-    assert_eq!(ui.drafts().0[&key], "hello");
+    assert_eq!(draft(&ui, &key), "hello");
     // Any other key keeps it.
-    for (keys, draft) in
+    for (keys, wanted) in
         [(vec![KeyCode::Left], "hell!o"), (vec![KeyCode::Backspace], "hell!"), (vec![KeyCode::End], "hello!")]
     {
         let mut ui = dashboard();
@@ -609,7 +609,7 @@ fn a_closed_draft_is_kept_for_its_terminal() {
         frame(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &chars("jjjjjji"));
         press(&mut ui, &fleet, &[keys, chars("!")].concat());
-        assert_eq!(ui.drafts().0[&key], draft);
+        assert_eq!(draft(&ui, &key), wanted);
     }
     // A row that only waits for a prompt shows its words, in a grid too; what an agent has just finished says more.
     let mut ui = dashboard();
@@ -917,7 +917,7 @@ fn who_ended_with_its_server_is_counted_once_and_stays_counted() {
 }
 
 #[test]
-fn a_draft_that_is_typed_over_is_never_lost() {
+fn a_draft_that_is_typed_over_comes_back_while_its_prompt_is_open() {
     let mut fleet = SampleFleet::usual();
     let key = fleet.terminals[5].key.clone();
     let mut ui = dashboard();
@@ -925,31 +925,19 @@ fn a_draft_that_is_typed_over_is_never_lost() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("jjjjjjiq"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    assert_eq!(ui.drafts().0[&key], "long considered", "a letter was meant for the table");
-    assert_eq!(ui.drafts_aside(), []);
+    assert_eq!(draft(&ui, &key), "long considered", "a letter was meant for the table");
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains(r#"the draft is kept; "q" is too short to replace it"#), "{shown}");
     press(&mut ui, &fleet, &chars("ianother text"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    assert_eq!(ui.drafts().0[&key], "another text");
-    let aside = ui.drafts_aside().to_vec();
-    assert_eq!(aside.iter().map(|draft| draft.text.as_str()).collect::<Vec<_>>(), ["long considered"]);
-    // The next dashboard has both, and says which one is newer.
-    let mut ui = dashboard();
-    ui.restore_drafts(aside.into_iter().chain([kept(&key, "another text")]));
-    frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("jjjjjji"));
-    let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("another text") && shown.contains("↑ brings the other draft, from 22:13"), "{shown}");
-    press(&mut ui, &fleet, &[KeyCode::Up]);
-    press(&mut ui, &fleet, &[KeyCode::Esc]);
-    assert_eq!(ui.drafts().0[&key], "long considered");
-    assert!(ui.drafts_aside().iter().any(|draft| draft.text == "another text"), "{:?}", ui.drafts_aside());
-    // One that was sent is no draft any more.
-    sent(&mut ui, &fleet, &key, "another text", Outcome::Accepted(None));
-    assert!(ui.drafts_aside().iter().all(|draft| draft.text != "another text"));
+    assert_eq!(draft(&ui, &key), "another text");
+    // As long as the prompt is open, the one before can come back.
+    press(&mut ui, &fleet, &chars("i"));
+    press(&mut ui, &fleet, &chars("yet another"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("↑ brings the draft back"));
+    press(&mut ui, &fleet, &[KeyCode::Up, KeyCode::Esc]);
+    assert_eq!(draft(&ui, &key), "another text");
     // What is left of an agent that is gone is offered to the others.
-    ui.restore_drafts([Draft { kind: DraftKind::Aside, ..kept(&key, "a third one") }]);
     fleet.terminals.remove(5);
     ui.update(&fleet.view());
     press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Up]);
@@ -957,7 +945,7 @@ fn a_draft_that_is_typed_over_is_never_lost() {
     ui.prompts(&[], &[], &fleet.view());
     acting::control(&mut ui, &fleet, 'r');
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("a third one") && shown.contains("long considered"), "{shown}");
+    assert!(shown.contains("another text"), "{shown}");
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen");
     // The reason is not lost: it is kept, and in the line again where it is wanted again.
     assert!(shown.contains("nothing was sent; the text is kept; w brings it back"), "{shown}");
-    assert_eq!(kept_answers(&ui), ["keep it"]);
+    assert_eq!(draft(&ui, &fleet.terminals[0].key), "keep it");
     press(&mut ui, &fleet, &chars("w"));
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("> keep it") && shown.contains("esc back, keep the text"), "{shown}");
@@ -145,13 +145,13 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
     assert_eq!(option_of(&requests), Some(1));
     let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
     ui.ended(answer, &Outcome::Accepted(Some("ready for a prompt".to_owned())), &fleet.view());
-    assert_eq!(kept_answers(&ui), [""; 0], "it was sent");
+    assert_eq!(draft(&ui, &fleet.terminals[0].key), "", "it was sent");
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("shop-api took the answer: refused; ready for a prompt"), "{shown}");
     // So it is where the box was closed, or the dashboard left, in between; what is typed takes its place.
     for opens in [&[KeyCode::Char('w')][..], &[KeyCode::Enter, KeyCode::Char('w')]] {
         let mut ui = dashboard();
-        ui.restore_drafts([Draft { kind: DraftKind::Answer, ..kept(&fleet.terminals[0].key, "keep it") }]);
+        ui.restore_drafts([kept(&fleet.terminals[0].key, "keep it")]);
         frame(&mut ui, &fleet, 120, 40);
         for key in opens {
             press(&mut ui, &fleet, &[*key]);
@@ -161,42 +161,7 @@ fn who_steps_back_from_a_reason_refuses_nothing() {
         assert!(shown.contains("> keep it") && shown.contains("what you type replaces the draft"), "{shown}");
         press(&mut ui, &fleet, &chars("no"));
         press(&mut ui, &fleet, &[KeyCode::Esc]);
-        assert_eq!(kept_answers(&ui), ["keep it", "no"]);
-    }
-}
-
-#[test]
-fn an_answer_that_was_not_taken_never_stands_in_a_prompt_by_itself() {
-    let (mut fleet, mut ui) = asked_for_a_reason();
-    press(&mut ui, &fleet, &chars("keep it"));
-    frame(&mut ui, &fleet, 120, 40);
-    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
-    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
-    ui.ended(answer, &Outcome::NotTaken { why: "the dialog is still there".to_owned() }, &fleet.view());
-    assert!(text(&mut ui, &fleet, 120, 40).contains("w brings the text back"));
-    // Somebody else answers the dialog, and the agent is ready for a prompt: here, and in the next dashboard.
-    press(&mut ui, &fleet, &[KeyCode::Esc]);
-    fleet.now = fleet.now + Span::from_secs(9);
-    press(&mut ui, &fleet, &[KeyCode::Esc]);
-    fleet.terminals[0].state = SampleFleet::usual().terminals[10].state.clone();
-    fleet.terminals.truncate(1);
-    fleet.tasks.clear();
-    let mut again = dashboard();
-    again.restore_drafts(ui.drafts_aside().to_vec());
-    for ui in [&mut ui, &mut again] {
-        for opens in [KeyCode::Enter, KeyCode::Char('i')] {
-            fleet.now = fleet.now + Span::from_secs(9);
-            frame(ui, &fleet, 120, 40);
-            press(ui, &fleet, &[opens]);
-            let shown = text(ui, &fleet, 120, 40);
-            assert!(shown.contains("prompt to") && !shown.contains("keep it"), "{shown}");
-            assert_eq!(press(ui, &fleet, &[KeyCode::Enter]), [], "there is nothing to send");
-            assert!(shown.contains("↑ brings an answer that was not taken, from 22:"), "{shown}");
-            press(ui, &fleet, &[KeyCode::Esc]);
-        }
-        // Who wants it as a prompt gets it with a key of its own.
-        press(ui, &fleet, &[KeyCode::Char('i'), KeyCode::Up]);
-        assert!(text(ui, &fleet, 120, 40).contains("keep it"));
+        assert_eq!(draft(&ui, &fleet.terminals[0].key), "no");
     }
 }
 
@@ -304,7 +269,7 @@ fn a_no_takes_its_reason_along_as_the_next_prompt() {
     // What may have been taken is followed by nothing, and its reason is kept.
     ui.ended(&answer, &Outcome::Unverified { why: "not seen".to_owned() }, &fleet.view());
     assert_eq!(acts(&ui.update(&fleet.view())), []);
-    assert_eq!(kept_answers(&ui), [reason]);
+    assert_eq!(draft(&ui, &fleet.terminals[0].key), reason);
 }
 
 #[test]
@@ -319,7 +284,7 @@ fn who_closes_the_box_before_a_no_was_taken_keeps_its_reason() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("esc close"), "one key is enough");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("sends: "));
-    assert_eq!(kept_answers(&ui), ["keep it"]);
+    assert_eq!(draft(&ui, &fleet.terminals[0].key), "keep it");
 }
 
 #[test]
@@ -804,7 +769,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     ui.taken_back(&back, &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("taken back from 2 of the marked: each has its draft again"), "{shown}");
-    assert_eq!((ui.drafts().0[&key].as_str(), ui.drafts_aside()[0].text.as_str()), ("one", "later"));
+    assert_eq!(draft(&ui, &key), "one\n\nlater", "the draft that was there stands behind it");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     ui.taken_back(&[(other, Vec::new())], &fleet.view());
     press(&mut ui, &fleet, &chars("/is:draft ingest"));
@@ -955,13 +920,11 @@ fn a_prompt_that_is_on_its_way_is_not_offered_once_more() {
     let why = "the screen did not react".to_owned();
     sent(&mut ui, &fleet, key, prompt, Outcome::NotTaken { why });
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("next") && shown.contains("↑ brings the other draft, from 22:13"), "{shown}");
+    assert!(shown.contains("next") && shown.contains("↑ brings the draft back"), "{shown}");
     press(&mut ui, &fleet, &[KeyCode::Up]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("once only"), "what did not arrive comes back");
     press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Esc]);
-    let (drafts, _) = ui.drafts();
-    assert_eq!(drafts[key], "next");
-    assert_eq!(ui.drafts_aside()[0].text, "once only");
+    assert_eq!(draft(&ui, key), "next");
 }
 
 #[test]
@@ -976,7 +939,6 @@ fn a_prompt_that_comes_back_stays_beside_what_is_being_written() {
     press(&mut ui, &fleet, &chars("s"));
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [send(&fleet, &key, "first")]);
-    assert_eq!(ui.drafts_aside()[0].text, "the one that waited");
 }
 
 #[test]
@@ -1157,22 +1119,6 @@ fn a_line_for_a_task_whose_server_ended_sends_nothing() {
 }
 
 #[test]
-fn who_quits_is_asked_once_where_drafts_would_be_lost() {
-    let mut fleet = SampleFleet::usual();
-    let mut ui = dashboard();
-    ui.restore_drafts([kept(&fleet.terminals[0].key, "half a thought")]);
-    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit], "it is kept");
-    ui.set_drafts_end_here(true);
-    for _ in 0..2 {
-        assert_eq!(press(&mut ui, &fleet, &chars("q")), []);
-        assert!(text(&mut ui, &fleet, 120, 40).contains("1 draft would be lost; q again quits"));
-        fleet.now = fleet.now + Span::from_secs(20);
-    }
-    press(&mut ui, &fleet, &chars("q"));
-    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
-}
-
-#[test]
 fn a_text_for_a_dialog_is_sent_once_it_was_seen_and_never_joins_another() {
     let (fleet, mut ui) = asked_for_a_reason();
     press(&mut ui, &fleet, &chars("first words"));
@@ -1204,7 +1150,7 @@ fn a_reason_for_a_question_without_a_no_is_kept_as_a_draft() {
         assert!(shown.contains("this answers nothing: enter keeps it as a draft"), "{shown}");
         assert_eq!(shown.matches("rq 2 neither").count(), 1, "it is no part of an option: {shown}");
         assert_eq!(press(&mut ui, &fleet, &[end]), []);
-        assert_eq!(ui.drafts().0.get(&key).map(String::as_str), Some("rq 2 neither"));
+        assert_eq!(draft(&ui, &key), "rq 2 neither");
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains("kept as a draft for shop-api; i in the table opens it"), "{shown}");
         assert_eq!(press(&mut ui, &fleet, &chars("r 1\n")), [], "what is typed on goes nowhere");
@@ -1222,11 +1168,6 @@ fn a_draft_for_an_agent_that_is_gone_is_offered_to_the_others() {
     let (gone, other) = (fleet.terminals[6].key.clone(), fleet.terminals[10].key.clone());
     ui.restore_drafts([kept(&gone, "half a thought")]);
     ui.update(&fleet.view());
-    assert!(!text(&mut ui, &fleet, 120, 40).contains("is gone"));
-    fleet.terminals[6].state.diagnostics.availability = Availability::Unavailable;
-    ui.update(&fleet.view());
-    let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("étude is gone; the draft for it is kept"), "{shown}");
     fleet.terminals.remove(6);
     press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Up]);
     press(&mut ui, &fleet, &chars("i"));
@@ -1236,5 +1177,5 @@ fn a_draft_for_an_agent_that_is_gone_is_offered_to_the_others() {
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("half a thought") && shown.contains("a draft, its agent is gone"), "{shown}");
     sent(&mut ui, &fleet, &other, "half a thought", Outcome::Accepted(None));
-    assert_eq!(ui.drafts().0.get(&gone), None, "it has gone to another one");
+    assert_eq!(draft(&ui, &gone), "", "it has gone to another one");
 }

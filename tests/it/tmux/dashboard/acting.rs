@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use fleetwatch::history::{Drafts, Settings};
+
 use super::notices::status;
 use super::*;
 
@@ -602,12 +604,13 @@ fn a_draft_outlives_a_dashboard_that_is_killed() {
     let world = World::opened();
     world.compose();
     world.type_text("half a thought");
-    let drafts = world.directory.path().join("state/fleetwatch/drafts");
+    let path = world.directory.path().join("state/fleetwatch/history.db");
+    let settings = Settings { path: Some(path), ..Settings::default() };
     let kept = || {
-        let files = std::fs::read_dir(&drafts).into_iter().flatten().flatten();
-        files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect::<String>()
+        let found = Drafts::start(&settings).ok().flatten().map(|(_, drafts)| drafts).unwrap_or_default();
+        found.into_iter().map(|draft| draft.text).collect::<Vec<_>>()
     };
-    wait_until("the draft in a file", || kept().contains("half a thought"));
+    wait_until("the draft in the history", || kept() == ["half a thought"]);
     signal("KILL", world.dashboard_pid());
     // Nobody has given the terminal back.
     world.wait("Killed");
@@ -621,15 +624,12 @@ fn a_draft_outlives_a_dashboard_that_is_killed() {
     world.wait("half a thought");
     world.press("C-c");
     world.wait("? help");
-    // A prompt that is taken is no draft any more, in the file as well.
+    // A prompt that is taken is no draft any more, in the history as well.
     world.compose();
     world.press("Enter");
     world.watched.wait_for_text("birds:", "● heard half a thought");
     world.wait("birds took the prompt");
-    wait_until("the file to be empty", || !kept().contains("half a thought"));
-    world.press("q");
-    world.wait("world>");
-    wait_until("nothing to be left behind", || std::fs::read_dir(&drafts).unwrap().count() == 0);
+    wait_until("the history to have none", || kept().is_empty());
 }
 
 #[test]
