@@ -1019,8 +1019,10 @@ fn run_says_what_a_task_is_called_and_whether_it_has_ended() {
         reported.status.code() == Some(1) && errors.starts_with("error: there is no command `/nonexistent/x`")
     };
     assert!(is_refused(&reported), "{reported:?}");
-    let line = world.output(&["run", "line", "--", "echo hi && ls"]);
-    assert!(String::from_utf8_lossy(&line.stderr).contains("run line -- sh -c 'echo hi && ls'`"), "{line:?}");
+    wait_until("a line of a shell to be told", || {
+        let line = world.output(&["run", "line", "--", "echo hi && ls"]);
+        String::from_utf8_lossy(&line.stderr).contains("run line -- sh -c 'echo hi && ls'`")
+    });
     let named = world.run(&["tasks", "list", "nosuch", "--columns", "command,what"]);
     assert!(named.contains("\n/nonexistent/x of two  env: ") && named.contains(": No such file"), "{named}");
     wait_until("the same to be told in JSON", || {
