@@ -122,7 +122,7 @@ mod tests {
         let ((one, _), (other, _)) = (start(&path), start(&path));
         one.keep(&[draft(Some(1), "of one")]).unwrap();
         let second = draft(Some(2), "of the other");
-        other.keep(&[second.clone()]).unwrap();
+        other.keep(std::slice::from_ref(&second)).unwrap();
         one.keep(&[]).unwrap();
         assert_eq!(start(&path).1, [second]);
     }
