@@ -53,7 +53,7 @@ pub use kit::frame::in_ascii;
 pub use kit::text;
 pub use lists::{Decision, decided};
 pub use overlay::{OverlayEvent, Waiting};
-pub use table::{COLUMNS, Column, ShownOn};
+pub use table::{COLUMNS, Column};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::{TOOK_ANSWER, Topic, outcome_text};
 pub use today::{TotalsWords, signs_explained, turns_told};

@@ -16,7 +16,7 @@ use crate::fleet::{Fleet, View};
 use crate::state::State;
 use crate::task::TaskFields;
 use crate::time::Timestamp;
-use crate::ui::{COLUMNS, Column, Filter, Flags, Item, ShownOn, Unclear, text, what_of_agent};
+use crate::ui::{COLUMNS, Column, Filter, Flags, Item, Unclear, text, what_of_agent};
 
 /// Print every terminal and task with its state, once.
 ///
@@ -211,14 +211,14 @@ pub(super) fn what_or_null(state: &State) -> Option<String> {
 
 /// Cells between two columns.
 const GAP: usize = 2;
-/// The cells of the terminal whose columns a table has where there is no terminal.
-const NOWHERE: usize = 100;
+/// The cells of a terminal that has every usual column.
+const WIDEST: usize = 240;
 
 /// The table of terminals and tasks, a line each, below a head.
 ///
-/// Without `chosen` columns, the `usual` ones, else those of the command line that [`NOWHERE`] has room for; on a terminal, those that are not empty and
-/// have room there: what an agent does gets its third of a line before others say more of it, and then what is left of the line.
-/// What does not fit even so is cut, long names first. Returns the titles of the columns that have no room as well.
+/// Without `chosen` columns, the `usual` ones, else those of a dashboard so wide. What an agent does gets its third of a line
+/// before others say more of it, and then what is left of the line. What does not fit even so is cut, long names first. Returns
+/// the titles of the columns that have no room as well.
 fn table(
     items: &[Item<'_>],
     (chosen, usual): (Option<Vec<&'static Column>>, Option<&[&str]>),
@@ -226,15 +226,13 @@ fn table(
     now: Timestamp,
 ) -> (String, Vec<&'static str>) {
     let width = output::terminal_width();
-    let is_usual = |column: &&Column| match usual {
-        Some(titles) => titles.contains(&column.title),
-        None => matches!(column.on, ShownOn::Both | ShownOn::CommandLine),
+    // Where no terminal is, the columns do not depend on what they say.
+    let has_servers = width.is_none() || items.iter().any(|item| item.key().server != items[0].key().server);
+    let usual = || match usual {
+        Some(titles) => COLUMNS.iter().filter(|column| titles.contains(&column.title)).collect(),
+        None => Column::of_list(width.unwrap_or(WIDEST), has_servers),
     };
-    let fits = |column: &&Column| match width {
-        Some(width) => column.is_worth(width) && column.says_something(items),
-        None => usual.is_some() || column.is_worth(NOWHERE),
-    };
-    let columns = chosen.unwrap_or_else(|| COLUMNS.iter().filter(is_usual).filter(fits).collect());
+    let columns = chosen.unwrap_or_else(usual);
     let words = |item: Item<'_>, column: &&Column| match column.title {
         WHAT => item.whole_what(),
         _ => (column.words)(item, now),

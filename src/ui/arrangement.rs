@@ -154,11 +154,7 @@ pub struct Arrangement {
     pub columns: ChosenColumns,
     folded: BTreeSet<Group>,
     order: RefCell<Option<RowOrder>>,
-    layout: RefCell<Option<(LayoutOf, ColumnLayout)>>,
 }
-
-/// What the columns of the table follow from: the version of the view, the width, and the operator's choice.
-type LayoutOf = (Option<u64>, usize, ChosenColumns);
 
 /// What the order of the rows follows from: the version of the view, and how they are to be shown.
 type OrderOf = (u64, Sort, Grouping, (String, BTreeSet<TerminalKey>), Flags);
@@ -234,19 +230,9 @@ impl Arrangement {
         Some((version, self.sort, grouping, filter, self.flags.clone()))
     }
 
-    /// The columns of a table so wide. They follow from all that there is, not from what is shown of it, and hold still as
-    /// long as neither the width nor the operator's choice changes.
+    /// The columns of a table so wide.
     pub(super) fn layout(&self, width: usize, view: &View<'_>) -> ColumnLayout {
-        let known = self.layout.take().filter(|((_, of, chosen), _)| *of == width && *chosen == self.columns);
-        let layout = match known {
-            Some(((version, ..), layout)) if version.is_some() && version == view.version => layout,
-            known => {
-                let before = known.as_ref().map(|(_, layout)| layout);
-                ColumnLayout::new(width, &Item::all(view), &self.columns, before, view.now)
-            }
-        };
-        self.layout.replace(Some(((view.version, width, self.columns.clone()), layout.clone())));
-        layout
+        ColumnLayout::new(width, &self.columns, view.servers.len() > 1)
     }
 
     /// The rows without groups, top first; pinned ones come before all others.

@@ -3,9 +3,9 @@
 use ratatui::prelude::{Buffer, Position, Rect, Style};
 use serde::{Deserialize, Serialize};
 
-use super::table::{COLUMNS, Column, ShownOn};
+use super::table::{COLUMNS, Column};
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayKind, Pen, Viewport, frame, text,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Pen, Viewport, frame, text,
 };
 use crate::fleet::View;
 
@@ -19,8 +19,7 @@ pub struct ChosenColumns {
 
 impl Default for ChosenColumns {
     fn default() -> Self {
-        let is_usual = |column: &Column| matches!(column.on, ShownOn::Both | ShownOn::Dashboard);
-        Self { columns: COLUMNS.iter().map(|column| (column.title, is_usual(column))).collect() }
+        Self { columns: COLUMNS.iter().map(|column| (column.title, column.is_usual())).collect() }
     }
 }
 
@@ -155,7 +154,6 @@ impl Overlay for ColumnList {
         self.view.fit(page, count);
         self.view.reveal(self.at..self.at + 1);
         let first = self.view.first();
-        let items = Item::all(view);
         for (row, nth) in (0..inner.height).zip(first..count) {
             let is_selected = nth == self.at;
             let base = if is_selected { parts.selected } else { Style::default() };
@@ -170,8 +168,7 @@ impl Overlay for ColumnList {
             let note = match column.stays() {
                 true => "always",
                 false if !is_shown || canvas.columns.shows(column.title) => "",
-                false if !column.says_something(&items) => "nothing known",
-                false if !column.says_enough(&items, canvas.columns.width) => "few rows have it",
+                false if column.title == "SERVER" && view.servers.len() < 2 => "one server",
                 false => "no room",
             };
             let style = base.patch(if is_shown { parts.text } else { parts.quiet });

@@ -19,11 +19,8 @@ pub struct Column {
     pub title: &'static str,
     /// The datum in words as of a time; empty where there is none.
     pub words: Words,
-    /// Which tables have it where the operator has not chosen.
-    pub on: ShownOn,
     width: Width,
-    /// The cells that must be left for what it does, so that the dashboard has room for the column; 0 has it always.
-    spare: usize,
+    rank: Rank,
     draw: Draw,
     /// What it says, in a few words.
     pub about: &'static str,
@@ -39,76 +36,55 @@ impl Column {
         COLUMNS.iter().find(|column| column.title.eq_ignore_ascii_case(title))
     }
 
-    /// Whether the dashboard always has it: what is it, how is it, and what does it do?
+    /// Whether every table has it: what is it, how is it, and what does it do?
     pub const fn stays(&self) -> bool {
-        self.spare == 0
+        matches!(self.rank, Rank::Stays)
     }
 
-    /// Whether a table of [`BOTH_FROM`] cells always has it; below that, the state says it in a sign.
-    fn is_standing(&self) -> bool {
-        self.title == LAST || self.title == STABLE
+    /// Whether a dashboard has it, where it has room, unless the operator chooses otherwise.
+    pub const fn is_usual(&self) -> bool {
+        matches!(self.rank, Rank::Stays | Rank::Usual(_))
     }
 
-    /// Whether a line of the command line has room for it: what a terminal does says more than where it is.
-    pub fn is_worth(&self, width: usize) -> bool {
-        match self.spare {
-            MORE.. => width >= WIDEST,
-            WHERE.. => width >= WIDE,
-            _ => true,
-        }
-    }
-
-    /// Whether it says enough for its cells: something of two rows, in a narrow table of half of them.
-    pub fn says_enough(&self, items: &[Item<'_>], width: usize) -> bool {
-        let says = |item: &&Item<'_>| !(self.words)(**item, Timestamp::default()).is_empty();
-        let enough = if width < WIDE { items.len().div_ceil(2) } else { items.len().min(2) };
-        self.spare < FACTS || self.spare == WHERE || items.iter().filter(says).take(enough).count() >= enough
-    }
-
-    /// Whether it has something to say of any of these items.
-    pub fn says_something(&self, items: &[Item<'_>]) -> bool {
-        // Those of which it is asked tell no times, and that nothing is known of an agent is told.
-        let says = |item: &Item<'_>| !(self.words)(*item, Timestamp::default()).is_empty();
-        match self.spare {
-            // A place that is called as the terminal is says nothing more.
-            WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != called(*item)),
-            SERVER => items.iter().any(|item| item.key().server != items[0].key().server),
-            FACTS.. if self.spare != WHERE => items.iter().any(says),
-            _ => items.iter().any(|item| item.terminal().is_some() || says(item)),
-        }
+    /// The columns of a list so wide, of terminals on one server or on several: those of a dashboard, with the age of a state
+    /// in a column of its own.
+    pub fn of_list(width: usize, has_servers: bool) -> Vec<&'static Self> {
+        let layout = ColumnLayout::new(width, &ChosenColumns::default(), has_servers);
+        let is_listed = |column: &&Self| match column.title {
+            STABLE => false,
+            SINCE => true,
+            title => layout.shows(title),
+        };
+        COLUMNS.iter().filter(is_listed).collect()
     }
 }
 
-/// What an item is called where the operator does not call it otherwise: one other name moves no column.
-fn called(item: Item<'_>) -> String {
-    if item.note().name.is_some() { item.own_name() } else { item.id().to_owned() }
-}
-
-/// The tables that have a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShownOn {
-    /// The dashboard and the command line.
-    Both,
-    Dashboard,
-    CommandLine,
-    Neither,
+/// When a dashboard has a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Stays,
+    /// As long as there is room for it and for those of a lower number.
+    Usual(u8),
+    /// If the operator wants it, and there is room for it and for those before it.
+    Chosen,
 }
 
 /// The cells of a column in the dashboard.
 #[derive(Clone, Copy, Debug)]
 enum Width {
-    Fixed(usize),
-    /// The widest words of the column, within bounds.
-    Words(usize, usize),
+    /// In a table below [`NARROW`] cells, below [`WIDE`], and above.
+    Fixed([usize; 3]),
     /// What the others leave.
     Rest,
 }
 
 impl Width {
-    /// The cells without which there is no such column.
-    fn least(self) -> usize {
+    /// The cells in a table so wide.
+    fn cells(self, width: usize) -> usize {
         match self {
-            Self::Fixed(least) | Self::Words(least, _) => least,
+            Self::Fixed([cells, ..]) if width < NARROW => cells,
+            Self::Fixed([_, cells, _]) if width < WIDE => cells,
+            Self::Fixed([.., cells]) => cells,
             Self::Rest => 0,
         }
     }
@@ -116,103 +92,77 @@ impl Width {
 
 /// The columns, left to right. One more is one more line.
 pub const COLUMNS: [Column; 22] = [
-    column(NAME, ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it, _| it.id().to_owned(), name)
+    column(NAME, Width::Fixed([10, 14, 20]), Rank::Stays, |it, _| it.id().to_owned(), name)
         .about("its own name, or the one that you gave it"),
-    column("SERVER", ShownOn::Both, Width::Words(6, 20), SERVER, |it, _| it.key().server.to_string(), quiet)
+    column(SERVER, fixed(14), Rank::Usual(2), |it, _| it.key().server.to_string(), quiet)
         .about("the tmux server or host that it is on"),
-    column(AGENT, ShownOn::Both, Width::Words(5, 20), 24, |it, _| it.agent(), agent)
+    column("AGENT", Width::Fixed([8, 8, 15]), Rank::Usual(0), |it, _| it.agent(), agent)
         .about("which agent it is, and its version"),
-    // The longest word and `59m59`, or a word, the last result and `~59m59`.
-    column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it, _| it.status().word().into_owned(), standing::state_for)
-        .about("what it does or waits for, and for how long"),
-    column("SINCE", ShownOn::CommandLine, Width::Words(5, 7), 26, |it, now| times::lasting(it.since(), now), quiet)
-        .about("for how long it has been in its state"),
-    column(LAST, ShownOn::Both, Width::Fixed(8), 18, |it, _| it.last(), standing::last)
-        .about("how its last turn ended, and how long ago"),
-    column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it, _| it.stable().to_owned(), standing::stable)
-        .about("for how long its screen has stood still"),
-    column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it, _| it.phase(), quiet)
-        .about("whether a turn goes on, whatever it needs"),
-    column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it, _| it.availability(), quiet)
-        .about("whether it can be watched and used"),
-    column("CONTEXT", ShownOn::Both, Width::Words(7, 10), FACTS, |it, _| it.context_left(), context)
-        .about("how much of its context is left"),
-    column("PLAN", ShownOn::Both, Width::Words(4, 6), FACTS, |it, _| it.fact(FactName::Plan), quiet)
-        .about("how much of its plan is done"),
-    column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it, _| it.fact(FactName::Model), quiet)
-        .about("the model that it uses"),
-    column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it, _| it.place(), quiet)
-        .about("its session and window in tmux"),
-    column("COST", ShownOn::Both, Width::Words(4, 8), MORE, |it, _| it.cost(), quiet)
-        .about("what its session has cost"),
-    column("TOKENS", ShownOn::Both, Width::Words(6, 8), MORE, |it, _| it.tokens(), quiet)
-        .about("the tokens that its session has used"),
-    column("MODE", ShownOn::Both, Width::Words(4, 12), MORE, |it, _| it.fact(FactName::PermissionMode), quiet)
-        .about("what it may do without a question"),
-    column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it, _| it.branch(), quiet)
-        .about("the git branch of its directory, and what differs"),
-    column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it, _| it.fact(FactName::LastPrompt), quiet)
-        .about("the last prompt that it got"),
-    column("PANE", ShownOn::CommandLine, Width::Words(4, 20), WHERE, |it, _| it.pane(), quiet)
-        .about("its pane in tmux"),
+    // The longest word and `>59m`, and where there is room `>59m59`.
     column(
-        "LABEL",
-        ShownOn::Neither,
-        Width::Words(5, 20),
-        FACTS,
-        |it, _| it.label().unwrap_or_default().to_owned(),
-        quiet,
+        STATE,
+        Width::Fixed([13, 15, 17]),
+        Rank::Stays,
+        |it, _| it.status().word().into_owned(),
+        standing::state_for,
     )
-    .about("the label that you gave it"),
-    column("COMMAND", ShownOn::Neither, Width::Words(7, 40), MORE + 1, |it, _| it.command().to_owned(), quiet)
+    .about("what it does or waits for, and for how long"),
+    column(SINCE, fixed(7), Rank::Chosen, |it, now| times::lasting(it.since(), now), quiet)
+        .about("for how long it has been in its state"),
+    column("LAST", Width::Fixed([7, 7, 8]), Rank::Usual(1), |it, _| it.last(), standing::last)
+        .about("how its last turn ended, and how long ago"),
+    column(STABLE, fixed(6), Rank::Usual(3), |it, _| it.stable().to_owned(), standing::stable)
+        .about("for how long its screen has stood still"),
+    column("PHASE", fixed(7), Rank::Chosen, |it, _| it.phase(), quiet)
+        .about("whether a turn goes on, whatever it needs"),
+    column("AVAILABLE", fixed(11), Rank::Chosen, |it, _| it.availability(), quiet)
+        .about("whether it can be watched and used"),
+    column("CONTEXT", fixed(9), Rank::Usual(4), |it, _| it.context_left(), context)
+        .about("how much of its context is left"),
+    column("PLAN", fixed(6), Rank::Chosen, |it, _| it.fact(FactName::Plan), quiet)
+        .about("how much of its plan is done"),
+    column("MODEL", fixed(16), Rank::Usual(5), |it, _| it.fact(FactName::Model), quiet).about("the model that it uses"),
+    column("PLACE", fixed(16), Rank::Chosen, |it, _| it.place(), quiet).about("its session and window in tmux"),
+    column("COST", fixed(7), Rank::Chosen, |it, _| it.cost(), quiet).about("what its session has cost"),
+    column("TOKENS", fixed(7), Rank::Chosen, |it, _| it.tokens(), quiet).about("the tokens that its session has used"),
+    column("MODE", fixed(12), Rank::Chosen, |it, _| it.fact(FactName::PermissionMode), quiet)
+        .about("what it may do without a question"),
+    column("BRANCH", fixed(22), Rank::Usual(6), |it, _| it.branch(), quiet)
+        .about("the git branch of its directory, and what differs"),
+    column("PROMPT", fixed(30), Rank::Chosen, |it, _| it.fact(FactName::LastPrompt), quiet)
+        .about("the last prompt that it got"),
+    column("PANE", fixed(12), Rank::Chosen, |it, _| it.pane(), quiet).about("its pane in tmux"),
+    column("LABEL", fixed(12), Rank::Chosen, |it, _| it.label().unwrap_or_default().to_owned(), quiet)
+        .about("the label that you gave it"),
+    column("COMMAND", fixed(24), Rank::Chosen, |it, _| it.command().to_owned(), quiet)
         .about("the command that runs in its pane"),
-    column("WHAT", ShownOn::Both, Width::Rest, 0, |it, _| it.what(), what::draw)
-        .about("what it asks, does or has said"),
+    column("WHAT", Width::Rest, Rank::Stays, |it, _| it.what(), what::draw).about("what it asks, does or has said"),
 ];
 
 type Words = fn(Item<'_>, Timestamp) -> String;
 type Draw = fn(&Cell<'_, '_>, &mut Pen<'_>, usize, &str);
 
-const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, words: Words, draw: Draw) -> Column {
-    Column { title, words, on, width, spare, draw, about: "" }
+const fn column(title: &'static str, width: Width, rank: Rank, words: Words, draw: Draw) -> Column {
+    Column { title, words, width, rank, draw, about: "" }
+}
+
+const fn fixed(cells: usize) -> Width {
+    Width::Fixed([cells; 3])
 }
 
 const NAME: &str = "NAME";
-/// A name is the last thing to be cut; below [`WIDE`] cells it takes no more than [`NAME_MOST`].
-const NAME_LEAST: usize = 8;
-const NAME_MOST: usize = 16;
-/// See there.
-const NAME_STEP: usize = 4;
-/// Its version is left out where it would leave less than [`TOLD`] to what a row asks or does.
-const AGENT: &str = "AGENT";
-const TOLD: usize = 30;
-/// How the last turn ended, and for how long the screen has stood still; where there is no room for them, the state says
-/// it in a sign.
-const LAST: &str = "LAST";
-/// See [`LAST`].
+const SERVER: &str = "SERVER";
+const STATE: &str = "STATE";
+const SINCE: &str = "SINCE";
 const STABLE: &str = "STABLE";
-/// From this width on there is room for both.
-const BOTH_FROM: usize = 120;
-const WIDE: usize = 100;
-/// In these widths a state has room for its word and, but for the longest, a rounded age, so that what it asks has some.
-const SLIM: std::ops::Range<usize> = 36..50;
-const WORD: usize = 13;
-/// From this width on the command line has room for all that is known.
-const WIDEST: usize = 200;
-/// The most cells that facts leave to what a row asks or does: a question with its options.
-const SHARE: usize = 80;
-/// What the server spares, which matters only if there are several.
-const SERVER: usize = 28;
-/// What every column spares in a narrow table: what a terminal does comes first there.
-const NARROW: usize = 36;
-/// What the columns spare of facts that not every agent tells; where no row has any, they are left out.
-const FACTS: usize = 34;
+/// Below this many cells a table is narrow, and from [`WIDE`] on it is wide.
+const NARROW: usize = 60;
+/// See [`NARROW`].
+const WIDE: usize = 120;
+/// The percentage of the width that is kept for what a row asks or does, and where the operator chooses the columns.
+const WHAT_SHARE: [usize; 2] = [30, 20];
 /// The share of the context that is left, in percent, from which on it is shown as a warning.
 const LITTLE_CONTEXT: u64 = 20;
-/// What the columns spare that say where something is.
-const WHERE: usize = 40;
-/// What the least important facts spare: only a wide dashboard has room for them.
-const MORE: usize = 50;
 /// Blanks between two columns.
 const GAP: usize = 2;
 /// Cursor, bar or sign, glyph and a blank.
@@ -289,123 +239,55 @@ pub fn draw(
     drawn
 }
 
-/// The cells of each column, and of the marks of a row.
+/// The columns that have room in a table so wide, with their cells. They follow from the width and the operator's choice
+/// alone: no value moves a column.
 #[derive(Clone, Debug)]
-pub struct ColumnLayout {
-    /// The cells of the table.
-    pub(super) width: usize,
-    /// The columns of the operator's choice, left to right; `None` for one that has no room.
-    columns: Vec<(&'static Column, Option<usize>)>,
-}
+pub struct ColumnLayout(Vec<(&'static Column, usize)>);
 
 impl ColumnLayout {
-    /// What fits into a width, for all items, whichever of them are shown: neither a filter nor a folded group moves a
-    /// column. What has no `spare` always stays, the name the longest; the others come by what they spare, each only when
-    /// what the terminal does keeps enough room to say something. What stood there before keeps its place and its cells, so
-    /// that a value which comes and goes moves nothing.
-    pub(super) fn new(
-        width: usize,
-        items: &[Item<'_>],
-        chosen: &ChosenColumns,
-        before: Option<&Self>,
-        now: Timestamp,
-    ) -> Self {
-        let mut left = width.saturating_sub(MARK);
-        let had = |column: &Column| before.and_then(|before| before.cells(column.title));
-        let of_agents = items.iter().map(|item| text::width(item.tool())).max().unwrap_or(0);
-        let wanted = |column: &Column| {
-            let cells = match column.width {
-                Width::Fixed(cells) if SLIM.contains(&width) => cells.min(WORD),
-                Width::Fixed(cells) => cells,
-                Width::Rest => 0,
-                Width::Words(least, most) => {
-                    let widest = items.iter().map(|item| text::width(&(column.words)(*item, now))).max().unwrap_or(0);
-                    widest.clamp(least, most)
-                }
-            };
-            cells.max(had(column).unwrap_or(0))
-        };
-        let mut columns: Vec<(&Column, Option<usize>)> =
-            chosen.shown().into_iter().map(|column| (column, None)).collect();
-        let reserved = NAME_LEAST.min(width / 2);
-        for (column, room) in columns.iter_mut().filter(|(it, _)| it.stays() && matches!(it.width, Width::Fixed(_))) {
-            let cells = wanted(column).min(left.saturating_sub(reserved + GAP));
-            *room = (cells > 0).then_some(cells);
-            left = left.saturating_sub(cells + GAP);
-        }
-        for (column, room) in columns.iter_mut().filter(|(it, _)| it.stays() && matches!(it.width, Width::Words(..))) {
-            // In steps, so that another name seldom moves what stands behind.
-            let (step, most) = if width < WIDE { (1, NAME_MOST) } else { (NAME_STEP, usize::MAX) };
-            let cells = wanted(column).next_multiple_of(step).min(most).min(left).max(1);
-            *room = Some(cells);
-            left = left.saturating_sub(cells);
-        }
-        let stands = |it: &Column| match it.spare {
-            SERVER => it.says_something(items),
-            _ => it.is_standing() || it.title == AGENT,
-        };
-        let standing = columns.iter().filter(|(it, _)| stands(it)).map(|(it, _)| wanted(it) + GAP).sum::<usize>();
-        let is_bare = width >= BOTH_FROM && left < standing + GAP + TOLD;
-        let wanted = |column: &Column| match column.title {
-            AGENT if is_bare => wanted(column).min(of_agents.max(column.width.least())),
-            _ => wanted(column),
-        };
-        // What the state tells in a sign has no column in a narrow table, unless the operator wants it.
+    /// The columns of the operator's choice that fit into a width, those of a lower rank first. The server is among the usual
+    /// ones where there are several.
+    pub(super) fn new(width: usize, chosen: &ChosenColumns, has_servers: bool) -> Self {
         let is_usual = *chosen == ChosenColumns::default();
-        let is_folded = |it: &Column| width < BOTH_FROM && it.is_standing();
-        // Whoever chooses columns wants them more than the end of a long line.
-        let spare = |it: &Column| if is_usual { it.spare } else { it.spare.min(WHERE) };
-        // What all rows say is asked only of columns that may have room.
-        let may_fit = |it: &Column| left >= it.width.least() + GAP + spare(it);
-        // One that stood there stays where a value goes, but takes no more room for that: of the same rows a table shows the
-        // same columns, whatever it showed before.
-        let is_told = |it: &Column| {
-            had(it).is_some() || (it.says_something(items) && (!is_usual || it.says_enough(items, width)))
+        let mut columns = chosen.shown();
+        columns.retain(|column| !is_usual || column.title != SERVER || has_servers);
+        let mut ranked = columns.clone();
+        ranked.sort_by_key(|column| column.rank);
+        let least = width * WHAT_SHARE[usize::from(!is_usual)] / 100;
+        let cells = |column: &Column| match column.width.cells(width) {
+            0 => GAP + least,
+            cells => GAP + cells,
         };
-        let is_wanted = |it: &Column| !(is_usual && is_folded(it)) && may_fit(it) && is_told(it);
-        let mut optional: Vec<&mut (&Column, Option<usize>)> =
-            columns.iter_mut().filter(|(it, _)| !it.stays() && is_wanted(it)).collect();
-        optional.sort_by_key(|(it, _)| (width < BOTH_FROM || !it.is_standing(), it.spare));
-        // What is known beside the state is worth less than what a row asks or does, until that has its share of the width.
-        let share = if is_usual { (width * 2 / 5).min(SHARE) } else { 0 };
-        for (column, room) in optional {
-            let cells = wanted(column) + GAP;
-            let least = match column.spare {
-                _ if width < WIDE => NARROW,
-                FACTS.. => share,
-                _ => 0,
-            };
-            if left >= cells + spare(column).max(least) {
-                *room = Some(cells - GAP);
-                left -= cells;
-            }
-        }
-        if let (Some((_, room)), Some(cells @ 1..)) =
-            (columns.iter_mut().find(|(it, _)| matches!(it.width, Width::Rest)), left.checked_sub(GAP))
-        {
-            *room = Some(cells);
-        }
-        Self { width, columns }
+        let mut left = (width + GAP).saturating_sub(MARK);
+        let mut has_room = true;
+        ranked.retain(|column| {
+            has_room &= column.stays() || left >= cells(column);
+            left = left.saturating_sub(if has_room { cells(column) } else { 0 });
+            has_room
+        });
+        columns.retain(|column| ranked.iter().any(|it| it.title == column.title));
+        let total: usize = columns.iter().map(|column| GAP + column.width.cells(width)).sum();
+        let rest = (width + GAP).saturating_sub(MARK + total);
+        // Where even those that stay have no room, first the state gives way and then the name.
+        let lacks = (MARK + total).saturating_sub(width + GAP + GAP);
+        let state = Column::named(STATE).map_or(0, |state| state.width.cells(width));
+        let fitted = columns.into_iter().map(|column| match column.title {
+            NAME => (column, column.width.cells(width).saturating_sub(lacks.saturating_sub(state)).max(1)),
+            STATE => (column, column.width.cells(width).saturating_sub(lacks)),
+            _ if matches!(column.width, Width::Rest) => (column, rest),
+            _ => (column, column.width.cells(width)),
+        });
+        Self(fitted.filter(|(_, cells)| *cells > 0).collect())
     }
 
     /// Whether a column has room.
     pub(super) fn shows(&self, title: &str) -> bool {
-        self.cells(title).is_some()
-    }
-
-    /// The cells of a column, if it has room.
-    fn cells(&self, title: &str) -> Option<usize> {
-        self.shown().find_map(|(column, cells)| (column.title == title).then_some(cells))
+        self.0.iter().any(|(column, _)| column.title == title)
     }
 
     /// The columns that have room, with their cells.
     fn shown(&self) -> impl Iterator<Item = (&'static Column, usize)> {
-        self.columns.iter().filter_map(|(column, cells)| Some((*column, (*cells)?)))
-    }
-
-    /// Whether a column of the operator's choice has no room, so that the state says in a sign what it would say.
-    fn folds(&self, title: &str) -> bool {
-        self.columns.iter().any(|(column, cells)| column.title == title && cells.is_none())
+        self.0.iter().copied()
     }
 }
 
@@ -475,8 +357,6 @@ struct Cell<'a, 'c> {
     is_selected: bool,
     is_muted: bool,
     is_stale: bool,
-    /// Whether the state says in a sign how the last turn ended, and whether the screen still moves.
-    folds: (bool, bool),
     base: Style,
     quiet: Style,
 }
@@ -512,8 +392,7 @@ fn draw_row(
     let base = if is_selected { parts.selected } else { Style::default() };
     let is_stale = matches!(item, Item::Terminal(terminal) if terminal.state.stale.is_some());
     let (is_muted, quiet) = (flags.is_muted(item), base.patch(parts.quiet));
-    let folds = (layout.folds(LAST), layout.folds(STABLE));
-    let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, folds, base, quiet };
+    let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, base, quiet };
     let style = cell.style(canvas.theme.style(status));
     let mut pen = begin_line(canvas, buffer, line, is_selected);
     // Nothing that the operator says of a row moves a column: there is one cell before the glyph, and the gap behind the name.

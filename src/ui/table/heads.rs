@@ -2,7 +2,7 @@
 
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::{GAP, MARKED, NAME_LEAST, begin_line};
+use super::{GAP, MARKED, begin_line};
 use crate::status::Status;
 use crate::ui::arrangement::Head;
 use crate::ui::{Canvas, TableRow, text};
@@ -49,7 +49,7 @@ impl HeadLayout {
         }
         // A name takes what the counts leave, and at least as much as that of a terminal.
         let others = layout.cells() - layout.title;
-        layout.title = layout.title.min(width.saturating_sub(others).max(NAME_LEAST));
+        layout.title = layout.title.min(width.saturating_sub(others).max(TITLE_LEAST));
         layout
     }
 
@@ -68,6 +68,8 @@ impl HeadLayout {
     }
 }
 
+/// The cells that a title keeps beside counts that leave it less.
+const TITLE_LEAST: usize = 8;
 /// Cursor, fold sign and a blank before a head.
 const HEAD: usize = 3;
 

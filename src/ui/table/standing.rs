@@ -12,14 +12,10 @@ use crate::ui::{Item, Pen, text, times};
 /// Two moments that are no further apart are one to the operator.
 const ABOUT: Span = Span::from_secs(3);
 
-/// What it is, and for how long; and in a sign each how the last turn ended and whether the screen still moves, where
-/// these have no columns.
+/// What it is, and for how long.
 pub(super) fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
     let style = cell.aged(cell.canvas.theme.style(cell.status));
     let mut span = times::lasting(cell.item.since(), cell.canvas.now);
-    if cell.folds.1 && cell.item.terminal().is_some_and(|terminal| !terminal.state.stability.stable) {
-        span.insert_str(0, MOVES);
-    }
     // How long somebody has been waited for says more than a part of the word, which the glyph says, too.
     let is_narrow = cell.status.needs_operator() && cells < text::width(word) + 1;
     let word = if is_narrow { "" } else { word };
@@ -29,20 +25,7 @@ pub(super) fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, wo
         span = format!("{}{}", if since.exact { "" } else { ">" }, cell.canvas.now.since(since.at).rounded());
     }
     let span_cells = room.min(text::width(&span).max(5));
-    let result = cell.item.terminal().and_then(|it| Status::of_last_turn(&it.state.last_turn));
-    let result = result.filter(|result| cell.folds.0 && *result != cell.status);
-    // A blank stands on both sides of the sign.
-    let has_room = cells >= text::width(word) + text::width(&span) + 3;
-    match result.filter(|_| has_room) {
-        Some(result) => {
-            pen.text(word, style).field("", 1, cell.base);
-            let style = cell.canvas.theme.style(result).remove_modifier(Modifier::BOLD);
-            pen.field(cell.canvas.glyph(result), cells - span_cells - text::width(word) - 1, cell.style(style));
-        }
-        None => {
-            pen.field(word, cells - span_cells, style);
-        }
-    }
+    pen.field(word, cells - span_cells, style);
     pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
 }
 

@@ -1331,7 +1331,7 @@ fn every_command_calls_the_same_state_the_same() {
     let table = run(&["list"]).out;
     // Where no terminal is, the columns do not depend on what they say.
     let heads = |table: &str| table.lines().next().unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(heads(&table).join(" "), "NAME SERVER AGENT STATE SINCE LAST CONTEXT PLAN MODEL PLACE PANE WHAT");
+    assert_eq!(heads(&table).join(" "), "NAME SERVER AGENT STATE SINCE LAST CONTEXT MODEL BRANCH WHAT");
     let all = heads(&run(&["list", "--columns", "name,all"]).out);
     assert_eq!((all.len(), all[0].as_str()), (22, "NAME"), "each of them once");
     assert!(["PHASE", "COST", "BRANCH", "LABEL"].iter().all(|it| all.contains(&(*it).to_owned())), "{all:?}");

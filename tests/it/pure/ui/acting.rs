@@ -746,7 +746,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     assert!(shown.contains("no prompt is queued for ingest: it works on what it has; x interrupts it"), "{shown}");
     let asks = fleet.terminals[0].key.clone();
     ui.show_queue([(asks, vec![waiting("one")])].into());
-    let shown = text(&mut ui, &fleet, 160, 40);
+    let shown = text(&mut ui, &fleet, 200, 40);
     assert!(shown.contains("queued 1 until its dialog is answered"), "{shown}");
     ui.show_queue([].into());
     ui.taken_back(&[(key.clone(), vec!["later".to_owned()])], &fleet.view());
