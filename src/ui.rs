@@ -89,6 +89,8 @@ pub struct UiOptions {
     pub theme: Theme,
     /// Where the operator's clock stands.
     pub zone: TimeZone,
+    /// The operator's home directory; empty where it is not known.
+    pub home: String,
     /// Whether nothing but ASCII may be drawn.
     pub ascii: bool,
     pub depth: Depth,
@@ -117,6 +119,7 @@ impl Default for UiOptions {
             keymap,
             theme,
             zone: TimeZone::UTC,
+            home: String::new(),
             ascii: false,
             depth: Depth::True,
             motion: true,

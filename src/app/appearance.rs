@@ -89,6 +89,7 @@ pub struct Environment {
     no_color: Option<String>,
     color_term: Option<String>,
     pub term: Option<String>,
+    home: Option<String>,
     /// The first one that is set of `LC_ALL`, `LC_CTYPE` and `LANG`.
     pub locale: Option<String>,
 }
@@ -97,7 +98,8 @@ impl Environment {
     /// That of this process.
     pub fn of_process() -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        Self { no_color: set("NO_COLOR"), color_term: set("COLORTERM"), term: set("TERM"), locale: tmux::locale() }
+        let (no_color, color_term, term, home) = (set("NO_COLOR"), set("COLORTERM"), set("TERM"), set("HOME"));
+        Self { no_color, color_term, term, home, locale: tmux::locale() }
     }
 
     fn options(&self, wanted: &config::UiConfig, keymap: Keymap, theme: Theme) -> UiOptions {
@@ -105,6 +107,7 @@ impl Environment {
             keymap,
             theme,
             zone: TimeZone::system(),
+            home: self.home.clone().unwrap_or_default(),
             ascii: !wanted.unicode || !self.is_utf8(),
             depth: self.depth(),
             motion: wanted.motion,
@@ -160,7 +163,7 @@ mod tests {
     fn with(no_color: Option<&str>, color_term: Option<&str>, term: &str) -> Depth {
         let own = |text: &str| text.to_owned();
         let (no_color, color_term) = (no_color.map(own), color_term.map(own));
-        Environment { no_color, color_term, term: Some(own(term)), locale: None }.depth()
+        Environment { no_color, color_term, term: Some(own(term)), ..Environment::default() }.depth()
     }
 
     #[test]

@@ -79,6 +79,7 @@ impl Ui {
             keymap: &self.options.keymap,
             hint: self.hint,
             zone: &self.options.zone,
+            home: &self.options.home,
             now: view.now,
             ascii: self.options.ascii,
             motion: self.options.motion,

@@ -23,119 +23,45 @@ const OLD: Span = Span::from_secs(5);
 /// A stretch of text in one style.
 type Part = (String, Style);
 
-/// From this width on the name of the program stands before the counts. It depends on nothing else, so that the counts
-/// never move sideways.
+/// From this width on the name of the program stands before the counts.
 const NAMED: u16 = 100;
 
-/// How many of the groups, the most urgent first, are counted in words from which width on; the others by their glyphs. It
-/// depends on nothing else as long as that fits, so that no count changes its form because another one comes or goes.
-const WORDED: [(u16, usize); 5] = [(NAMED, usize::MAX), (NAMED, 7), (NAMED, 5), (80, 2), (0, 1)];
-
-/// Draws the header. What there is no room for goes in one order, whatever the numbers: first the servers that are
-/// well, then more words of the counts, as in a narrower header; then who has waited longest, and how long; what is wrong
-/// with which server, and last whole counts, the least urgent ones first. That something waits, and how old the data is,
-/// stays longest.
+/// Draws the header. Its form follows from the width alone. What has no room even so goes in one order: the least urgent counts,
+/// then what is wrong with which server, then how old the data is.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
-    let parts = &canvas.theme.parts;
-    let name: Vec<Part> = if area.width < NAMED { Vec::new() } else { vec![("fleetwatch".to_owned(), parts.title)] };
-    let counts = Counts::of(canvas, view);
-    // Room is made for numbers that may still grow: one digit more changes nothing but the number.
-    let roomy = counts.roomy(canvas.now);
-    let each = each_server(canvas, view);
-    let troubled = each.iter().filter(|(health, _)| **health != ServerHealth::Up);
-    let servers = [
-        listed(canvas, BETWEEN, each.iter().map(|(_, part)| part.clone())),
-        listed(canvas, BETWEEN, troubled.map(|(_, part)| part.clone())),
-        failing(canvas, view),
-        Vec::new(),
-    ];
-    let data = data(canvas, view);
-    let data_cells = line_width(&data).max(DATA);
-    let room = usize::from(area.width);
-    let forms = forms(area.width, counts.kinds());
-    let fits = |form: &&Form| {
-        let middle =
-            [line_width(&name), line_width(&roomy.parts(canvas, form)), line_width(&servers[form.servers as usize])];
-        let shown = middle.into_iter().chain(form.data.then_some(data_cells)).filter(|cells| *cells > 0);
-        shown.clone().sum::<usize>() + usize::from(GAP) * shown.count().saturating_sub(1) + 2 <= room
-    };
-    let Some(form) = forms.iter().find(fits).or(forms.last()) else { return };
-    let servers = &servers[form.servers as usize];
-    let data = if form.data { data } else { Vec::new() };
+    // In a narrow header only those that wait are counted in words, and the others by their glyphs.
+    let words = if area.width >= NAMED { usize::MAX } else { 1 };
+    let name = (area.width >= NAMED).then(|| vec![("fleetwatch".to_owned(), canvas.theme.parts.title)]);
+    let mut left: Vec<Vec<Part>> = name.into_iter().chain(Counts::of(canvas, view).parts(canvas, words)).collect();
+    let least = left.len().min(1 + usize::from(area.width >= NAMED));
+    let mut right = vec![data(canvas, view), troubled(canvas, view, usize::from(area.width) / 3)];
+    let cells = |parts: &[Vec<Part>]| parts.iter().map(|parts| line_width(parts)).sum::<usize>();
+    let gaps = |right: &[Vec<Part>]| (right.iter().filter(|parts| !parts.is_empty()).count() + 1) * usize::from(GAP);
+    while cells(&left) + cells(&right) + gaps(&right) > usize::from(area.width) {
+        let dropped = if left.len() > least { left.pop() } else { right.pop() };
+        if dropped.is_none() {
+            break;
+        }
+    }
+    right.retain(|parts| !parts.is_empty());
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(1);
-    pen.line(&name);
-    pen.skip(if name.is_empty() { 0 } else { GAP });
-    pen.line(&counts.parts(canvas, form));
-    let right = line_width(servers)
-        + line_width(&data)
-        + if servers.is_empty() || data.is_empty() { 0 } else { usize::from(GAP) };
-    let blank = usize::from(pen.room()).saturating_sub(right + 1);
-    pen.skip(u16::try_from(blank).unwrap_or(0));
-    pen.line(servers);
-    pen.skip(if servers.is_empty() || data.is_empty() { 0 } else { GAP });
-    pen.line(&data);
+    for (nth, parts) in left.iter().enumerate() {
+        pen.skip(if nth == 1 && area.width >= NAMED { GAP } else { 0 });
+        pen.line(parts);
+    }
+    let taken = cells(&right) + right.len().saturating_sub(1) * usize::from(GAP) + 1;
+    pen.skip(u16::try_from(usize::from(pen.room()).saturating_sub(taken)).unwrap_or(0));
+    for (nth, parts) in right.iter().rev().enumerate() {
+        pen.skip(if nth == 0 { 0 } else { GAP });
+        pen.line(parts);
+    }
 }
 
 /// Blanks between two parts.
 const GAP: u16 = 3;
 /// What stands between two counts in words, and between two servers: a sign that is no glyph of a state.
 const BETWEEN: &str = " │ ";
-/// The cells of `data <90s`: room is kept for it whatever the age.
-const DATA: usize = 9;
-
-/// A wait that takes as many cells as any: `9m59`.
-const LONGEST: Span = Span::from_secs(599);
-
-/// What the header says about the servers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Servers {
-    All,
-    Troubled,
-    /// That something is wrong.
-    Brief,
-    None,
-}
-
-/// What the header says about the longest wait for the operator.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LongestWait {
-    Named,
-    Time,
-    None,
-}
-
-/// How much of the header is shown.
-struct Form {
-    servers: Servers,
-    wait: LongestWait,
-    /// The groups before this place are counted in words; the others by their glyphs.
-    words: usize,
-    /// How many counts are shown at all.
-    counts: usize,
-    data: bool,
-}
-
-/// The forms of a header so wide with a number of counts, the most telling first; each one takes less room than those
-/// before.
-fn forms(width: u16, counts: usize) -> Vec<Form> {
-    let least = counts.min(1);
-    let form = |servers, wait, words| Form { servers, wait, words, counts, data: true };
-    let worded: Vec<usize> = WORDED.into_iter().filter(|(from, _)| width >= *from).map(|(_, words)| words).collect();
-    let mut forms = vec![form(Servers::All, LongestWait::Named, worded[0])];
-    forms.extend(worded.into_iter().map(|words| form(Servers::Troubled, LongestWait::Named, words)));
-    forms.extend([
-        form(Servers::Troubled, LongestWait::Time, 1),
-        form(Servers::Troubled, LongestWait::None, 1),
-        form(Servers::Brief, LongestWait::None, 1),
-        form(Servers::Brief, LongestWait::None, 0),
-        form(Servers::None, LongestWait::None, 0),
-    ]);
-    let bare = || form(Servers::None, LongestWait::None, 0);
-    forms.extend((least..counts).rev().map(|shown| Form { counts: shown, ..bare() }));
-    forms.push(Form { counts: least, data: false, ..bare() });
-    forms
-}
 
 /// The moment at which the age that a header drawn now states will no longer be true.
 pub fn stale_at(view: &View<'_>) -> Option<Timestamp> {
@@ -197,21 +123,9 @@ impl<'a> Counts<'a> {
         counts
     }
 
-    /// The same counts as if each number had a second digit, and the longest wait its most.
-    fn roomy(&self, now: Timestamp) -> Self {
-        let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
-        let longest = self.longest.map(|(since, name)| (Since { at: now - LONGEST, ..since }, name));
-        let (of, muted, asked_before) = (self.of.map(wide), wide(self.muted), wide(self.asked_before));
-        Self { of, muted, asked_before, longest, ..self.clone() }
-    }
-
-    /// How many counts there are to be shown.
-    fn kinds(&self) -> usize {
-        self.of.kinds() + [self.ended_with_server.0, self.muted].into_iter().filter(|count| *count > 0).count()
-    }
-
-    /// Those that occur, the most urgent first: some in words, the others by their glyphs.
-    fn parts(&self, canvas: &Canvas<'_>, form: &Form) -> Vec<Part> {
+    /// Those that occur, the most urgent first, each behind what is between it and the one before: some in words, the others by
+    /// their glyphs.
+    fn parts(&self, canvas: &Canvas<'_>, words: usize) -> Vec<Vec<Part>> {
         let quiet = canvas.theme.parts.quiet;
         let occurring = Status::GROUPS.into_iter().filter(|&status| self.of.count(status) > 0);
         let (waiting, others): (Vec<Status>, Vec<Status>) = occurring.partition(|status| status.needs_operator());
@@ -220,58 +134,52 @@ impl<'a> Counts<'a> {
         let kinds = waiting.into_iter().map(HeaderCount::Of).chain(ended);
         let kinds = kinds.chain(others.into_iter().map(HeaderCount::Of));
         let kinds = kinds.chain((self.muted > 0).then_some(HeaderCount::Muted));
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<Vec<Part>> = Vec::new();
         let mut before = None;
-        for kind in kinds.take(form.counts) {
+        for kind in kinds {
             let in_words = match kind {
-                HeaderCount::EndedWithServer => form.words > 0,
-                HeaderCount::Of(status) => status.place() < form.words,
-                HeaderCount::Muted => form.words > Status::GROUPS.len(),
+                HeaderCount::EndedWithServer => true,
+                HeaderCount::Of(status) => status.place() < words,
+                HeaderCount::Muted => words > Status::GROUPS.len(),
             };
             let between = before.replace(in_words).map(|before| match (before, in_words) {
                 (_, true) => BETWEEN,
                 (true, false) => "   ",
                 (false, false) => " ",
             });
-            parts.extend(between.map(|between| (between.to_owned(), quiet)));
-            parts.push(match kind {
-                HeaderCount::Of(status) => self.part(canvas, status, in_words, form.wait),
-                HeaderCount::EndedWithServer => self.ended(canvas, in_words),
+            let count = match kind {
+                HeaderCount::Of(status) => self.part(canvas, status, in_words),
+                HeaderCount::EndedWithServer => self.ended(canvas),
                 HeaderCount::Muted if in_words => (format!("{} muted", self.muted), quiet),
                 HeaderCount::Muted => (format!("{MUTED}{}", self.muted), quiet),
-            });
+            };
+            parts.push(between.map(|between| (between.to_owned(), quiet)).into_iter().chain([count]).collect());
         }
         if parts.is_empty() {
-            parts.push((self.nothing.to_owned(), quiet));
+            parts.push(vec![(self.nothing.to_owned(), quiet)]);
         }
         parts
     }
 
     /// How many a server took with it: one cause, however their turns stood.
-    fn ended(&self, canvas: &Canvas<'_>, in_words: bool) -> Part {
+    fn ended(&self, canvas: &Canvas<'_>) -> Part {
         let style = canvas.theme.style(Status::Failed);
         let (all, cut_off) = self.ended_with_server;
         let words = match cut_off {
             0 => format!("{all} ended with tmux"),
             _ => format!("{all} ended with tmux, {cut_off} in mid-turn"),
         };
-        (if in_words { words } else { format!("{}{all}", canvas.glyph(Status::Gone)) }, style)
+        (words, style)
     }
 
-    fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool, wait: LongestWait) -> Part {
+    fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool) -> Part {
         let appearance = canvas.theme.appearance(status);
         if !in_words {
             return (format!("{}{}", canvas.glyph(self.of.sign_of(status)), self.of.count(status)), appearance.style);
         }
         // The longest wait says more than the count: one that is new can be let go for now.
-        let longest = self.longest.filter(|_| status.needs_operator()).map(|(since, name)| {
-            let age = times::lasting(since, canvas.now);
-            match wait {
-                LongestWait::Named => format!(": {name} {age}"),
-                LongestWait::Time => format!(" {age}"),
-                LongestWait::None => String::new(),
-            }
-        });
+        let longest = self.longest.filter(|_| status.needs_operator());
+        let longest = longest.map(|(since, name)| format!(": {name} {}", times::lasting(since, canvas.now)));
         let asked = match (status, self.asked_before) {
             (Status::Error, asked @ 1..) => format!(" ({asked} asked before)"),
             _ => String::new(),
@@ -280,20 +188,16 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Each server with its terminals, or with what is wrong with it.
-fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a ServerHealth, Part)> {
-    let part = |server: &ServerView| {
+/// What is wrong with which server; with which one alone, or with how many, where there are fewer cells.
+fn troubled(canvas: &Canvas<'_>, view: &View<'_>, cells: usize) -> Vec<Part> {
+    let style = canvas.theme.style(Status::Error);
+    let part = |server: &&ServerView| {
         let kind = if server.id.host.is_some() { " (host)" } else { "" };
-        let tasks = view.tasks.iter().filter(|task| task.key.server == server.id).count();
-        match health(server, view) {
-            None => (format!("{} {}{kind}", server.id, server.terminals + tasks), canvas.theme.parts.quiet),
-            Some(trouble) => {
-                let trouble = (canvas.hint)(&format!("{} {trouble}{kind}", called(server, view)));
-                (trouble, canvas.theme.style(Status::Error))
-            }
-        }
+        let trouble = health(server, view)?;
+        Some(((canvas.hint)(&format!("{} {trouble}{kind}", called(server, view))), style))
     };
-    view.servers.iter().map(|server| (&server.health, part(server))).collect()
+    let each = listed(canvas, BETWEEN, view.servers.iter().filter_map(part));
+    if line_width(&each) <= cells { each } else { failing(canvas, view) }
 }
 
 /// What a server is called where something is wrong with it: the only one, on this machine, needs no name to be silent.

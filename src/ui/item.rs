@@ -58,16 +58,6 @@ impl ItemCounts {
         if group.group() == Status::Working && self.0[group.place()][0] == 0 { Status::Running } else { group }
     }
 
-    /// How many groups occur.
-    pub fn kinds(&self) -> usize {
-        self.0.iter().filter(|[agents, tasks]| agents + tasks > 0).count()
-    }
-
-    /// The same with other numbers.
-    pub fn map(&self, number: impl Fn(usize) -> usize) -> Self {
-        Self(self.0.map(|counts| counts.map(|count| u32::try_from(number(counted(count))).unwrap_or(u32::MAX))))
-    }
-
     /// How many of a group there are, in the words of their rows: `3 finished, 1 exited 0`. A task that ended badly has failed,
     /// as `status` and the filter have it, whatever its code.
     pub fn words(&self, group: Status) -> String {
@@ -164,11 +154,14 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The directory, and what git says of it: `~/shop-api (main* +12 -3)`.
-    pub fn cwd_and_git(self) -> String {
+    /// The directory, on this machine seen from `home`, and what git says of it: `~/shop-api (main* +12 -3)`.
+    pub fn cwd_and_git(self, home: &str) -> String {
+        let below = self.cwd().strip_prefix(home).filter(|below| below.is_empty() || below.starts_with('/'));
+        let is_known = self.key().server.host.is_none() && home.len() > 1;
+        let cwd = below.filter(|_| is_known).map_or_else(|| self.cwd().to_owned(), |below| format!("~{below}"));
         match self.git().map(GitFacts::words).filter(|words| !words.is_empty()) {
-            Some(words) => format!("{} ({words})", self.cwd()),
-            None => self.cwd().to_owned(),
+            Some(words) => format!("{cwd} ({words})"),
+            None => cwd,
         }
     }
 

@@ -26,7 +26,7 @@ pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Opti
     };
     let place = format!("{}  {}", item.key().pane, item.place());
     let stale = staleness(canvas, item).unwrap_or_default();
-    let directory = item.cwd_and_git();
+    let directory = item.cwd_and_git(canvas.home);
     let mut title = vec![(item.id(), parts.title), (place.as_str(), parts.quiet)];
     title.extend([(stale.as_str(), canvas.theme.style(Status::Unknown)), (directory.as_str(), parts.quiet)]);
     title.retain(|(text, _)| !text.is_empty());

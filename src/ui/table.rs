@@ -362,9 +362,9 @@ struct Cell<'a, 'c> {
 }
 
 impl Cell<'_, '_> {
-    /// A style as this row has it: what is muted keeps its glyph and its words, and raises its voice with nothing else.
+    /// A style as this row has it: what is muted or idle keeps its glyph and its words, and raises its voice with nothing else.
     fn style(&self, style: Style) -> Style {
-        if self.is_muted { self.quiet } else { self.base.patch(style) }
+        if self.is_muted || self.status == Status::Ready { self.quiet } else { self.base.patch(style) }
     }
 
     /// The same, leaning where what is known is old.

@@ -16,9 +16,8 @@ use crate::ui::{Action, Canvas, Context, Pen, StyledLine, text, times};
 const WHY: usize = 3;
 /// Further lines of a prompt that waits.
 const PROMPT: usize = 2;
-/// `14:02:11.031`, and without the milliseconds where there is less room.
-const TIME: (usize, usize) = (12, 8);
-const ROOMY: u16 = 50;
+/// `14:02:11`.
+const TIME: usize = 8;
 /// `59m59`.
 const LASTED: usize = 5;
 
@@ -31,7 +30,7 @@ impl Drill {
         let mut row = 0;
         for index in self.first..self.count() {
             let start = row;
-            for line in self.lines(canvas, index, index == self.first, area.width) {
+            for line in self.lines(canvas, index, index == self.first) {
                 if row >= area.height {
                     break;
                 }
@@ -103,7 +102,7 @@ impl Drill {
         (own != above).then_some(own)
     }
 
-    fn lines(&self, canvas: &Canvas<'_>, index: usize, is_first: bool, width: u16) -> Vec<StyledLine> {
+    fn lines(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> Vec<StyledLine> {
         let parts = &canvas.theme.parts;
         let mut lines: Vec<StyledLine> = Vec::new();
         if let Some((from, to)) = self.gap_above(index) {
@@ -114,18 +113,17 @@ impl Drill {
             lines.push(vec![(format!("  {day}"), parts.title)]);
         }
         let mark = if index == self.index() { "› " } else { "  " };
-        let cells = if width < ROOMY { TIME.1 } else { TIME.0 };
         let mut line = vec![(mark.to_owned(), parts.title)];
         let lasted = |span: Span| format!("{:>LASTED$}", span.running());
         match self.entry(index) {
             None => {
                 let (status, since) = (self.shown.item().status(), self.shown.item().since());
-                line.push((format!("{:<cells$}  ", "now"), parts.text));
+                line.push((format!("{:<TIME$}  ", "now"), parts.text));
                 line.push((format!("{:>LASTED$}", times::lasting(since, self.until)), parts.quiet));
                 line.push((format!("  {} {}", canvas.glyph(status), status.word()), canvas.theme.style(status)));
             }
             Some(step) => {
-                let time: String = times::wall(step.at, canvas.zone).chars().take(cells).collect();
+                let time: String = times::wall(step.at, canvas.zone).chars().take(TIME).collect();
                 line.push((format!("{time}  "), parts.quiet));
                 let span = self.lasted(index).map_or_else(|| " ".repeat(LASTED), lasted);
                 line.push((format!("{span}  "), parts.quiet));
@@ -133,7 +131,7 @@ impl Drill {
             }
         }
         lines.push(line);
-        let indent = " ".repeat(2 + cells + 2);
+        let indent = " ".repeat(2 + TIME + 2);
         if index == 0 {
             lines.extend(
                 self.waiting_rows(canvas).into_iter().map(|(row, style)| vec![(format!("{indent}{row}"), style)]),

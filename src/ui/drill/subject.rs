@@ -111,20 +111,16 @@ impl Subject {
     }
 
     /// What the head shows of it beside its name, most important first.
-    pub fn about(&self) -> Vec<String> {
+    fn about(&self, home: &str) -> Vec<String> {
         let item = self.item();
-        let (what, id, profile) = match self {
-            Self::Agent(terminal) => {
-                let profile = terminal.state.terminal.profile.as_ref();
-                (item.agent(), terminal.key.pane.to_string(), profile.map(|profile| format!("profile {profile}")))
-            }
+        let (what, id) = match self {
+            Self::Agent(terminal) => (item.agent(), terminal.key.pane.to_string()),
             Self::Task { task, .. } => {
                 let command = task.pane.as_ref().map_or("", |pane| pane.command.as_str());
-                (format!("task {command}"), task.window.to_string(), None)
+                (format!("task {command}"), task.window.to_string())
             }
         };
-        let pid = format!("pid {}", item.key().pid);
-        let parts = [what, format!("{id} {}", item.place()), pid, item.cwd_and_git(), profile.unwrap_or_default()];
+        let parts = [what, format!("{id} {}", item.place()), item.cwd_and_git(home)];
         parts.into_iter().filter(|text| !text.trim().is_empty()).collect()
     }
 
@@ -350,7 +346,7 @@ pub(super) fn draw_head(
     let name_cells = text::width(subject.name()).min(room.saturating_sub(state_cells + 4));
     pen.field(subject.name(), name_cells, parts.title).text("   ", parts.quiet);
     let cells = usize::from(pen.room()).saturating_sub(state_cells + 3);
-    pen.field(&subject.about().join(" · "), cells, parts.quiet);
+    pen.field(&subject.about(canvas.home).join(" · "), cells, parts.quiet);
     pen.text("  ", parts.quiet).right(&state, state_cells, canvas.theme.style(status));
 }
 

@@ -23,6 +23,7 @@ pub struct Canvas<'a> {
     /// Completes the commands in a hint.
     pub hint: fn(&str) -> String,
     pub zone: &'a TimeZone,
+    pub home: &'a str,
     pub now: Timestamp,
     pub ascii: bool,
     /// Whether the spinner turns.
