@@ -167,13 +167,20 @@ struct Unreached {
     word: Option<Cow<'static, str>>,
 }
 
+/// A prompt that a terminal took: when it was sent, and when it was known to be taken.
+#[derive(Clone, Copy)]
+struct TakenPrompt {
+    sent: Timestamp,
+    at: Timestamp,
+}
+
 /// A terminal or task that is waited for.
 struct Awaited<'a> {
     /// What the command calls it.
     name: &'a str,
     target: WaitTarget,
-    /// When the terminal last took a prompt, and how long that may show nothing.
-    sent: Option<Timestamp>,
+    /// The prompt that the terminal took last, and how long that may show nothing.
+    taken: Option<TakenPrompt>,
     reacts: Span,
     /// The task as it was last seen.
     last: Option<Task>,
@@ -184,11 +191,11 @@ struct Awaited<'a> {
 impl<'a> Awaited<'a> {
     fn new(name: &'a str, target: WaitTarget, watched: &Watched) -> Self {
         let reacts = watched.loaded.config.tracker.no_reaction;
-        let sent = match &target {
-            WaitTarget::Terminal(key) => prompted_at(watched, key, poll::now() - reacts),
+        let taken = match &target {
+            WaitTarget::Terminal(key) => last_taken(watched, key, poll::now() - reacts),
             WaitTarget::Task(..) => None,
         };
-        Self { name, target, sent, reacts, last: None, over: None }
+        Self { name, target, taken, reacts, last: None, over: None }
     }
 
     /// The line that says that it is in the state that is waited for, or how it is now.
@@ -227,8 +234,10 @@ impl<'a> Awaited<'a> {
             WaitTarget::Terminal(key) => {
                 let is_so = |terminal: &Terminal| {
                     let reacts = self.reacts;
-                    let begins = |sent| poll::now().since(sent) < reacts && shows_time_before(&terminal.state, sent);
-                    !self.sent.is_some_and(begins) && asked.iter().any(|condition| condition.holds(terminal))
+                    let begins = |taken: TakenPrompt| {
+                        poll::now().since(taken.at) < reacts && shows_time_before(&terminal.state, taken)
+                    };
+                    !self.taken.is_some_and(begins) && asked.iter().any(|condition| condition.holds(terminal))
                 };
                 let seen = seen(fleet, key, self.name, is_so).map_err(|why| (Reason::Gone, why))?;
                 let terminal = match seen {
@@ -290,24 +299,27 @@ fn was_known(watched: &Watched, target: &str, options: &GlobalOptions) -> bool {
     known.is_some_and(|(named, known)| on_servers(known, options).iter().any(|one| is_meant(&one.key, &named)))
 }
 
-/// When a terminal last took a prompt since a time, by the history.
-fn prompted_at(watched: &Watched, key: &TerminalKey, since: Timestamp) -> Option<Timestamp> {
+/// The prompt that a terminal took last since a time, by the history.
+fn last_taken(watched: &Watched, key: &TerminalKey, since: Timestamp) -> Option<TakenPrompt> {
     let mut reader = Reader::open(&watched.loaded.config.history.kept_at()?).ok()?;
     let (terminals, kinds) = (Some(vec![key.clone()]), vec![Kind::Input]);
     let filter = RecordFilter { terminals, since: Some(since), kinds, ..RecordFilter::default() };
     let accepted = |record: Stored| match record.body {
         Body::Input(StoredInput { sent: Sent::Prompt { .. }, outcome, ended_at, .. }) => {
-            ended_at.filter(|_| outcome.as_deref() == Some(Outcome::Accepted(None).word()))
+            let at = ended_at.filter(|_| outcome.as_deref() == Some(Outcome::Accepted(None).word()))?;
+            Some(TakenPrompt { sent: record.at, at })
         }
         _ => None,
     };
-    reader.records(&filter).ok()?.into_iter().filter_map(accepted).max()
+    reader.records(&filter).ok()?.into_iter().filter_map(accepted).max_by_key(|taken| taken.at)
 }
 
-/// Whether what a terminal shows may be of the time before a prompt: the turn that this begins does not show at once.
-fn shows_time_before(state: &State, sent: Timestamp) -> bool {
+/// Whether what a terminal shows may be of the time before a prompt: the turn that this begins does not show at once. One that
+/// was over between two looks was never seen at work.
+fn shows_time_before(state: &State, prompt: TakenPrompt) -> bool {
     let Turn { phase, since, since_exact, .. } = state.turn;
-    phase == Phase::Ready && !(since_exact && since > sent)
+    let is_over = state.last_turn.began.is_some_and(|began| began >= prompt.sent);
+    phase == Phase::Ready && !is_over && !(since_exact && since > prompt.at)
 }
 
 /// The first condition that holds, if the status word of the table does not say it, and that word.
@@ -518,16 +530,29 @@ mod tests {
 
     #[test]
     fn what_is_ready_since_before_a_prompt_is_not_ready_again() {
-        let sent = Timestamp::from_millis(10_000);
-        let mut state = Tracker::new(Settings::default(), sent).state(TerminalFacts::default(), sent);
+        let prompt = TakenPrompt { sent: Timestamp::from_millis(9_500), at: Timestamp::from_millis(10_000) };
+        let mut state = Tracker::new(Settings::default(), prompt.at).state(TerminalFacts::default(), prompt.at);
         let mut shows = |phase, since: i64, since_exact| {
             (state.turn.phase, state.turn.since_exact) = (phase, since_exact);
             state.turn.since = Timestamp::from_millis(since);
-            shows_time_before(&state, sent)
+            shows_time_before(&state, prompt)
         };
         assert!(shows(Phase::Ready, 9_000, true));
         assert!(shows(Phase::Ready, 10_500, false), "a first poll cannot tell since when");
         assert!(!shows(Phase::Ready, 10_500, true));
         assert!(!shows(Phase::Active, 9_000, true));
+    }
+
+    #[test]
+    fn a_turn_that_was_over_between_two_looks_is_not_waited_for() {
+        let prompt = TakenPrompt { sent: Timestamp::from_millis(9_500), at: Timestamp::from_millis(10_000) };
+        let mut state = Tracker::new(Settings::default(), prompt.at).state(TerminalFacts::default(), prompt.at);
+        (state.turn.phase, state.turn.since) = (Phase::Ready, Timestamp::from_millis(1_000));
+        let mut shows = |began| {
+            (state.last_turn.began, state.last_turn.at) = (Some(began), Some(Timestamp::from_millis(10_600)));
+            shows_time_before(&state, prompt)
+        };
+        assert!(shows(Timestamp::from_millis(9_000)), "the end of the turn before may be told late");
+        assert!(!shows(Timestamp::from_millis(9_800)));
     }
 }
