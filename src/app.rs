@@ -446,6 +446,10 @@ async fn next_event(events: &mut Option<EventStream>) -> Option<io::Result<Event
     match events {
         Some(events) => {
             let next = |context: &mut std::task::Context<'_>| {
+                // crossterm would read its end again and again, and nothing else would be heard.
+                if terminal::is_gone() {
+                    return std::task::Poll::Ready(None);
+                }
                 let event = Pin::new(&mut *events).poll_next(context);
                 if event.is_pending() {
                     terminal::announce_rest();

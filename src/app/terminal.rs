@@ -1,6 +1,7 @@
 //! The operator's terminal: taken over once and restored once, however the program ends.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::os::fd::AsFd;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -206,6 +207,16 @@ fn take(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether the terminal was closed, so that nobody types any more.
+pub(super) fn is_gone() -> bool {
+    is_closed(io::stdout())
+}
+
+/// Whether it is a terminal no more.
+fn is_closed(terminal: impl AsFd) -> bool {
+    tcgetattr(terminal).is_err()
+}
+
 /// Has crossterm read what is left of what was typed. It reads 1,024 bytes when the system says that there are some, and the
 /// system says so once, when they come. Setting the terminal's modes, even to what they are, has it say so again.
 pub(super) fn announce_rest() {
@@ -326,4 +337,29 @@ pub(super) async fn stop_self() {
 /// Sends a signal by way of the program that does so: the standard library cannot.
 async fn send(name: &str, pid: u32) {
     let _ = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    use rustix::fs::OFlags;
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_closed_once_its_other_end_is() {
+        let window = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&window).unwrap();
+        unlockpt(&window).unwrap();
+        let name = ptsname(&window, Vec::new()).unwrap();
+        let flags = i32::try_from(OFlags::NOCTTY.bits()).unwrap();
+        let terminal =
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open(name.to_str().unwrap()).unwrap();
+        assert!(!is_closed(&terminal));
+        drop(window);
+        assert!(is_closed(&terminal));
+    }
 }
