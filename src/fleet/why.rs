@@ -485,7 +485,7 @@ mod tests {
             evidence(&tracker),
             [
                 "record: the agent's own record says how the last turn ended: failed: 429 Too Many Requests",
-                "last-turn: its screen was taken for finished; the record is believed",
+                "last-turn: the screen was read as finished; the record is believed",
             ]
         );
     }

@@ -128,7 +128,7 @@ impl TurnTracker {
         };
         let other = screen.filter(|_| last.told_by == Witness::Record).map(|screen| {
             let believed = if screen == last.result { "" } else { "; the record is believed" };
-            aside("last-turn", &format!("its screen was taken for {}{believed}", word_of(screen)))
+            aside("last-turn", &format!("the screen was read as {}{believed}", word_of(screen)))
         });
         evidence.into_iter().chain(other)
     }
