@@ -526,7 +526,7 @@ fn text_area(text: &str) -> TextArea<'static> {
     let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
     area.set_wrap_mode(WrapMode::WordOrGlyph);
     area.set_cursor_line_style(Style::default());
-    area.set_placeholder_text("what should it do?   (↑ brings back what was sent before)");
+    area.set_placeholder_text("what should it do?   (↑ earlier prompts)");
     area.move_cursor(CursorMove::Bottom);
     area.move_cursor(CursorMove::End);
     area
