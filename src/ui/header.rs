@@ -23,8 +23,8 @@ const OLD: Span = Span::from_secs(5);
 /// A stretch of text in one style.
 type Part = (String, Style);
 
-/// From this width on the name of the program stands before the counts.
-const NAMED: u16 = 100;
+/// From this width on the name of the program stands before the counts, and all of these are in words.
+const NAMED: u16 = 120;
 
 /// Draws the header. Its form follows from the width alone. What has no room even so goes in one order: the least urgent counts,
 /// then what is wrong with which server, then how old the data is.
@@ -33,12 +33,13 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     let words = if area.width >= NAMED { usize::MAX } else { 1 };
     let name = (area.width >= NAMED).then(|| vec![("fleetwatch".to_owned(), canvas.theme.parts.title)]);
     let mut left: Vec<Vec<Part>> = name.into_iter().chain(Counts::of(canvas, view).parts(canvas, words)).collect();
-    let least = left.len().min(1 + usize::from(area.width >= NAMED));
     let mut right = vec![data(canvas, view), troubled(canvas, view, usize::from(area.width) / 3)];
     let cells = |parts: &[Vec<Part>]| parts.iter().map(|parts| line_width(parts)).sum::<usize>();
-    let gaps = |right: &[Vec<Part>]| (right.iter().filter(|parts| !parts.is_empty()).count() + 1) * usize::from(GAP);
+    let named = usize::from(area.width >= NAMED);
+    let gaps =
+        |right: &[Vec<Part>]| (right.iter().filter(|parts| !parts.is_empty()).count() + named) * usize::from(GAP) + 2;
     while cells(&left) + cells(&right) + gaps(&right) > usize::from(area.width) {
-        let dropped = if left.len() > least { left.pop() } else { right.pop() };
+        let dropped = if left.len() > 1 + named { left.pop() } else { right.pop() };
         if dropped.is_none() {
             break;
         }

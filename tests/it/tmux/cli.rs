@@ -804,7 +804,7 @@ fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() 
     std::fs::write(&path, "[[terminal]]\nsession = \"main\"\nname = \"shell\"\n").unwrap();
     let named =
         |arguments: &[&str]| run(&[&["-L", tmux.name(), "--config", path.to_str().unwrap()], arguments].concat());
-    let table = named(&["list"]).out;
+    let table = named(&["list", "--columns", "name,place"]).out;
     assert!(table.lines().nth(1).is_some_and(|row| row.starts_with("shell ") && row.contains("main:0.0")), "{table}");
     let before = tmux.screen("main");
     let sent = named(&["send", "shell", "echo surprise"]);
