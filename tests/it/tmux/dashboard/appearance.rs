@@ -144,8 +144,16 @@ fn nothing_moves_where_nothing_is_to_move() {
 fn a_theme_of_ones_own_is_refused_with_its_place_and_changes_nothing() {
     let world = World::with_parrot();
     let right = include_str!("../../../../config/themes/dark.toml").replace("\"·\"", "\"R\"");
-    let line = right.lines().position(|line| line.starts_with("ready ")).unwrap() + 1;
-    let wrong = right.replace("\"cyan\" } }\nunknown", "\"cyanish\" } }\nunknown");
+    let line = right.lines().position(|line| line.starts_with("finished ")).unwrap() + 1;
+    let wrong: Vec<String> = right
+        .lines()
+        .map(
+            |line| {
+                if line.starts_with("finished ") { line.replace("\"green\"", "\"cyanish\"") } else { line.to_owned() }
+            },
+        )
+        .collect();
+    let wrong = wrong.join("\n");
     let column = wrong.lines().nth(line - 1).unwrap().chars().collect::<String>();
     let column = column.split("\"cyanish\"").next().unwrap().chars().count() + 1;
     let refused = format!("mine.toml:{line}:{column}: \"cyanish\" is not a colour");

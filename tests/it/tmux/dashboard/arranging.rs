@@ -240,7 +240,7 @@ fn what_the_configuration_says_of_how_rows_are_shown_holds_for_tasks() {
     world.start_parrot_in("ant");
     world.run_task("bee", &["sleep", "4711"]);
     world.open();
-    world.wait("▶ bee     ↑ task");
+    world.wait(&format!("▶ {:<20}↑ task", "bee"));
     world.arrange("sort by name");
     world.wait_for_rows("name", &["bee", "ant"]);
     world.type_text("/label:builds");
