@@ -26,19 +26,24 @@ type Part = (String, Style);
 /// From this width on the name of the program stands before the counts, and all of these are in words.
 const NAMED: u16 = 120;
 
-/// Draws the header. Its form follows from the width alone. What has no room even so goes in one order: the least urgent counts,
-/// then what is wrong with which server, then how old the data is.
+/// Draws the header. Its form follows from the width alone. What has no room even so goes in one order: what is wrong with a
+/// server, the least urgent counts, which server it is, then how old the data is.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     // In a narrow header only those that wait are counted in words, and the others by their glyphs.
     let words = if area.width >= NAMED { usize::MAX } else { 1 };
     let name = (area.width >= NAMED).then(|| vec![("fleetwatch".to_owned(), canvas.theme.parts.title)]);
     let mut left: Vec<Vec<Part>> = name.into_iter().chain(Counts::of(canvas, view).parts(canvas, words)).collect();
-    let mut right = vec![data(canvas, view), troubled(canvas, view, usize::from(area.width) / 3)];
+    let mut right = vec![data(canvas, view), troubled(canvas, view)];
     let cells = |parts: &[Vec<Part>]| parts.iter().map(|parts| line_width(parts)).sum::<usize>();
     let named = usize::from(area.width >= NAMED);
     let gaps =
         |right: &[Vec<Part>]| (right.iter().filter(|parts| !parts.is_empty()).count() + named) * usize::from(GAP) + 2;
-    while cells(&left) + cells(&right) + gaps(&right) > usize::from(area.width) {
+    let is_too_wide =
+        |left: &[Vec<Part>], right: &[Vec<Part>]| cells(left) + cells(right) + gaps(right) > usize::from(area.width);
+    if is_too_wide(&left, &right) {
+        right[1] = failing(canvas, view);
+    }
+    while is_too_wide(&left, &right) {
         let dropped = if left.len() > 1 + named { left.pop() } else { right.pop() };
         if dropped.is_none() {
             break;
@@ -189,16 +194,15 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// What is wrong with which server; with which one alone, or with how many, where there are fewer cells.
-fn troubled(canvas: &Canvas<'_>, view: &View<'_>, cells: usize) -> Vec<Part> {
+/// What is wrong with which server.
+fn troubled(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
     let style = canvas.theme.style(Status::Error);
     let part = |server: &&ServerView| {
         let kind = if server.id.host.is_some() { " (host)" } else { "" };
         let trouble = health(server, view)?;
         Some(((canvas.hint)(&format!("{} {trouble}{kind}", called(server, view))), style))
     };
-    let each = listed(canvas, BETWEEN, view.servers.iter().filter_map(part));
-    if line_width(&each) <= cells { each } else { failing(canvas, view) }
+    listed(canvas, BETWEEN, view.servers.iter().filter_map(part))
 }
 
 /// What a server is called where something is wrong with it: the only one, on this machine, needs no name to be silent.
