@@ -834,7 +834,7 @@ fn the_age_of_the_data_is_never_understated() {
     fleet.servers[0].answered_at = Some(fleet.now - Span::from_secs(1));
     let problem = Problem { kind: "unreachable".to_owned(), message: "no route".to_owned() };
     fleet.servers[1].health = ServerHealth::Failed(problem.clone());
-    let shown = text(&mut ui, &fleet, 120, 24);
+    let shown = text(&mut ui, &fleet, 200, 24);
     assert!(shown.contains("data <2s") && shown.contains("! unreachable"), "{shown}");
     fleet.servers[0].health = ServerHealth::Failed(problem);
     assert!(text(&mut ui, &fleet, 120, 24).contains("data <45s"));
