@@ -23,7 +23,7 @@ pub(super) struct DraftStore {
 impl DraftStore {
     /// Takes over what was left. Without a history drafts live as long as the dashboard; one in trouble is reported elsewhere.
     pub(super) fn start(settings: &Settings, ui: &mut Ui) -> Self {
-        let (drafts, found) = Drafts::start(settings).ok().flatten().unzip();
+        let (drafts, found) = Drafts::start(settings).unzip();
         let found = found.unwrap_or_default();
         ui.restore_drafts(found.clone());
         Self { drafts: drafts.map(Arc::new), keeper: Keeper::new(found.clone()), found }

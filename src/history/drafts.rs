@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::file::{self, HistoryOptions};
 use super::identity::Columns;
 use super::reader::rows;
-use super::{Settings, Trouble, now};
+use super::{Reader, Settings, Trouble, now};
 use crate::fleet::TerminalKey;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// A text that was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,21 +27,19 @@ pub struct Draft {
 #[derive(Debug)]
 pub struct Drafts {
     path: PathBuf,
+    /// How long they are kept.
+    keep: Span,
     /// Those that this process has read or written: what another one wrote meanwhile stays.
     known: Mutex<Vec<Draft>>,
 }
 
 impl Drafts {
-    /// Reads the drafts in the history of the settings, without those older than it keeps anything. `None` without a history.
-    ///
-    /// # Errors
-    /// The history cannot be opened, read or written.
-    pub fn start(settings: &Settings) -> Result<Option<(Self, Vec<Draft>)>, Trouble> {
-        let Some(path) = settings.kept_at() else { return Ok(None) };
-        let connection = file::open(&path, &HistoryOptions::default(), now())?.connection;
-        connection.execute("DELETE FROM drafts WHERE at < ?1", [now() - settings.keep])?;
-        let read = read(&connection)?;
-        Ok(Some((Self { path, known: Mutex::new(read.clone()) }, read)))
+    /// Reads the drafts in the history of the settings, without those older than it keeps anything; none if it cannot be
+    /// read, which is reported elsewhere. `None` without a history.
+    pub fn start(settings: &Settings) -> Option<(Self, Vec<Draft>)> {
+        let path = settings.kept_at()?;
+        let read = Reader::open(&path).and_then(|reader| reader.drafts(now() - settings.keep)).unwrap_or_default();
+        Some((Self { path, keep: settings.keep, known: Mutex::new(read.clone()) }, read))
     }
 
     /// Brings the history from the drafts known before to these.
@@ -59,6 +57,7 @@ impl Drafts {
             let sql = "INSERT OR REPLACE INTO drafts (terminal, at, text) VALUES (?1, ?2, ?3)";
             transaction.execute(sql, params![word(draft), draft.at, draft.text])?;
         }
+        transaction.execute("DELETE FROM drafts WHERE at < ?1", [now() - self.keep])?;
         transaction.commit()?;
         *known = drafts.to_vec();
         Ok(())
@@ -71,20 +70,23 @@ fn word(draft: &Draft) -> String {
     columns.map_or_else(String::new, |columns| columns.to_string())
 }
 
-fn read(connection: &Connection) -> Result<Vec<Draft>, Trouble> {
-    let written = rows(connection, "SELECT terminal, at, text FROM drafts", [], |row| {
-        Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?))
-    })?;
-    let mut drafts = BTreeMap::new();
-    for (word, at, text) in written {
-        // One of a terminal that another version knows is left alone.
-        let columns = serde_json::from_str::<Columns>(&word).ok();
-        if word.is_empty() || columns.is_some() {
-            let key = columns.map(|columns| columns.key());
-            drafts.insert(key.clone(), Draft { key, text, at });
+impl Reader {
+    /// The drafts that were last written since a time, by terminal.
+    fn drafts(&self, since: Timestamp) -> Result<Vec<Draft>, Trouble> {
+        let sql = "SELECT terminal, at, text FROM drafts WHERE at >= ?1";
+        let written =
+            rows(&self.connection, sql, [since], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut drafts = BTreeMap::new();
+        for (word, at, text) in written {
+            // One of a terminal that another version knows is left alone.
+            let columns = serde_json::from_str::<Columns>(&word).ok();
+            if word.is_empty() || columns.is_some() {
+                let key = columns.map(|columns| columns.key());
+                drafts.insert(key.clone(), Draft { key, text, at });
+            }
         }
+        Ok(drafts.into_values().collect())
     }
-    Ok(drafts.into_values().collect())
 }
 
 #[cfg(test)]
@@ -98,7 +100,7 @@ mod tests {
 
     fn start(path: &std::path::Path) -> (Drafts, Vec<Draft>) {
         let settings = Settings { path: Some(path.to_owned()), ..Settings::default() };
-        Drafts::start(&settings).unwrap().unwrap()
+        Drafts::start(&settings).unwrap()
     }
 
     #[test]
@@ -114,6 +116,16 @@ mod tests {
         assert_eq!(start(&path).1, changed);
         drafts.keep(&[]).unwrap();
         assert_eq!(start(&path).1, []);
+    }
+
+    #[test]
+    fn a_damaged_history_is_left_to_who_reports_it() {
+        let (_directory, path) = place();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "this is no database\n".repeat(100)).unwrap();
+        assert_eq!(start(&path).1, []);
+        let beside: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|it| it.unwrap().path()).collect();
+        assert_eq!(beside, [path], "nothing was moved aside, and nothing waited for");
     }
 
     #[test]

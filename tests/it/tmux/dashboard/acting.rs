@@ -607,7 +607,7 @@ fn a_draft_outlives_a_dashboard_that_is_killed() {
     let path = world.directory.path().join("state/fleetwatch/history.db");
     let settings = Settings { path: Some(path), ..Settings::default() };
     let kept = || {
-        let found = Drafts::start(&settings).ok().flatten().map(|(_, drafts)| drafts).unwrap_or_default();
+        let found = Drafts::start(&settings).map(|(_, drafts)| drafts).unwrap_or_default();
         found.into_iter().map(|draft| draft.text).collect::<Vec<_>>()
     };
     wait_until("the draft in the history", || kept() == ["half a thought"]);
