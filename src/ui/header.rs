@@ -24,27 +24,27 @@ const OLD: Span = Span::from_secs(5);
 type Part = (String, Style);
 
 /// From this width on the name of the program stands before the counts, and all of these are in words.
-const NAMED: u16 = 120;
+const WIDE: u16 = 120;
 
 /// Draws the header. Its form follows from the width alone. What has no room even so goes in one order: what is wrong with a
 /// server, the least urgent counts, which server it is, then how old the data is.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     // In a narrow header only those that wait are counted in words, and the others by their glyphs.
-    let words = if area.width >= NAMED { usize::MAX } else { 1 };
-    let name = (area.width >= NAMED).then(|| vec![("fleetwatch".to_owned(), canvas.theme.parts.title)]);
-    let mut left: Vec<Vec<Part>> = name.into_iter().chain(Counts::of(canvas, view).parts(canvas, words)).collect();
+    let is_wide = area.width >= WIDE;
+    let words = if is_wide { usize::MAX } else { 1 };
+    let name = if is_wide { vec![("fleetwatch".to_owned(), canvas.theme.parts.title)] } else { Vec::new() };
+    let mut left = Counts::of(canvas, view).parts(canvas, words);
     let mut right = vec![data(canvas, view), troubled(canvas, view)];
     let cells = |parts: &[Vec<Part>]| parts.iter().map(|parts| line_width(parts)).sum::<usize>();
-    let named = usize::from(area.width >= NAMED);
-    let gaps =
-        |right: &[Vec<Part>]| (right.iter().filter(|parts| !parts.is_empty()).count() + named) * usize::from(GAP) + 2;
-    let is_too_wide =
-        |left: &[Vec<Part>], right: &[Vec<Part>]| cells(left) + cells(right) + gaps(right) > usize::from(area.width);
+    let is_too_wide = |left: &[Vec<Part>], right: &[Vec<Part>]| {
+        let gaps = right.iter().filter(|parts| !parts.is_empty()).count() + usize::from(is_wide);
+        line_width(&name) + cells(left) + cells(right) + gaps * usize::from(GAP) + 2 > usize::from(area.width)
+    };
     if is_too_wide(&left, &right) {
         right[1] = failing(canvas, view);
     }
     while is_too_wide(&left, &right) {
-        let dropped = if left.len() > 1 + named { left.pop() } else { right.pop() };
+        let dropped = if left.len() > 1 { left.pop() } else { right.pop() };
         if dropped.is_none() {
             break;
         }
@@ -52,8 +52,8 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     right.retain(|parts| !parts.is_empty());
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(1);
-    for (nth, parts) in left.iter().enumerate() {
-        pen.skip(if nth == 1 && area.width >= NAMED { GAP } else { 0 });
+    pen.line(&name).skip(if is_wide { GAP } else { 0 });
+    for parts in &left {
         pen.line(parts);
     }
     let taken = cells(&right) + right.len().saturating_sub(1) * usize::from(GAP) + 1;

@@ -134,11 +134,6 @@ impl Keymap {
         self.bindings(context).find(|binding| binding.keys.contains(&key))?.action
     }
 
-    /// Whether a key stands in a text.
-    pub fn is_letter(key: KeyEvent) -> bool {
-        matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
-    }
-
     /// A key as it is written for people.
     pub fn name_of(key: KeyEvent) -> String {
         show(plain(key))
