@@ -23,23 +23,33 @@ const OLD: Span = Span::from_secs(5);
 /// A stretch of text in one style.
 type Part = (String, Style);
 
-/// From this width on the name of the program stands before the counts, and all of these are in words.
-const WIDE: u16 = 120;
+/// From this width on the name of the program stands before the counts, and these are in words.
+const WIDE: u16 = 100;
 
-/// Draws the header. Its form follows from the width alone. What has no room even so goes in one order: what is wrong with a
-/// server, the least urgent counts, which server it is, then how old the data is.
+/// Draws the header: in a narrow one only those that wait are counted in words, and the others by their glyphs. What has no room
+/// goes in one order: the words of the least urgent counts, then what is wrong with which server; whole counts, the least urgent
+/// first; that something is wrong with a server, and last how old the data is.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
-    // In a narrow header only those that wait are counted in words, and the others by their glyphs.
     let is_wide = area.width >= WIDE;
-    let words = if is_wide { usize::MAX } else { 1 };
+    let words = if is_wide { Status::GROUPS.len() + 1 } else { 1 };
     let name = if is_wide { vec![("fleetwatch".to_owned(), canvas.theme.parts.title)] } else { Vec::new() };
-    let mut left = Counts::of(canvas, view).parts(canvas, words);
+    let counts = Counts::of(canvas, view);
+    let mut left = counts.parts(canvas, words);
     let mut right = vec![data(canvas, view), troubled(canvas, view)];
+    // Room is kept for what may still grow, so that it changes nothing but itself.
+    let growth = counts.age_growth(canvas.now) + DATA.saturating_sub(line_width(&right[0]));
     let cells = |parts: &[Vec<Part>]| parts.iter().map(|parts| line_width(parts)).sum::<usize>();
     let is_too_wide = |left: &[Vec<Part>], right: &[Vec<Part>]| {
         let gaps = right.iter().filter(|parts| !parts.is_empty()).count() + usize::from(is_wide);
-        line_width(&name) + cells(left) + cells(right) + gaps * usize::from(GAP) + 2 > usize::from(area.width)
+        let digits = left.iter().filter(|parts| has_one_digit(parts)).count();
+        let all = line_width(&name) + cells(left) + digits + cells(right) + growth;
+        all + gaps * usize::from(GAP) + 2 > usize::from(area.width)
     };
+    for words in (1..words).rev() {
+        if is_too_wide(&left, &right) {
+            left = counts.parts(canvas, words);
+        }
+    }
     if is_too_wide(&left, &right) {
         right[1] = failing(canvas, view);
     }
@@ -68,6 +78,10 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
 const GAP: u16 = 3;
 /// What stands between two counts in words, and between two servers: a sign that is no glyph of a state.
 const BETWEEN: &str = " │ ";
+/// The cells of `data <90s`: room is kept for it whatever the age.
+const DATA: usize = 9;
+/// The cells of `9m59`, in the same way.
+const AGE: usize = 4;
 
 /// The moment at which the age that a header drawn now states will no longer be true.
 pub fn stale_at(view: &View<'_>) -> Option<Timestamp> {
@@ -127,6 +141,11 @@ impl<'a> Counts<'a> {
             }
         }
         counts
+    }
+
+    /// The cells that the age of the longest wait may still need.
+    fn age_growth(&self, now: Timestamp) -> usize {
+        self.longest.map_or(0, |(since, _)| AGE.saturating_sub(text::width(&times::lasting(since, now))))
     }
 
     /// Those that occur, the most urgent first, each behind what is between it and the one before: some in words, the others by
@@ -192,6 +211,12 @@ impl<'a> Counts<'a> {
         };
         (format!("{}{asked}{}", self.of.words(status), longest.unwrap_or_default()), appearance.style)
     }
+}
+
+/// Whether the number of a count may become one digit longer.
+fn has_one_digit(count: &[Part]) -> bool {
+    let words = count.iter().flat_map(|(words, _)| words.chars());
+    words.skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).count() == 1
 }
 
 /// What is wrong with which server.
