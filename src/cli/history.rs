@@ -352,19 +352,18 @@ fn moment_at(text: &str, now: &Zoned) -> Option<jiff::Timestamp> {
         "yesterday" => return day(1),
         _ => {}
     }
-    if let Some(span) = text.parse::<Span>().ok().filter(|_| !text.starts_with('-')) {
+    if let Some(time) = text.parse::<Time>().ok().filter(|_| text.find(':').is_some_and(|at| at <= 2)) {
+        // A time that is still to come today was meant of yesterday.
+        let date = if time > now.time() { now.date().yesterday().ok()? } else { now.date() };
+        at(date.to_datetime(time))
+    } else if let Some(span) = text.parse::<Span>().ok().filter(|_| !text.starts_with('-')) {
         now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
     } else if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
         Some(timestamp)
     } else if let Ok(time) = text.parse::<DateTime>() {
         at(time)
-    } else if let Ok(date) = text.parse::<Date>() {
-        at(date.to_datetime(Time::midnight()))
     } else {
-        let time = text.parse::<Time>().ok()?;
-        // A time that is still to come today was meant of yesterday.
-        let date = if time > now.time() { now.date().yesterday().ok()? } else { now.date() };
-        at(date.to_datetime(time))
+        at(text.parse::<Date>().ok()?.to_datetime(Time::midnight()))
     }
 }
 
@@ -467,6 +466,8 @@ mod tests {
         assert_eq!(read("2026-11-20T12:00").unwrap(), "2026-11-20T11:00:00.000Z");
         assert_eq!(read("09:15").unwrap(), "2026-11-21T08:15:00.000Z");
         assert_eq!(read("22:15").unwrap(), "2026-11-20T21:15:00.000Z");
+        assert_eq!(read("09:15:30").unwrap(), "2026-11-21T08:15:30.000Z");
+        assert_eq!(read("22:15:30").unwrap(), "2026-11-20T21:15:30.000Z");
         assert_eq!(read("today").unwrap(), "2026-11-20T23:00:00.000Z");
         assert_eq!(read("yesterday").unwrap(), "2026-11-19T23:00:00.000Z");
         assert_eq!(read("now").unwrap(), read("0s").unwrap());

@@ -129,9 +129,11 @@ impl Error {
                 "name the socket of a tmux server, or a path where nothing is".into()
             }
             Error::BadName { .. } => "use letters, digits, `.`, `_`, `-` and, in paths, `/`".into(),
-            Error::Garbled(_) => "see whether `tmux show -s command-alias` puts another command in the place of `list-panes`, \
+            Error::Garbled(_) => {
+                "see whether `tmux show -s command-alias` puts another command in the place of `list-panes`, \
                                   `list-sessions`, `display-message` or `capture-pane`"
-                .into(),
+                    .into()
+            }
             Error::Failed(_) => "run `fleetwatch doctor` to see what tmux answers".into(),
         }
     }
