@@ -2,6 +2,8 @@
 //!
 //! What each module is stands in `src/lib.rs`.
 
+mod circles;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
