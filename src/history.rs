@@ -28,20 +28,20 @@ mod usage;
 mod writer;
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rusqlite::ErrorCode;
 
+use crate::clock::now;
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::operation::{Operation, Outcome};
-use crate::private::{self, HeldLock};
-use crate::time::{Clock, Span, Timestamp};
+use crate::private::{HeldLock, state_directory};
+use crate::time::{Span, Timestamp};
 
 pub use drafts::{Draft, Drafts};
 pub use feeds::{IntentNews, Submission};
@@ -102,65 +102,6 @@ impl Settings {
     pub fn kept_at(&self) -> Option<PathBuf> {
         self.location().filter(|_| self.enabled)
     }
-}
-
-/// The directory for fleetwatch's state: in `XDG_STATE_HOME`, else in the platform's directory for state or
-/// data. `None` when the user has no home.
-pub fn state_directory() -> Option<PathBuf> {
-    let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let platform = || {
-        // A home that is not there, as services have it, is not made either.
-        directories::BaseDirs::new().filter(|dirs| dirs.home_dir().is_dir())?;
-        let dirs = directories::ProjectDirs::from("", "", "fleetwatch")?;
-        Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
-    };
-    state_home.map(|home| home.join("fleetwatch")).or_else(platform)
-}
-
-/// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
-const LONGEST: usize = 75;
-
-/// The directory for leases, sockets and screens: in the user's runtime directory, else in the state directory, else in `/tmp`.
-/// `None` if none of them is private. It is created only for a process that is to write there.
-pub fn runtime_directory(may_make: bool) -> Option<PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    let user = rustix::process::geteuid().as_raw();
-    let candidates = [
-        runtime.filter(|path| path.is_dir()).map(|path| path.join("fleetwatch")),
-        state_directory().map(|path| path.join("run")),
-        Some(PathBuf::from(format!("/tmp/fleetwatch-{user}"))),
-    ];
-    let check = if may_make { private::make_directory } else { private::check_directory };
-    let fits = |path: &PathBuf| path.as_os_str().len() <= LONGEST && check(path).is_ok();
-    candidates.into_iter().flatten().find(fits)
-}
-
-/// A file about a server that all processes with this history share as long as the machine runs; `None` without a directory for
-/// such files.
-pub fn runtime_file(server: &ServerId, history: Option<&Path>, kind: &str, may_make: bool) -> Option<PathBuf> {
-    let mut hasher = DefaultHasher::new();
-    (server.word(), history).hash(&mut hasher);
-    Some(runtime_directory(may_make)?.join(format!("{:016x}.{kind}", hasher.finish())))
-}
-
-/// Where the locks are by which all processes of a user take turns at a terminal.
-pub fn lock_directory() -> Option<PathBuf> {
-    Some(state_directory()?.join("turns"))
-}
-
-/// The current time for the whole process; it never runs backwards, even if the system clock does.
-pub fn now() -> Timestamp {
-    static CLOCK: LazyLock<(Instant, Mutex<Clock>)> =
-        LazyLock::new(|| (Instant::now(), Mutex::new(Clock::new(wall_clock()))));
-    let (began, clock) = &*CLOCK;
-    let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
-    let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    clock.at(wall_clock(), Span::from_millis(elapsed))
-}
-
-fn wall_clock() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.

@@ -16,6 +16,7 @@ use super::failure::{BadValue, nothing, number};
 use super::list::{aligned, make_room};
 use super::output::{color, painted};
 use super::{Done, Failure, GlobalOptions, output, target};
+use crate::clock;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
     self, Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings,
@@ -83,7 +84,7 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
         let what = format!("--since {} is after --until {}", local(since, "%H:%M:%S"), local(until, "%H:%M:%S"));
         return Err(Failure::usage(what).hint("nothing can be between them; exchange the two"));
     }
-    if let Some(since) = args.since.filter(|since| *since > history::now()) {
+    if let Some(since) = args.since.filter(|since| *since > clock::now()) {
         let what = format!("--since {} has not come yet", local(since, "%H:%M:%S"));
         return Err(Failure::usage(what).hint("nothing has happened since then; `--since 2h` is two hours ago"));
     }

@@ -9,7 +9,8 @@ use rusqlite::params;
 use super::file::{self, HistoryOptions};
 use super::identity::Columns;
 use super::reader::rows;
-use super::{Reader, Settings, Trouble, now};
+use super::{Reader, Settings, Trouble};
+use crate::clock::now;
 use crate::fleet::TerminalKey;
 use crate::time::{Span, Timestamp};
 

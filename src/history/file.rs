@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::encoding::Codec;
 use super::usage::HOUR;
 use super::{Settings, Trouble};
+use crate::clock::now;
 use crate::private::{self, inode};
 use crate::time::{Span, Timestamp};
 
@@ -83,7 +84,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
     }
     // An older file becomes a present one by being opened to write, which a reader may do as well.
     drop(connection);
-    drop(open(path, &HistoryOptions::default(), super::now())?);
+    drop(open(path, &HistoryOptions::default(), now())?);
     connect_to_read(path, flags)
 }
 

@@ -28,6 +28,7 @@ const MODULES: &[(&str, u8)] = &[
     ("fleet", 0),
     ("notify", 0),
     ("follow_up", 0),
+    ("clock", 1),
     ("private", 1),
     ("tmux", 1),
     ("operation", 1),
