@@ -19,8 +19,8 @@ use super::{Done, Failure, GlobalOptions, output, target};
 use crate::clock;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    self, Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings,
-    Stored, StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
+    Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings, Stored,
+    StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
 };
 use crate::screen::harmless;
 use crate::state::TurnResult;
@@ -380,7 +380,7 @@ fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal])
     let until = args.until.map_or(now, |until| until.min(now));
     let period = Period { since: args.since, until, zone: TimeZone::system() };
     let grain = if args.json { Grain::Hour } else { Grain::Day };
-    let days = reader.days(terminals, args.by, &period, grain)?;
+    let days = DayTotals::of(reader, terminals, args.by, &period, grain)?;
     if args.json {
         let lines: io::Result<String> = days.iter().map(|day| output::json_line(&to_json(day, args.by))).collect();
         return Ok(output::conclude(lines.and_then(|lines| output::write_whole(&lines))));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use super::Trouble;
+use super::health::Trouble;
 use super::reader::Reader;
 use super::record::{Body, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition};
 use crate::clock::now;

@@ -563,7 +563,7 @@ fn what_could_not_be_delivered_in_time_is_reported() {
         intents.queue(&wanted("somebody", &format!("early {early}"), something, Span::from_secs(3600)), now).unwrap();
         !aviary.follow_up_lines().is_empty()
     });
-    let now = now();
+    let now = fleetwatch::clock::now();
     intents.queue(&wanted("nobody", "late", something, Span::from_secs(6)), now).unwrap();
     wait_until("the operator to be told", || {
         aviary.warnings().contains("warning: nobody was not there to be told: birds has finished: something")
