@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::clock;
 use crate::config::Config;
 use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, TerminalKey, View};
-use crate::history::{self, History, ServerSummary};
+use crate::history::{History, ServerSummary};
 use crate::ids::WindowId;
 use crate::notify::{Dispatch, Means, Notifier, Suppression};
 use crate::owner::{Lead, OwnerEvent};
@@ -109,7 +110,7 @@ impl Dispatcher {
                     }
                 }
             }
-            OwnerEvent::Handled(notice) => self.notifier.handled(notice, history::now()),
+            OwnerEvent::Handled(notice) => self.notifier.handled(notice, clock::now()),
             OwnerEvent::Input(_) | OwnerEvent::Refused { .. } | OwnerEvent::Checkpoint { .. } => {}
         }
     }
@@ -343,7 +344,7 @@ mod tests {
     fn a_server_that_answers_no_more_is_summed_up_as_its_rows_are_and_one_that_never_did_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = Some(directory.path().join("history.db"));
-        let history = History::start(&history::Settings { path, ..history::Settings::default() });
+        let history = History::start(&crate::history::Settings { path, ..crate::history::Settings::default() });
         let mut summaries = Summaries::new(history);
         let mut fleet = Fleet::new(Settings::default(), ProfileSet::builtin().into());
         let begin = Timestamp::from_millis(1_800_000_000_000);

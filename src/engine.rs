@@ -22,6 +22,7 @@ use crate::notify::Suppression;
 use crate::operation::Act;
 use crate::owner::{self, OwnerEvent, Role, Settings, Watcher};
 use crate::poll;
+use crate::private;
 use crate::process;
 use crate::profile::ProfileSet;
 use crate::sender::{OperationEvent, Sender};
@@ -143,7 +144,7 @@ impl Engine {
         let (to_operations, operations) = mpsc::unbounded_channel();
         let (to_deliveries, deliveries) = mpsc::unbounded_channel();
         let (profiles, tmux) = (Arc::clone(&settings.profiles), settings.poll.tmux.clone());
-        let sender = Sender::new(profiles, tmux.clone(), history.clone(), history::lock_directory());
+        let sender = Sender::new(profiles, tmux.clone(), history.clone(), private::lock_directory());
         let sender = sender.telling(to_operations);
         let acting = Acting {
             dispatcher: Dispatcher::start(config, history, has_terminal, (sender.clone(), tmux), to_deliveries),

@@ -25,8 +25,7 @@ use tokio::time::timeout;
 
 pub use watch::{GitDirectory, GitWatch};
 
-use crate::history::state_directory;
-use crate::private;
+use crate::private::{self, state_directory};
 use crate::repository::{GitFacts, GitTrouble, Printed, WorkingTreeDiff, read_counts, read_names};
 use crate::screen::harmless;
 use crate::time::Timestamp;

@@ -5,11 +5,16 @@
 //! line and the drill-down from a connection of its own, and [`feeds`] tell what any process writes. [`Intents`] is the outbox:
 //! it keeps what is to be sent until it is. A full disk, a locked, unwritable or damaged file shows in [`HistoryHealth`] and
 //! nowhere else; watching goes on.
+//!
+//! Four floors, none of which imports what is above it: what is written ([`record`], [`health`], [`summary`]); the file, and who
+//! writes it ([`file`], [`notes`], [`usage`], [`store`], [`writer`], [`intents`]); who reads it ([`reader`], [`feeds`], [`recall`]);
+//! and what is made of that ([`questions`], [`totals`], [`sentence`]).
 
 mod drafts;
 mod encoding;
 mod feeds;
 mod file;
+mod health;
 mod identity;
 mod intake;
 mod intents;
@@ -28,37 +33,40 @@ mod usage;
 mod writer;
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use rusqlite::ErrorCode;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::clock::now;
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::operation::{Operation, Outcome};
-use crate::private::{self, HeldLock};
-use crate::time::{Clock, Span, Timestamp};
+use crate::private::HeldLock;
+use crate::profile::ProfileSet;
+use crate::state::KeptNote;
+use crate::time::Timestamp;
 
 pub use drafts::{Draft, Drafts};
-pub use feeds::{IntentNews, Submission};
+pub use feeds::IntentNews;
 use file::HistoryOptions;
-pub use file::VERSION;
+pub use file::{Settings, VERSION};
+pub use health::{HistoryHealth, Trouble, WriterState};
 pub use identity::{Owner, stored_server};
 pub use intake::Stopped;
-pub use intents::{Decided, Intent, IntentId, IntentState, Intents};
-pub use notes::{keep_note, notes_in};
+pub use intents::{Decided, Intent, Intents};
+pub use notes::keep_note;
 pub use questions::{
     Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, SessionFile, StoredScreen,
 };
-pub use reader::{Reader, RecordFilter, StoredTerminal, TimelineData};
+pub use reader::{Reader, RecordFilter, StoredTerminal, Submission, TimelineData, notes_in};
 pub use recall::Recall;
 pub use record::{
-    Body, FollowUpRecord, Kind, NamedEvent, OperatorAction, PublicState, Record, RecordId, ScreenId, Sent, Stored,
-    StoredInput, StoredTransition, TaskRecord, TransitionRecord, What,
+    Body, FollowUpRecord, IntentId, IntentState, Kind, NamedEvent, OperatorAction, PublicState, Record, RecordId,
+    ScreenId, Sent, Stored, StoredInput, StoredTransition, TaskRecord, TransitionRecord, What,
 };
 pub use requests::{HttpRequest, HttpRequests, RequestProgress};
 pub use sentence::{Actor, Sentence, of_task, of_transition};
@@ -67,101 +75,9 @@ pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
 pub use totals::{DayTotals, Grain, Period, Totals, TotalsOf, hours_of};
 pub use usage::SessionUsage;
 
-use writer::{Writer, WriterMessage, set};
-
-/// The file's name in the state directory.
-const FILE_NAME: &str = "history.db";
-
-/// The user's settings for the history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Whether a history is kept at all.
-    pub enabled: bool,
-    /// How old records may become.
-    pub keep: Span,
-    /// Bytes that the file may use.
-    pub max_bytes: u64,
-    /// The file; `None` is the one in the user's state directory.
-    pub path: Option<PathBuf>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { enabled: true, keep: Span::from_secs(30 * 24 * 3600), max_bytes: 256 << 20, path: None }
-    }
-}
-
-impl Settings {
-    /// Where the file is: as configured, else in `XDG_STATE_HOME`, else in the platform's directory for state or data.
-    /// `None` when the user has no home.
-    pub fn location(&self) -> Option<PathBuf> {
-        self.path.clone().or_else(|| Some(state_directory()?.join(FILE_NAME)))
-    }
-
-    /// The same where a history is kept at all.
-    pub fn kept_at(&self) -> Option<PathBuf> {
-        self.location().filter(|_| self.enabled)
-    }
-}
-
-/// The directory for fleetwatch's state: in `XDG_STATE_HOME`, else in the platform's directory for state or
-/// data. `None` when the user has no home.
-pub fn state_directory() -> Option<PathBuf> {
-    let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let platform = || {
-        // A home that is not there, as services have it, is not made either.
-        directories::BaseDirs::new().filter(|dirs| dirs.home_dir().is_dir())?;
-        let dirs = directories::ProjectDirs::from("", "", "fleetwatch")?;
-        Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
-    };
-    state_home.map(|home| home.join("fleetwatch")).or_else(platform)
-}
-
-/// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
-const LONGEST: usize = 75;
-
-/// The directory for leases, sockets and screens: in the user's runtime directory, else in the state directory, else in `/tmp`.
-/// `None` if none of them is private. It is created only for a process that is to write there.
-pub fn runtime_directory(may_make: bool) -> Option<PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    let user = rustix::process::geteuid().as_raw();
-    let candidates = [
-        runtime.filter(|path| path.is_dir()).map(|path| path.join("fleetwatch")),
-        state_directory().map(|path| path.join("run")),
-        Some(PathBuf::from(format!("/tmp/fleetwatch-{user}"))),
-    ];
-    let check = if may_make { private::make_directory } else { private::check_directory };
-    let fits = |path: &PathBuf| path.as_os_str().len() <= LONGEST && check(path).is_ok();
-    candidates.into_iter().flatten().find(fits)
-}
-
-/// A file about a server that all processes with this history share as long as the machine runs; `None` without a directory for
-/// such files.
-pub fn runtime_file(server: &ServerId, history: Option<&Path>, kind: &str, may_make: bool) -> Option<PathBuf> {
-    let mut hasher = DefaultHasher::new();
-    (server.word(), history).hash(&mut hasher);
-    Some(runtime_directory(may_make)?.join(format!("{:016x}.{kind}", hasher.finish())))
-}
-
-/// Where the locks are by which all processes of a user take turns at a terminal.
-pub fn lock_directory() -> Option<PathBuf> {
-    Some(state_directory()?.join("turns"))
-}
-
-/// The current time for the whole process; it never runs backwards, even if the system clock does.
-pub fn now() -> Timestamp {
-    static CLOCK: LazyLock<(Instant, Mutex<Clock>)> =
-        LazyLock::new(|| (Instant::now(), Mutex::new(Clock::new(wall_clock()))));
-    let (began, clock) = &*CLOCK;
-    let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
-    let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    clock.at(wall_clock(), Span::from_millis(elapsed))
-}
-
-fn wall_clock() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
+use feeds::{FeedCursor, FeedListener, Feeds, IntentChanges, NewRecords, NoteChanges, OthersSubmissions};
+use store::WriterMessage;
+use writer::{Writer, set};
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
 const QUEUE: usize = 1024;
@@ -191,7 +107,7 @@ struct Inner {
     /// The time of the last transition of each terminal.
     last: Mutex<HashMap<TerminalKey, Timestamp>>,
     /// Takes feeds to the thread that reads them; `None` as long as nobody asked for one.
-    feeds: Mutex<Option<mpsc::Sender<Box<dyn feeds::FeedListener>>>>,
+    feeds: Mutex<Option<mpsc::Sender<Box<dyn FeedListener>>>>,
 }
 
 impl History {
@@ -345,6 +261,64 @@ impl History {
         matches!(tokio::time::timeout(limit, receiver).await, Ok(Ok(true)))
     }
 
+    /// Inputs that other processes send after this call. One thread reads this and the feeds below, as long as any has a
+    /// receiver.
+    pub fn submissions(&self) -> UnboundedReceiver<Submission> {
+        match self.owner() {
+            Some(owner) => self.follow("submissions", OthersSubmissions { owner: owner.clone() }),
+            None => unbounded_channel().1,
+        }
+    }
+
+    /// Inputs that any process, including this one, sends after this call, each once its outcome is known.
+    pub fn inputs(&self) -> UnboundedReceiver<Stored> {
+        self.follow("inputs", NewRecords { kinds: "'input'", begins_of_late: false })
+    }
+
+    /// The records of a log: first recent ones of all kinds, then new actions of any process. New transitions come from the
+    /// fleet.
+    pub fn log(&self) -> UnboundedReceiver<Stored> {
+        self.follow("log", NewRecords { kinds: "'input', 'follow_up', 'action'", begins_of_late: true })
+    }
+
+    /// Intents: first the open ones, then every change.
+    pub fn intents(&self) -> UnboundedReceiver<IntentNews> {
+        self.follow("intents", IntentChanges)
+    }
+
+    /// Notes on terminals: first the existing ones, then changes by any process.
+    pub fn notes(&self) -> UnboundedReceiver<KeptNote> {
+        self.follow("notes", NoteChanges)
+    }
+
+    fn follow<F: feeds::Feed>(&self, name: &str, feed: F) -> UnboundedReceiver<F::News> {
+        let (sender, receiver) = unbounded_channel();
+        let Some(inner) = &self.inner else { return receiver };
+        let listener: Box<dyn FeedListener> = Box::new(FeedCursor::new(&inner.path, feed, sender));
+        let mut feeds = inner.feeds.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = match &*feeds {
+            Some(added) => added.clone(),
+            None => {
+                let (added, new) = mpsc::channel();
+                let feeds = Feeds::new(inner.path.clone());
+                if let Err(error) = thread::Builder::new().name("feeds".to_owned()).spawn(move || feeds.run(&new)) {
+                    tracing::warn!(%error, name, "what other processes write is not read");
+                }
+                added
+            }
+        };
+        // A thread that could not be begun hears nothing.
+        let _ = added.send(listener);
+        *feeds = Some(added);
+        receiver
+    }
+
+    /// Answers questions, in the order in which they are asked. It does so without a history as well, and says then that
+    /// none is kept.
+    pub fn questions(&self, profiles: Arc<ProfileSet>) -> (Questions, UnboundedReceiver<Answer>) {
+        Questions::start(self.path(), profiles)
+    }
+
     fn send(&self, message: WriterMessage) -> bool {
         let Some(queue) = self.inner.as_ref().and_then(|inner| inner.queue.as_ref()) else { return false };
         match queue.try_send(message) {
@@ -392,151 +366,6 @@ impl Ticket {
 }
 
 // What can go wrong with the file, and what is said of it.
-
-/// Why the history cannot be written or read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    #[error("another process has locked it")]
-    Locked,
-    #[error("the disk is full")]
-    Full,
-    #[error("it is not writable")]
-    ReadOnly,
-    #[error("it is damaged")]
-    Damaged,
-    #[error("it was written by a newer fleetwatch (layout {found}; this one knows {known})")]
-    Newer { found: i64, known: u32 },
-    #[error("there is none at {}", .0.display())]
-    Missing(PathBuf),
-    #[error("none is kept")]
-    Off,
-    #[error("{0}")]
-    Other(String),
-}
-
-impl Trouble {
-    /// A word or two to follow "history".
-    pub const fn word(&self) -> &'static str {
-        match self {
-            Trouble::Locked => "locked",
-            Trouble::Full => "disk full",
-            Trouble::ReadOnly => "not writable",
-            Trouble::Damaged => "damaged",
-            Trouble::Newer { .. } => "too new",
-            Trouble::Missing(_) => "missing",
-            Trouble::Off => "off",
-            Trouble::Other(_) => "fails",
-        }
-    }
-
-    /// What the user can do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Trouble::Locked => "close the program that has it open; what is pending is written afterwards",
-            Trouble::Full => "free some disk space, or lower `max_mib` in [history]",
-            Trouble::ReadOnly | Trouble::Other(_) => {
-                "check the file and its directory, or choose another `path` in [history]"
-            }
-            Trouble::Damaged => "the next `fleetwatch` or `fleetwatch watch` sets it aside and starts a new one",
-            Trouble::Newer { .. } => "run the newer fleetwatch, or choose another `path` in [history]",
-            Trouble::Off => "set `enabled = true` in [history]",
-            Trouble::Missing(_) => "it is created when `fleetwatch` or `fleetwatch watch` runs",
-        }
-    }
-}
-
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Self {
-        let rusqlite::Error::SqliteFailure(failure, _) = &error else { return Trouble::Other(error.to_string()) };
-        match failure.code {
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
-                Trouble::Locked
-            }
-            ErrorCode::DiskFull => Trouble::Full,
-            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Trouble::ReadOnly,
-            ErrorCode::CannotOpen => Trouble::Other("it cannot be opened".to_owned()),
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Trouble::Damaged,
-            _ => Trouble::Other(error.to_string()),
-        }
-    }
-}
-
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Self {
-        match error.kind() {
-            // What was refused by this program says why.
-            _ if error.get_ref().is_some() => Trouble::Other(error.to_string()),
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Trouble::Full,
-            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Trouble::ReadOnly,
-            _ => Trouble::Other(error.to_string()),
-        }
-    }
-}
-
-/// How the writing of the history goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HistoryHealth {
-    pub condition: WriterState,
-    /// Records that could not be kept.
-    pub lost: u64,
-    /// Where a damaged file was moved to, when this process found one.
-    pub set_aside: Option<PathBuf>,
-    /// The last warning that was returned.
-    reported: Option<String>,
-}
-
-/// Whether the history is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WriterState {
-    /// The configuration switches it off.
-    Off,
-    /// The file is not open yet.
-    Starting,
-    Good,
-    /// It is not written now; watching goes on, and writing is tried again.
-    Degraded(Trouble),
-}
-
-impl HistoryHealth {
-    const fn new(condition: WriterState) -> Self {
-        Self { condition, lost: 0, set_aside: None, reported: None }
-    }
-
-    /// What is wrong now, in a word or two that stand as long as it is; `None` while all is well.
-    pub fn trouble(&self) -> Option<&'static str> {
-        match &self.condition {
-            WriterState::Degraded(trouble) => Some(trouble.word()),
-            _ if self.lost > 0 => Some("has gaps"),
-            _ => None,
-        }
-    }
-
-    /// Why no prompt can wait in it, where none can.
-    pub fn why_nothing_waits(&self) -> Option<&'static str> {
-        match self.condition {
-            WriterState::Off => Some("no prompt can wait without a history"),
-            WriterState::Degraded(_) => Some("no prompt can wait while the history fails"),
-            _ => None,
-        }
-    }
-
-    /// One line that the operator should see; `None` while all is well.
-    pub fn warning(&self) -> Option<String> {
-        let lost = match self.lost {
-            0 => String::new(),
-            1 => " (1 record lost)".to_owned(),
-            many => format!(" ({many} records lost)"),
-        };
-        match (&self.condition, &self.set_aside) {
-            (WriterState::Degraded(trouble), _) => Some(format!("history is not written: {trouble}{lost}")),
-            (_, Some(path)) => {
-                Some(format!("history was damaged; it is kept as {}, and a new one was begun{lost}", path.display()))
-            }
-            _ if self.lost > 0 => Some(format!("history has gaps{lost}")),
-            _ => None,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

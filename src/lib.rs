@@ -26,7 +26,8 @@
 //! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
 //! | 0 | [`notify`] | which notices go out, when and how |
 //! | 0 | [`follow_up`] | what agents hear about other terminals, when, and whether it arrived |
-//! | 1 | [`private`] | files private to this user, whole or absent |
+//! | 1 | [`clock`] | the clock that a process reads its times from |
+//! | 1 | [`private`] | this user's directories, and private files in them, whole or absent |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`operation`] | what is done to a terminal, and its outcome |
 //! | 1 | [`process`] | what runs in a pane |
@@ -77,6 +78,7 @@ pub mod address;
 pub mod agent_record;
 pub mod app;
 pub mod cli;
+pub mod clock;
 pub mod config;
 pub mod delivery;
 pub mod demo;

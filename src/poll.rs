@@ -23,6 +23,8 @@ pub use once::tell;
 pub use plan::Own;
 
 use crate::agent_record::AgentRecordReading;
+/// The current time. All other modules take the time as an argument; it comes from the poller.
+pub use crate::clock::now;
 use crate::config::{Adopted, RecordsConfig, Rules};
 use crate::fleet::{
     Capture, Input, PaneId, PaneReport, PollResult, Replaced, ServerId, ServerLoad, ServerReport, TaskReport,
@@ -30,8 +32,6 @@ use crate::fleet::{
 };
 use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
-/// The current time. All other modules take the time as an argument; it comes from the poller.
-pub use crate::history::now;
 use crate::process::{self, AgentRecords, RecordedAgent, TableReading, VersionCache};
 use crate::profile::{ProfileSet, Program};
 use crate::state::Availability;

@@ -1,7 +1,8 @@
-//! Private files: only this user can read and replace what fleetwatch keeps, and after a crash each file is whole or
-//! absent.
+//! Private files and their directories: only this user can read and replace what fleetwatch keeps, and after a crash each
+//! file is whole or absent.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,11 +12,57 @@ use rustix::fs::OFlags;
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect};
 
+use crate::ids::ServerId;
+
 /// Others may write, or a group.
 const OTHERS_WRITE: u32 = 0o002;
 const GROUP_WRITES: u32 = 0o020;
 /// Nobody removes what another user made.
 const STICKY: u32 = 0o1000;
+
+/// The directory for fleetwatch's state: in `XDG_STATE_HOME`, else in the platform's directory for state or
+/// data. `None` when the user has no home.
+pub fn state_directory() -> Option<PathBuf> {
+    let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let platform = || {
+        // A home that is not there, as services have it, is not made either.
+        directories::BaseDirs::new().filter(|dirs| dirs.home_dir().is_dir())?;
+        let dirs = directories::ProjectDirs::from("", "", "fleetwatch")?;
+        Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
+    };
+    state_home.map(|home| home.join("fleetwatch")).or_else(platform)
+}
+
+/// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
+const LONGEST_DIRECTORY: usize = 75;
+
+/// The directory for leases, sockets and screens: in the user's runtime directory, else in the state directory, else in `/tmp`.
+/// `None` if none of them is private. It is created only for a process that is to write there.
+pub fn runtime_directory(may_make: bool) -> Option<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let user = rustix::process::geteuid().as_raw();
+    let candidates = [
+        runtime.filter(|path| path.is_dir()).map(|path| path.join("fleetwatch")),
+        state_directory().map(|path| path.join("run")),
+        Some(PathBuf::from(format!("/tmp/fleetwatch-{user}"))),
+    ];
+    let check = if may_make { make_directory } else { check_directory };
+    let fits = |path: &PathBuf| path.as_os_str().len() <= LONGEST_DIRECTORY && check(path).is_ok();
+    candidates.into_iter().flatten().find(fits)
+}
+
+/// A file about a server that all processes with this history share as long as the machine runs; `None` without a directory for
+/// such files.
+pub fn runtime_file(server: &ServerId, history: Option<&Path>, kind: &str, may_make: bool) -> Option<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    (server.word(), history).hash(&mut hasher);
+    Some(runtime_directory(may_make)?.join(format!("{:016x}.{kind}", hasher.finish())))
+}
+
+/// Where the locks are by which all processes of a user take turns at a terminal.
+pub fn lock_directory() -> Option<PathBuf> {
+    Some(state_directory()?.join("turns"))
+}
 
 /// Makes a directory with those above it, for this user alone; one that is there must belong to this user.
 ///

@@ -18,9 +18,10 @@ use tokio::sync::mpsc::UnboundedSender;
 pub use answering::ASTRAY;
 pub use steps::StepLimits;
 
+use crate::clock::now;
 use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
-use crate::history::{History, now};
+use crate::history::History;
 use crate::ids::NamedPlace;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::process::{self, Thoroughness};

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::hash::hexadecimal;
-use crate::history;
 use crate::private;
 use crate::state::words;
 use crate::time::Timestamp;
@@ -58,7 +57,7 @@ pub struct TokenFile(PathBuf);
 impl TokenFile {
     /// `None` where there is no directory for it.
     pub fn of_user() -> Option<Self> {
-        history::state_directory().map(|directory| Self(directory.join("tokens.json")))
+        private::state_directory().map(|directory| Self(directory.join("tokens.json")))
     }
 
     pub fn at(path: PathBuf) -> Self {

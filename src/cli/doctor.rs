@@ -21,7 +21,7 @@ use crate::delivery::{desktop, post};
 use crate::engine::Freshness;
 use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::Git;
-use crate::history::{self, History, Reader, Trouble};
+use crate::history::{History, Reader, Trouble};
 use crate::notify::Means;
 use crate::process::{self, Thoroughness};
 use crate::repository::GitTrouble;
@@ -274,7 +274,7 @@ fn history(loaded: &Loaded) -> Finding {
 
 /// Whether the state directory exists. A check does not make one.
 fn has_state_directory() -> bool {
-    history::lock_directory().is_none_or(|locks| locks.parent().is_some_and(Path::exists))
+    private::lock_directory().is_none_or(|locks| locks.parent().is_some_and(Path::exists))
 }
 
 /// Whether the processes of a user can take turns at a terminal.

@@ -16,10 +16,11 @@ use super::failure::{BadValue, nothing, number};
 use super::list::{aligned, make_room};
 use super::output::{color, painted};
 use super::{Done, Failure, GlobalOptions, output, target};
+use crate::clock;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    self, Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings,
-    Stored, StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
+    Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings, Stored,
+    StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
 };
 use crate::screen::harmless;
 use crate::state::TurnResult;
@@ -83,7 +84,7 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
         let what = format!("--since {} is after --until {}", local(since, "%H:%M:%S"), local(until, "%H:%M:%S"));
         return Err(Failure::usage(what).hint("nothing can be between them; exchange the two"));
     }
-    if let Some(since) = args.since.filter(|since| *since > history::now()) {
+    if let Some(since) = args.since.filter(|since| *since > clock::now()) {
         let what = format!("--since {} has not come yet", local(since, "%H:%M:%S"));
         return Err(Failure::usage(what).hint("nothing has happened since then; `--since 2h` is two hours ago"));
     }
@@ -378,7 +379,7 @@ fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal])
     let until = args.until.map_or(now, |until| until.min(now));
     let period = Period { since: args.since, until, zone: TimeZone::system() };
     let grain = if args.json { Grain::Hour } else { Grain::Day };
-    let days = reader.days(terminals, args.by, &period, grain)?;
+    let days = DayTotals::of(reader, terminals, args.by, &period, grain)?;
     if args.json {
         let lines: io::Result<String> = days.iter().map(|day| output::json_line(&to_json(day, args.by))).collect();
         return Ok(output::conclude(lines.and_then(|lines| output::write_whole(&lines))));

@@ -8,6 +8,7 @@ use super::failure::nothing;
 use super::survey::Watched;
 use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
+use crate::clock;
 use crate::history::{self, Trouble};
 use crate::state::{Note, NotePart, unfit_name};
 use crate::ui::Item;
@@ -81,7 +82,7 @@ pub async fn run(args: &NameArgs, options: &GlobalOptions) -> Done {
             false => output::print(&said),
         };
     }
-    history::keep_note(&path, &kept, item.id(), history::now()).map_err(unusable)?;
+    history::keep_note(&path, &kept, item.id(), clock::now()).map_err(unusable)?;
     let told = Some(told(item.note(), &kept.note)).filter(|told| !told.is_empty());
     let told = told.unwrap_or_else(|| "nothing is changed\n".to_owned());
     let printed = match args.json {

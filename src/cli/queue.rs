@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::failure::{BadValue, completed, nothing};
 use super::list::{aligned, cell};
 use super::{Done, Failure, GlobalOptions, output};
-use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
+use crate::clock;
+use crate::history::{Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
 use crate::time::Timestamp;
 
 /// List prompts and follow-ups that wait to be sent; resend or dismiss them.
@@ -55,7 +56,7 @@ fn number(text: &str) -> Result<i64, BadValue> {
 /// The history cannot be read or written, there is no such message, or there is nothing to decide.
 pub fn run(args: &QueueArgs, options: &GlobalOptions) -> Done {
     let path = super::history::kept_at(&options.load()?.config.history, "is no queue")?;
-    let now = history::now();
+    let now = clock::now();
     let command = args.command.as_ref().unwrap_or(&QueueCommand::List);
     if !path.exists() {
         return match command {

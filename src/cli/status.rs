@@ -10,6 +10,7 @@ use serde_json::json;
 use super::survey::{Watched, of_demo};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::app::kept_flags;
+use crate::clock;
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary, Trouble};
 use crate::screen::harmless;
@@ -90,7 +91,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
     let format = if args.json { Format::Json } else { args.format };
     let config = options.load()?.config;
-    let now = history::now();
+    let now = clock::now();
     let mut trouble = None;
     // tmux asks every second, and its line must not flicker where another process takes over.
     let read = if format == Format::Tmux { stored(&config.history, now) } else { settled(&config.history) };
@@ -159,7 +160,7 @@ fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSumm
 fn settled(settings: &history::Settings) -> Result<Vec<ServerSummary>, Failure> {
     let begun = Instant::now();
     loop {
-        let summaries = stored(settings, history::now())?;
+        let summaries = stored(settings, clock::now())?;
         if !summaries.iter().any(|summary| summary.is_left) || begun.elapsed() > LONGEST {
             return Ok(summaries);
         }

@@ -16,6 +16,7 @@ use crate::engine::{Engine, Freshness, Update};
 use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::History;
 use crate::owner::Rank;
+use crate::private;
 use crate::sender::Sender;
 use crate::state::{KeptNote, Problem};
 use crate::time::Timestamp;
@@ -99,7 +100,7 @@ impl Watched {
 
     /// The sender for the watched servers.
     pub(super) fn sender(&self, history: &History) -> Sender {
-        let (profiles, locks) = (Arc::clone(&self.settings.profiles), history::lock_directory());
+        let (profiles, locks) = (Arc::clone(&self.settings.profiles), private::lock_directory());
         Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks)
     }
 

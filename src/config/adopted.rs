@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::history::{state_directory, stored_server};
+use crate::history::stored_server;
 use crate::ids::ServerId;
-use crate::private;
+use crate::private::{self, state_directory};
 
 /// The file's name in the state directory.
 const FILE_NAME: &str = "task-sessions.json";

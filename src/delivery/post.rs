@@ -19,12 +19,13 @@ use tokio::sync::Semaphore;
 
 use super::carrier::{Troubles, run};
 use crate::address::WebAddress;
+use crate::clock;
 use crate::hash::{Fnv, hexadecimal};
 use crate::notify::{Dispatch, Webhook, WebhookShape};
 use crate::pattern::filled;
+use crate::private;
 use crate::screen::harmless;
 use crate::time::Span;
-use crate::{history, private};
 
 /// What bodies look like.
 #[derive(Debug, Deserialize)]
@@ -147,7 +148,7 @@ async fn deliver(hook: &Webhook, post: &Post) -> Result<(), String> {
         return Err(format!("a notice of {} bytes is too long; it was not sent", post.body.len()));
     }
     let mut id = Fnv::default();
-    [history::now().to_string().as_bytes(), post.body.as_bytes()].iter().for_each(|part| id.feed(part));
+    [clock::now().to_string().as_bytes(), post.body.as_bytes()].iter().for_each(|part| id.feed(part));
     let id = format!("{:016x}", id.get());
     let mut pauses = PAUSES.iter();
     loop {
@@ -174,7 +175,7 @@ async fn deliver(hook: &Webhook, post: &Post) -> Result<(), String> {
 }
 
 fn headers(post: &Post, id: &str, secret: Option<&str>) -> Result<Vec<(String, String)>, String> {
-    let at = (history::now().as_millis() / 1000).to_string();
+    let at = (clock::now().as_millis() / 1000).to_string();
     let mut all = vec![
         ("content-type".to_owned(), post.content_type.clone()),
         ("fleetwatch-delivery".to_owned(), id.to_owned()),
@@ -284,7 +285,7 @@ struct SecretFile(PathBuf);
 impl SecretFile {
     fn write(text: &str) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let directory = history::runtime_directory(true).ok_or(io::ErrorKind::NotFound)?;
+        let directory = private::runtime_directory(true).ok_or(io::ErrorKind::NotFound)?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let file = Self(directory.join(format!("webhook-{}-{number}", std::process::id())));
         private::replace(&file.0, text.as_bytes())?;

@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::params;
 
-use super::file::{self, HistoryOptions};
+use super::file::{self, HistoryOptions, Settings, rows};
+use super::health::Trouble;
 use super::identity::Columns;
-use super::reader::rows;
-use super::{Reader, Settings, Trouble, now};
+use super::reader::Reader;
+use crate::clock::now;
 use crate::fleet::TerminalKey;
 use crate::time::{Span, Timestamp};
 
@@ -38,7 +39,7 @@ impl Drafts {
     /// read, which is reported elsewhere. `None` without a history.
     pub fn start(settings: &Settings) -> Option<(Self, Vec<Draft>)> {
         let path = settings.kept_at()?;
-        let read = Reader::open(&path).and_then(|reader| reader.drafts(now() - settings.keep)).unwrap_or_default();
+        let read = Reader::open(&path).and_then(|reader| written(&reader, now() - settings.keep)).unwrap_or_default();
         Some((Self { path, keep: settings.keep, known: Mutex::new(read.clone()) }, read))
     }
 
@@ -70,23 +71,21 @@ fn word(draft: &Draft) -> String {
     columns.map_or_else(String::new, |columns| columns.to_string())
 }
 
-impl Reader {
-    /// The drafts that were last written since a time, by terminal.
-    fn drafts(&self, since: Timestamp) -> Result<Vec<Draft>, Trouble> {
-        let sql = "SELECT terminal, at, text FROM drafts WHERE at >= ?1";
-        let written =
-            rows(&self.connection, sql, [since], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
-        let mut drafts = BTreeMap::new();
-        for (word, at, text) in written {
-            // One of a terminal that another version knows is left alone.
-            let columns = serde_json::from_str::<Columns>(&word).ok();
-            if word.is_empty() || columns.is_some() {
-                let key = columns.map(|columns| columns.key());
-                drafts.insert(key.clone(), Draft { key, text, at });
-            }
+/// The drafts that were last written since a time, by terminal.
+fn written(reader: &Reader, since: Timestamp) -> Result<Vec<Draft>, Trouble> {
+    let sql = "SELECT terminal, at, text FROM drafts WHERE at >= ?1";
+    let written =
+        rows(&reader.connection, sql, [since], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut drafts = BTreeMap::new();
+    for (word, at, text) in written {
+        // One of a terminal that another version knows is left alone.
+        let columns = serde_json::from_str::<Columns>(&word).ok();
+        if word.is_empty() || columns.is_some() {
+            let key = columns.map(|columns| columns.key());
+            drafts.insert(key.clone(), Draft { key, text, at });
         }
-        Ok(drafts.into_values().collect())
     }
+    Ok(drafts.into_values().collect())
 }
 
 #[cfg(test)]

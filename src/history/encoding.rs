@@ -4,7 +4,7 @@
 use serde::Serialize;
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::Trouble;
+use super::health::Trouble;
 use crate::hash::fnv;
 use crate::screen::Screen;
 use crate::screen::kept::{self, MOST_UNPACKED, Packing, blob};

@@ -3,20 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedSender;
 
+use super::health::Trouble;
 use super::identity::Owner;
 use super::intents::{self, Intent, OPEN};
-use super::reader::{Reader, RecordFilter, listed};
-use super::record::{Body, Sent, Stored};
-use super::{History, Trouble, now};
-use crate::fleet::{Fleet, Input};
-use crate::ids::TerminalKey;
+use super::reader::{Reader, RecordFilter, Submission, listed};
+use super::record::{Body, Stored};
+use crate::clock::now;
 use crate::private::inode;
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
@@ -28,91 +26,12 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How long to wait for an outcome; after that, the process that would have written it has died.
 const LATEST_OUTCOME: Span = Span::from_secs(600);
 
-/// An input that a fleetwatch process sent to a terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
-    pub number: i64,
-    pub at: Timestamp,
-    pub key: TerminalKey,
-    /// The process, as [`super::Owner`] names it.
-    pub owner: String,
-    pub sent: Sent,
-}
-
-impl Submission {
-    /// The input for a fleet that watches the terminal, under any name of its server: a prompt begins a turn, and an answered
-    /// dialog was seen. The effect of other keys shows only on the screen.
-    pub fn input_for(&self, fleet: &Fleet, now: Timestamp) -> Option<Input> {
-        let view = fleet.view(now);
-        let key = view.terminals.iter().map(|terminal| &terminal.key).find(|key| key.may_be(&self.key))?.clone();
-        match &self.sent {
-            Sent::Prompt { text } => Some(Input::Submitted { key, at: self.at, text: text.clone() }),
-            Sent::Answer { .. } => Some(Input::Seen { key }),
-            Sent::Keys { .. } => None,
-        }
-    }
-}
-
 /// An intent that is new or has progressed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntentNews {
     pub intent: Intent,
     /// Whether it was already in this state when the feed began.
     pub is_old: bool,
-}
-
-impl History {
-    /// Inputs that other processes send after this call. One thread reads this and the feeds below, as long as any has a
-    /// receiver.
-    pub fn submissions(&self) -> UnboundedReceiver<Submission> {
-        match self.owner() {
-            Some(owner) => self.follow("submissions", OthersSubmissions { owner: owner.clone() }),
-            None => unbounded_channel().1,
-        }
-    }
-
-    /// Inputs that any process, including this one, sends after this call, each once its outcome is known.
-    pub fn inputs(&self) -> UnboundedReceiver<Stored> {
-        self.follow("inputs", NewRecords { kinds: "'input'", begins_of_late: false })
-    }
-
-    /// The records of a log: first recent ones of all kinds, then new actions of any process. New transitions come from the
-    /// fleet.
-    pub fn log(&self) -> UnboundedReceiver<Stored> {
-        self.follow("log", NewRecords { kinds: "'input', 'follow_up', 'action'", begins_of_late: true })
-    }
-
-    /// Intents: first the open ones, then every change.
-    pub fn intents(&self) -> UnboundedReceiver<IntentNews> {
-        self.follow("intents", IntentChanges)
-    }
-
-    /// Notes on terminals: first the existing ones, then changes by any process.
-    pub fn notes(&self) -> UnboundedReceiver<KeptNote> {
-        self.follow("notes", NoteChanges)
-    }
-
-    fn follow<F: Feed>(&self, name: &str, feed: F) -> UnboundedReceiver<F::News> {
-        let (sender, receiver) = unbounded_channel();
-        let Some(inner) = &self.inner else { return receiver };
-        let listener: Box<dyn FeedListener> = Box::new(FeedCursor::new(&inner.path, feed, sender));
-        let mut feeds = inner.feeds.lock().unwrap_or_else(PoisonError::into_inner);
-        let added = match &*feeds {
-            Some(added) => added.clone(),
-            None => {
-                let (added, new) = mpsc::channel();
-                let feeds = Feeds::new(inner.path.clone());
-                if let Err(error) = thread::Builder::new().name("feeds".to_owned()).spawn(move || feeds.run(&new)) {
-                    tracing::warn!(%error, name, "what other processes write is not read");
-                }
-                added
-            }
-        };
-        // A thread that could not be begun hears nothing.
-        let _ = added.send(listener);
-        *feeds = Some(added);
-        receiver
-    }
 }
 
 /// Rows of a table that are reported when they are written, and again when they progress.
@@ -157,7 +76,7 @@ impl Feeds {
     }
 
     /// Reads until nobody listens and nobody can be `added` any more. Whoever is added learns at once where it begins.
-    fn run(mut self, added: &Receiver<Box<dyn FeedListener>>) {
+    pub(super) fn run(mut self, added: &Receiver<Box<dyn FeedListener>>) {
         let mut pause = Duration::ZERO;
         loop {
             self.listeners.retain(|listener| !listener.has_left());
@@ -356,11 +275,11 @@ impl Feed for OthersSubmissions {
 }
 
 /// Records of some kinds, inputs among them once their outcome is known.
-struct NewRecords {
+pub(super) struct NewRecords {
     /// As SQL has them in a list.
-    kinds: &'static str,
+    pub kinds: &'static str,
     /// Whether recent records of all kinds come first.
-    begins_of_late: bool,
+    pub begins_of_late: bool,
 }
 
 /// The oldest and the most records that a log begins with; its clock shows no day.
@@ -397,7 +316,7 @@ fn entry(record: Stored, now: Timestamp) -> FeedEntry<Stored> {
 }
 
 /// Notes, whenever one is made or removed.
-struct NoteChanges;
+pub(super) struct NoteChanges;
 
 impl Feed for NoteChanges {
     type News = KeptNote;

@@ -7,14 +7,50 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, TransactionBehavior, params};
 use serde_json::Value;
 
 use super::encoding::Codec;
+use super::health::Trouble;
 use super::usage::HOUR;
-use super::{Settings, Trouble};
-use crate::private::{self, inode};
+use crate::clock::now;
+use crate::private::{self, inode, state_directory};
 use crate::time::{Span, Timestamp};
+
+/// The file's name in the state directory.
+const FILE_NAME: &str = "history.db";
+
+/// The user's settings for the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether a history is kept at all.
+    pub enabled: bool,
+    /// How old records may become.
+    pub keep: Span,
+    /// Bytes that the file may use.
+    pub max_bytes: u64,
+    /// The file; `None` is the one in the user's state directory.
+    pub path: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { enabled: true, keep: Span::from_secs(30 * 24 * 3600), max_bytes: 256 << 20, path: None }
+    }
+}
+
+impl Settings {
+    /// Where the file is: as configured, else in `XDG_STATE_HOME`, else in the platform's directory for state or data.
+    /// `None` when the user has no home.
+    pub fn location(&self) -> Option<PathBuf> {
+        self.path.clone().or_else(|| Some(state_directory()?.join(FILE_NAME)))
+    }
+
+    /// The same where a history is kept at all.
+    pub fn kept_at(&self) -> Option<PathBuf> {
+        self.location().filter(|_| self.enabled)
+    }
+}
 
 /// How the file is opened.
 #[derive(Clone, Debug)]
@@ -31,6 +67,16 @@ impl Default for HistoryOptions {
     fn default() -> Self {
         Self { patience: Duration::from_secs(2), is_durable: false, most_pages: None }
     }
+}
+
+/// What the rows of a statement are read as.
+pub(super) fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, Trouble> {
+    Ok(connection.prepare_cached(sql)?.query_map(values, read)?.collect::<Result<_, _>>()?)
 }
 
 /// What a reader keeps of the file at most, in the way of `PRAGMA cache_size`: 16 MiB. Totals of all terminals go through the
@@ -83,7 +129,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
     }
     // An older file becomes a present one by being opened to write, which a reader may do as well.
     drop(connection);
-    drop(open(path, &HistoryOptions::default(), super::now())?);
+    drop(open(path, &HistoryOptions::default(), now())?);
     connect_to_read(path, flags)
 }
 

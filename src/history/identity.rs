@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::Trouble;
+use super::health::Trouble;
 use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
 use crate::ids::ServerInstance;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// A fleetwatch process, as its records name it: process id and start, a pair that is never reused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +37,9 @@ impl Owner {
         &self.0
     }
 }
+
+/// How long a silent process still counts as watching.
+pub(super) const LEASE: Span = Span::from_secs(30);
 
 /// A terminal's identity as columns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

@@ -3,11 +3,12 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::Trouble;
 use super::encoding::Codec;
-use super::intents::{IntentId, Intents};
+use super::file::rows;
+use super::health::Trouble;
+use super::intents::Intents;
 use super::reader;
-use super::record::{Body, Stored, StoredTransition};
+use super::record::{Body, IntentId, Stored, StoredTransition};
 use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, MessageEvent, Wanted, chain, closes_a_loop, wanted};
 use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
 use crate::time::{Span, Timestamp};
@@ -176,7 +177,7 @@ impl Intake<'_> {
                      AND i.attempted_at > (SELECT coalesce(max(iif(t.turn_ended < ?2, t.turn_ended, NULL)), min(r.at))
                                            FROM records r JOIN transitions t ON t.record = r.id
                                            WHERE r.terminal = (SELECT terminal FROM records WHERE id = ?3))";
-        let bodies = reader::rows(self.connection, sql, params![event.source, event.at, record], |row| row.get(0))?;
+        let bodies = rows(self.connection, sql, params![event.source, event.at, record], |row| row.get(0))?;
         bodies.iter().map(|body: &String| serde_json::from_str(body).map_err(|_| Trouble::Damaged)).collect()
     }
 

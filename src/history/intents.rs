@@ -8,61 +8,17 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use super::Trouble;
 use super::encoding::Codec;
-use super::file::{self, HistoryOptions};
+use super::file::{self, HistoryOptions, rows};
+use super::health::Trouble;
 use super::identity::{Columns, Owner, terminal_row};
-use super::reader::rows;
-use super::record::{FollowUpRecord, Kind, OperatorAction};
+use super::record::{FollowUpRecord, IntentId, IntentState, Kind, OperatorAction};
 use crate::follow_up::{MessageEvent, message_text};
 use crate::ids::TerminalKey;
-use crate::state::words;
 use crate::time::{Span, Timestamp};
-
-words! {
-    /// How far an intent has come.
-    IntentState {
-        /// It waits; a process that has claimed it is about to send it.
-        Pending = "pending",
-        /// Its bytes are on their way, or were when the process died.
-        Attempted = "attempted",
-        Sent = "sent",
-        /// Nothing was sent, for good.
-        Failed = "failed",
-        /// It may or may not have arrived; the operator decides.
-        Unknown = "unknown",
-        /// Its time ran out before it could be sent.
-        Expired = "expired",
-        /// The operator took it back.
-        Cancelled = "cancelled",
-        /// The operator had it sent again, as another one.
-        Resent = "resent",
-        /// The operator knows that it did not arrive, or that it did, and wants it left at that.
-        Dismissed = "dismissed",
-    }
-}
-
-impl IntentState {
-    /// The outcome for `watch --json`: the state, or `queued` while it waits.
-    pub const fn outcome(self) -> &'static str {
-        match self {
-            IntentState::Pending => "queued",
-            state => state.word(),
-        }
-    }
-
-    /// Whether it can still become something else.
-    pub const fn is_open(self) -> bool {
-        matches!(self, IntentState::Pending | IntentState::Attempted | IntentState::Unknown | IntentState::Expired)
-    }
-}
 
 /// [`IntentState::is_open`] as a condition, of intents after a number.
 pub(super) const OPEN: &str = "id > ?1 AND state IN ('pending', 'attempted', 'unknown', 'expired')";
-
-/// The number of an intent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub struct IntentId(pub i64);
 
 /// A message to send.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,9 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::file::{self, HistoryOptions};
-use super::identity::{Columns, terminal_row_for};
-use super::reader::rows;
-use super::{Reader, Trouble};
+use super::health::Trouble;
+use super::identity::terminal_row_for;
 use crate::state::{KeptNote, Note};
 use crate::time::Timestamp;
 
@@ -34,36 +33,12 @@ pub(super) fn forget(connection: &Connection, terminal: i64, at: Timestamp) -> R
     Ok(())
 }
 
-/// The notes in a history; none if it cannot be read, which is reported elsewhere.
-pub fn notes_in(path: Option<&Path>) -> Vec<KeptNote> {
-    path.and_then(|path| Reader::open(path).ok()?.notes().ok()).unwrap_or_default()
-}
-
-impl Reader {
-    /// Notes made or removed after a number, each with its own number; oldest first.
-    pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, Trouble> {
-        let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.name, n.label
-                   FROM notes n JOIN terminals t ON t.id = n.terminal WHERE n.id > ?1 ORDER BY n.id";
-        rows(&self.connection, sql, [number], |row| {
-            let columns = Columns { instance: row.get(5)?, ..Columns::read(row, 0)? };
-            let note = Note { name: row.get(7)?, label: row.get(8)? };
-            Ok((row.get(4)?, KeptNote { key: columns.key(), process: row.get(6)?, note }))
-        })
-    }
-
-    /// The notes that there are.
-    pub fn notes(&self) -> Result<Vec<KeptNote>, Trouble> {
-        let notes = self.notes_after(0)?.into_iter().map(|(_, kept)| kept);
-        Ok(notes.filter(|kept| !kept.note.is_empty()).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::store::WriterMessage;
     use super::super::tests::{at, place, state, store, terminal, transition};
-    use super::super::writer::WriterMessage;
     use super::*;
-    use crate::history::{Record, TransitionRecord};
+    use crate::history::{Reader, Record, TransitionRecord};
     use crate::ids::TerminalKey;
     use crate::state::{Availability, NotePart, Phase, State};
     use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Questions about the history, answered by a separate thread while the fleet is watched.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -10,11 +10,11 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::feeds::FollowedFile;
+use super::health::Trouble;
 use super::identity::stored_server;
 use super::reader::{Reader, RecordFilter, TimelineData};
 use super::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
 use super::totals::{DayTotals, Grain, Period, TotalsOf, hours_of};
-use super::{History, Trouble};
 use crate::agent_record::{Said, Speaker};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::process::RecordedTranscript;
@@ -120,26 +120,23 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Asks; the answer arrives on the receiver. A question after the thread has ended is dropped.
-    pub fn ask(&self, question: HistoryQuestion) {
-        let _ = self.queue.send(question);
-    }
-}
-
-impl History {
-    /// Answers questions, in the order in which they are asked. It does so without a history as well, and says then that
-    /// none is kept.
-    pub fn questions(&self, profiles: Arc<ProfileSet>) -> (Questions, UnboundedReceiver<Answer>) {
+    /// Answers them from a history, in the order in which they are asked; without one each answer is that none is kept.
+    pub(super) fn start(path: Option<&Path>, profiles: Arc<ProfileSet>) -> (Self, UnboundedReceiver<Answer>) {
         let (queue, questions) = mpsc::channel();
         let (answers, receiver) = unbounded_channel();
-        let file = self.path().map(|path| FollowedFile::new(path.to_owned()));
+        let file = path.map(|path| FollowedFile::new(path.to_owned()));
         let answering = QuestionThread { file, profiles, recorded: RecordedTranscript::default() };
         let thread =
             thread::Builder::new().name("questions".to_owned()).spawn(move || answering.run(&questions, &answers));
         if let Err(error) = thread {
             tracing::warn!(%error, "the history is not read");
         }
-        (Questions { queue }, receiver)
+        (Self { queue }, receiver)
+    }
+
+    /// Asks; the answer arrives on the receiver. A question after the thread has ended is dropped.
+    pub fn ask(&self, question: HistoryQuestion) {
+        let _ = self.queue.send(question);
     }
 }
 
@@ -191,7 +188,7 @@ impl QuestionThread {
         let reader = self.reader()?;
         let mut terminals = reader.terminals()?;
         terminals.retain(|terminal| servers.contains(&stored_server(&terminal.key.server)));
-        let mut days = reader.days(&terminals, *by, &period, Grain::Hour)?;
+        let mut days = DayTotals::of(reader, &terminals, *by, &period, Grain::Hour)?;
         days.retain(|day| day.date == *date);
         Ok(days)
     }

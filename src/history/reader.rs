@@ -4,21 +4,22 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::Trouble;
 use super::encoding::Codec;
-use super::feeds::Submission;
-use super::file;
-use super::identity::{Columns, Owner, stored_server, terminal_row};
+use super::file::{self, rows};
+use super::health::Trouble;
+use super::identity::{Columns, LEASE, Owner, stored_server, terminal_row};
 use super::record::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition};
 use super::record::{Kind, OperatorAction, Sent, TaskRecord, TransitionDocument, read_summary};
-use super::store::LEASE;
+use super::summary::{self, SUMMARY_LASTS, ServerSummary};
 use super::timeline::Point;
-use crate::fleet::{ServerId, TerminalKey};
+use super::usage::{self, SessionUsage};
+use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
 use crate::screen::Screen;
-use crate::state::{LEFT, LEFT_UNWATCHED, Summary, Transition};
+use crate::state::{KeptNote, LEFT, LEFT_UNWATCHED, Note, Summary, Transition};
 use crate::time::Timestamp;
 
 /// Selects records; absent fields do not restrict.
@@ -74,6 +75,31 @@ impl RecordFilter {
                  ORDER BY r.at, r.id"
             ),
         })
+    }
+}
+
+/// An input that a fleetwatch process sent to a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    pub number: i64,
+    pub at: Timestamp,
+    pub key: TerminalKey,
+    /// The process, as [`super::Owner`] names it.
+    pub owner: String,
+    pub sent: Sent,
+}
+
+impl Submission {
+    /// The input for a fleet that watches the terminal, under any name of its server: a prompt begins a turn, and an answered
+    /// dialog was seen. The effect of other keys shows only on the screen.
+    pub fn input_for(&self, fleet: &Fleet, now: Timestamp) -> Option<Input> {
+        let view = fleet.view(now);
+        let key = view.terminals.iter().map(|terminal| &terminal.key).find(|key| key.may_be(&self.key))?.clone();
+        match &self.sent {
+            Sent::Prompt { text } => Some(Input::Submitted { key, at: self.at, text: text.clone() }),
+            Sent::Answer { .. } => Some(Input::Seen { key }),
+            Sent::Keys { .. } => None,
+        }
     }
 }
 
@@ -239,6 +265,73 @@ impl Reader {
         Ok(TimelineData { points: points(&self.connection, &mut self.codec, terminal, since, until)?, watched })
     }
 
+    /// Notes made or removed after a number, each with its own number; oldest first.
+    pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, Trouble> {
+        let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.name, n.label
+                   FROM notes n JOIN terminals t ON t.id = n.terminal WHERE n.id > ?1 ORDER BY n.id";
+        rows(&self.connection, sql, [number], |row| {
+            let columns = Columns { instance: row.get(5)?, ..Columns::read(row, 0)? };
+            let note = Note { name: row.get(7)?, label: row.get(8)? };
+            Ok((row.get(4)?, KeptNote { key: columns.key(), process: row.get(6)?, note }))
+        })
+    }
+
+    /// The notes that there are.
+    pub fn notes(&self) -> Result<Vec<KeptNote>, Trouble> {
+        let notes = self.notes_after(0)?.into_iter().map(|(_, kept)| kept);
+        Ok(notes.filter(|kept| !kept.note.is_empty()).collect())
+    }
+
+    /// The summary of every server that somebody watches now.
+    pub fn summaries(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
+        let sql = "SELECT server, at, body, owner FROM standings WHERE at > ?1 ORDER BY server";
+        let read = |row: &rusqlite::Row<'_>| {
+            let (server, at): (String, _) = (row.get(0)?, row.get(1)?);
+            let (body, owner): (String, String) = (row.get(2)?, row.get(3)?);
+            let (is_left, is_over) = (owner == summary::LEFT, Owner::has_ended(&owner));
+            // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
+            // words it may say once more what is said already.
+            let body: Option<ServerSummary> =
+                serde_json::from_str(&body).ok().filter(|_| summary::is_word(&server) && !is_over);
+            Ok(body.map(|body| ServerSummary { server, at, is_left, ..body }))
+        };
+        Ok(rows(&self.connection, sql, [now - SUMMARY_LASTS], read)?.into_iter().flatten().collect())
+    }
+
+    /// What all agents had used up to a time, hour by hour in each session of each terminal, with the terminal's row.
+    pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, Trouble> {
+        let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal,
+                        first_in, first_out, first_cost FROM usage
+                   WHERE hour * ?2 < ?1 ORDER BY terminal, session, hour";
+        // The row before mostly has the same words.
+        let mut known: [Arc<str>; 3] = Default::default();
+        rows(&self.connection, sql, params![until, usage::HOUR], |row| {
+            let mut word = |place: usize| -> rusqlite::Result<Option<Arc<str>>> {
+                let Some(word) = row.get_ref(place)?.as_str_or_null()? else { return Ok(None) };
+                let known = &mut known[place - 1];
+                if **known != *word {
+                    *known = word.into();
+                }
+                Ok(Some(Arc::clone(known)))
+            };
+            let hour: i64 = row.get(0)?;
+            let count = |place| -> rusqlite::Result<Option<u64>> {
+                Ok(row.get::<_, Option<i64>>(place)?.and_then(|count| u64::try_from(count).ok()))
+            };
+            let used = SessionUsage {
+                hour: usage::begin_of(hour),
+                session: word(1)?.unwrap_or_default(),
+                tool: word(2)?.unwrap_or_default(),
+                label: word(3)?,
+                tokens_in: count(4)?,
+                tokens_out: count(5)?,
+                cost_usd: row.get(6)?,
+                before: (count(8)?, count(9)?, row.get(10)?),
+            };
+            Ok((row.get(7)?, used))
+        })
+    }
+
     /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.
     pub fn prompts(&mut self, key: Option<&TerminalKey>, count: usize) -> Result<Vec<String>, Trouble> {
         let terminals = key.map(|key| vec![key.clone()]);
@@ -286,6 +379,11 @@ impl Reader {
     }
 }
 
+/// The notes in a history; none if it cannot be read, which is reported elsewhere.
+pub fn notes_in(path: Option<&Path>) -> Vec<KeptNote> {
+    path.and_then(|path| Reader::open(path).ok()?.notes().ok()).unwrap_or_default()
+}
+
 /// The columns of a record with all that belongs to its kind, and where they come from.
 const SELECT: &str = "SELECT r.id, r.at, r.kind, r.name, r.document, n.host, n.socket, n.pane, n.pid,
                              t.summary, t.note, t.screen, i.sender, i.outcome, i.detail, i.ended_at
@@ -294,16 +392,6 @@ const SELECT: &str = "SELECT r.id, r.at, r.kind, r.name, r.document, n.host, n.s
 
 /// Before all that can be on record.
 pub(super) const LONG_AGO: Timestamp = Timestamp::from_millis(i64::MIN);
-
-/// What the rows of a statement are read as.
-pub(super) fn rows<T>(
-    connection: &Connection,
-    sql: &str,
-    values: impl Params,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, Trouble> {
-    Ok(connection.prepare_cached(sql)?.query_map(values, read)?.collect::<Result<_, _>>()?)
-}
 
 /// Hands on the records that a condition and an order lead to, until `take` says that it has enough.
 fn each(

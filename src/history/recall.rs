@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use super::health::Trouble;
 use super::reader::Reader;
 use super::record::{Body, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition};
-use super::{Trouble, now};
+use crate::clock::now;
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
 use crate::screen::KeptScreen;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::intents::{IntentId, IntentState};
 use crate::dialog::Verdict;
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
 use crate::follow_up::MessageEvent;
@@ -312,6 +311,48 @@ pub struct RecordId(pub i64);
 /// The number of a stored screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScreenId(pub i64);
+
+/// The number of an intent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct IntentId(pub i64);
+
+words! {
+    /// How far an intent has come.
+    IntentState {
+        /// It waits; a process that has claimed it is about to send it.
+        Pending = "pending",
+        /// Its bytes are on their way, or were when the process died.
+        Attempted = "attempted",
+        Sent = "sent",
+        /// Nothing was sent, for good.
+        Failed = "failed",
+        /// It may or may not have arrived; the operator decides.
+        Unknown = "unknown",
+        /// Its time ran out before it could be sent.
+        Expired = "expired",
+        /// The operator took it back.
+        Cancelled = "cancelled",
+        /// The operator had it sent again, as another one.
+        Resent = "resent",
+        /// The operator knows that it did not arrive, or that it did, and wants it left at that.
+        Dismissed = "dismissed",
+    }
+}
+
+impl IntentState {
+    /// The outcome for `watch --json`: the state, or `queued` while it waits.
+    pub const fn outcome(self) -> &'static str {
+        match self {
+            IntentState::Pending => "queued",
+            state => state.word(),
+        }
+    }
+
+    /// Whether it can still become something else.
+    pub const fn is_open(self) -> bool {
+        matches!(self, IntentState::Pending | IntentState::Attempted | IntentState::Unknown | IntentState::Expired)
+    }
+}
 
 /// A record as it was read back.
 #[derive(Clone, Debug, PartialEq)]

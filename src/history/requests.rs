@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 
-use super::Trouble;
 use super::file::{self, HistoryOptions};
+use super::health::Trouble;
 use super::identity::Owner;
 use crate::time::{Span, Timestamp};
 

@@ -6,30 +6,68 @@ use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, params};
 
-use super::Trouble;
 use super::encoding::{self, Codec};
 use super::file::{self, HistoryOptions, Opened};
-use super::identity::{Owner, terminal_row, terminal_row_for};
+use super::health::Trouble;
+use super::identity::{LEASE, Owner, terminal_row, terminal_row_for};
 use super::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use super::summary::ServerSummary;
-use super::writer::WriterMessage;
 use super::{notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::hash::Fnv;
-use crate::operation::Operation;
+use crate::operation::{Operation, Outcome};
 use crate::private::{HeldLock, inode};
 use crate::screen::{KeptScreen, Screen};
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
 
-/// How long a silent process still counts as watching.
-pub(super) const LEASE: Span = Span::from_secs(30);
 /// How often a process records that it still watches.
 pub(super) const BEAT: Span = Span::from_secs(10);
 /// How long records that the leader should write are kept: longer than it takes to notice that the leader has ended.
 const KEPT: Span = Span::from_secs(60);
 /// How far apart two processes may see the same change.
 const SAME_CHANGE: Span = Span::from_secs(3);
+
+/// A message to the thread that writes.
+#[derive(Debug)]
+pub(super) enum WriterMessage {
+    Record(Arc<Record>),
+    InputBegun {
+        uid: String,
+        operation: Arc<Operation>,
+    },
+    /// The first bytes are about to reach the terminal.
+    InputDelivered {
+        uid: String,
+        at: Timestamp,
+    },
+    InputEnded {
+        uid: String,
+        outcome: Outcome,
+        at: Timestamp,
+    },
+    /// The summary of one server, in place of the one before.
+    Summary(ServerSummary),
+    /// This process writes what happens on a server as long as the lead holds, or no longer.
+    Lead(ServerId, Option<HeldLock>),
+    /// Tells the waiting caller whether everything before this is in the store.
+    Flush(tokio::sync::oneshot::Sender<bool>),
+}
+
+impl WriterMessage {
+    /// Whether another process waits for this, so that it is written at once.
+    pub(super) const fn is_urgent(&self) -> bool {
+        !matches!(self, WriterMessage::Record(_) | WriterMessage::Summary(_))
+    }
+
+    /// Drops it, and answers a caller that waits for a flush.
+    pub(super) fn settle(self, is_written: bool) {
+        if let WriterMessage::Flush(sender) = self {
+            // Whoever asked may have given up waiting.
+            let _ = sender.send(is_written);
+        }
+    }
+}
 
 /// The terminals that this process watches, whatever file it writes to.
 ///

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use super::Trouble;
+use super::health::Trouble;
 use super::identity::Owner;
-use super::reader::{Reader, rows};
 use crate::fleet::{ServerHealth, Terminal, View};
 use crate::ids::ServerId;
 use crate::state::{Attention, Problem};
@@ -21,7 +20,7 @@ pub const SUMMARY_LASTS: Span = Span::from_secs(15);
 /// How long it holds when its process has ended.
 const HANDOVER: Span = Span::from_secs(1);
 /// Who has said what holds for that long: nobody any more.
-const LEFT: &str = "";
+pub(super) const LEFT: &str = "";
 /// Terminals that are named; the others are counted.
 const NAMED: usize = 50;
 
@@ -122,25 +121,8 @@ impl ServerSummary {
     }
 }
 
-impl Reader {
-    /// The summary of every server that somebody watches now.
-    pub fn summaries(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
-        let sql = "SELECT server, at, body, owner FROM standings WHERE at > ?1 ORDER BY server";
-        let read = |row: &rusqlite::Row<'_>| {
-            let (server, at): (String, _) = (row.get(0)?, row.get(1)?);
-            let (body, owner): (String, String) = (row.get(2)?, row.get(3)?);
-            let (is_left, is_over) = (owner == LEFT, Owner::has_ended(&owner));
-            // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
-            // words it may say once more what is said already.
-            let body: Option<ServerSummary> = serde_json::from_str(&body).ok().filter(|_| is_word(&server) && !is_over);
-            Ok(body.map(|body| ServerSummary { server, at, is_left, ..body }))
-        };
-        Ok(rows(&self.connection, sql, [now - SUMMARY_LASTS], read)?.into_iter().flatten().collect())
-    }
-}
-
 /// Whether a server is called as [`ServerId::word`] calls it.
-fn is_word(server: &str) -> bool {
+pub(super) fn is_word(server: &str) -> bool {
     let socket = server.split_once('/').map(|(_, socket)| socket);
     socket.is_some_and(|socket| socket == "default" || socket.starts_with("name:") || socket.starts_with("path:"))
 }
@@ -163,6 +145,7 @@ const fn quiet(status: Status) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::Reader;
     use crate::history::file::{HistoryOptions, open};
     use crate::history::tests::place;
     use crate::ids::Socket;

@@ -16,13 +16,13 @@ use super::store::Store;
 use super::*;
 use crate::fleet::{PaneId, ServerId, TerminalKey};
 use crate::follow_up::MessageEvent;
-use crate::private::HeldLock;
 use crate::screen::Screen;
 use crate::state::{
     Availability, Change, Evidence, OperatorStatus, Phase, State, Summary, TerminalFacts, Transition, TurnResult,
     TurnSource, UiContext,
 };
 use crate::task::{Happening, TaskFields};
+use crate::time::Span;
 use crate::tracker::{self, Tracker};
 
 pub(super) fn at(seconds: i64) -> Timestamp {

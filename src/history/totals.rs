@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 
-use super::Trouble;
+use super::health::Trouble;
 use super::identity::terminal_row;
 use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
 use super::timeline::{Holder, TimelineSpan, timeline, turns};
@@ -115,37 +115,37 @@ fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, 
     }
 }
 
-impl Reader {
+impl DayTotals {
     /// The totals of terminals by day and name. Days without watching are left out.
-    pub fn days(
-        &mut self,
+    pub fn of(
+        reader: &mut Reader,
         terminals: &[StoredTerminal],
         by: TotalsOf,
         period: &Period,
         grain: Grain,
     ) -> Result<Vec<DayTotals>, Trouble> {
         // One transaction for hundreds of short questions: pages that were read stay known, and all is of one moment.
-        self.connection.execute_batch("BEGIN")?;
-        let days = self.days_of_moment(terminals, by, period, grain);
-        self.connection.execute_batch("COMMIT")?;
+        reader.connection.execute_batch("BEGIN")?;
+        let days = Self::of_moment(reader, terminals, by, period, grain);
+        reader.connection.execute_batch("COMMIT")?;
         days
     }
 
-    fn days_of_moment(
-        &mut self,
+    fn of_moment(
+        reader: &mut Reader,
         terminals: &[StoredTerminal],
         by: TotalsOf,
         period: &Period,
         grain: Grain,
     ) -> Result<Vec<DayTotals>, Trouble> {
-        let all = self.usage(period.until)?;
+        let all = reader.usage(period.until)?;
         let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<&SessionUsage>>::new(), by_session(&all));
         all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used));
         of_terminals.values_mut().for_each(|usage| usage.sort_by_key(|used| used.hour));
         let mut known = Vec::new();
         for terminal in terminals {
-            let Some(row) = terminal_row(&self.connection, &terminal.key)? else { continue };
-            let watched = watched(&self.connection, row, period.since.unwrap_or(LONG_AGO), period.until)?;
+            let Some(row) = terminal_row(&reader.connection, &terminal.key)? else { continue };
+            let watched = watched(&reader.connection, row, period.since.unwrap_or(LONG_AGO), period.until)?;
             // Nothing is known of the time before.
             let Some(&(begun, _)) = watched.first() else { continue };
             known.push((terminal, row, watched, begun, begun.max(period.since.unwrap_or(begun))));
@@ -155,7 +155,7 @@ impl Reader {
         let mut days: BTreeMap<(Date, String), DayTotals> = BTreeMap::new();
         for (terminal, row, watched, begun, since) in known {
             let usage = of_terminals.remove(&row).unwrap_or_default();
-            let mut points = points(&self.connection, &mut self.codec, row, Some(since), period.until)?;
+            let mut points = points(&reader.connection, &mut reader.codec, row, Some(since), period.until)?;
             // Each state of an agent is noted there, so without any this is a task, and one that runs works for nobody.
             if usage.is_empty() {
                 let runs = points.iter_mut().filter(|point| point.holder == Holder::Working);

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::Trouble;
-use super::reader::{Reader, rows};
+use super::health::Trouble;
 use crate::state::{FactName, State};
 use crate::time::Timestamp;
 
@@ -18,7 +17,7 @@ fn hour_of(at: Timestamp) -> i64 {
 }
 
 /// When an hour begins.
-fn begin_of(hour: i64) -> Timestamp {
+pub(super) fn begin_of(hour: i64) -> Timestamp {
     Timestamp::from_millis(hour.saturating_mul(HOUR))
 }
 
@@ -74,47 +73,11 @@ pub(super) fn note_usage(connection: &Connection, terminal: i64, at: Timestamp, 
     Ok(())
 }
 
-impl Reader {
-    /// What all agents had used up to a time, hour by hour in each session of each terminal, with the terminal's row.
-    pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, Trouble> {
-        let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal,
-                        first_in, first_out, first_cost FROM usage
-                   WHERE hour * ?2 < ?1 ORDER BY terminal, session, hour";
-        // The row before mostly has the same words.
-        let mut known: [Arc<str>; 3] = Default::default();
-        rows(&self.connection, sql, params![until, HOUR], |row| {
-            let mut word = |place: usize| -> rusqlite::Result<Option<Arc<str>>> {
-                let Some(word) = row.get_ref(place)?.as_str_or_null()? else { return Ok(None) };
-                let known = &mut known[place - 1];
-                if **known != *word {
-                    *known = word.into();
-                }
-                Ok(Some(Arc::clone(known)))
-            };
-            let hour: i64 = row.get(0)?;
-            let count = |place| -> rusqlite::Result<Option<u64>> {
-                Ok(row.get::<_, Option<i64>>(place)?.and_then(|count| u64::try_from(count).ok()))
-            };
-            let used = SessionUsage {
-                hour: begin_of(hour),
-                session: word(1)?.unwrap_or_default(),
-                tool: word(2)?.unwrap_or_default(),
-                label: word(3)?,
-                tokens_in: count(4)?,
-                tokens_out: count(5)?,
-                cost_usd: row.get(6)?,
-                before: (count(8)?, count(9)?, row.get(10)?),
-            };
-            Ok((row.get(7)?, used))
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::store::WriterMessage;
     use super::super::tests::{at, message, place, state, store, transition};
-    use super::super::writer::WriterMessage;
-    use super::super::{PublicState, Record};
+    use super::super::{PublicState, Reader, Record};
     use super::*;
     use crate::state::{Fact, FactSource, FactValue, Phase};
 

@@ -6,15 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::file::{self, HistoryOptions};
+use super::file::{self, HistoryOptions, Settings};
+use super::health::{HistoryHealth, Trouble, WriterState};
 use super::identity::Owner;
-use super::record::Record;
-use super::store::{BEAT, Store, Watching};
-use super::summary::ServerSummary;
-use super::{HistoryHealth, Settings, Trouble, WriterState, now};
-use crate::ids::ServerId;
-use crate::operation::{Operation, Outcome};
-use crate::private::HeldLock;
+use super::store::{BEAT, Store, Watching, WriterMessage};
+use crate::clock::now;
 use crate::time::{Span, Timestamp};
 
 /// Messages in one transaction at most, and messages that are kept while the file cannot be written.
@@ -26,47 +22,6 @@ const AWAKE: Duration = Duration::from_secs(1);
 const STOPPED: Span = Span::from_secs(4);
 /// How long to wait after a failure.
 const RETRY: Duration = Duration::from_secs(2);
-
-/// A message to the thread.
-#[derive(Debug)]
-pub(super) enum WriterMessage {
-    Record(Arc<Record>),
-    InputBegun {
-        uid: String,
-        operation: Arc<Operation>,
-    },
-    /// The first bytes are about to reach the terminal.
-    InputDelivered {
-        uid: String,
-        at: Timestamp,
-    },
-    InputEnded {
-        uid: String,
-        outcome: Outcome,
-        at: Timestamp,
-    },
-    /// The summary of one server, in place of the one before.
-    Summary(ServerSummary),
-    /// This process writes what happens on a server as long as the lead holds, or no longer.
-    Lead(ServerId, Option<HeldLock>),
-    /// Tells the waiting caller whether everything before this is in the store.
-    Flush(tokio::sync::oneshot::Sender<bool>),
-}
-
-impl WriterMessage {
-    /// Whether another process waits for this, so that it is written at once.
-    const fn is_urgent(&self) -> bool {
-        !matches!(self, WriterMessage::Record(_) | WriterMessage::Summary(_))
-    }
-
-    /// Drops it, and answers a caller that waits for a flush.
-    fn settle(self, is_written: bool) {
-        if let WriterMessage::Flush(sender) = self {
-            // Whoever asked may have given up waiting.
-            let _ = sender.send(is_written);
-        }
-    }
-}
 
 /// Says how the writing goes.
 pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
@@ -357,7 +312,9 @@ mod tests {
 
     use super::*;
     use crate::history::tests::{count, message, place, terminal};
-    use crate::operation::{Act, Producer, Recipient, When};
+    use crate::ids::ServerId;
+    use crate::operation::{Act, Operation, Producer, Recipient, When};
+    use crate::private::HeldLock;
     use crate::state::Phase;
 
     fn writer(path: PathBuf) -> Writer {

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::fleet::ServerId;
-use crate::history::runtime_file;
-use crate::private::{self, HeldLock, Lock, inode};
+use crate::private::{self, HeldLock, Lock, inode, runtime_file};
 
 /// Where the lease of a server is.
 #[derive(Clone, Debug)]

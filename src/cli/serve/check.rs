@@ -18,7 +18,7 @@ use super::listener::Peer;
 use super::places::ConnectionPlace;
 use crate::address::WebAddress;
 use crate::cli::Failure;
-use crate::history;
+use crate::clock;
 use crate::token::{Token, TokenFile};
 
 /// The largest burst of requests for a token; each second returns as many as the next constant says.
@@ -189,7 +189,7 @@ impl Access {
         let Some(token) = token.filter(|_| text.0.eq_ignore_ascii_case("bearer")) else {
             return refuse("this token is not known", "`fleetwatch token list` lists the tokens that there are");
         };
-        if !token.is_good(history::now()) {
+        if !token.is_good(clock::now()) {
             return refuse("this token has expired", "`fleetwatch token add` makes another one");
         }
         if !self.spend(&token.name) {
@@ -219,7 +219,7 @@ impl Access {
 
     /// Whether a caller may still get answers.
     pub(super) fn still_admits(&self, caller: &Caller) -> bool {
-        let is_it = |token: &Token| *token == caller.token && token.is_good(history::now());
+        let is_it = |token: &Token| *token == caller.token && token.is_good(clock::now());
         self.tokens.read().is_ok_and(|tokens| tokens.iter().any(is_it))
     }
 }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::Served;
 use super::check::{Caller, HttpReply};
-use crate::history;
+use crate::clock;
 
 /// The most bytes of lines that are kept.
 const KEPT_BYTES: usize = 16 << 20;
@@ -50,7 +50,7 @@ struct Kept {
 
 impl EventLog {
     pub(super) fn new() -> Self {
-        let (run, beginners) = (history::now().as_millis(), Semaphore::new(BEGINNERS));
+        let (run, beginners) = (clock::now().as_millis(), Semaphore::new(BEGINNERS));
         Self { run, kept: watch::Sender::default(), beginners }
     }
 

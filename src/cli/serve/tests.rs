@@ -224,7 +224,7 @@ async fn malformed_requests_are_refused() {
 #[ignore = "takes minutes"]
 async fn a_million_malformed_requests_are_refused() {
     let rounds = std::env::var("FLEETWATCH_FUZZ").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1_000_000);
-    let seed = u64::try_from(crate::history::now().as_millis()).unwrap() | 1;
+    let seed = u64::try_from(crate::clock::now().as_millis()).unwrap() | 1;
     println!("seed {seed}");
     survives(rounds, seed).await;
 }

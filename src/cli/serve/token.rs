@@ -12,8 +12,8 @@ use crate::cli::failure::{BadValue, nothing};
 use crate::cli::history::local;
 use crate::cli::list::aligned;
 use crate::cli::{Done, Failure, output};
+use crate::clock;
 use crate::hash::hexadecimal;
-use crate::history;
 use crate::time::Timestamp;
 use crate::token::{Scope, Token, TokenFile};
 
@@ -175,7 +175,7 @@ fn list(file: &TokenFile, json: bool) -> Done {
     if tokens.is_empty() {
         return nothing("there are no tokens", "`fleetwatch token add NAME` makes one");
     }
-    let now = history::now();
+    let now = clock::now();
     let row = |token: &Token| {
         let over = if token.is_good(now) { "" } else { " (is over)" };
         vec![token.name.clone(), token.scope.to_string(), local(token.expires, "%H:%M") + over]

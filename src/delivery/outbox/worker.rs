@@ -16,9 +16,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
 use super::{Claimed, FleetSnapshot, OutboxOrder, OutboxSettings, WaitingTargets, producer};
+use crate::clock;
 use crate::delivery::DeliveryEvent;
 use crate::follow_up::{self, Fate, FollowUpRule, Posture};
-use crate::history::{self, Intent, IntentId, IntentState, Intents, Owner, Stopped, Trouble};
+use crate::history::{Intent, IntentId, IntentState, Intents, Owner, Stopped, Trouble};
 use crate::ids::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::private::HeldLock;
@@ -112,7 +113,7 @@ impl Worker {
             while let Ok(order) = orders.try_recv() {
                 self.take(order);
             }
-            let worked = self.work(history::now());
+            let worked = self.work(clock::now());
             self.judge(worked);
             if self.sending.is_empty() && !self.leaving.is_empty() {
                 let leaving = std::mem::take(&mut self.leaving);
@@ -129,7 +130,7 @@ impl Worker {
     }
 
     fn take(&mut self, order: OutboxOrder) {
-        let now = history::now();
+        let now = clock::now();
         match order {
             OutboxOrder::Rules(rules) => self.rules = rules,
             OutboxOrder::Lead(server, Some(held)) => drop(self.leads.insert(server, held)),

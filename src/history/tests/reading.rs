@@ -354,7 +354,7 @@ fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskR
 fn a_prompt_that_was_sent_just_now_is_told_behind_what_was_known() {
     let (_directory, path) = place();
     let history = running(&path);
-    let now = crate::history::now();
+    let now = crate::clock::now();
     let known = transition(1, (now.as_millis() - at(0).as_millis()) / 1000 - 60, Phase::Ready, "api");
     history.record(Record::Transition(known));
     let sent = Operation { at: now, ..(*prompt(1, 0, "tidy up")).clone() };

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, wait_or_tell, wait_until};
+use fleetwatch::clock::now;
 use fleetwatch::follow_up::{MessageEvent, Wanted};
-use fleetwatch::history::{
-    IntentId, IntentState, Intents, Kind, Owner, Reader, RecordFilter, Stored, StoredTerminal, now,
-};
+use fleetwatch::history::{IntentId, IntentState, Intents, Kind, Owner, Reader, RecordFilter, Stored, StoredTerminal};
 use fleetwatch::state::Phase;
 use fleetwatch::time::{Span, Timestamp};
 use rusqlite::{Connection, OpenFlags};
@@ -138,12 +137,12 @@ fn wanted(to: &str, key: &str, text: &str, keep: Span) -> Wanted {
 impl Aviary {
     fn intents(&self) -> Intents {
         let path = self.directory.path().join("state/fleetwatch/history.db");
-        Intents::open(&path, Owner::named("test"), fleetwatch::history::now()).unwrap()
+        Intents::open(&path, Owner::named("test"), now()).unwrap()
     }
 
     /// A message to `lead` of which nobody knows whether it arrived.
     fn unclear(&self, text: &str) -> IntentId {
-        let (mut intents, now) = (self.intents(), fleetwatch::history::now());
+        let (mut intents, now) = (self.intents(), now());
         let id = intents.queue(&wanted("lead", text, text, Span::from_secs(3600)), now).unwrap();
         assert!(intents.claim(id, now, Span::from_secs(20)).unwrap());
         assert!(intents.attempt(id, text, 1, now).unwrap());
@@ -160,7 +159,7 @@ impl Aviary {
 
     /// Events that wait to be reported.
     fn waiting(&self) -> usize {
-        let now = fleetwatch::history::now();
+        let now = now();
         self.intents().pending(now).unwrap().iter().map(|intent| intent.events.len()).sum()
     }
 
@@ -315,7 +314,7 @@ fn agents_that_are_told_of_each_other_do_not_go_on_for_ever() {
 #[test]
 fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    let clock = || fleetwatch::history::now().as_millis().unsigned_abs();
+    let clock = || now().as_millis().unsigned_abs();
     let (rounds, seed) =
         (number("FLEETWATCH_KILL_ROUNDS").unwrap_or(6), number("FLEETWATCH_KILL_SEED").unwrap_or_else(clock));
     // Shown when the test fails.
@@ -327,7 +326,7 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
         let nap = format!("nap 3.2{round:04}");
         aviary.watch();
         aviary.clear_unclear_drafts();
-        let begun = fleetwatch::history::now();
+        let begun = now();
         aviary.tell("birds", &nap);
         match dice.below(2) {
             0 => std::thread::sleep(Duration::from_millis(dice.below(5_000))),
@@ -555,7 +554,7 @@ fn the_operator_has_an_unclear_message_sent_again_or_dismisses_it() {
 fn what_could_not_be_delivered_in_time_is_reported() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch_with(&["--json"]);
-    let (mut intents, now) = (aviary.intents(), fleetwatch::history::now());
+    let (mut intents, now) = (aviary.intents(), now());
     let something = "birds has finished: something";
     // What is there when `watch` begins to read is no news to it.
     let mut early = 0;
@@ -564,7 +563,7 @@ fn what_could_not_be_delivered_in_time_is_reported() {
         intents.queue(&wanted("somebody", &format!("early {early}"), something, Span::from_secs(3600)), now).unwrap();
         !aviary.follow_up_lines().is_empty()
     });
-    let now = fleetwatch::history::now();
+    let now = fleetwatch::clock::now();
     intents.queue(&wanted("nobody", "late", something, Span::from_secs(6)), now).unwrap();
     wait_until("the operator to be told", || {
         aviary.warnings().contains("warning: nobody was not there to be told: birds has finished: something")

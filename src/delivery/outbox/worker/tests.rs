@@ -40,7 +40,10 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (tell, reported) = unbounded_channel();
         let sender = Sender::new(Arc::new(ProfileSet::builtin()), tmux::Settings::default(), History::off(), None);
-        let history = History::start(&history::Settings { path: Some(path.clone()), ..history::Settings::default() });
+        let history = History::start(&crate::history::Settings {
+            path: Some(path.clone()),
+            ..crate::history::Settings::default()
+        });
         let settings = OutboxSettings { history, sender, events: tell };
         let (orders, handle) = (mpsc::channel().0, runtime.handle().clone());
         let mut worker = Worker::new(settings, Vec::new(), orders, Default::default(), handle).unwrap();

@@ -1,7 +1,8 @@
 //! Messages to agents of which the operator has to decide, in the dashboard.
 
+use fleetwatch::clock::now;
 use fleetwatch::follow_up::{MessageEvent, Wanted};
-use fleetwatch::history::{IntentId, IntentState, Intents, Owner, now};
+use fleetwatch::history::{IntentId, IntentState, Intents, Owner};
 use fleetwatch::time::Span;
 
 use super::World;

@@ -1,0 +1,21 @@
+//! The clock of this process, which all its times are read from.
+
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::time::{Clock, Span, Timestamp};
+
+/// The current time for the whole process; it never runs backwards, even if the system clock does.
+pub fn now() -> Timestamp {
+    static CLOCK: LazyLock<(Instant, Mutex<Clock>)> =
+        LazyLock::new(|| (Instant::now(), Mutex::new(Clock::new(wall_clock()))));
+    let (began, clock) = &*CLOCK;
+    let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
+    let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    clock.at(wall_clock(), Span::from_millis(elapsed))
+}
+
+fn wall_clock() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
