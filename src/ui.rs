@@ -46,7 +46,6 @@ pub use dialog::TEXT_THEN_ENTER;
 pub use ended::STILL_LOOKING;
 pub use filter::{Filter, Unclear, filter_completions};
 pub use flags::Flags;
-pub use interrupt::Interrupt;
 pub use item::{Item, what_of_agent};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use kit::frame::in_ascii;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::dialog::Verdict;
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
 use crate::follow_up::MessageEvent;
+use crate::operation::Key;
 use crate::operation::{Act, Operation, Outcome, Privacy, Reply};
 use crate::screen::{KeptScreen, harmless};
 use crate::state::{
@@ -19,7 +20,6 @@ use crate::state::{
 use crate::status::{Status, changed};
 use crate::task::{Happening, Task, TaskEvent, TaskFields};
 use crate::time::Timestamp;
-use crate::tmux::Key;
 use crate::tracker::SurfaceEvent;
 
 /// Something that happened, on its way into the store.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::words::NO_SOCKET;
 use crate::fleet::ServerId;
+use crate::operation::Refusal;
 use crate::state::Problem;
 
 /// The oldest tmux that has what fleetwatch uses.
@@ -152,6 +153,12 @@ impl Error {
     /// Whether it says for certain that there is no such server, and so no pane of it.
     pub fn is_no_server(&self) -> bool {
         matches!(self, Error::NoServer { .. })
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Tmux { message: error.to_string(), hint: error.hint(), is_no_server: error.is_no_server() }
     }
 }
 

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Privacy, Recipient};
+use crate::operation::{Key, UnknownKey};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::tmux::{Key, UnknownKey};
 
 /// How long a question that was answered and is still shown is taken for the old one.
 const FOLLOW: Span = Span::from_secs(3);

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::support::private_tmux::{PrivateTmux, wait_until};
 use fleetwatch::fleet::{PaneId, TerminalKey};
 use fleetwatch::ids::NamedPlace;
-use fleetwatch::tmux::{Delivery, Guard, Key, KnownRows, Listing, Obstacle, PasteText};
+use fleetwatch::operation::{Key, Obstacle, PasteText};
+use fleetwatch::tmux::{Delivery, Guard, KnownRows, Listing};
 use proptest::prelude::*;
 
 fn session(name: &str) -> NamedPlace {

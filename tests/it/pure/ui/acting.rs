@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::*;
 use fleetwatch::dialog::Dialog;
+use fleetwatch::operation::Key;
 use fleetwatch::operation::{Asked, Privacy};
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{Attention, Availability, BusinessState, LastTurn};
 use fleetwatch::status::Hindrance;
-use fleetwatch::tmux::Key;
 
 /// Lets a terminal show another dialog, in a pane with room for all of it.
 pub fn ask(fleet: &mut SampleFleet, terminal: usize, text: &str) {
