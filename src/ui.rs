@@ -59,8 +59,9 @@ pub use today::{TotalsWords, signs_explained, turns_told};
 
 use crate::config::Template;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
-use crate::history::{HistoryQuestion, Intent, IntentId, Stored};
+use crate::history::{HistoryQuestion, Intent};
 use crate::operation::Operation;
+use crate::record::{IntentId, Stored};
 use crate::state::KeptNote;
 use crate::status::Status;
 use crate::task::Task;

@@ -19,9 +19,13 @@ use super::{Done, Failure, GlobalOptions, output, target};
 use crate::clock;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings, Stored,
-    StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
+    DayTotals, Grain, History, Holder, Period, Reader, RecordFilter, Settings, StoredTerminal, Totals, TotalsOf,
+    Trouble, WriterState,
 };
+use crate::present::document;
+use crate::present::sentence;
+use crate::present::sentence::{Actor, Sentence};
+use crate::record::{Body, Kind, Stored};
 use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::status::Status;
@@ -225,7 +229,7 @@ pub(super) fn find(
 fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, Trouble> {
     let mut written = Ok(());
     reader.each(filter, |record| {
-        written = output::json_line(&record.to_json()).and_then(|line| output::write_whole(&line));
+        written = output::json_line(&document::of_record(&record)).and_then(|line| output::write_whole(&line));
         written.is_ok()
     })?;
     Ok(output::conclude(written))
@@ -254,9 +258,9 @@ fn sentences(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLi
         let Some(oldest) = page.first() else { break };
         filter.before = Some(oldest.id);
         for record in page.into_iter().rev() {
-            let Some(sentence) = record.body.sentence(&harmless(&record.name)) else { continue };
+            let Some(sentence) = sentence::of(&record.body, &harmless(&record.name)) else { continue };
             // Keys that are typed one by one are one line, of the time of the first; each prompt and answer has its own.
-            let is_repeatable = record.body.is_repeatable() && sentence.actor == Actor::You;
+            let is_repeatable = sentence::is_repeatable(&record.body) && sentence.actor == Actor::You;
             let continues = |(later, told, _): &&mut (Stored, Sentence, u32)| {
                 is_repeatable && record.key == later.key && *told == sentence
             };

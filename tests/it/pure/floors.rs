@@ -29,6 +29,8 @@ const MODULES: &[(&str, u8)] = &[
     ("notify", 0),
     ("follow_up", 0),
     ("operation", 0),
+    ("record", 0),
+    ("present", 0),
     ("clock", 1),
     ("private", 1),
     ("tmux", 1),
