@@ -23,6 +23,7 @@ use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::Git;
 use crate::history::{History, Reader, Trouble};
 use crate::notify::Means;
+use crate::present::text::counted;
 use crate::process::{self, Thoroughness};
 use crate::repository::GitTrouble;
 use crate::screen::harmless;
@@ -30,7 +31,6 @@ use crate::state::FactSource;
 use crate::status::Status;
 use crate::tmux::{self, Trace};
 use crate::ui::Depth;
-use crate::ui::text::counted;
 use crate::{owner, poll, private};
 
 /// Check the setup, and say what to fix.
