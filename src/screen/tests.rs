@@ -1,5 +1,7 @@
 use std::num::NonZeroU16;
 
+use std::borrow::Cow;
+
 use super::*;
 
 #[test]

@@ -6,8 +6,9 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Outcome, Refusal, Reply, StepLimits, not_taken, unverified};
+use super::steps::{StepLimits, not_taken, unverified};
 use crate::dialog::{Dialog, Manner, Press, Verdict};
+use crate::operation::{Outcome, Refusal, Reply};
 use crate::time::Span;
 use crate::tmux::{Key, PasteText};
 
