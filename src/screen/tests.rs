@@ -1,6 +1,5 @@
-use std::num::NonZeroU16;
-
 use std::borrow::Cow;
+use std::num::NonZeroU16;
 
 use super::*;
 

@@ -78,7 +78,6 @@ const EXCEPTIONS: &[&[&str]] = &[
     &["process.rs", "process/listed.rs", "process/proc.rs"],
     &["process/records.rs", "process/records/database.rs", "process/records/files.rs", "process/records/find.rs"],
     &["profile/conclusion.rs", "profile/conclusion/front.rs", "profile/conclusion/limit.rs"],
-    &["task.rs", "task/prompt.rs", "task/snapshot.rs", "task/watch.rs"],
     &[
         "tracker.rs",
         "tracker/ages.rs",
