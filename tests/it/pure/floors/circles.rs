@@ -60,8 +60,6 @@ const EXCEPTIONS: &[&[&str]] = &[
         "cli/wait.rs",
         "cli/watch.rs",
     ],
-    &["config.rs", "config/file.rs", "config/rules.rs", "config/validate.rs", "config/validate/syntax.rs"],
-    &["delivery.rs", "delivery/carrier.rs", "delivery/outbox.rs", "delivery/outbox/worker.rs", "delivery/post.rs"],
     &[
         "dialog.rs",
         "dialog/read.rs",
@@ -72,11 +70,6 @@ const EXCEPTIONS: &[&[&str]] = &[
         "dialog/text.rs",
     ],
     &["fleet.rs", "fleet/entry.rs", "fleet/entry/agent.rs", "fleet/tasks.rs", "fleet/view.rs", "fleet/why.rs"],
-    &["owner.rs", "owner/client.rs", "owner/wire.rs"],
-    &["poll.rs", "poll/identify.rs", "poll/keeper.rs"],
-    &["poll/plan.rs", "poll/plan/tasks.rs"],
-    &["process.rs", "process/listed.rs", "process/proc.rs"],
-    &["process/records.rs", "process/records/database.rs", "process/records/files.rs", "process/records/find.rs"],
     &["profile/conclusion.rs", "profile/conclusion/front.rs", "profile/conclusion/limit.rs"],
     &[
         "tracker.rs",
