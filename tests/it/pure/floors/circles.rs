@@ -61,17 +61,6 @@ const EXCEPTIONS: &[&[&str]] = &[
         "cli/watch.rs",
     ],
     &[
-        "dialog.rs",
-        "dialog/read.rs",
-        "dialog/read/buttons.rs",
-        "dialog/read/letters.rs",
-        "dialog/read/rows.rs",
-        "dialog/subject.rs",
-        "dialog/text.rs",
-    ],
-    &["fleet.rs", "fleet/entry.rs", "fleet/entry/agent.rs", "fleet/tasks.rs", "fleet/view.rs", "fleet/why.rs"],
-    &["profile/conclusion.rs", "profile/conclusion/front.rs", "profile/conclusion/limit.rs"],
-    &[
         "tracker.rs",
         "tracker/ages.rs",
         "tracker/lifecycle.rs",
