@@ -61,17 +61,6 @@ const EXCEPTIONS: &[&[&str]] = &[
         "cli/watch.rs",
     ],
     &[
-        "tracker.rs",
-        "tracker/ages.rs",
-        "tracker/lifecycle.rs",
-        "tracker/opener.rs",
-        "tracker/publish.rs",
-        "tracker/timers.rs",
-        "tracker/turn.rs",
-        "tracker/turn/recorded.rs",
-        "tracker/turn/state.rs",
-    ],
-    &[
         "ui.rs",
         "ui/arrangement.rs",
         "ui/arrangement/sort.rs",
