@@ -1,7 +1,7 @@
 //! Lending the terminal to others: to tmux for a jump, to an editor for a prompt, to the shell while the dashboard is
 //! stopped. Nothing is drawn meanwhile; watching, sending and notices go on.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
