@@ -12,9 +12,11 @@ use divan::Bencher;
 use fleetwatch::fleet::{
     Capture, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
-use fleetwatch::history::{Body, History, Reader, Record, RecordFilter, Settings, TransitionRecord};
+use fleetwatch::history::{History, Reader, RecordFilter, Settings};
+use fleetwatch::present::document;
 use fleetwatch::private::HeldLock;
 use fleetwatch::profile::ProfileSet;
+use fleetwatch::record::{Body, Record, TransitionRecord};
 use fleetwatch::recording::{Archive, Player, Recording, program};
 use fleetwatch::time::Span;
 use tempfile::TempDir;
@@ -212,7 +214,7 @@ fn print_many_as_json(bencher: Bencher) {
     bencher.bench_local(|| {
         let mut bytes = 0;
         let each = reader.each(&RecordFilter::default(), |record| {
-            bytes += record.to_json().to_string().len();
+            bytes += document::of_record(&record).to_string().len();
             true
         });
         each.expect("the records");

@@ -6,9 +6,9 @@
 //! it keeps what is to be sent until it is. A full disk, a locked, unwritable or damaged file shows in [`HistoryHealth`] and
 //! nowhere else; watching goes on.
 //!
-//! Four floors, none of which imports what is above it: what is written ([`record`], [`health`], [`summary`]); the file, and who
+//! Four floors, none of which imports what is above it: its settings and its health ([`health`], [`summary`]); the file, and who
 //! writes it ([`file`], [`notes`], [`usage`], [`store`], [`writer`], [`intents`]); who reads it ([`reader`], [`feeds`], [`recall`]);
-//! and what is made of that ([`questions`], [`totals`], [`sentence`]).
+//! and what is made of that ([`questions`], [`totals`]).
 
 mod drafts;
 mod encoding;
@@ -22,9 +22,7 @@ mod notes;
 mod questions;
 mod reader;
 mod recall;
-mod record;
 mod requests;
-mod sentence;
 mod store;
 mod summary;
 mod timeline;
@@ -47,6 +45,7 @@ use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::operation::{Operation, Outcome};
 use crate::private::HeldLock;
 use crate::profile::ProfileSet;
+use crate::record::{NamedEvent, Record, Stored, TransitionRecord};
 use crate::state::KeptNote;
 use crate::time::Timestamp;
 
@@ -64,12 +63,7 @@ pub use questions::{
 };
 pub use reader::{Reader, RecordFilter, StoredTerminal, Submission, TimelineData, notes_in};
 pub use recall::Recall;
-pub use record::{
-    Body, FollowUpRecord, IntentId, IntentState, Kind, NamedEvent, OperatorAction, PublicState, Record, RecordId,
-    ScreenId, Sent, Stored, StoredInput, StoredTransition, TaskRecord, TransitionRecord, What,
-};
 pub use requests::{HttpRequest, HttpRequests, RequestProgress};
-pub use sentence::{Actor, Sentence, of_task, of_transition};
 pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
 pub use totals::{DayTotals, Grain, Period, Totals, TotalsOf, hours_of};

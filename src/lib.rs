@@ -26,10 +26,12 @@
 //! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
 //! | 0 | [`notify`] | which notices go out, when and how |
 //! | 0 | [`follow_up`] | what agents hear about other terminals, when, and whether it arrived |
+//! | 0 | [`operation`] | what is done to a terminal, and its outcome |
+//! | 0 | [`record`] | what happened and what was done, as it is kept and read back |
+//! | 0 | [`present`] | what a person or a script is shown: sentences and documents |
 //! | 1 | [`clock`] | the clock that a process reads its times from |
 //! | 1 | [`private`] | this user's directories, and private files in them, whole or absent |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
-//! | 1 | [`operation`] | what is done to a terminal, and its outcome |
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
@@ -95,9 +97,11 @@ pub mod operation;
 pub mod owner;
 pub mod pattern;
 pub mod poll;
+pub mod present;
 pub mod private;
 pub mod process;
 pub mod profile;
+pub mod record;
 pub mod recording;
 pub mod repository;
 pub mod screen;

@@ -1,6 +1,10 @@
 //! What is done to a terminal, and its outcome (SPEC §11): the types that the dashboard, the command line, the sender, the
 //! outbox and the history share.
 
+pub mod interrupt;
+mod key;
+mod paste;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,7 +15,9 @@ use crate::state::{ProcessState, UiContext};
 use crate::status::Hindrance;
 use crate::task::Task;
 use crate::time::Timestamp;
-use crate::tmux::{Error, Key, Obstacle, PasteText, UnfitText};
+
+pub use key::{Key, UnknownKey};
+pub use paste::{PasteText, UnfitText};
 
 /// Something that is done to one terminal, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -320,6 +326,32 @@ impl From<Hindrance> for Refusal {
     }
 }
 
+/// Why tmux would not deliver to a pane what is meant for its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    #[error("the pane is gone")]
+    Gone,
+    /// Its name leads to another machine than before, or the server was started anew.
+    #[error("a different machine or tmux server now answers under this name")]
+    Elsewhere,
+    #[error("a different process now runs in the pane")]
+    Replaced,
+    #[error("the program in the pane has ended")]
+    Dead,
+    #[error("the pane is in copy mode or another mode of tmux")]
+    InMode,
+    #[error("the window's panes are synchronized, so all of them would get it")]
+    Synchronized,
+    #[error("the pane's input is disabled")]
+    InputOff,
+    /// Its session, window or pane was renamed or moved.
+    #[error("the name does not mean this pane any more")]
+    Renamed,
+    /// Its guard did not hold: another program, or another screen.
+    #[error("the pane changed after fleetwatch looked at it")]
+    Changed,
+}
+
 /// Why nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -327,8 +359,9 @@ pub enum Refusal {
     Text(UnfitText),
     #[error(transparent)]
     Obstacle(Obstacle),
-    #[error(transparent)]
-    Tmux(Error),
+    /// tmux did not answer, or said no; `hint` is what to do about it.
+    #[error("{message}")]
+    Tmux { message: String, hint: String, is_no_server: bool },
     #[error("{tool} does not run there; {command} does")]
     AgentGone { tool: String, command: String },
     #[error("no known agent runs there; {command} does")]
@@ -381,7 +414,7 @@ impl Refusal {
             Refusal::Obstacle(Obstacle::Gone | Obstacle::Replaced | Obstacle::Renamed) => {
                 "`fleetwatch list` shows what is there now".to_owned()
             }
-            Refusal::Tmux(error) => error.hint(),
+            Refusal::Tmux { hint, .. } => hint.clone(),
             _ => return None,
         })
     }

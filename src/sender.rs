@@ -24,13 +24,14 @@ use crate::fleet::TerminalKey;
 use crate::history::History;
 use crate::ids::NamedPlace;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use crate::operation::{Key, Obstacle, PasteText, UnfitText};
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Phase, Tri};
 use crate::status::Hindrance;
 use crate::time::Span;
-use crate::tmux::{self, CapturedPane, Delivery, Guard, Key, Misread, Obstacle, PasteText, Server, UnfitText};
+use crate::tmux::{self, CapturedPane, Delivery, Guard, Misread, Server};
 use answering::{After, Answering, DialogFrame};
 use steps::{Prompt, PromptFrame, Step, Steps};
 use turns::{SendLock, Turns};
@@ -369,7 +370,7 @@ impl Sender {
             Program::Suspended { .. } => Err(Refusal::Hindrance(Hindrance::Suspended)),
             Program::Agent { tool: command, .. } | Program::Wrapper { command } | Program::Other { command } => {
                 Err(match (failure, to.tool.clone()) {
-                    (Some(error), _) => Refusal::Tmux(error),
+                    (Some(error), _) => error.into(),
                     (None, Some(tool)) => Refusal::AgentGone { tool, command },
                     (None, None) => Refusal::NoAgent { command },
                 })
@@ -399,7 +400,7 @@ impl Sender {
     /// Waits for the right to send to a terminal, which lasts as long as what is returned beside its pane.
     async fn take_turn(&self, to: &Recipient) -> Result<(SendLock, TargetPane), Refusal> {
         let turn = self.turns.take(&to.key).await?;
-        Ok((turn, self.open(to).map_err(Refusal::Tmux)?))
+        Ok((turn, self.open(to).map_err(Refusal::from)?))
     }
 
     fn open(&self, to: &Recipient) -> Result<TargetPane, tmux::Error> {
@@ -433,14 +434,14 @@ struct TargetPane {
 
 impl TargetPane {
     async fn capture(&self) -> Result<CapturedPane, Refusal> {
-        let poll = self.server.capture(&[self.key.pane]).await.map_err(Refusal::Tmux)?;
+        let poll = self.server.capture(&[self.key.pane]).await.map_err(Refusal::from)?;
         if !poll.instance.may_be(&self.key.instance) {
-            return Err(Refusal::Obstacle(tmux::Obstacle::Elsewhere));
+            return Err(Refusal::Obstacle(crate::operation::Obstacle::Elsewhere));
         }
-        let captured = poll.captures.into_iter().next().ok_or(Refusal::Obstacle(tmux::Obstacle::Gone))?;
+        let captured = poll.captures.into_iter().next().ok_or(Refusal::Obstacle(crate::operation::Obstacle::Gone))?;
         match captured.pane.pid == self.key.pid {
             true => Ok(captured),
-            false => Err(Refusal::Obstacle(tmux::Obstacle::Replaced)),
+            false => Err(Refusal::Obstacle(crate::operation::Obstacle::Replaced)),
         }
     }
 
@@ -536,7 +537,7 @@ fn delivered(delivery: Result<Delivery, tmux::Error>) -> Result<(), Refusal> {
     match delivery {
         Ok(Delivery::Delivered) => Ok(()),
         Ok(Delivery::Refused(obstacle)) => Err(Refusal::Obstacle(obstacle)),
-        Err(error) => Err(Refusal::Tmux(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -545,7 +546,7 @@ fn pressed(pressing: Result<(), Refusal>) -> Result<Outcome, Refusal> {
     match pressing {
         Ok(()) => Ok(Outcome::Accepted(None)),
         // tmux may have done it and not been able to say so.
-        Err(Refusal::Tmux(error)) if !error.is_no_server() => {
+        Err(Refusal::Tmux { message: error, is_no_server: false, .. }) => {
             Ok(Outcome::Unverified { why: format!("it is not known whether the keys were pressed: {error}") })
         }
         Err(refusal) => Err(refusal),

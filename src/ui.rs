@@ -46,7 +46,6 @@ pub use dialog::TEXT_THEN_ENTER;
 pub use ended::STILL_LOOKING;
 pub use filter::{Filter, Unclear, filter_completions};
 pub use flags::Flags;
-pub use interrupt::Interrupt;
 pub use item::{Item, what_of_agent};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use kit::frame::in_ascii;
@@ -60,8 +59,9 @@ pub use today::{TotalsWords, signs_explained, turns_told};
 
 use crate::config::Template;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
-use crate::history::{HistoryQuestion, Intent, IntentId, Stored};
+use crate::history::{HistoryQuestion, Intent};
 use crate::operation::Operation;
+use crate::record::{IntentId, Stored};
 use crate::state::KeptNote;
 use crate::status::Status;
 use crate::task::Task;

@@ -10,9 +10,10 @@ use tokio::task::JoinSet;
 
 use super::terminal::AppError;
 use crate::fleet::TerminalKey;
+use crate::operation::Key;
 use crate::operation::{Act, Operation, Privacy};
 use crate::sender::Sender;
-use crate::tmux::{Inside, Key};
+use crate::tmux::Inside;
 
 /// What the dashboard does once a task has ended.
 pub(super) type Continuation<A> = Box<dyn FnOnce(&mut A) -> Result<(), AppError> + Send>;

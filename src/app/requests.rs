@@ -9,13 +9,11 @@ use super::terminal::{AppError, LendPurpose};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, Input, View};
 use crate::git::Git;
-use crate::history::{
-    Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Reader, Record, Stored,
-    Trouble, keep_note,
-};
+use crate::history::{Decided, Intent, IntentNews, Intents, Owner, Reader, Trouble, keep_note};
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
 use crate::poll;
+use crate::record::{IntentId, IntentState, OperatorAction, Record, Stored};
 use crate::repository::GitTrouble;
 use crate::screen::is_harmless;
 use crate::state::KeptNote;

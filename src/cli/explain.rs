@@ -14,8 +14,9 @@ use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{
     Fleet, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
 };
-use crate::history::{Body, PublicState, Reader, Stored, StoredTransition};
+use crate::history::Reader;
 use crate::profile::{Classification, DialogProjection, Explanation, ProfileSet, Program, Selected};
+use crate::record::{Body, PublicState, Stored, StoredTransition};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 use crate::status::Status;

@@ -19,9 +19,10 @@ use tokio::signal::unix::SignalKind;
 use super::{Done, GlobalOptions, output};
 use crate::config::ConfigError;
 use crate::operation::Outcome;
+use crate::operation::{UnfitText, UnknownKey};
 use crate::recording::RecordingError;
 use crate::screen::harmless;
-use crate::tmux::{self, UnfitText, UnknownKey};
+use crate::tmux;
 
 /// Why a command failed, and what the user can do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

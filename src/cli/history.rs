@@ -19,9 +19,13 @@ use super::{Done, Failure, GlobalOptions, output, target};
 use crate::clock;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    Actor, Body, DayTotals, Grain, History, Holder, Kind, Period, Reader, RecordFilter, Sentence, Settings, Stored,
-    StoredTerminal, Totals, TotalsOf, Trouble, WriterState,
+    DayTotals, Grain, History, Holder, Period, Reader, RecordFilter, Settings, StoredTerminal, Totals, TotalsOf,
+    Trouble, WriterState,
 };
+use crate::present::document;
+use crate::present::sentence;
+use crate::present::sentence::{Actor, Sentence};
+use crate::record::{Body, Kind, Stored};
 use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::status::Status;
@@ -225,7 +229,7 @@ pub(super) fn find(
 fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, Trouble> {
     let mut written = Ok(());
     reader.each(filter, |record| {
-        written = output::json_line(&record.to_json()).and_then(|line| output::write_whole(&line));
+        written = output::json_line(&document::of_record(&record)).and_then(|line| output::write_whole(&line));
         written.is_ok()
     })?;
     Ok(output::conclude(written))
@@ -254,9 +258,9 @@ fn sentences(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLi
         let Some(oldest) = page.first() else { break };
         filter.before = Some(oldest.id);
         for record in page.into_iter().rev() {
-            let Some(sentence) = record.body.sentence(&harmless(&record.name)) else { continue };
+            let Some(sentence) = sentence::of(&record.body, &harmless(&record.name)) else { continue };
             // Keys that are typed one by one are one line, of the time of the first; each prompt and answer has its own.
-            let is_repeatable = record.body.is_repeatable() && sentence.actor == Actor::You;
+            let is_repeatable = sentence::is_repeatable(&record.body) && sentence.actor == Actor::You;
             let continues = |(later, told, _): &&mut (Stored, Sentence, u32)| {
                 is_repeatable && record.key == later.key && *told == sentence
             };
@@ -353,19 +357,18 @@ fn moment_at(text: &str, now: &Zoned) -> Option<jiff::Timestamp> {
         "yesterday" => return day(1),
         _ => {}
     }
-    if let Some(span) = text.parse::<Span>().ok().filter(|_| !text.starts_with('-')) {
+    if let Some(time) = text.parse::<Time>().ok().filter(|_| text.find(':').is_some_and(|at| at <= 2)) {
+        // A time that is still to come today was meant of yesterday.
+        let date = if time > now.time() { now.date().yesterday().ok()? } else { now.date() };
+        at(date.to_datetime(time))
+    } else if let Some(span) = text.parse::<Span>().ok().filter(|_| !text.starts_with('-')) {
         now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
     } else if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
         Some(timestamp)
     } else if let Ok(time) = text.parse::<DateTime>() {
         at(time)
-    } else if let Ok(date) = text.parse::<Date>() {
-        at(date.to_datetime(Time::midnight()))
     } else {
-        let time = text.parse::<Time>().ok()?;
-        // A time that is still to come today was meant of yesterday.
-        let date = if time > now.time() { now.date().yesterday().ok()? } else { now.date() };
-        at(date.to_datetime(time))
+        at(text.parse::<Date>().ok()?.to_datetime(Time::midnight()))
     }
 }
 
@@ -468,6 +471,8 @@ mod tests {
         assert_eq!(read("2026-11-20T12:00").unwrap(), "2026-11-20T11:00:00.000Z");
         assert_eq!(read("09:15").unwrap(), "2026-11-21T08:15:00.000Z");
         assert_eq!(read("22:15").unwrap(), "2026-11-20T21:15:00.000Z");
+        assert_eq!(read("09:15:30").unwrap(), "2026-11-21T08:15:30.000Z");
+        assert_eq!(read("22:15:30").unwrap(), "2026-11-20T21:15:30.000Z");
         assert_eq!(read("today").unwrap(), "2026-11-20T23:00:00.000Z");
         assert_eq!(read("yesterday").unwrap(), "2026-11-19T23:00:00.000Z");
         assert_eq!(read("now").unwrap(), read("0s").unwrap());

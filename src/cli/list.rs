@@ -20,9 +20,9 @@ use crate::ui::{COLUMNS, Column, Filter, Flags, Item, Unclear, text, what_of_age
 
 /// Print every terminal and task with its state, once.
 ///
-/// On a terminal, the table has the columns that say something and have room, and long cells are cut. Elsewhere it always has
-/// those of a terminal of 100 columns, `-` for an empty cell, two blanks or more between two cells and never in one, and no cell
-/// is cut; one that ends in `…` is all that is kept of what an agent says.
+/// On a terminal, the table has the columns that there is room for, and long cells are cut. Elsewhere it always has the same
+/// columns, `-` for an empty cell, two blanks or more between two cells and never in one, and no cell is cut; one that ends in `…`
+/// is all that is kept of what an agent says.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {

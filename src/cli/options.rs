@@ -14,6 +14,7 @@ use crate::fleet::{ServerId, Socket};
 use crate::history;
 use crate::private;
 use crate::profile::ProfileSet;
+use crate::record;
 use crate::tmux;
 
 /// Values of options that are the words of a kind.
@@ -30,7 +31,7 @@ macro_rules! values {
         }
     )*};
 }
-values!(history::Kind, history::TotalsOf);
+values!(record::Kind, history::TotalsOf);
 
 /// Reads a value of a list, which may have a blank behind the comma before it.
 #[derive(Clone)]

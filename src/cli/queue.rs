@@ -9,7 +9,8 @@ use super::failure::{BadValue, completed, nothing};
 use super::list::{aligned, cell};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::clock;
-use crate::history::{Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
+use crate::history::{Decided, Intent, Intents, Owner, Trouble};
+use crate::record::{IntentId, IntentState};
 use crate::time::Timestamp;
 
 /// List prompts and follow-ups that wait to be sent; resend or dismiss them.

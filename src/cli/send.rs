@@ -20,12 +20,12 @@ use crate::engine::Engine;
 use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
 use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
+use crate::operation::{Key, PasteText, UnfitText, UnknownKey};
 use crate::poll;
 use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
 use crate::status::Hindrance;
 use crate::time::Span;
-use crate::tmux::{Key, PasteText, UnfitText, UnknownKey};
 use crate::ui::Item;
 
 /// Send a prompt to an agent and say whether it took it.
@@ -517,7 +517,7 @@ impl ActReport {
             Outcome::Accepted(_) => return Ok(output::acted(&outcome, output::print(&format!("{outcome}\n")))),
             Outcome::Refused(Refusal::Text(unfit)) => unfit.into(),
             // What tmux calls NAME is a socket.
-            Outcome::Refused(Refusal::Tmux(error)) => failure.hint(error.hint()),
+            Outcome::Refused(Refusal::Tmux { hint, .. }) => failure.hint(hint.clone()),
             Outcome::Refused(refusal) => {
                 failure.hint_if(refusal.hint().map(|hint| hint.replace("NAME", &self.terminal)))
             }

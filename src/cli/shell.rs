@@ -22,8 +22,8 @@ use super::{Done, Failure, GlobalOptions, output, wait_for};
 use crate::dialog::Choice;
 use crate::engine::Freshness;
 use crate::fleet::{self, Fleet};
+use crate::operation::Key;
 use crate::time::Timestamp;
-use crate::tmux::Key;
 use crate::ui::text::counted;
 use crate::ui::{Filter, Item, filter_completions};
 

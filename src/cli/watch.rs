@@ -28,10 +28,12 @@ use crate::app::kept_flags;
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
 use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, Terminal, TerminalKey, TerminalTransition};
-use crate::history::{Body, History, Intent, IntentState, Stored, StoredInput};
+use crate::history::{History, Intent};
 use crate::notify::Suppression;
 use crate::owner::Rank;
 use crate::poll;
+use crate::present::document;
+use crate::record::{Body, IntentState, Stored, StoredInput};
 use crate::repository::GitFacts;
 use crate::screen::harmless;
 use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
@@ -530,7 +532,7 @@ impl Printer {
             return Ok(String::new());
         }
         if self.json {
-            let mut line = input.to_json();
+            let mut line = document::of_record(input);
             line["state"] = json!(state_of(fleet, &input.name, input.at));
             return output::json_line(&line);
         }

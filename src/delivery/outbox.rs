@@ -14,10 +14,11 @@ use tokio::sync::{oneshot, watch};
 use super::trouble::DeliveryEvent;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
-use crate::history::{History, Intent, IntentId};
+use crate::history::{History, Intent};
 use crate::ids::NamedPlace;
 use crate::operation::{Outcome, Producer, Recipient};
 use crate::private::HeldLock;
+use crate::record::IntentId;
 use crate::sender::{Gate, Sender};
 pub(super) use worker::open;
 

@@ -13,9 +13,9 @@ use super::health::Trouble;
 use super::identity::Owner;
 use super::intents::{self, Intent, OPEN};
 use super::reader::{Reader, RecordFilter, Submission, listed};
-use super::record::{Body, Stored};
 use crate::clock::now;
 use crate::private::inode;
+use crate::record::{Body, Stored};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 

@@ -12,9 +12,9 @@ use super::encoding::Codec;
 use super::file::{self, HistoryOptions, rows};
 use super::health::Trouble;
 use super::identity::{Columns, Owner, terminal_row};
-use super::record::{FollowUpRecord, IntentId, IntentState, Kind, OperatorAction};
 use crate::follow_up::{MessageEvent, message_text};
 use crate::ids::TerminalKey;
+use crate::record::{FollowUpRecord, IntentId, IntentState, Kind, OperatorAction};
 use crate::time::{Span, Timestamp};
 
 /// [`IntentState::is_open`] as a condition, of intents after a number.

@@ -38,8 +38,9 @@ mod tests {
     use super::super::store::WriterMessage;
     use super::super::tests::{at, place, state, store, terminal, transition};
     use super::*;
-    use crate::history::{Reader, Record, TransitionRecord};
+    use crate::history::Reader;
     use crate::ids::TerminalKey;
+    use crate::record::{Record, TransitionRecord};
     use crate::state::{Availability, NotePart, Phase, State};
     use std::sync::Arc;
 
@@ -69,7 +70,7 @@ mod tests {
             if ended {
                 said.diagnostics.availability = Availability::TuiDown;
             }
-            let said = Some(super::super::record::PublicState::Agent(Box::new(said)));
+            let said = Some(crate::record::PublicState::Agent(Box::new(said)));
             let record = TransitionRecord { state: said, ..transition(pane, second, Phase::Ready, "screen") };
             let record = if left { Record::Left(record) } else { Record::Transition(record) };
             store.write(&[WriterMessage::Record(Arc::new(record))], at(second)).unwrap();

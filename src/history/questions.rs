@@ -13,12 +13,12 @@ use super::feeds::FollowedFile;
 use super::health::Trouble;
 use super::identity::stored_server;
 use super::reader::{Reader, RecordFilter, TimelineData};
-use super::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
 use super::totals::{DayTotals, Grain, Period, TotalsOf, hours_of};
 use crate::agent_record::{Said, Speaker};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::process::RecordedTranscript;
 use crate::profile::{ProfileSet, Transcript, normalized};
+use crate::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
 use crate::screen::{PaneFacts, Screen};
 use crate::time::{Span, Timestamp};
 

@@ -9,10 +9,10 @@ use tokio::task::JoinHandle;
 
 use super::health::Trouble;
 use super::reader::Reader;
-use super::record::{Body, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition};
 use crate::clock::now;
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
+use crate::record::{Body, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition};
 use crate::screen::KeptScreen;
 use crate::task::{self, TaskFields, TaskSnapshot};
 use crate::time::{Span, Timestamp};

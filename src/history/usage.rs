@@ -75,10 +75,11 @@ pub(super) fn note_usage(connection: &Connection, terminal: i64, at: Timestamp, 
 
 #[cfg(test)]
 mod tests {
+    use super::super::Reader;
     use super::super::store::WriterMessage;
     use super::super::tests::{at, message, place, state, store, transition};
-    use super::super::{PublicState, Reader, Record};
     use super::*;
+    use crate::record::{PublicState, Record};
     use crate::state::{Fact, FactSource, FactValue, Phase};
 
     #[test]

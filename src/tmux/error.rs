@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fleet::ServerId;
+use crate::operation::Refusal;
 use crate::state::Problem;
 
 /// The oldest tmux that has what fleetwatch uses.
@@ -131,7 +132,12 @@ impl Error {
                 "name the socket of a tmux server, or a path where nothing is".into()
             }
             Error::BadName { .. } => "use letters, digits, `.`, `_`, `-` and, in paths, `/`".into(),
-            Error::Garbled(_) | Error::Failed(_) => "run `fleetwatch doctor` to see what tmux answers".into(),
+            Error::Garbled(_) => {
+                "see whether `tmux show -s command-alias` puts another command in the place of `list-panes`, \
+                                  `list-sessions`, `display-message` or `capture-pane`"
+                    .into()
+            }
+            Error::Failed(_) => "run `fleetwatch doctor` to see what tmux answers".into(),
         }
     }
 
@@ -149,6 +155,12 @@ impl Error {
     /// Whether it says for certain that there is no such server, and so no pane of it.
     pub fn is_no_server(&self) -> bool {
         matches!(self, Error::NoServer { .. })
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Tmux { message: error.to_string(), hint: error.hint(), is_no_server: error.is_no_server() }
     }
 }
 

@@ -7,11 +7,12 @@ use tmux_interface::{AttachSession, DisplayMessage, ListKeys, SelectPane, Select
 
 use super::listing::{instance_format, read_instance};
 use super::script::Script;
-use super::send::{Obstacle, guarded_by_pid, sequence};
+use super::send::{guarded_by_pid, sequence};
 use super::words::Nonce;
 use super::{Error, Server, Settings, run, words};
 use crate::fleet::TerminalKey;
 use crate::ids::{ServerId, Socket};
+use crate::operation::Obstacle;
 
 /// How long the way back is shown, in milliseconds; the pane stands still meanwhile, until a key is pressed.
 const WAY_BACK_MS: usize = 2500;

@@ -196,6 +196,11 @@ pub(super) fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Ex
                 listing.sessions.insert(session, ListedSession { name, windows, group });
             }
             'E' if headed => {
+                // Every session has a pane: an alias has taken the place of the command that lists them.
+                let is_whole = matches!(extent, Some(Extent::Whole | Extent::All(_))) && !listing.is_incomplete;
+                if is_whole && listing.panes.is_empty() && !listing.sessions.is_empty() {
+                    return Err(garbled("there are sessions and no panes"));
+                }
                 listing.is_incomplete |= calm(&mut listing.panes, listed.take());
                 listing.is_incomplete |= known.whole_at.is_some() && listing.instance != known.instance;
                 listing.is_incomplete |= match extent {

@@ -1,7 +1,6 @@
 //! Sends text and keys into a pane, in one command sequence with the check that it is still as it was seen (SPEC §11).
 
 mod guard;
-mod key;
 
 use tmux_interface::{DeleteBuffer, DisplayMessage, IfShell, LoadBuffer, PasteBuffer, SendKeys, TmuxCommand};
 
@@ -11,9 +10,9 @@ use super::words::Nonce;
 use super::{Error, Listing, Server, run, transport};
 use crate::fleet::TerminalKey;
 use crate::ids::{NamedPlace, ServerInstance};
+use crate::operation::{Key, Obstacle, PasteText};
 
 pub use guard::{Guard, Misread};
-pub use key::{Key, UnknownKey};
 
 /// What became of a text or of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,33 +23,7 @@ pub enum Delivery {
     Refused(Obstacle),
 }
 
-/// Why tmux would not deliver to a pane what is meant for its program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Obstacle {
-    #[error("the pane is gone")]
-    Gone,
-    /// Its name leads to another machine than before, or the server was started anew.
-    #[error("a different machine or tmux server now answers under this name")]
-    Elsewhere,
-    #[error("a different process now runs in the pane")]
-    Replaced,
-    #[error("the program in the pane has ended")]
-    Dead,
-    #[error("the pane is in copy mode or another mode of tmux")]
-    InMode,
-    #[error("the window's panes are synchronized, so all of them would get it")]
-    Synchronized,
-    #[error("the pane's input is disabled")]
-    InputOff,
-    /// Its session, window or pane was renamed or moved.
-    #[error("the name does not mean this pane any more")]
-    Renamed,
-    /// Its [`Guard`] did not hold: another program, or another screen.
-    #[error("the pane changed after fleetwatch looked at it")]
-    Changed,
-}
-
-/// The facts that each delivery depends on, in the order in which [`Obstacle::read`] reads them. A window with one pane has
+/// The facts that each delivery depends on, in the order in which [`obstacle`] reads them. A window with one pane has
 /// none to be synchronized with.
 const FACTS: &str = "#{pane_pid} #{?pane_dead,1,0} #{?pane_in_mode,1,0} \
                      #{?#{&&:#{pane_synchronized},#{!=:#{window_panes},1}},1,0} #{?pane_input_off,1,0}";
@@ -148,7 +121,7 @@ impl Server {
         match answer {
             "delivered" => Ok(Delivery::Delivered),
             facts if facts.starts_with(ELSEWHERE) => Ok(Delivery::Refused(Obstacle::Elsewhere)),
-            facts => Ok(Delivery::Refused(Obstacle::read(facts, key.pid))),
+            facts => Ok(Delivery::Refused(obstacle(facts, key.pid))),
         }
     }
 
@@ -162,20 +135,18 @@ impl Server {
     }
 }
 
-impl Obstacle {
-    /// What stands in the way according to [`FACTS`]; where they are as they should be, it was the guard.
-    fn read(facts: &str, pid: u32) -> Self {
-        let mut facts = facts.split(' ');
-        match facts.next() {
-            // The formats of a pane that is not there are empty.
-            None | Some("") => return Obstacle::Gone,
-            Some(other) if other.parse() != Ok(pid) => return Obstacle::Replaced,
-            Some(_) => {}
-        }
-        let order = [Obstacle::Dead, Obstacle::InMode, Obstacle::Synchronized, Obstacle::InputOff, Obstacle::Renamed];
-        let found = order.into_iter().zip(facts).find(|(_, flag)| *flag == "1");
-        found.map_or(Obstacle::Changed, |(obstacle, _)| obstacle)
+/// What stands in the way according to [`FACTS`]; where they are as they should be, it was the guard.
+fn obstacle(facts: &str, pid: u32) -> Obstacle {
+    let mut facts = facts.split(' ');
+    match facts.next() {
+        // The formats of a pane that is not there are empty.
+        None | Some("") => return Obstacle::Gone,
+        Some(other) if other.parse() != Ok(pid) => return Obstacle::Replaced,
+        Some(_) => {}
     }
+    let order = [Obstacle::Dead, Obstacle::InMode, Obstacle::Synchronized, Obstacle::InputOff, Obstacle::Renamed];
+    let found = order.into_iter().zip(facts).find(|(_, flag)| *flag == "1");
+    found.map_or(Obstacle::Changed, |(obstacle, _)| obstacle)
 }
 
 /// `then` when the pane is still the same and takes keys, else `otherwise`; an error when it is gone.
@@ -245,87 +216,19 @@ fn facts<'a>(nonce: &Nonce, key: &TerminalKey, guard: &Guard) -> TmuxCommand<'a>
     DisplayMessage::new().print().target_pane(key.pane.to_string()).message(facts).build()
 }
 
-/// Bytes that are pasted at most.
-const LIMIT: usize = 1 << 20;
-
-/// A text that may be pasted into a terminal: no control characters but newline and tab, so that it can neither end
-/// the paste that it is in nor press a key (SPEC §11).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PasteText(String);
-
-/// Why a text may not be pasted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnfitText {
-    #[error("there is no text to send")]
-    Empty,
-    #[error("the text has {0} bytes; the limit is {LIMIT}")]
-    TooLong(usize),
-    #[error("line {line} contains the control character U+{:04X}; only newlines and tabs can be sent", *.character as u32)]
-    Control { line: usize, character: char },
-}
-
-impl UnfitText {
-    /// What to do instead.
-    pub const fn hint(&self) -> &'static str {
-        match self {
-            Self::Empty => "write the text behind the name, or give it on standard input",
-            Self::TooLong(_) => "put it into a file, and name the file in a prompt",
-            Self::Control { .. } => "leave control characters out; `fleetwatch keys` presses keys",
-        }
-    }
-}
-
-impl PasteText {
-    /// The text as it is, byte for byte, or why not.
-    pub fn new(text: impl Into<String>) -> Result<Self, UnfitText> {
-        let text = text.into();
-        if text.is_empty() {
-            return Err(UnfitText::Empty);
-        }
-        if text.len() > LIMIT {
-            return Err(UnfitText::TooLong(text.len()));
-        }
-        match text.char_indices().find(|&(_, c)| c.is_control() && c != '\n' && c != '\t') {
-            Some((at, character)) => Err(UnfitText::Control { line: text[..at].matches('\n').count() + 1, character }),
-            None => Ok(Self(text)),
-        }
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_reason_of_a_refusal_is_read_from_the_facts() {
-        assert_eq!(Obstacle::read("77 0 0 0 0", 76), Obstacle::Replaced);
-        assert_eq!(Obstacle::read("76 1 0 0 0", 76), Obstacle::Dead);
-        assert_eq!(Obstacle::read("76 0 1 1 0", 76), Obstacle::InMode);
-        assert_eq!(Obstacle::read("76 0 0 0 1", 76), Obstacle::InputOff);
-        assert_eq!(Obstacle::read("76 0 0 0 0", 76), Obstacle::Changed);
-        assert_eq!(Obstacle::read("76 0 0 0 0 1", 76), Obstacle::Renamed);
-        assert_eq!(Obstacle::read("76 0 0 0 0 0", 76), Obstacle::Changed);
-        assert_eq!(Obstacle::read(" 0 0 0 0", 76), Obstacle::Gone);
-    }
-}
-
-#[cfg(test)]
-mod text_tests {
-    use super::*;
-
-    #[test]
-    fn control_characters_are_refused_with_their_line() {
-        assert_eq!(PasteText::new("a\nb\u{1b}[201~"), Err(UnfitText::Control { line: 2, character: '\u{1b}' }));
-        for bad in ["\r", "\u{0}", "\u{7f}", "\u{9b}x", "a\r\nb"] {
-            assert!(PasteText::new(bad).is_err(), "{bad:?}");
-        }
-        assert_eq!(PasteText::new(""), Err(UnfitText::Empty));
-        assert!(PasteText::new("x".repeat(LIMIT + 1)).is_err());
-        assert!(PasteText::new("tab\there\n{#{pane_id}; 'é😀\\").is_ok());
+        assert_eq!(obstacle("77 0 0 0 0", 76), Obstacle::Replaced);
+        assert_eq!(obstacle("76 1 0 0 0", 76), Obstacle::Dead);
+        assert_eq!(obstacle("76 0 1 1 0", 76), Obstacle::InMode);
+        assert_eq!(obstacle("76 0 0 0 1", 76), Obstacle::InputOff);
+        assert_eq!(obstacle("76 0 0 0 0", 76), Obstacle::Changed);
+        assert_eq!(obstacle("76 0 0 0 0 1", 76), Obstacle::Renamed);
+        assert_eq!(obstacle("76 0 0 0 0 0", 76), Obstacle::Changed);
+        assert_eq!(obstacle(" 0 0 0 0", 76), Obstacle::Gone);
     }
 }

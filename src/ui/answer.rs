@@ -10,16 +10,18 @@ use super::{
 };
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Privacy, Recipient};
+use crate::operation::{Key, UnknownKey};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::tmux::{Key, UnknownKey};
 
 /// How long a question that was answered and is still shown is taken for the old one.
 const FOLLOW: Span = Span::from_secs(3);
 /// Rows that what is asked takes at most, and those below it.
 const ASKED: usize = 3;
 const BELOW: u16 = 2;
+/// Rows of its border.
+const FRAME: usize = 2;
 /// What asks for keys of a menu, which no line has.
 const OF_MENU: &str = "select an option";
 /// Words in what asks for something that nobody else may see: anywhere, and where a text is asked for.
@@ -122,10 +124,13 @@ impl Overlay for TaskAnswer {
         let parts = &canvas.theme.parts;
         let title = format!("answer to {}", self.name);
         self.is_enough = Some(false);
-        let Some(inner) = frame::boxed(canvas, buffer, area, (area.width, area.height), &title) else {
+        let item = Item::find(view, &self.key);
+        let cells = usize::from(area.width.saturating_sub(4));
+        let wanted = item.map_or(0, preview::height) + text::wrapped(&self.prompt, cells, ASKED).len() + FRAME;
+        let height = u16::try_from(wanted).unwrap_or(u16::MAX).saturating_add(BELOW);
+        let Some(inner) = frame::boxed(canvas, buffer, area, (area.width, height), &title) else {
             return HitMap::default();
         };
-        let cells = usize::from(inner.width);
         let asked = text::wrapped(&self.prompt, cells, ASKED);
         let is_whole = text::wrapped(&self.prompt, cells, usize::MAX).len() == asked.len();
         let rows = u16::try_from(asked.len()).unwrap_or(u16::MAX).saturating_add(BELOW);
@@ -134,7 +139,7 @@ impl Overlay for TaskAnswer {
             self.pause.is_shown(canvas.now);
         }
         let above = Rect { height: inner.height.saturating_sub(rows), ..inner };
-        preview::draw(canvas, buffer, above, Item::find(view, &self.key));
+        preview::draw(canvas, buffer, above, item);
         let below = Rect { y: above.bottom(), height: inner.height - above.height, ..inner };
         for (row, line) in (0..below.height).zip(&asked) {
             Pen::new(buffer, below, row).text(line, canvas.theme.style(Status::Question));

@@ -322,6 +322,11 @@ impl Ui {
                 self.say("nothing was done".to_owned(), view);
                 requests
             }
+            // It is read while one goes on: a key that is none of its own is meant for what is below.
+            None if self.context() == Context::Outcomes => {
+                self.overlays.pop();
+                self.key(key, view)
+            }
             None if self.overlays.is_empty() || is_read_only => {
                 let help = self.options.keymap.key_for(self.context(), Action::Help).unwrap_or_default();
                 self.say(format!("{} does nothing here; {help} lists keys", Keymap::name_of(key)), view);

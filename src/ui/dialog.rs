@@ -27,11 +27,11 @@ use super::{
 };
 use crate::dialog::{self, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::operation::PasteText;
 use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
 use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::tmux::PasteText;
 
 pub use body::TEXT_THEN_ENTER;
 pub use several::SeveralDialogs;

@@ -10,18 +10,9 @@ use super::reading::Paragraph;
 use super::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, text};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::operation::{Act, Recipient};
-use crate::state::{Availability, Phase, Tri};
+use crate::operation::{Act, Key, Recipient, interrupt};
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::tmux::Key;
-
-/// Keys that stop programs, the usual one first, for what the agent's own profile does not say.
-const KEYS: [(&[&str], &str); 3] = [
-    (&["Escape"], "stops the turn of most agents"),
-    (&["Escape", "Escape"], "if the first one only warns"),
-    (&["C-c"], "stops programs; many agents end on a second one"),
-];
 
 /// What is said of an agent that asks something.
 const DIALOG_ENDS: &str = "its dialog ends with the turn";
@@ -61,7 +52,7 @@ struct ShownTerminal {
 impl ShownTerminal {
     fn of(terminal: &Terminal) -> Self {
         let state = &terminal.state;
-        let draft = if has_draft(terminal) { ", with a draft" } else { "" };
+        let draft = if interrupt::has_draft(terminal) { ", with a draft" } else { "" };
         let message = format!("{} ({}{draft})", state.terminal.id, Status::of(state).word());
         Self { message, dialog: terminal.dialog.clone().filter(|_| state.waits()) }
     }
@@ -79,13 +70,13 @@ impl ShownTerminal {
 impl Interrupt {
     /// The question for terminals, which says of others why they are left out.
     pub fn new(terminals: &[&Terminal], left_out: Vec<String>) -> Self {
-        let mut choices = terminals.first().map(|terminal| choices(terminal)).unwrap_or_default();
+        let mut choices = terminals.first().map(|terminal| interrupt::choices(terminal)).unwrap_or_default();
         for terminal in terminals.iter().skip(1) {
             // Of several agents only what does the same in all of them.
-            let others = self::choices(terminal);
+            let others = interrupt::choices(terminal);
             choices.retain(|(keys, _)| others.iter().any(|(other, _)| other == keys));
         }
-        let is_own = |keys: &[Key]| terminals.iter().all(|terminal| own(terminal) == keys);
+        let is_own = |keys: &[Key]| terminals.iter().all(|terminal| interrupt::own(terminal) == keys);
         let is_sure = choices.first().is_some_and(|(keys, _)| !keys.is_empty() && is_own(keys));
         let folded = if is_sure { choices.split_off(1) } else { Vec::new() };
         if let (true, Some((_, note))) = (is_sure && terminals.len() > 1, choices.first_mut()) {
@@ -99,25 +90,6 @@ impl Interrupt {
             left_out,
             question: Question::with(Some(0)),
         }
-    }
-
-    /// Why there is nothing to stop in a terminal; `None` when there is, when that is not known, or when a key would
-    /// take away a draft.
-    pub fn needless(terminal: &Terminal) -> Option<String> {
-        let state = &terminal.state;
-        let name = &state.terminal.id;
-        match (state.diagnostics.availability, state.turn.phase) {
-            (Availability::TuiDown | Availability::Unavailable, _) => Some(format!("the agent of {name} has ended")),
-            _ if state.is_suspended() => Some(format!("the agent of {name} is suspended")),
-            (_, Phase::Ready) if !has_draft(terminal) => Some(format!("{name} is ready")),
-            _ => None,
-        }
-    }
-
-    /// The usual key for what a terminal shows.
-    pub fn usual(terminal: &Terminal) -> Act {
-        let keys = choices(terminal).into_iter().next().map(|(keys, _)| keys);
-        Act::Interrupt { keys: keys.unwrap_or_default(), dialog: ShownTerminal::of(terminal).dialog }
     }
 
     /// Takes over what the terminals do now. When that changes, nothing is chosen any more, and keys do nothing for a
@@ -185,32 +157,6 @@ impl Interrupt {
     fn hold(&self, now: Timestamp) -> Option<Hold> {
         self.question.hold(&self.asked(&Theme::default()), now)
     }
-}
-
-fn has_draft(terminal: &Terminal) -> bool {
-    terminal.state.surface.editing_input == Tri::Yes
-}
-
-/// What can be pressed, and what it does: what the agent's profile says, then what stops others.
-fn choices(terminal: &Terminal) -> Vec<(Vec<Key>, String)> {
-    let own = own(terminal);
-    let tool = &terminal.state.terminal.tool;
-    let note = match terminal.state.turn.phase {
-        Phase::Ready => format!("may clear the draft: no turn of {tool} runs"),
-        _ => format!("stops the turn of {tool}"),
-    };
-    let others = KEYS.iter().map(|(names, note)| (parsed(names.iter().copied()), (*note).to_owned()));
-    let others: Vec<(Vec<Key>, String)> = others.filter(|(keys, _)| *keys != own).collect();
-    (!own.is_empty()).then_some((own, note)).into_iter().chain(others).collect()
-}
-
-/// What the agent's profile says that stops it.
-fn own(terminal: &Terminal) -> Vec<Key> {
-    parsed(terminal.interrupt.iter().map(|key| key.word()))
-}
-
-fn parsed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Key> {
-    names.filter_map(|name| name.parse().ok()).collect()
 }
 
 impl Overlay for Interrupt {

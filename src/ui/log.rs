@@ -7,9 +7,11 @@ use ratatui::prelude::{Buffer, Rect};
 
 use super::{Canvas, Pen, frame, text, times};
 use crate::fleet::{TerminalKey, TerminalTransition, View};
-use crate::history::{Actor, Body, OperatorAction, Sent, Sentence, Stored, StoredInput, of_task, of_transition};
 use crate::ids::PaneId;
 use crate::operation::Outcome;
+use crate::present::sentence;
+use crate::present::sentence::{Actor, Sentence, of_task, of_transition};
+use crate::record::{Body, OperatorAction, Sent, Stored, StoredInput};
 use crate::state::{Phase, Transition};
 use crate::status::{Status, before_and_after};
 use crate::task::TaskEvent;
@@ -134,7 +136,7 @@ impl<'a> LogLine<'a> {
     fn of(event: Event<'a>, view: &View<'a>) -> Option<Self> {
         let name = event.key().and_then(|key| called(view, key)).unwrap_or(event.name());
         let sentence = event.sentence(name)?;
-        let is_repeatable = if let Event::Kept(record) = event { record.body.is_repeatable() } else { true };
+        let is_repeatable = if let Event::Kept(record) = event { sentence::is_repeatable(&record.body) } else { true };
         Some(Self { at: event.at(), key: event.key(), name, others: Vec::new(), sentence, is_repeatable })
     }
 
@@ -234,7 +236,7 @@ impl<'a> Event<'a> {
         match self {
             Event::Terminal(change) => of_transition(&change.transition, change.state.as_deref()),
             Event::Task(event) => Some(of_task(&event.happening)),
-            Event::Kept(record) => record.body.sentence(name),
+            Event::Kept(record) => sentence::of(&record.body, name),
         }
     }
 }

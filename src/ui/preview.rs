@@ -70,6 +70,18 @@ pub fn staleness(canvas: &Canvas<'_>, item: Item<'_>) -> Option<String> {
     }
 }
 
+/// The rows that [`draw`] has something to say in, with its title.
+pub fn height(item: Item<'_>) -> usize {
+    let shown = match (item.terminal().and_then(Terminal::screen), item) {
+        (Some(screen), _) => screen.last_row().map_or(1, |last| last + 1),
+        (None, Item::Task(task)) => {
+            task.preview().lines().iter().rposition(|line| !line.trim().is_empty()).map_or(1, |it| it + 1)
+        }
+        (None, Item::Terminal(_)) => 1,
+    };
+    1 + shown + usize::from(item.trouble().is_some())
+}
+
 /// The same without the title.
 pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, item: Item<'_>) {
     let (parts, terminal) = (&canvas.theme.parts, item.terminal());

@@ -14,12 +14,12 @@ use super::{
 };
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::operation::Key;
 use crate::operation::{Act, Privacy, Recipient};
 use crate::screen::{Row, Screen, is_harmless};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
-use crate::tmux::Key;
 
 /// The keyboard of one terminal or task.
 #[derive(Debug)]

@@ -22,14 +22,14 @@ use crate::engine::Engine;
 use crate::fleet::Terminal;
 use crate::hash::hexadecimal;
 use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress, Trouble};
-use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, When};
+use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, When, interrupt};
+use crate::operation::{Key, Obstacle, PasteText};
 use crate::poll;
 use crate::sender::Gate;
 use crate::status::Hindrance;
 use crate::time::Timestamp;
-use crate::tmux::{Key, Obstacle, PasteText};
 use crate::token::Scope;
-use crate::ui::{Interrupt, Item};
+use crate::ui::Item;
 
 /// The longest body of a request, in bytes: the longest prompt, with every byte of it escaped.
 const BODY_BYTES: usize = 512 << 10;
@@ -427,13 +427,13 @@ async fn interrupt(State(served): State<Served>, ask: Ask<InterruptBody>) -> Res
     let act = |served: Served, id: String, by: Producer, InterruptBody { dialog: name }| async move {
         let target = id.clone();
         let press = move |_: &Engine, terminal: &Terminal, _| {
-            if let Some(why) = Interrupt::needless(terminal).map(|why| format!("nothing to interrupt: {why}")) {
+            if let Some(why) = interrupt::needless(terminal).map(|why| format!("nothing to interrupt: {why}")) {
                 return Err(HttpReply::new(StatusCode::CONFLICT, why, "`keys` presses keys anyway"));
             }
             let waits = terminal.dialog.as_ref().filter(|_| terminal.state.waits());
             open_dialog(terminal, waits, name.as_deref())?;
             let to = Recipient::as_shown(terminal).at(terminal.named_by(&target));
-            Ok((to, Interrupt::usual(terminal)))
+            Ok((to, interrupt::usual(terminal)))
         };
         let (to, act) = served.of_terminal(id, press).await?;
         Ok(told(&served.perform(to, by, act, ()).await))

@@ -20,7 +20,7 @@ mod tests {
 
     use super::OPENAPI;
     use crate::cli::serve::{act, read};
-    use crate::history::Kind;
+    use crate::record::Kind;
     use crate::state::{State, Transition};
     use crate::task::TaskFields;
 

@@ -16,8 +16,10 @@ use crate::cli::target::{self, Purpose};
 use crate::cli::{explain, history};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
-use crate::history::{Kind, Reader, RecordFilter, Stored};
+use crate::history::{Reader, RecordFilter};
 use crate::poll;
+use crate::present::document;
+use crate::record::Kind;
 use crate::screen::{Color, Screen, Style};
 use crate::time::Timestamp;
 use crate::ui::Item;
@@ -261,7 +263,7 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
         reader.records(&filter).map_err(HttpReply::broken)
     });
     let records = read.await.map_err(HttpReply::broken)??;
-    Ok(Json(records.iter().map(Stored::to_json).collect()))
+    Ok(Json(records.iter().map(document::of_record).collect()))
 }
 
 fn all_kinds() -> String {

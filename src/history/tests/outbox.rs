@@ -122,7 +122,7 @@ fn what_a_dead_process_attempted_is_settled_and_never_sent_by_itself() {
     assert!(!other.attempt(id, "text", 1, at(61)).unwrap());
     assert!(other.finish(id, IntentState::Unknown, Some("its process died"), at(62)).unwrap());
     let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
-    let line = records[0].to_json();
+    let line = document::of_record(&records[0]);
     assert_eq!(
         (&line["kind"], &line["terminal"], &line["outcome"]),
         (&json!("follow_up"), &json!("lead"), &json!("unknown"))
@@ -256,7 +256,7 @@ fn a_prompt_waits_for_its_terminal_beside_messages_and_is_taken_back_whole() {
     assert_eq!((again.text.as_deref(), again.recipient), (Some("second"), pending[1].recipient.clone()));
     // What else becomes of prompts stands with the inputs that they are.
     let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
-    let messages: Vec<String> = records.iter().filter_map(|it| Some(it.body.sentence(&it.name)?.text)).collect();
+    let messages: Vec<String> = records.iter().filter_map(|it| Some(sentence::of(&it.body, &it.name)?.text)).collect();
     let queued = ["queued for t1: first line two", "queued for t1: second", "queued for t1: another one"];
     assert_eq!(messages[..3], queued);
     assert_eq!(messages[3..], ["took back from t1: first line two"]);

@@ -55,7 +55,7 @@ fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
     assert_eq!((submissions.len(), &submissions[0].key, submissions[0].at), (1, &terminal(1), at(1)));
     assert_eq!(reader.submissions_after(submissions[0].number).unwrap(), []);
     assert_eq!(reader.newest("submissions").unwrap(), submissions[0].number);
-    let line = reader.records(&RecordFilter::default()).unwrap()[0].to_json();
+    let line = document::of_record(&reader.records(&RecordFilter::default()).unwrap()[0]);
     let expected = serde_json::json!({
         "at": at(0), "kind": "input", "terminal": "t1", "state": null, "sender": "command line", "input": "prompt",
         "outcome": "accepted", "detail": null, "ended_at": at(2), "text": "do it", "id": 1, "sentence": "you prompted t1: do it",
@@ -509,7 +509,7 @@ fn a_transition_keeps_what_was_named_between_assessments() {
     let HistoryAnswer::Page { records, .. } = ask(&history, QuestionKind::Page { before: None }) else {
         panic!("a page")
     };
-    let json = records[0].to_json();
+    let json = document::of_record(&records[0]);
     assert_eq!(json["events"], serde_json::json!([{ "at": at(2), "event": "processing_started" }]));
 }
 

@@ -129,6 +129,13 @@ fn half_an_answer_is_no_answer() {
 }
 
 #[test]
+fn sessions_without_panes_are_no_empty_server() {
+    let session = format!("{NONCE}W$1,1{NONCE}work{NONCE}{NONCE}\n");
+    let error = read(&output(&session)).unwrap_err();
+    assert!(error.hint().contains("command-alias"), "{error}: {}", error.hint());
+}
+
+#[test]
 fn an_old_tmux_is_named() {
     let old = format!("{NONCE}H1,2,3.1c{NONCE}\n{NONCE}E{NONCE}\n");
     assert!(matches!(read(&old), Err(Error::TooOld { found, .. }) if found == "3.1c"));

@@ -88,11 +88,12 @@ impl Guard {
     /// A format that is true as long as the name means the pane: tmux goes through all sessions, as a pane may be in several.
     pub(super) fn named(&self) -> Option<String> {
         let (pane, NamedPlace { session, window_index, window_name, pane_index }) = self.named.as_ref()?;
-        // A quote would end a word of a host's shell.
-        let name = |name: &str| escaped(name).replace('\'', ".");
+        // A quote would end a word of a host's shell, and `display-message` takes a per cent sign for the beginning of a time.
+        let name = |name: &str| escaped(name).replace(['\'', '%'], ".");
         let number = |number: &Option<u32>| number.map_or("[0-9]+".to_owned(), |number| number.to_string());
         let window_name = window_name.as_deref().map_or(".*".to_owned(), name);
         let (index, pane_index) = (number(window_index), number(pane_index));
+        let pane = name(&pane.to_string());
         let panes = format!("#{{P:#{{?#{{m/r:^{pane} {pane_index}$,#{{pane_id}} #{{pane_index}}}},1,}}}}");
         let windows =
             format!("#{{W:#{{?#{{m/r:^{index} {window_name}$,#{{window_index}} #{{window_name}}}},{panes},}}}}");

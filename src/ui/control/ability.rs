@@ -2,10 +2,10 @@
 
 use super::table::NOTHING_SELECTED;
 use crate::fleet::{Terminal, View};
+use crate::operation::interrupt;
 use crate::task::Task;
 use crate::ui::arrangement::Grouping;
 use crate::ui::composer::Composer;
-use crate::ui::interrupt::Interrupt;
 use crate::ui::{Action, Item, RowKey, Ui};
 
 impl Ui {
@@ -105,9 +105,9 @@ impl Ui {
         match self.acted_on_together(view)[..] {
             [] => Some(NOTHING_SELECTED.to_owned()),
             [item @ Item::Task(_)] => Some(self.why_no_agent(item)),
-            [Item::Terminal(it)] => Interrupt::needless(it).map(|why| format!("nothing to interrupt: {why}")),
+            [Item::Terminal(it)] => interrupt::needless(it).map(|why| format!("nothing to interrupt: {why}")),
             ref several => {
-                let stops = |item: &Item<'_>| item.terminal().is_some_and(|it| Interrupt::needless(it).is_none());
+                let stops = |item: &Item<'_>| item.terminal().is_some_and(|it| interrupt::needless(it).is_none());
                 (!several.iter().any(stops)).then(|| "nothing to interrupt in the marked ones".to_owned())
             }
         }

@@ -1,6 +1,7 @@
 //! Keys of the table: moving in it, opening overlays, order, groups, filter, marks, and the layout.
 
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::operation::interrupt;
 use crate::state::{Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
 use crate::ui::answer::TaskAnswer;
@@ -299,7 +300,7 @@ impl Ui {
             let (mut agents, mut left_out): (Vec<&Terminal>, Vec<String>) = (Vec::new(), Vec::new());
             for item in together {
                 match item {
-                    Item::Terminal(terminal) => match Interrupt::needless(terminal) {
+                    Item::Terminal(terminal) => match interrupt::needless(terminal) {
                         None => agents.push(terminal),
                         Some(needless) => left_out.push(needless),
                     },

@@ -25,9 +25,9 @@ impl DialogBox {
         dialog
     }
 
-    /// Whether a plain no is chosen.
+    /// Whether a no is chosen, with or without the reason for it.
     pub(super) fn refuses(&self) -> bool {
-        let chosen = self.shown.as_ref().zip(self.question.chosen()).filter(|_| self.typing.is_none());
+        let chosen = self.shown.as_ref().zip(self.question.chosen());
         chosen.is_some_and(|(shown, chosen)| shown.dialog.refuses(chosen))
     }
 

@@ -5,7 +5,9 @@ use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 use super::Drill;
 use super::steps::TimelineEntry;
 use crate::fleet::Terminal;
-use crate::history::{Actor, Body};
+use crate::present::sentence;
+use crate::present::sentence::Actor;
+use crate::record::Body;
 use crate::screen::harmless;
 use crate::state::Evidence;
 use crate::status::{Changed, Status, changed};
@@ -222,7 +224,7 @@ fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> StyledLine {
     let parts = &canvas.theme.parts;
     let style = |status: Option<Status>, other| status.map_or(other, |status| canvas.theme.style(status));
     // Its name stands above the list.
-    if let Some(sentence) = step.body.sentence("it") {
+    if let Some(sentence) = sentence::of(&step.body, "it") {
         let subject = match sentence.actor {
             Actor::Terminal => Vec::new(),
             Actor::You | Actor::Fleetwatch => vec![(format!("{} ", sentence.subject("")), parts.title)],

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::history::{Actor, Body, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
+use crate::history::Point;
+use crate::present::sentence;
+use crate::present::sentence::Actor;
+use crate::record::{Body, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};
 use crate::task::{Happening, Task, TaskEvent};
@@ -49,7 +52,7 @@ impl TimelineEntry {
 
     /// Whether something went wrong then.
     pub fn has_failed(&self) -> bool {
-        self.body.sentence("it").is_some_and(|sentence| sentence.has_failed())
+        sentence::of(&self.body, "it").is_some_and(|sentence| sentence.has_failed())
     }
 
     /// What it changed, if it is a transition.
@@ -153,12 +156,13 @@ impl TimelineEntries {
     }
 
     fn list(&mut self) {
-        let is_listed = |step: &&Arc<TimelineEntry>| self.lists_all || step.body.sentence("it").is_some();
+        let is_listed = |step: &&Arc<TimelineEntry>| self.lists_all || sentence::of(&step.body, "it").is_some();
         self.listed = self.merged.iter().filter(is_listed).cloned().collect();
         if !self.lists_all {
             // What the operator does several times in a row, such as typing keys, is one step, as it is one line of the log.
             let own = |step: &TimelineEntry| {
-                step.body.sentence("it").filter(|it| it.actor == Actor::You && step.body.is_repeatable())
+                sentence::of(&step.body, "it")
+                    .filter(|it| it.actor == Actor::You && sentence::is_repeatable(&step.body))
             };
             self.listed.dedup_by(|older, newer| own(older).is_some_and(|it| Some(it) == own(newer)));
         }
@@ -273,7 +277,7 @@ impl TimelineEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{Sent, StoredInput};
+    use crate::record::{Sent, StoredInput};
     use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext};
 
     fn at(seconds: i64) -> Timestamp {

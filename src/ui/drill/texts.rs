@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::list::{evidence_words, seen_words};
 use super::steps::{StepId, TimelineEntry};
 use crate::agent_record::{Said, Speaker};
-use crate::history::{Body, NamedEvent, StoredTransition};
+use crate::present::sentence;
 use crate::profile::GAP;
+use crate::record::{Body, NamedEvent, StoredTransition};
 use crate::screen::{KeptScreen, harmless};
 use crate::state::{Change, Transition};
 use crate::time::{Span, Timestamp};
@@ -186,7 +187,7 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
     let evidence = step.evidence();
     let seen = seen_words(&evidence);
     // First what a person needs to know, then how fleetwatch came to it.
-    if let (Some(sentence), Some(_)) = (step.body.sentence("it"), step.transition()) {
+    if let (Some(sentence), Some(_)) = (sentence::of(&step.body, "it"), step.transition()) {
         let since = times::to_the_second(step.at, canvas.zone);
         lines.push(heading(&format!("{since}  {}", sentence.text)));
         lines.extend(seen.iter().map(|seen| vec![("  because  ".to_owned(), parts.quiet), (seen.clone(), parts.text)]));

@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::{ServerHealth, ServerId, TerminalKey, TerminalTransition};
-use fleetwatch::history::{Body, Draft, RecordId, Sent, Stored, StoredInput};
+use fleetwatch::history::Draft;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use fleetwatch::record::{Body, RecordId, Sent, Stored, StoredInput};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
     AgentFacts, Attention, Availability, BusinessState, Change, Fact, FactName, FactSource, FactValue, Note, NotePart,
@@ -2306,7 +2307,7 @@ fn backwards_the_least_urgent_is_next_and_its_group_is_unfolded() {
 
 #[test]
 fn the_log_has_a_run_before_its_end_of_the_same_second() {
-    use fleetwatch::history::OperatorAction;
+    use fleetwatch::record::OperatorAction;
     use fleetwatch::task::{Happening, TaskEvent};
     let mut fleet = SampleFleet::empty();
     fleet.tasks = tasks();

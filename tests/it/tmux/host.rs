@@ -11,8 +11,9 @@ use crate::support::private_tmux::{PrivateTmux, wait_until};
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{Capture, PollResult, ServerId, TerminalKey};
 use fleetwatch::ids::ServerInstance;
+use fleetwatch::operation::{Key, PasteText};
 use fleetwatch::poll;
-use fleetwatch::tmux::{Delivery, Error, Guard, Jump, Key, PasteText, Server, Settings};
+use fleetwatch::tmux::{Delivery, Error, Guard, Jump, Server, Settings};
 
 fn program(path: &Path, script: &str) {
     std::fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();

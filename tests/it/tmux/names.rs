@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::support::private_tmux::{PrivateTmux, wait_until};
 use fleetwatch::fleet::{PaneId, TerminalKey};
 use fleetwatch::ids::NamedPlace;
-use fleetwatch::tmux::{Delivery, Guard, Key, KnownRows, Listing, Obstacle, PasteText};
+use fleetwatch::operation::{Key, Obstacle, PasteText};
+use fleetwatch::tmux::{Delivery, Guard, KnownRows, Listing};
 use proptest::prelude::*;
 
 fn session(name: &str) -> NamedPlace {
@@ -22,6 +23,14 @@ async fn sent(tmux: &PrivateTmux, key: &TerminalKey, named: &NamedPlace) -> Deli
     pressed
 }
 
+/// Lets the next pane have an id of two digits: tmux's formats of times read `%12 ` in another way than `%1 `.
+fn pass_pane_ids(tmux: &PrivateTmux) {
+    for _ in 0..12 {
+        let window = tmux.run(&["new-window", "-d", "-P", "-F", "#{window_id}", "-t", "main:", "cat"]);
+        tmux.run(&["kill-window", "-t", window.trim()]);
+    }
+}
+
 const RENAMED: Delivery = Delivery::Refused(Obstacle::Renamed);
 
 /// Renames a session to what tmux makes of a name, if it takes it.
@@ -34,6 +43,7 @@ fn rename(tmux: &PrivateTmux, pane: PaneId, name: &str) -> String {
 #[test]
 fn what_is_sent_to_a_name_reaches_the_pane_that_has_it_now_and_no_other() {
     let tmux = PrivateTmux::start(&["cat"]);
+    pass_pane_ids(&tmux);
     let keys = [tmux.key_of("main:"), tmux.new_session("other", &["cat"]), tmux.new_session("third", &["cat"])];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(24));
@@ -71,6 +81,7 @@ fn what_is_sent_to_a_name_reaches_the_pane_that_has_it_now_and_no_other() {
 #[tokio::test]
 async fn each_part_of_a_place_that_was_named_must_still_be_so() {
     let tmux = PrivateTmux::start(&["cat"]);
+    pass_pane_ids(&tmux);
     let first = tmux.new_window("main", "api.v2", &["cat"]);
     let second = tmux.new_window("main", "web", &["cat"]);
     let split = ["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", "main:1", "cat"];

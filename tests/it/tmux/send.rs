@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
 use fleetwatch::fleet::{PaneId, TerminalKey};
 use fleetwatch::ids::ServerInstance;
+use fleetwatch::operation::{Key, Obstacle, PasteText};
 use fleetwatch::screen::{Cursor, PaneFacts, Screen};
-use fleetwatch::tmux::{Delivery, Error, Guard, Key, Obstacle, PasteText, Server, Settings, quote};
+use fleetwatch::tmux::{Delivery, Error, Guard, Server, Settings, quote};
 use proptest::prelude::*;
 
 const HOSTILE: &str = "-l first\n'single' \"double\" `tick` $HOME ~ #{pane_id} #(date) %1\n\ttab; echo hi;\n{ } [x] \\\n\

@@ -10,12 +10,13 @@ use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::dialog::{Dialog, in_words};
 use fleetwatch::history::History;
 use fleetwatch::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
+use fleetwatch::operation::{Key, Obstacle, PasteText};
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::screen::Screen;
 use fleetwatch::sender::{Sender, StepLimits};
 use fleetwatch::status::Hindrance;
 use fleetwatch::time::{Span, Timestamp};
-use fleetwatch::tmux::{Key, Obstacle, PasteText, Settings};
+use fleetwatch::tmux::Settings;
 
 /// A parrot in a pane of its own, and somebody who sends to it.
 struct Cage {

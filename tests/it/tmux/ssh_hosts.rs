@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::support::hosts::Hosts;
 use crate::support::private_tmux::PATIENCE;
 use fleetwatch::fleet::{ServerId, TerminalKey};
-use fleetwatch::tmux::{Delivery, Error, Guard, Key, Obstacle, PasteText, Server, Settings};
+use fleetwatch::operation::{Key, Obstacle, PasteText};
+use fleetwatch::tmux::{Delivery, Error, Guard, Server, Settings};
 
 const BOTH: &str = "[[server]]\nhost = \"prod-db\"\n[[server]]\nhost = \"staging-db\"\n\
                     [[terminal]]\nsession = \"on-*\"\n";

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::*;
 use fleetwatch::dialog::Dialog;
+use fleetwatch::operation::Key;
 use fleetwatch::operation::{Asked, Privacy};
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{Attention, Availability, BusinessState, LastTurn};
 use fleetwatch::status::Hindrance;
-use fleetwatch::tmux::Key;
 
 /// Lets a terminal show another dialog, in a pane with room for all of it.
 pub fn ask(fleet: &mut SampleFleet, terminal: usize, text: &str) {
@@ -876,6 +876,19 @@ fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     dropped(&mut ui, &fleet, later[1].0, "all");
     assert!(text(&mut ui, &fleet, 160, 45).contains("was not sent: the agent has ended"), "by a message after that");
+    // The first key that is not of the list closes it and does what it does in the table.
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars(" Ball"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 160, 45);
+    fleet.now = fleet.now + Span::from_secs(1);
+    press(&mut ui, &fleet, &chars("y"));
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("taken by 0 of 1"), "{shown}");
+    press(&mut ui, &fleet, &chars("/docs"));
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("/docs") && !shown.contains("taken by 0 of 1"), "{shown}");
     // One that would reach nobody is refused before it is asked about.
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 160, 45);

@@ -604,7 +604,7 @@ fn an_answer_in_own_words_is_typed_in_the_box_and_sent_once_it_was_seen() {
         assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "it was not drawn yet");
         let shown = text(&mut ui, &fleet, size.0, size.1);
         assert!(shown.contains("> gr1q a b[201~") && shown.contains("enter send"), "{size:?}: {shown}");
-        let text = fleetwatch::tmux::PasteText::new("gr1q a b[201~").expect("a text");
+        let text = fleetwatch::operation::PasteText::new("gr1q a b[201~").expect("a text");
         let reply = reply_of(&press(&mut ui, &fleet, &[KeyCode::Enter]));
         assert_eq!(reply, Some(Reply::Text { option: 1, text }), "{size:?}: {shown}");
         // The agent shows what is typed there, which makes it no other dialog.
@@ -615,7 +615,7 @@ fn an_answer_in_own_words_is_typed_in_the_box_and_sent_once_it_was_seen() {
 
 #[test]
 fn the_key_for_a_reason_answers_a_question_in_own_words() {
-    let typed = |answer: &str| fleetwatch::tmux::PasteText::new(answer).expect("a text");
+    let typed = |answer: &str| fleetwatch::operation::PasteText::new(answer).expect("a text");
     let mut fleet = SampleFleet::usual();
     let mut ui = opened(&mut fleet, ENTRY, (80, 24));
     let shown = text(&mut ui, &fleet, 80, 24);
@@ -665,7 +665,7 @@ fn a_long_text_is_whole_on_the_screen_before_it_is_sent() {
             press(&mut ui, &fleet, &[KeyCode::Down]);
         }
         assert!((1..=150).all(|n| seen.contains(&format!("w{n}"))), "{size:?}: {seen}");
-        let text = fleetwatch::tmux::PasteText::new(words).expect("a text");
+        let text = fleetwatch::operation::PasteText::new(words).expect("a text");
         assert_eq!(reply_of(&sent), Some(Reply::Text { option: 1, text }), "{size:?}");
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fleetwatch::agent_record::{Said, Speaker};
-use fleetwatch::history::{
-    Answer, Body, HistoryAnswer, HistoryQuestion, Holder, NamedEvent, Point, PublicState, QuestionKind, RecordId,
-    ScreenId, Sent, Stored, StoredInput, StoredTransition, TimelineData, Trouble,
-};
+use fleetwatch::history::{Answer, HistoryAnswer, HistoryQuestion, Holder, Point, QuestionKind, TimelineData, Trouble};
 use fleetwatch::profile::GAP;
+use fleetwatch::record::{
+    Body, NamedEvent, PublicState, RecordId, ScreenId, Sent, Stored, StoredInput, StoredTransition,
+};
 use fleetwatch::repository::{Printed, WorkingTreeDiff};
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{

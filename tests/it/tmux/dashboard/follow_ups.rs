@@ -2,7 +2,8 @@
 
 use fleetwatch::clock::now;
 use fleetwatch::follow_up::{MessageEvent, Wanted};
-use fleetwatch::history::{IntentId, IntentState, Intents, Owner};
+use fleetwatch::history::{Intents, Owner};
+use fleetwatch::record::{IntentId, IntentState};
 use fleetwatch::time::Span;
 
 use super::World;

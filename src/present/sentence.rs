@@ -2,12 +2,12 @@
 //! the dashboard, the list of one terminal and `fleetwatch history` show them. What means nothing to a person,
 //! such as a draft that comes and goes, has no sentence and is shown by its fields.
 
-use super::record::{
-    Body, FollowUpRecord, HIDDEN, OperatorAction, Sent, StoredInput, StoredTransition, What, as_typed,
-};
-use super::{IntentState, PublicState};
 use crate::dialog::{ApprovalSubject, approval, asked, asked_before, bare};
 use crate::operation::{Outcome, TOKEN};
+use crate::record::{
+    Body, FollowUpRecord, HIDDEN, IntentState, OperatorAction, PublicState, Sent, StoredInput, StoredTransition, What,
+    as_typed,
+};
 use crate::screen::harmless;
 use crate::state::{
     Availability, Change, Completion, LEFT_UNWATCHED, LastTurn, RETRACTION_UNDONE, State, TaskStatus, Transition,
@@ -84,26 +84,24 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
-impl Body {
-    /// Whether it is an act of which one in a row says as much as several: typed keys and marks do, answers and prompts do not.
-    pub fn is_repeatable(&self) -> bool {
-        !matches!(self, Body::Input(StoredInput { sent: Sent::Answer { .. } | Sent::Prompt { .. }, .. }))
-    }
+/// Whether a record is an act of which one in a row says as much as several: typed keys and marks do, answers and prompts do not.
+pub fn is_repeatable(body: &Body) -> bool {
+    !matches!(body, Body::Input(StoredInput { sent: Sent::Answer { .. } | Sent::Prompt { .. }, .. }))
+}
 
-    /// What happened to the terminal of that name, or was done to it; `None` where a person need not know.
-    pub fn sentence(&self, name: &str) -> Option<Sentence> {
-        match self {
-            Body::Transition(kept @ StoredTransition { transition, .. }) => match &kept.state {
-                Some(PublicState::Agent(state)) => of_transition(transition, Some(state)),
-                Some(PublicState::Task(fields)) => of_task_transition(transition, fields.as_status()),
-                Some(PublicState::Other(_)) | None => of_transition(transition, None),
-            },
-            Body::TaskEvent(event) => Some(of_task(&event.happening)),
-            Body::Input(input) => of_input(input, name).map(|said| said.by(Some(&input.sender))),
-            Body::FollowUp(message) => of_message(message, name),
-            Body::Action(action) => of_action(action, name),
-            Body::Other { .. } => None,
-        }
+/// What happened to the terminal of that name, or was done to it; `None` where a person need not know.
+pub fn of(body: &Body, name: &str) -> Option<Sentence> {
+    match body {
+        Body::Transition(kept @ StoredTransition { transition, .. }) => match &kept.state {
+            Some(PublicState::Agent(state)) => of_transition(transition, Some(state)),
+            Some(PublicState::Task(fields)) => of_task_transition(transition, fields.as_status()),
+            Some(PublicState::Other(_)) | None => of_transition(transition, None),
+        },
+        Body::TaskEvent(event) => Some(of_task(&event.happening)),
+        Body::Input(input) => of_input(input, name).map(|said| said.by(Some(&input.sender))),
+        Body::FollowUp(message) => of_message(message, name),
+        Body::Action(action) => of_action(action, name),
+        Body::Other { .. } => None,
     }
 }
 
@@ -508,7 +506,7 @@ mod tests {
         let input = |sender: &str, sent: Sent, outcome: Option<&str>, detail: Option<&str>| {
             let (outcome, detail) = (outcome.map(str::to_owned), detail.map(str::to_owned));
             let input = StoredInput { sender: sender.to_owned(), sent, outcome, detail, ended_at: None };
-            let sentence = Body::Input(input).sentence("docs");
+            let sentence = of(&Body::Input(input), "docs");
             sentence.map(|sentence| format!("{} {}", sentence.subject("docs"), sentence.text))
         };
         let prompt = || Sent::Prompt { text: "fix\n  it \u{1b}[31m".to_owned() };
@@ -537,7 +535,7 @@ mod tests {
         assert_eq!(said(answer(), Some("not_taken"), why), "you answered docs, not taken: 1 Yes; it is working");
         assert_eq!(said(prompt(), None, None), "you prompted docs, outcome not known");
         assert_eq!(input("follow-up 3", prompt(), accepted, None), None, "the message has a sentence");
-        let action = |action: OperatorAction| Body::Action(action).sentence("docs").map(|sentence| sentence.text);
+        let action = |action: OperatorAction| of(&Body::Action(action), "docs").map(|sentence| sentence.text);
         let queued = OperatorAction::Queued { text: "go on".to_owned(), by: None };
         assert_eq!(action(queued).as_deref(), Some("queued for docs: go on"));
         assert_eq!(action(OperatorAction::of_word("pinned")), None);

@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::dialog::Verdict;
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
 use crate::follow_up::MessageEvent;
+use crate::operation::Key;
 use crate::operation::{Act, Operation, Outcome, Privacy, Reply};
-use crate::screen::{KeptScreen, harmless};
+use crate::screen::KeptScreen;
 use crate::state::{
     Availability, Change, Evidence, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, State, Summary, TerminalFacts,
     Transition, TurnResult, TurnSource, UiContext, words,
@@ -19,7 +20,6 @@ use crate::state::{
 use crate::status::{Status, changed};
 use crate::task::{Happening, Task, TaskEvent, TaskFields};
 use crate::time::Timestamp;
-use crate::tmux::Key;
 use crate::tracker::SurfaceEvent;
 
 /// Something that happened, on its way into the store.
@@ -62,7 +62,7 @@ impl From<&TerminalTransition> for TransitionRecord {
 
 /// What of a transition is no column of its own, in the words of SPEC §12.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct TransitionDocument<'a> {
+pub(crate) struct TransitionDocument<'a> {
     pub state: Option<Cow<'a, PublicState>>,
     pub changed: Cow<'a, [Change]>,
     pub evidence: Cow<'a, [Evidence]>,
@@ -89,7 +89,7 @@ pub enum PublicState {
 
 impl PublicState {
     /// When the last turn of an agent ended.
-    pub(super) fn turn_ended(&self) -> Option<Timestamp> {
+    pub(crate) fn turn_ended(&self) -> Option<Timestamp> {
         match self {
             PublicState::Agent(state) => state.last_turn.at,
             // The end of a task's run is an event.
@@ -98,7 +98,7 @@ impl PublicState {
     }
 
     /// Who and where an agent's terminal was.
-    pub(super) fn terminal(&self) -> Option<TerminalFacts> {
+    pub(crate) fn terminal(&self) -> Option<TerminalFacts> {
         match self {
             PublicState::Agent(state) => Some(state.terminal.clone()),
             PublicState::Task(_) => None,
@@ -166,7 +166,7 @@ impl OperatorAction {
 
 impl Record {
     /// A transition of a task, or its last one.
-    pub(super) fn task_transition(task: &TaskTransition, is_last: bool) -> Self {
+    pub(crate) fn task_transition(task: &TaskTransition, is_last: bool) -> Self {
         let TaskTransition { key, id, transition, state } = task.clone();
         let state = state.map(PublicState::Task);
         let record = TransitionRecord { key, name: id, transition, state, screen: None, events: Vec::new() };
@@ -174,7 +174,7 @@ impl Record {
     }
 
     /// The terminal that it is about, for records that only the leader of its server writes.
-    pub(super) fn watched(&self) -> Option<&TerminalKey> {
+    pub(crate) fn watched(&self) -> Option<&TerminalKey> {
         match self {
             Record::Introduced { key, .. } | Record::TaskEvent { key, .. } => Some(key),
             Record::Transition(record) | Record::Left(record) => Some(&record.key),
@@ -182,14 +182,14 @@ impl Record {
         }
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Record::Introduced { name, .. } | Record::TaskEvent { name, .. } | Record::Action { name, .. } => name,
             Record::Transition(record) | Record::Left(record) => &record.name,
         }
     }
 
-    pub(super) fn at(&self) -> Timestamp {
+    pub(crate) fn at(&self) -> Timestamp {
         match self {
             Record::Introduced { at, .. } | Record::TaskEvent { at, .. } | Record::Action { at, .. } => *at,
             Record::Transition(record) | Record::Left(record) => record.transition.at,
@@ -198,7 +198,7 @@ impl Record {
 }
 
 impl TransitionRecord {
-    pub(super) fn document(&self) -> TransitionDocument<'_> {
+    pub(crate) fn document(&self) -> TransitionDocument<'_> {
         let Transition { changed, evidence, .. } = &self.transition;
         TransitionDocument {
             state: self.state.as_ref().map(Cow::Borrowed),
@@ -210,7 +210,7 @@ impl TransitionRecord {
 }
 
 /// Replaces text that is not kept.
-pub(super) const HIDDEN: &str = "(text)";
+pub(crate) const HIDDEN: &str = "(text)";
 
 /// What was put into a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -285,13 +285,13 @@ words! {
 }
 
 /// The public state in short as one column, readable by people and by SQL: the six words of a summary, in its order.
-pub(super) fn write_summary(summary: &Summary) -> String {
+pub(crate) fn write_summary(summary: &Summary) -> String {
     let Summary { availability, phase, result, source, ui_context, status } = summary;
     format!("{availability} {phase} {result} {source} {ui_context} {status}")
 }
 
 /// Reads the six words; `None` for anything else.
-pub(super) fn read_summary(words: &str) -> Option<Summary> {
+pub(crate) fn read_summary(words: &str) -> Option<Summary> {
     let words: Vec<&str> = words.split(' ').collect();
     let [availability, phase, result, source, ui_context, status] = words[..] else { return None };
     Some(Summary {
@@ -548,25 +548,6 @@ impl Stored {
         };
         Self { id: RecordId(0), at: *at, key: Some(to.key.clone()), name: to.name.clone(), body: Body::Input(input) }
     }
-
-    /// The record as one line of `history --json` (SPEC §12).
-    pub fn to_json(&self) -> Value {
-        let fixed = json!({ "at": self.at, "kind": self.body.kind(), "terminal": self.name, "state": null });
-        let mut line: Map<String, Value> = members(fixed).collect();
-        for (name, value) in self.body.fields() {
-            // The fixed fields win over what another version wrote.
-            match name.as_str() {
-                "state" => line["state"] = value,
-                _ => drop(line.entry(name).or_insert(value)),
-            }
-        }
-        line.insert("id".to_owned(), json!(self.id.0));
-        let sentence = self.body.sentence(&self.name);
-        let sentence =
-            sentence.map(|sentence| harmless(&format!("{} {}", sentence.subject(&self.name), sentence.text)));
-        line.insert("sentence".to_owned(), sentence.into());
-        Value::Object(line)
-    }
 }
 
 fn members(value: Value) -> impl Iterator<Item = (String, Value)> {
@@ -578,7 +559,7 @@ fn members(value: Value) -> impl Iterator<Item = (String, Value)> {
 }
 
 /// A command as it would be typed in a shell.
-pub(super) fn as_typed(command: &[String]) -> String {
+pub(crate) fn as_typed(command: &[String]) -> String {
     shlex::try_join(command.iter().map(String::as_str)).unwrap_or_else(|_| command.join(" "))
 }
 
