@@ -149,6 +149,18 @@ impl AgentRecordSource {
             _ => None,
         }
     }
+
+    /// Whether transcripts can be read from it.
+    pub fn is_transcript(&self) -> bool {
+        !self.said.is_empty()
+    }
+
+    /// What a line says, in lines for a screen.
+    pub fn said_by(&self, line: &Value) -> Vec<Said> {
+        let mut said = Vec::new();
+        self.said.iter().for_each(|rule| rule.read(line, &mut said));
+        said
+    }
 }
 
 /// What leads from a working directory to a file.

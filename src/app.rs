@@ -21,11 +21,11 @@ use ratatui::crossterm::event::{Event, EventStream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, EngineEvent, Update};
-use crate::fleet::{Effect, ServerId, Terminal};
-use crate::history::{Answer, History, Intent, Questions};
+use crate::fleet::{Effect, FoundSession, ServerId, Terminal};
+use crate::history::{Answer, Draft, History, Intent, Questions};
 use crate::notify::Suppression;
 use crate::operation::Producer;
 use crate::owner;
@@ -39,15 +39,13 @@ use crate::time::{Span, Timestamp};
 use crate::ui::{Action, OverlayEvent, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
 pub use appearance::Environment;
+use appearance::FileWatch;
+pub use appearance::{LoadResult, LoadSource, ProfilesResult};
 use drafts::DraftStore;
 use keeper::ChoiceStore;
 pub use keeper::kept_flags;
-use lending::{Lent, given_back};
-use reload::FileWatch;
-pub use reload::{LoadResult, LoadSource, ProfilesResult};
-use requests::found;
-use terminal::Tty;
-use terminal::{SignalRequest, Signals};
+pub use terminal::AppError;
+use terminal::{Lent, SignalRequest, Signals, Tty, given_back};
 
 /// The shortest time between two frames that no key asked for.
 const FRAME: Duration = Duration::from_millis(33);
@@ -72,38 +70,6 @@ pub struct Settings {
     pub hint: fn(&str) -> String,
 }
 
-/// Why the dashboard could not be shown, or not any longer.
-#[derive(Debug, thiserror::Error)]
-pub enum AppError {
-    #[error("the dashboard needs a terminal, and standard output is not one")]
-    NotATerminal,
-    #[error(transparent)]
-    Server(#[from] crate::tmux::Error),
-    /// A keymap or theme of the operator's is wrong.
-    #[error(transparent)]
-    Appearance(#[from] ConfigError),
-    #[error("the terminal cannot be used: {0}")]
-    Terminal(#[from] io::Error),
-    /// A part of the program panicked; its message has been printed.
-    #[error("a part of fleetwatch crashed")]
-    Panicked,
-}
-
-impl AppError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> String {
-        match self {
-            AppError::NotATerminal => {
-                "`fleetwatch list`, `fleetwatch watch` and `fleetwatch demo --no-dashboard` need no terminal".to_owned()
-            }
-            AppError::Server(error) => error.hint(),
-            AppError::Appearance(error) => error.hint.clone(),
-            AppError::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),
-            AppError::Panicked => "please report what was printed above".to_owned(),
-        }
-    }
-}
-
 /// Shows the dashboard until the operator leaves it, the terminal goes away, or the system ends the program.
 ///
 /// # Errors
@@ -117,7 +83,7 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
 struct App {
     engine: Engine,
     ui: Ui,
-    actors: Actors,
+    actors: Actors<Self>,
     drafts: DraftStore,
     choices: ChoiceStore,
     history: History,
@@ -131,7 +97,7 @@ struct App {
     config: Config,
     watch: FileWatch,
     /// What to do with the results of async tasks that have ended.
-    done: mpsc::UnboundedReceiver<Continuation>,
+    done: mpsc::UnboundedReceiver<Continuation<Self>>,
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
     events: Option<EventStream>,
@@ -161,7 +127,7 @@ impl App {
         if let Some(greeting) = greeting {
             ui.notify(Status::Ready, greeting.to_owned(), poll::now());
         }
-        reload::tell_what_left(&mut ui, &config);
+        appearance::tell_what_left(&mut ui, &config);
         let drafts = DraftStore::start(&config.history, &mut ui);
         let choices = ChoiceStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);
@@ -460,5 +426,84 @@ async fn next_event(events: &mut Option<EventStream>) -> Option<io::Result<Event
             poll_fn(next).await
         }
         None => std::future::pending().await,
+    }
+}
+
+/// The notice of task sessions that were there before; `prune` is the key that removes what has ended, after a question.
+fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
+    let count = |session: &FoundSession| match (session.alive, session.dead) {
+        (0, dead) => format!("{dead} ended in {}", session.name),
+        // Which of them ask for something is not known yet.
+        (alive, 0) => format!("{alive} in {}", session.name),
+        (alive, dead) => format!("{alive} in {}, and {dead} that ended", session.name),
+    };
+    let message = format!("tasks from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
+    let only_ended = sessions.iter().any(|session| session.alive == 0);
+    match prune.filter(|_| only_ended) {
+        Some(key) => format!("{message}; {key} removes what has ended"),
+        None if only_ended => format!("{message}; `fleetwatch tasks prune` removes what has ended"),
+        None => message,
+    }
+}
+
+// What outlives the dashboard.
+
+impl App {
+    /// Tells on the first start how the dashboard calls; who has configured that, or where what it remembers is kept, knows.
+    pub(super) fn introduce(&mut self) {
+        let Config { ui, notify, history, .. } = &self.config;
+        let is_usual = ui.bell && ui.title && notify.is_empty() && history.path.is_none();
+        if is_usual && self.choices.file.is_some() {
+            self.ui.introduce(poll::now());
+        }
+    }
+
+    /// Keeps what is chosen, a moment after it was. Dashboards share pins and mutes; of the rest, the last change holds.
+    pub(super) fn keep_choices(&mut self) {
+        self.choices.follow(&mut self.ui);
+        let Some(file) = self.choices.file.clone() else { return };
+        let base = self.choices.read.0.clone();
+        if let Some(why) = self
+            .choices
+            .keeper
+            .follow(self.ui.choices(), Instant::now(), move |choices| keeper::write(&file, &base, choices))
+        {
+            self.complain(&format!("layout, columns and order are forgotten when the dashboard ends: {why}"));
+        }
+    }
+
+    /// Keeps what was chosen last when the dashboard is left.
+    pub(super) async fn leave_choices(&mut self) {
+        let Some(file) = self.choices.file.clone() else { return };
+        let base = self.choices.read.0.clone();
+        self.choices.keeper.leave(self.ui.choices(), |choices| keeper::write(&file, &base, choices)).await;
+    }
+
+    /// Tells of drafts from the last time, for terminals that are there.
+    pub(super) fn tell_of_drafts(&mut self) {
+        let found = std::mem::take(&mut self.drafts.found);
+        let keys = found.iter().filter_map(|draft| draft.key.as_ref());
+        let terminals = keys.filter_map(|key| self.engine.fleet().terminal(key));
+        let names: Vec<&str> = terminals.map(|terminal| terminal.state.terminal.id.as_str()).collect();
+        if !names.is_empty() {
+            let message = format!("drafts restored: {}", names.join(", "));
+            self.ui.notify_about(Topic::Drafts, Status::Ready, message, poll::now());
+        }
+    }
+
+    /// Keeps what has been written, a moment after it was.
+    pub(super) fn keep_drafts(&mut self) {
+        let Some(drafts) = self.drafts.drafts.clone() else { return };
+        let keep = move |unsent: &Vec<Draft>| drafts.keep(unsent).map_err(io::Error::other);
+        if let Some(why) = self.drafts.keeper.follow(self.ui.drafts(), Instant::now(), keep) {
+            self.complain(&format!("drafts are lost when the dashboard ends: {why}"));
+        }
+    }
+
+    /// Keeps what is left when the dashboard is.
+    pub(super) async fn leave_drafts(&mut self) {
+        let Some(drafts) = self.drafts.drafts.clone() else { return };
+        let unsent = self.ui.drafts();
+        self.drafts.keeper.leave(unsent, |unsent| drafts.keep(unsent).map_err(io::Error::other)).await;
     }
 }

@@ -6,6 +6,8 @@
 mod carrier;
 mod outbox;
 pub mod post;
+mod program;
+mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -26,6 +28,7 @@ use crate::tmux::{self, Server};
 use carrier::Carrier;
 pub use carrier::{Around, desktop};
 use outbox::{Outbox, OutboxSettings};
+pub use trouble::DeliveryEvent;
 
 /// How often a summary is written again although nothing has changed; well within the time that it holds.
 const AGAIN: Span = Span::from_secs(5);
@@ -34,17 +37,6 @@ const PAUSE: Span = Span::from_millis(200);
 /// The same of what may have to be announced. What needs the operator is announced after a second: among a thousand
 /// terminals something changes all the time, and checking each of them takes as long as a frame.
 const NOTICES: Span = Span::from_millis(100);
-
-/// An event of the delivery itself, for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DeliveryEvent {
-    /// Something could not be delivered; a whole sentence.
-    Trouble(String),
-    /// Whether a prompt arrived is not known. Where prompts are followed by their records, those tell it.
-    Unclear(String),
-    /// A message was sent to an agent.
-    FollowUp(String),
-}
 
 /// Delivers notices and follow-ups while the fleet is watched.
 #[derive(Debug)]
@@ -83,7 +75,7 @@ impl Dispatcher {
             notifier: Notifier::new(config.notices(), TimeZone::system()),
             carrier: Carrier::new(Around::of_process(), events),
             has_notices: !config.notices().is_empty(),
-            outbox: outbox_settings.open(&config.follow_up),
+            outbox: outbox::open(&outbox_settings, &config.follow_up),
             outbox_settings,
             summaries: Summaries::new(history.clone()),
             notices: NoticeSchedule::default(),
@@ -122,7 +114,7 @@ impl Dispatcher {
         match &mut self.outbox {
             Some(outbox) => outbox.set_rules(&config.follow_up),
             none => {
-                *none = self.outbox_settings.open(&config.follow_up);
+                *none = outbox::open(&self.outbox_settings, &config.follow_up);
                 let leads = none.iter().flat_map(|new| self.leads.iter().map(move |lead| (new, lead)));
                 leads.for_each(|(new, (server, lead))| new.lead(server, Some(lead.held())));
             }

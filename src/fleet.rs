@@ -4,6 +4,7 @@
 //! effects from [`Fleet::poll_effect`] until there are none, then wait for the next input or for
 //! [`Fleet::poll_timeout`], whichever comes first; a timeout is handed in as [`Input::TimePassed`].
 
+mod checkpoint;
 mod entry;
 mod leaving;
 mod tasks;
@@ -13,10 +14,11 @@ mod why;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
+pub use checkpoint::Checkpoint;
 use entry::Entry;
 use jiff::tz::TimeZone;
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
-pub use view::Checkpoint;
+use view::place_of;
 pub use view::{Capture, Declared, PaneReport, PollResult, Replaced, ServerLoad, ServerReport};
 pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
 pub use why::{RuleSelection, Why, answer_of_ended, no_record};
@@ -570,11 +572,6 @@ impl Fleet {
         self.names = self.entries.values().map(|entry| id(entry)).collect();
         self.name_tasks();
     }
-}
-
-/// What tells a terminal from others that would have the same name.
-fn place_of(key: &TerminalKey) -> String {
-    if key.server == ServerId::default() { key.pane.to_string() } else { format!("{}/{}", key.server, key.pane) }
 }
 
 #[cfg(test)]

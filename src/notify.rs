@@ -220,7 +220,7 @@ impl Notifier {
         }
         // One notice rings once, however many rules want it to; each rule's own command runs, and its own web hook is posted to.
         for lane in &mut self.lanes {
-            if !lane.rule.wants(&notice, now, &self.zone) {
+            if !notice.is_wanted_by(&lane.rule, now, &self.zone) {
                 continue;
             }
             let means: BTreeSet<Means> = lane.rule.by.difference(&used).copied().collect();
@@ -416,6 +416,12 @@ impl Notice {
         }
         let has_failed = event.happening.is_failure();
         Self { key: event.key.clone(), name: event.id.clone(), occasion, has_failed, text, document, thing: None }
+    }
+
+    fn is_wanted_by(&self, rule: &NotifyRule, now: Timestamp, zone: &TimeZone) -> bool {
+        self.occasion.is_among(&rule.on, self.has_failed)
+            && rule.terminal.as_ref().is_none_or(|pattern| pattern.matches(&self.name))
+            && !rule.quiet_hours.is_some_and(|hours| hours.hold(now, zone))
     }
 }
 

@@ -24,14 +24,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use client::{FollowEnd, follow};
+pub use client::ask;
 use lease::{Acquired, Bid, LeasePath, acquire};
 
 use wire::Hello;
+pub use wire::Rank;
 
 use crate::config::Config;
 use crate::fleet::{self, Checkpoint, Input, ServerId, TerminalKey};
@@ -104,29 +104,6 @@ impl Lead {
     pub fn handled(&self, notice: NoticeId) {
         // It has ended where nobody listens.
         let _ = self.to_task.send(LocalEvent::Handled(notice));
-    }
-}
-
-/// The purpose of a process. Of those that may own a server, the one with the highest rank does: a dashboard knows what its
-/// operator sees and mutes, and only a process with a terminal can ring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rank {
-    /// It watches for a while and never owns.
-    #[default]
-    Reader,
-    /// It watches only so that others need not.
-    Background,
-    /// `fleetwatch watch` without a terminal.
-    Watch,
-    /// `fleetwatch watch` in a terminal.
-    Terminal,
-    Dashboard,
-}
-
-impl Rank {
-    fn may_own(self) -> bool {
-        self != Rank::Reader
     }
 }
 
@@ -245,13 +222,6 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
     Ok(Watcher { task: tokio::spawn(task.run()), to_task, hooks_set, used })
 }
 
-/// What the owner of a server knows of it, with `fresh` after another poll; what is known then, or `None` when there
-/// is no owner that this process can follow.
-pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Vec<Input>> {
-    let place = LeasePath::of(server, settings.poll.history.as_deref(), false)?;
-    client::ask(place.connect(), &settings.hello(server), fresh).await.ok()
-}
-
 /// Sends a checkpoint to a client once everything in it is in the history, so that nothing is lost if this process then
 /// ends.
 pub fn reply(checkpoint: Checkpoint, history: History, reply: oneshot::Sender<Checkpoint>) {
@@ -294,6 +264,17 @@ struct WatchTask {
     asked_lock: Option<u64>,
 }
 
+/// Why following an owner ended.
+enum FollowEnd {
+    Ended(End),
+    /// The owner ended or gave way before it sent anything.
+    Nothing,
+    /// The owner is stopped: it holds its lease and is silent.
+    Frozen,
+    /// The owner has other rules or another version; its reason.
+    Refused(String),
+}
+
 /// Why a role ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -331,7 +312,7 @@ impl WatchTask {
                         End::Changed => self.own(lease).await,
                     }
                 }
-                Acquired::Connection(stream) => match follow(&mut self, stream).await {
+                Acquired::Connection(stream) => match self.follow(stream).await {
                     FollowEnd::Ended(end) => {
                         tries = 0;
                         end

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
 pub use crate::config::Ticks;
-pub use keeper::{is_alive, owner, release};
+pub use keeper::{is_alive, owner};
 pub use once::tell;
 pub use plan::Own;
 
@@ -32,13 +32,12 @@ use crate::fleet::{
 };
 use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
-use crate::process::{self, AgentRecords, RecordedAgent, TableReading, VersionCache};
+use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, TableReading, VersionCache};
 use crate::profile::{ProfileSet, Program};
 use crate::state::Availability;
 use crate::status::Status;
 use crate::time::Span;
 use crate::tmux::{self, Error, KnownRows, Listing, Server};
-use identify::AgentProcesses;
 use keeper::Chosen;
 use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
@@ -501,4 +500,21 @@ impl ServerPoller {
         let turn = self.on_host.as_ref().map_or(Duration::ZERO, |host| plan::turn_of_host(host.count(), self.took));
         self.memory.pause(self.took).max(turn)
     }
+}
+
+/// The processes of a pane that are its agent.
+#[derive(Debug, Default)]
+struct AgentProcesses {
+    ids: Vec<u32>,
+    /// The process that proves that the agent still runs; `None` if none can.
+    proof: Option<RunningProcess>,
+}
+
+/// Removes what this process set in a server's task sessions.
+///
+/// # Errors
+/// tmux does not answer; the next process that watches takes it back then.
+pub async fn release(settings: &Settings, server: &ServerId) -> Result<(), Error> {
+    let Some(owner) = settings.keeper.clone() else { return Ok(()) };
+    Server::new(server.clone(), settings.tmux.clone())?.stop_counting(&[owner]).await
 }

@@ -7,9 +7,9 @@ mod proc;
 mod records;
 mod version;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,21 +17,13 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::task::JoinHandle;
 
-pub use proc::RunningProcess;
+use proc::{Children, of_panes};
+pub use proc::{PaneProcesses, RunningProcess};
 pub use records::{AgentRecords, RecordedAgent, RecordedTranscript};
 pub use version::{VersionCache, version_in_path};
 
 use crate::profile::ProcessInfo;
-use crate::screen::harmless;
 use crate::tmux::{Error, Server};
-
-/// The processes of panes, by the pane's own process id: that process first, then the ones under it on the same terminal, nearest
-/// first. None that has ended.
-pub type PaneProcesses = BTreeMap<u32, Vec<ProcessInfo>>;
-
-/// The most processes that are listed under one pane. A pane with more runs a build or a bomb, and no agent beyond the
-/// first ones.
-const PER_PANE: usize = 256;
 
 /// The most panes whose trees are walked one by one; for more, all processes of the machine are read at once.
 const WALKED: usize = 32;
@@ -135,42 +127,10 @@ pub async fn under_begun(
     }
 }
 
-/// Reads a file up to a limit. Files of /proc do not report their size, and reading them in small pieces is slow.
-fn read_some(path: &Path, limit: u64) -> Option<Vec<u8>> {
-    const PIECE: usize = 4 << 10;
-    let mut bytes = Vec::with_capacity(PIECE);
-    File::open(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
 /// This process and all its ancestors: one of them is the process of the pane that fleetwatch itself runs in. Empty
 /// without /proc.
 pub fn own_ancestors() -> BTreeSet<u32> {
     proc::ancestors(Path::new(proc::ROOT), std::process::id())
-}
-
-// The tree of processes.
-
-/// Children by their parent.
-type Children = BTreeMap<u32, Vec<u32>>;
-
-/// What is known of the processes of panes, of which `children` and `info` tell.
-fn of_panes(
-    roots: &[u32],
-    mut children: impl FnMut(u32) -> Vec<u32>,
-    info: impl Fn(u32) -> Option<ProcessInfo>,
-) -> PaneProcesses {
-    let of_pane = |root: &u32| {
-        let found = descendants(*root, PER_PANE, &mut children).into_iter();
-        let mut found: Vec<ProcessInfo> = found.filter_map(&info).collect();
-        // What a tool of an agent runs on a terminal of its own, or on none, is not what the pane shows.
-        if let Some(terminal) = found.first().filter(|first| first.pid == *root).and_then(|root| root.terminal.clone())
-        {
-            found.retain(|process| process.terminal.as_ref() == Some(&terminal));
-        }
-        (*root, found)
-    };
-    roots.iter().map(of_pane).collect()
 }
 
 /// The processes under each of the given ones, of all that there are.
@@ -178,27 +138,6 @@ fn under_all(all: &BTreeMap<u32, ProcessInfo>, roots: &[u32]) -> PaneProcesses {
     let mut children = Children::new();
     all.values().for_each(|process| children.entry(process.parent).or_default().push(process.pid));
     of_panes(roots, |pid| children.get(&pid).cloned().unwrap_or_default(), |pid| all.get(&pid).cloned())
-}
-
-/// The words of a command line, with a NUL behind each.
-fn words_of(text: &str) -> Vec<String> {
-    text.trim_end_matches('\0').split('\0').map(harmless).filter(|word| !word.is_empty()).collect()
-}
-
-/// A process and everything under it, nearest first, cut at `limit`.
-fn descendants(root: u32, limit: usize, mut children: impl FnMut(u32) -> Vec<u32>) -> Vec<u32> {
-    let mut found = Vec::new();
-    let mut seen = BTreeSet::from([root]);
-    let mut queue = VecDeque::from([root]);
-    while let Some(process) = queue.pop_front() {
-        found.push(process);
-        if found.len() == limit {
-            break;
-        }
-        // An id may have been reused during the scan, which can turn the tree into a ring.
-        queue.extend(children(process).into_iter().filter(|child| seen.insert(*child)));
-    }
-    found
 }
 
 // This machine, and whether another process of fleetwatch still runs on it.
@@ -260,6 +199,7 @@ fn said(program: &str, words: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::proc::descendants;
     use super::*;
 
     #[test]

@@ -553,14 +553,6 @@ fn pressed(pressing: Result<(), Refusal>) -> Result<Outcome, Refusal> {
     }
 }
 
-fn not_taken(why: impl Into<String>) -> Outcome {
-    Outcome::NotTaken { why: why.into() }
-}
-
-fn unverified(why: impl Into<String>) -> Outcome {
-    Outcome::Unverified { why: why.into() }
-}
-
 /// The time since now, whenever it is asked for.
 fn stopwatch() -> impl Fn() -> Span {
     let start = Instant::now();

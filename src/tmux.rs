@@ -26,7 +26,6 @@ mod words;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::JoinSet;
 
@@ -35,7 +34,7 @@ pub use jump::{Clipboard, Inside, Jump, is_utf8, locale};
 pub use listing::{CapturedPane, KnownRows, ListedPane, Listing, Marks};
 pub use send::{Delivery, Guard, Misread};
 pub use task::{Argv, Begun, Counting, NewTask, Start, TaskPlace, Trace};
-pub use transport::CommandTransport;
+pub use transport::{CommandTransport, Settings};
 pub use words::{check_name, quote};
 
 use crate::fleet::{PaneId, ServerId, Socket};
@@ -43,36 +42,6 @@ use crate::screen::harmless;
 use listing::Extent;
 use script::Script;
 pub(crate) use words::Nonce;
-
-/// How tmux is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The `tmux` program on this machine.
-    pub tmux: PathBuf,
-    /// The `ssh` program.
-    pub ssh: PathBuf,
-    /// The commands by which hosts are reached that `ssh` does not lead to; the first one that fits a name is used.
-    pub transports: Arc<[CommandTransport]>,
-    /// How long a call to a server on this machine may take.
-    pub deadline: Duration,
-    /// How long a call to a host may take that is connected.
-    pub host_deadline: Duration,
-    /// How long the first call to a host may take, which connects.
-    pub connect_deadline: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            tmux: PathBuf::from("tmux"),
-            ssh: PathBuf::from("ssh"),
-            transports: Arc::default(),
-            deadline: Duration::from_secs(2),
-            host_deadline: Duration::from_secs(8),
-            connect_deadline: Duration::from_secs(20),
-        }
-    }
-}
 
 /// Brief rows that cost a server as much as the facts of one pane by itself.
 const ROWS_FOR_FACTS: usize = 8;
@@ -327,7 +296,7 @@ impl Server {
         }
     }
 
-    async fn run_script(&self, script: Script) -> Result<run::Output, Error> {
+    async fn run_script(&self, script: Script) -> Result<transport::Output, Error> {
         run::run(&self.settings, &self.id, &["source-file", "-"], script.into_bytes()).await
     }
 
@@ -342,7 +311,7 @@ impl Server {
         }
     }
 
-    fn explain(&self, output: &run::Output, otherwise: Error) -> Error {
+    fn explain(&self, output: &transport::Output, otherwise: Error) -> Error {
         error::from_stderr(&self.id, &output.stderr, output.code).unwrap_or(otherwise)
     }
 }

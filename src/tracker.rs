@@ -10,11 +10,12 @@
 //! - `lifecycle` is readiness, completion and their timers.
 //! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them. Most run only in
 //!   the time that polls cover.
-//! - `publish` makes the published state, with or without a readable screen, and what the operator has to do about it.
+//! - `publish` makes the published state, with or without a readable screen; `answers` says what the operator has to do about it.
 //! - `opener` says who opened a list of choices, where its rows do not.
 //! - `events` names what changed between two assessments.
 
 mod ages;
+mod answers;
 mod events;
 mod lifecycle;
 mod opener;
@@ -27,10 +28,9 @@ mod unwatched;
 use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
-use opener::Opener;
 pub use publish::GoneReason;
 use publish::{Loss, Published, aside, diagnostics};
-pub use timers::{HANDOVER, Timer, TimerName};
+pub use timers::{HANDOVER, Settings, Timer, TimerName};
 use turn::{Sighting, TurnTracker};
 
 use serde_json::json;
@@ -79,49 +79,11 @@ impl Observation<'_> {
     }
 }
 
-/// The windows and limits of the tracker; the defaults are SPEC §7's.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Settings {
-    /// How long the end of a turn must stand still before it is a success.
-    pub settle: Span,
-    /// How long an explicit input stays active while the screen shows nothing of it.
-    pub no_reaction: Span,
-    /// How long after a success the same turn may continue and thereby retract it.
-    pub retraction: Span,
-    /// How long an unbroken unknown lasts until it is a stall.
-    pub unknown_to_stalled: Span,
-    pub stale_active_recovery: Span,
-    pub final_stable_active_recovery: Span,
-    /// How long the published state must last to be called stable.
-    pub stable: Span,
-    /// How many failed probes in a row, or for how long, until it is an error.
-    pub failed_probes: u32,
-    pub failed_probe_time: Span,
-    /// How long a version that nobody has recorded must stand still before it is called ready.
-    pub unrecorded_rest: Span,
-    /// How long a screen that cannot be read or contradicts itself is taken for a half-drawn one.
-    pub doubt: Span,
-    /// Transitions kept in memory for each terminal.
-    pub kept_transitions: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            settle: Span::from_secs(1),
-            no_reaction: Span::from_secs(10),
-            retraction: Span::from_secs(10),
-            unknown_to_stalled: Span::from_secs(30),
-            stale_active_recovery: Span::from_secs(5),
-            final_stable_active_recovery: Span::from_secs(20),
-            stable: Span::from_secs(1),
-            failed_probes: 3,
-            failed_probe_time: Span::from_secs(3),
-            unrecorded_rest: Span::from_millis(1500),
-            doubt: Span::from_secs(1),
-            kept_transitions: 64,
-        }
-    }
+/// Who opened what is in front, as long as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+enum Opener {
+    Operator,
+    Agent,
 }
 
 /// A terminal as the history knows it.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{AgentRecordSource, Conditions, JsonPath};
+use super::places::{Conditions, JsonPath};
 use crate::screen::harmless;
 
 /// Characters of one text that are shown, and lines of it.
@@ -58,24 +58,15 @@ pub struct SaidRule {
     text: Vec<JsonPath>,
 }
 
-impl AgentRecordSource {
-    /// Whether transcripts can be read from it.
-    pub fn is_transcript(&self) -> bool {
-        !self.said.is_empty()
-    }
-
-    /// What a line says, in lines for a screen.
-    pub fn said_by(&self, line: &Value) -> Vec<Said> {
-        let mut said = Vec::new();
-        for rule in self.said.iter().filter(|rule| rule.conditions.hold(line)) {
-            let each = rule.each.as_ref().map_or_else(|| vec![line], |each| each.find(line));
-            each.into_iter().filter(|item| rule.which.hold(item)).for_each(|item| rule.say(item, &mut said));
-        }
-        said
-    }
-}
-
 impl SaidRule {
+    /// Adds what a line says.
+    pub(super) fn read(&self, line: &Value, said: &mut Vec<Said>) {
+        if self.conditions.hold(line) {
+            let each = self.each.as_ref().map_or_else(|| vec![line], |each| each.find(line));
+            each.into_iter().filter(|item| self.which.hold(item)).for_each(|item| self.say(item, said));
+        }
+    }
+
     fn say(&self, item: &Value, said: &mut Vec<Said>) {
         let text = self.text.iter().find_map(|place| text(&place.find(item))).unwrap_or_default();
         // A tab is a control character, and code without its indentation another code.

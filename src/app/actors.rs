@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::{App, AppError};
+use super::terminal::AppError;
 use crate::fleet::TerminalKey;
 use crate::operation::Key;
 use crate::operation::{Act, Operation, Privacy};
@@ -16,14 +16,14 @@ use crate::sender::Sender;
 use crate::tmux::Inside;
 
 /// What the dashboard does once a task has ended.
-pub(super) type Continuation = Box<dyn FnOnce(&mut App) -> Result<(), AppError> + Send>;
+pub(super) type Continuation<A> = Box<dyn FnOnce(&mut A) -> Result<(), AppError> + Send>;
 
-/// Carries out requests.
-pub(super) struct Actors {
+/// Carries out requests of `A`, the dashboard.
+pub(super) struct Actors<A> {
     sender: Sender,
     /// The tmux that the dashboard itself runs in.
     pub(super) inside: Option<Inside>,
-    done: UnboundedSender<Continuation>,
+    done: UnboundedSender<Continuation<A>>,
     /// What must not be left half done: a prompt that is pasted but not submitted.
     sends: JoinSet<()>,
     /// The keys of each terminal, in their order.
@@ -32,8 +32,8 @@ pub(super) struct Actors {
     pub(super) choosing: Arc<Mutex<()>>,
 }
 
-impl Actors {
-    pub(super) fn new(sender: Sender, done: UnboundedSender<Continuation>) -> Self {
+impl<A: 'static> Actors<A> {
+    pub(super) fn new(sender: Sender, done: UnboundedSender<Continuation<A>>) -> Self {
         Self {
             sender,
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
@@ -81,7 +81,7 @@ impl Actors {
     pub(super) fn work<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
-        then: impl FnOnce(&mut App, T) -> Result<(), AppError> + Send + 'static,
+        then: impl FnOnce(&mut A, T) -> Result<(), AppError> + Send + 'static,
     ) {
         let done = self.done.clone();
         tokio::spawn(async move {

@@ -8,10 +8,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::App;
-use crate::config::Config;
 use crate::history::Settings;
-use crate::poll;
 use crate::present::flags::Flags;
 use crate::private::{self, FileStamp};
 use crate::ui::{Choices, Ui};
@@ -95,10 +92,10 @@ impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
 /// Remembers the operator's choices of layout, columns and order.
 pub(super) struct ChoiceStore {
     /// `None` where there is no place for it: the choice lives as long as the dashboard.
-    file: Option<PathBuf>,
-    keeper: Keeper<Choices>,
+    pub(super) file: Option<PathBuf>,
+    pub(super) keeper: Keeper<Choices>,
     /// What the file said when it was read last, and its stamp then.
-    read: (Choices, Option<FileStamp>),
+    pub(super) read: (Choices, Option<FileStamp>),
 }
 
 impl ChoiceStore {
@@ -120,7 +117,7 @@ impl ChoiceStore {
     }
 
     /// Takes over what another dashboard has pinned and muted, if the file has changed.
-    fn follow(&mut self, ui: &mut Ui) {
+    pub(super) fn follow(&mut self, ui: &mut Ui) {
         let Some(file) = &self.file else { return };
         let stamp = FileStamp::at(file);
         if stamp == self.read.1 {
@@ -142,36 +139,6 @@ pub fn kept_flags(settings: &Settings) -> Flags {
     file.and_then(|file| read(&file).ok()).unwrap_or_default().into_flags()
 }
 
-impl App {
-    /// Tells on the first start how the dashboard calls; who has configured that, or where what it remembers is kept, knows.
-    pub(super) fn introduce(&mut self) {
-        let Config { ui, notify, history, .. } = &self.config;
-        let is_usual = ui.bell && ui.title && notify.is_empty() && history.path.is_none();
-        if is_usual && self.choices.file.is_some() {
-            self.ui.introduce(poll::now());
-        }
-    }
-
-    /// Keeps what is chosen, a moment after it was. Dashboards share pins and mutes; of the rest, the last change holds.
-    pub(super) fn keep_choices(&mut self) {
-        self.choices.follow(&mut self.ui);
-        let Some(file) = self.choices.file.clone() else { return };
-        let base = self.choices.read.0.clone();
-        if let Some(why) =
-            self.choices.keeper.follow(self.ui.choices(), Instant::now(), move |choices| write(&file, &base, choices))
-        {
-            self.complain(&format!("layout, columns and order are forgotten when the dashboard ends: {why}"));
-        }
-    }
-
-    /// Keeps what was chosen last when the dashboard is left.
-    pub(super) async fn leave_choices(&mut self) {
-        let Some(file) = self.choices.file.clone() else { return };
-        let base = self.choices.read.0.clone();
-        self.choices.keeper.leave(self.ui.choices(), |choices| write(&file, &base, choices)).await;
-    }
-}
-
 fn read(file: &Path) -> io::Result<Choices> {
     private::check_file(file)?;
     match std::fs::read(file) {
@@ -182,7 +149,7 @@ fn read(file: &Path) -> io::Result<Choices> {
 }
 
 /// Writes what is chosen over `base`, with the pins and mutes that another dashboard has written since.
-fn write(file: &Path, base: &Choices, choices: &Choices) -> io::Result<()> {
+pub(super) fn write(file: &Path, base: &Choices, choices: &Choices) -> io::Result<()> {
     if let Some(directory) = file.parent() {
         private::make_directory(directory)?;
     }

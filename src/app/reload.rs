@@ -1,134 +1,14 @@
 //! Configuration, keymap, theme and profiles are reloaded when their files change, or when the operator asks for it, each
 //! separately: if one has an error, the old version stays in force, and the error is shown with its place and what to do.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::time::Instant;
-
-use super::{App, appearance};
-use crate::config::{self, Config, ConfigError};
-use crate::fleet::ServerId;
+use super::App;
+use super::appearance::{self, profiles, stamps, tell_what_left};
+use crate::config::{self, Config};
 use crate::poll;
-use crate::private::FileStamp;
-use crate::profile::ProfileSet;
 use crate::status::Status;
-use crate::ui::{Theme, Topic, Ui, UiOptions};
-
-/// How often the files are checked.
-const EVERY: Duration = Duration::from_secs(1);
-
-/// The directory of the operator's own profiles, beside the configuration.
-const PROFILES: &str = "profiles";
-
-/// What is to be shown, by a configuration as it stands in the files now.
-pub type LoadResult = Result<(Config, Vec<ServerId>), ConfigError>;
-
-/// The profiles as they stand in the files now, or what is wrong with them and what to do about it.
-pub type ProfilesResult = Result<ProfileSet, (String, String)>;
-
-/// How configuration and profiles are read, and where they may be.
-#[derive(Clone)]
-pub struct LoadSource {
-    read: Arc<dyn Fn() -> LoadResult + Send + Sync>,
-    profiles: Arc<dyn Fn() -> ProfilesResult + Send + Sync>,
-    candidates: Vec<PathBuf>,
-}
-
-impl LoadSource {
-    /// A source that reads what the candidates say, and the profiles beside them.
-    pub fn new(
-        candidates: Vec<PathBuf>,
-        read: impl Fn() -> LoadResult + Send + Sync + 'static,
-        profiles: impl Fn() -> ProfilesResult + Send + Sync + 'static,
-    ) -> Self {
-        Self { read: Arc::new(read), profiles: Arc::new(profiles), candidates }
-    }
-
-    /// Where the operator's own `keymap.toml` and `themes/` may be: beside the candidates, in their order.
-    pub(super) fn directories(&self) -> Vec<PathBuf> {
-        appearance::beside(&self.candidates)
-    }
-}
-
-impl fmt::Debug for LoadSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoadSource").field("candidates", &self.candidates).finish_non_exhaustive()
-    }
-}
-
-/// The stamp of each file; `None` if there is no such file.
-type Stamps = BTreeMap<PathBuf, Option<FileStamp>>;
-
-/// The files as they were when they were last read.
-pub(super) struct FileWatch {
-    source: LoadSource,
-    read: Stamps,
-    /// The profiles in force. Wrong ones are reported again whenever anything is read again.
-    profiles: Stamps,
-    /// The files at the last check, if they were not as they were read: they are read when they stand
-    /// still, and not while an editor writes them.
-    changing: Option<Stamps>,
-    next: Instant,
-}
-
-impl FileWatch {
-    /// Watches the files that have just been read.
-    pub(super) fn new(source: LoadSource, theme: &str) -> Self {
-        let read = stamps(&source, theme);
-        let profiles = profiles(&read);
-        Self { source, read, profiles, changing: None, next: Instant::now() + EVERY }
-    }
-
-    /// Whether the files have changed and now stand still.
-    fn is_due(&mut self, theme: &str) -> bool {
-        let now = Instant::now();
-        if now < self.next {
-            return false;
-        }
-        self.next = now + EVERY;
-        let stamps = stamps(&self.source, theme);
-        if stamps == self.read {
-            self.changing = None;
-            return false;
-        }
-        let stands_still = self.changing.as_ref() == Some(&stamps);
-        self.changing = Some(stamps);
-        stands_still
-    }
-
-    /// Takes note that the files were read, and what they were before: what was written meanwhile has to be read again.
-    /// A theme that nobody used before was read just now.
-    fn note(&mut self, before: Stamps, theme: &str) {
-        self.read = stamps(&self.source, theme);
-        for (path, stamp) in before {
-            self.read.entry(path).and_modify(|read| *read = stamp);
-        }
-        self.changing = None;
-    }
-}
-
-fn stamps(source: &LoadSource, theme: &str) -> Stamps {
-    let own = [PathBuf::from("keymap.toml"), PathBuf::from("themes").join(format!("{theme}.toml"))];
-    let beside = source.directories();
-    let appearances = beside.iter().flat_map(|directory| own.iter().map(|name| directory.join(name)));
-    let profiles = beside.iter().flat_map(|directory| std::fs::read_dir(directory.join(PROFILES)).ok());
-    let profiles = profiles.flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let stamped = |path: PathBuf| {
-        let stamp = FileStamp::at(&path);
-        (path, stamp)
-    };
-    source.candidates.iter().cloned().chain(appearances).chain(profiles).map(stamped).collect()
-}
-
-/// Those of the operator's profiles.
-fn profiles(stamps: &Stamps) -> Stamps {
-    let is_profile = |path: &Path| path.parent().is_some_and(|directory| directory.ends_with(PROFILES));
-    stamps.iter().filter(|(path, _)| is_profile(path)).map(|(path, stamp)| (path.clone(), *stamp)).collect()
-}
+use crate::ui::{Theme, Topic, UiOptions};
 
 impl App {
     /// Reads the files again if they have changed.
@@ -233,34 +113,5 @@ impl App {
         self.config = Config { tracker, history, ..config };
         tell_what_left(&mut self.ui, &self.config);
         Ok(later.into_iter().filter(|(_, changed)| *changed).map(|(table, _)| table).collect())
-    }
-}
-
-/// Tells what the configuration says that is no setting any more.
-pub(super) fn tell_what_left(ui: &mut Ui, config: &Config) {
-    for left in &config.left {
-        ui.notify_about(Topic::Left, Status::Stalled, format!("{left} ({})", left.hint), poll::now());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_while_the_files_are_read_is_read_again() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let file = directory.path().join("config.toml");
-        std::fs::write(&file, "1").expect("a file");
-        let read = || Ok((Config::default(), Vec::new()));
-        let source = LoadSource::new(vec![file.clone()], read, || Ok(ProfileSet::builtin()));
-        let mut watch = FileWatch::new(source.clone(), "dark");
-        let before = stamps(&source, "dark");
-        std::fs::write(&file, "12").expect("a file");
-        watch.note(before, "dark");
-        assert_ne!(watch.read, stamps(&source, "dark"));
-        // Another theme's file was not there before, and was read as it is.
-        watch.note(stamps(&source, "dark"), "light");
-        assert_eq!(watch.read, stamps(&source, "light"));
     }
 }

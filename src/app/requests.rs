@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::lending::LendPurpose;
-use super::{App, AppError};
+use super::App;
+use super::terminal::{AppError, LendPurpose};
 use crate::config::{Adopted, AdoptedError};
-use crate::fleet::{Fleet, FoundSession, Input, View};
+use crate::fleet::{Fleet, Input, View};
 use crate::git::Git;
 use crate::history::{Decided, Intent, IntentNews, Intents, Owner, Reader, Trouble, keep_note};
 use crate::ids::{ServerId, TerminalKey, WindowId};
@@ -455,23 +455,6 @@ impl App {
             self.ui.hint_in_place(&message)
         };
         waiting.map(message).collect()
-    }
-}
-
-/// The notice of task sessions that were there before; `prune` is the key that removes what has ended, after a question.
-pub(super) fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
-    let count = |session: &FoundSession| match (session.alive, session.dead) {
-        (0, dead) => format!("{dead} ended in {}", session.name),
-        // Which of them ask for something is not known yet.
-        (alive, 0) => format!("{alive} in {}", session.name),
-        (alive, dead) => format!("{alive} in {}, and {dead} that ended", session.name),
-    };
-    let message = format!("tasks from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
-    let only_ended = sessions.iter().any(|session| session.alive == 0);
-    match prune.filter(|_| only_ended) {
-        Some(key) => format!("{message}; {key} removes what has ended"),
-        None if only_ended => format!("{message}; `fleetwatch tasks prune` removes what has ended"),
-        None => message,
     }
 }
 

@@ -1,10 +1,15 @@
-//! The operator's terminal: taken over once and restored once, however the program ends.
+//! The operator's terminal: taken over once and restored once, however the program ends, and lent to other programs.
 
-use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::fs::{self, OpenOptions};
+use std::future::pending;
+use std::io::{self, BufWriter, IsTerminal, Read, Stdout, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::clipboard::CopyToClipboard;
@@ -17,10 +22,46 @@ use ratatui::crossterm::{cursor, execute, queue};
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
-use tokio::process::{Child, Command};
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 
-use super::AppError;
+use crate::config::ConfigError;
+use crate::fleet::TerminalKey;
+use crate::screen::harmless;
+
+/// Why the dashboard could not be shown, or not any longer.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error("the dashboard needs a terminal, and standard output is not one")]
+    NotATerminal,
+    #[error(transparent)]
+    Server(#[from] crate::tmux::Error),
+    /// A keymap or theme of the operator's is wrong.
+    #[error(transparent)]
+    Appearance(#[from] ConfigError),
+    #[error("the terminal cannot be used: {0}")]
+    Terminal(#[from] io::Error),
+    /// A part of the program panicked; its message has been printed.
+    #[error("a part of fleetwatch crashed")]
+    Panicked,
+}
+
+impl AppError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            AppError::NotATerminal => {
+                "`fleetwatch list`, `fleetwatch watch` and `fleetwatch demo --no-dashboard` need no terminal".to_owned()
+            }
+            AppError::Server(error) => error.hint(),
+            AppError::Appearance(error) => error.hint.clone(),
+            AppError::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),
+            AppError::Panicked => "please report what was printed above".to_owned(),
+        }
+    }
+}
 
 /// Bytes of a frame that are collected before they are written; a full repaint of a large terminal fits.
 const FRAME_BYTES: usize = 256 << 10;
@@ -337,6 +378,142 @@ pub(super) async fn stop_self() {
 /// Sends a signal by way of the program that does so: the standard library cannot.
 async fn send(name: &str, pid: u32) {
     let _ = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().await;
+}
+
+// The program that the terminal is lent to.
+
+/// A program that has the terminal now.
+pub(super) struct Lent {
+    pub(super) child: Child,
+    /// Its standard error, where that is not the terminal.
+    pub(super) errors: Option<ChildStderr>,
+    /// The end of what it wrote there.
+    pub(super) said: Vec<u8>,
+    pub(super) name: String,
+    pub(super) purpose: LendPurpose,
+}
+
+/// What the terminal is lent for.
+pub(super) enum LendPurpose {
+    /// The operator looks at a terminal, and acts there.
+    Jump(TerminalKey),
+    /// The operator writes a prompt.
+    Edit(DraftFile),
+}
+
+/// Bytes of standard error that are kept.
+const SAID: usize = 4096;
+
+/// How the program that has the terminal ended; nothing as long as none has it.
+pub(super) async fn given_back(lent: &mut Option<Lent>) -> io::Result<ExitStatus> {
+    let Some(Lent { child, errors, said, .. }) = lent else { return pending().await };
+    let status = loop {
+        tokio::select! {
+            biased;
+            () = listen(errors, said) => {}
+            status = child.wait() => break status,
+        }
+    };
+    // Another process may hold its standard error open.
+    let rest = async {
+        while errors.is_some() {
+            listen(errors, said).await;
+        }
+    };
+    let _ = timeout(Duration::from_millis(100), rest).await;
+    status
+}
+
+/// Waits until a program has written to its standard error; for ever when that is the terminal, or closed.
+async fn listen(errors: &mut Option<ChildStderr>, said: &mut Vec<u8>) {
+    let Some(pipe) = errors else { return pending().await };
+    if !pipe.read_buf(said).await.is_ok_and(|read| read > 0) {
+        *errors = None;
+    }
+    said.drain(..said.len().saturating_sub(SAID));
+}
+
+impl Lent {
+    /// Why it failed: in its own words where it had any.
+    pub(super) fn failure(&self, status: ExitStatus) -> Option<String> {
+        if status.success() {
+            return None;
+        }
+        let said = String::from_utf8_lossy(&self.said);
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let last = last.map(|line| format!(": {}", harmless(line))).unwrap_or_default();
+        Some(format!("{} ended with an error ({status}){last}", self.name))
+    }
+}
+
+/// What is started when the environment names no editor.
+const USUAL: &str = "vi";
+
+/// Bytes that are read back at most; no prompt may be longer.
+const LONGEST: u64 = 1 << 20;
+
+/// A prompt in a file of its own that nobody else may read; it goes when this is dropped.
+pub(super) struct DraftFile {
+    path: PathBuf,
+    /// What was written into it at first.
+    text: String,
+    is_kept: bool,
+}
+
+impl DraftFile {
+    /// Writes a prompt into a new file.
+    pub(super) fn write(text: String) -> io::Result<Self> {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let path = std::env::temp_dir().join(format!("fleetwatch-prompt-{}-{time}.md", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let draft = Self { path, text, is_kept: false };
+        file.write_all(draft.text.as_bytes())?;
+        Ok(draft)
+    }
+
+    /// The editor that VISUAL or EDITOR names, with the file, and what to call it.
+    pub(super) fn editor(&self) -> (String, std::process::Command) {
+        let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
+            let value = std::env::var(name).ok()?;
+            (!value.trim().is_empty()).then_some(value)
+        });
+        let named = named.unwrap_or_else(|| USUAL.to_owned());
+        // No shell takes it apart: words are what blanks part.
+        let mut words = named.split_whitespace();
+        let program = words.next().unwrap_or(USUAL);
+        let mut command = std::process::Command::new(program);
+        command.args(words).arg(&self.path);
+        (program.to_owned(), command)
+    }
+
+    /// The text as the editor left it, without the line end that editors put behind the last line.
+    pub(super) fn read(&self) -> io::Result<String> {
+        let mut text = String::new();
+        let read = fs::File::open(&self.path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+        if read as u64 > LONGEST {
+            return Err(io::Error::other(format!("it has more than {LONGEST} bytes")));
+        }
+        if text.ends_with('\n') {
+            text.pop();
+        }
+        Ok(text)
+    }
+
+    /// Leaves the file where it is if the editor has written anything else into it, and reports where.
+    pub(super) fn keep_if_changed(mut self) -> Option<PathBuf> {
+        let written = fs::read(&self.path).ok()?;
+        let text = written.strip_suffix(b"\n").unwrap_or(&written);
+        self.is_kept = text != self.text.as_bytes() && written != self.text.as_bytes();
+        self.is_kept.then(|| self.path.clone())
+    }
+}
+
+impl Drop for DraftFile {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 #[cfg(test)]

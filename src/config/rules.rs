@@ -1,6 +1,6 @@
 //! Which panes are watched, and what the configuration says about them.
 
-use super::validate::{ValueFault, suggestion};
+use super::error::{ValueFault, suggestion};
 use crate::fleet::{Declared, PaneId, PaneLocation, ServerId};
 use crate::pattern::Pattern;
 use crate::state::words;

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize as _;
-pub(super) use syntax::suggestion;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::error::{ConfigError, ValueFault, suggestion};
 use super::file::{ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
 use super::file::{TemplateTable, TrackerTable, WatchTable};
-use super::{Config, ConfigError, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
+use super::{Config, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::{Network, WebAddress};
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
@@ -42,9 +42,6 @@ const COMMAND: Span = Span::from_secs(10);
 
 /// The built-in themes. The dashboard owns them; a test compares the two lists.
 pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "colour-blind", "no-colour"];
-
-/// What is wrong, and what to do about it.
-pub(super) type ValueFault = (String, String);
 
 fn fault(what: impl Into<String>, hint: impl Into<String>) -> Option<ValueFault> {
     Some((what.into(), hint.into()))

@@ -6,14 +6,12 @@
 mod worker;
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::{self, Sender as OrderSender};
-use std::thread;
+use std::sync::mpsc::Sender as OrderSender;
 
-use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
-use super::DeliveryEvent;
+use super::trouble::DeliveryEvent;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
 use crate::history::{History, Intent};
@@ -22,7 +20,7 @@ use crate::operation::{Outcome, Producer, Recipient};
 use crate::private::HeldLock;
 use crate::record::IntentId;
 use crate::sender::{Gate, Sender};
-use worker::Worker;
+pub(super) use worker::open;
 
 /// Messages to the thread.
 pub(super) enum OutboxOrder {
@@ -113,27 +111,13 @@ impl OutboxSettings {
         // Nobody listens any more when the program ends.
         let _ = self.events.send(event);
     }
-
-    /// Starts to send queued messages and follow-ups; `None` without a history, which is reported if there are rules.
-    pub(super) fn open(&self, rules: &[FollowUpRule]) -> Option<Outbox> {
-        if self.history.path().is_none() {
-            if !rules.is_empty() {
-                self.tell(DeliveryEvent::Trouble("follow-ups are not sent, because no history is kept".to_owned()));
-            }
-            return None;
-        }
-        let (orders, received) = mpsc::channel();
-        let (wants, wanted) = watch::channel(WaitingTargets::new());
-        let worker = Worker::new(self.clone(), rules.to_vec(), orders.clone(), wants, Handle::current())?;
-        if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || worker.run(&received)) {
-            self.tell(DeliveryEvent::Trouble(format!("queued messages are not sent: {error}")));
-            return None;
-        }
-        Some(Outbox { orders, wanted, snapshot: FleetSnapshot::default() })
-    }
 }
 
 impl Outbox {
+    fn new(orders: OrderSender<OutboxOrder>, wanted: watch::Receiver<WaitingTargets>) -> Self {
+        Self { orders, wanted, snapshot: FleetSnapshot::default() }
+    }
+
     /// Replaces the rules; messages that already wait are still sent.
     pub(super) fn set_rules(&mut self, rules: &[FollowUpRule]) {
         self.order(OutboxOrder::Rules(rules.to_vec()));

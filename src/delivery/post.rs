@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::sync::Semaphore;
 
-use super::carrier::{Troubles, run};
+use super::program::run;
+use super::trouble::Troubles;
 use crate::address::WebAddress;
 use crate::clock;
 use crate::hash::{Fnv, hexadecimal};

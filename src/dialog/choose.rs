@@ -80,7 +80,7 @@ impl Dialog {
         let words = ANSWERS.iter().find(|(word, _)| (*word == "yes") == (verdict == Verdict::Once));
         let beginnings = words.map_or(&[][..], |(_, beginnings)| beginnings);
         let label = |option: &Choice| option.label.to_lowercase();
-        self.options.iter().any(|option| beginnings.iter().any(|words| super::begins(&label(option), words)))
+        self.options.iter().any(|option| beginnings.iter().any(|words| super::option::begins(&label(option), words)))
     }
 
     fn choose_once(&self, word: &str, beginnings: &[&str]) -> Result<usize, NoChoice> {

@@ -1,32 +1,31 @@
 //! Finds the options of a dialog among its rows.
 
-mod buttons;
+pub(super) mod buttons;
 mod letters;
 mod rows;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-pub(super) use buttons::with_marked;
-
-use super::text::{self, DialogLine};
-use super::{Choice, Dialog, Manner, Submit};
+use super::Dialog;
+use super::option::{Found, Manner};
+use super::text::{self, DialogLine, is_spinner};
 use crate::screen::{Row, Screen};
+use rows::{TICKS, untick};
 
-/// What agents draw after an option that has been taken.
-const TICKS: [char; 2] = ['✔', '✓'];
+impl Dialog {
+    /// Reads the dialog in some rows of a screen. It never fails: a dialog of another form has no options.
+    pub fn read(screen: &Screen, rows: Range<usize>) -> Self {
+        read(screen, rows, false)
+    }
 
-/// The options of a dialog and their rows.
-struct Found {
-    manner: Manner,
-    options: Vec<Choice>,
-    marked: Option<usize>,
-    rows: Range<usize>,
-    typed: String,
-    submit: Option<Submit>,
+    /// The same of a menu, which the operator opened.
+    pub fn read_menu(screen: &Screen, rows: Range<usize>) -> Self {
+        read(screen, rows, true)
+    }
 }
 
-pub(super) fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog {
+fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog {
     let rows = rows.start.min(screen.rows().len())..rows.end.min(screen.rows().len());
     // Nobody approves a text with invisible parts.
     let spelled: Vec<Cow<'_, Row>> = screen.rows()[rows.clone()].iter().map(Row::spelled).collect();
@@ -85,10 +84,6 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog
     }
 }
 
-fn untick(text: &str) -> &str {
-    text.trim_end_matches(|c: char| TICKS.contains(&c) || c.is_whitespace())
-}
-
 /// The text above the options, without marks, ticks and spinners. Below the options are hints for keys, which agents
 /// change with the mark.
 fn question(lines: &[DialogLine<'_>], found: Option<&Found>) -> String {
@@ -106,13 +101,4 @@ fn question(lines: &[DialogLine<'_>], found: Option<&Found>) -> String {
         if several { text.replace(['☑', '☒', '◼'], "☐") } else { text.to_owned() }
     });
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a row of a dialog is only a sign that it waits.
-pub(super) fn is_ticking(row: &Row) -> bool {
-    is_spinner(DialogLine::new(0, row, usize::MAX).text)
-}
-
-fn is_spinner(text: &str) -> bool {
-    text.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c))
 }

@@ -1,10 +1,8 @@
 //! What an agent asks, in one line.
 
 use super::Dialog;
+use super::text::bare;
 use crate::state::{Assessment, State, UiContext};
-
-/// ASCII bullets that agents draw before a line.
-const BULLETS: [char; 4] = ['?', '#', '-', '*'];
 
 /// What an open dialog is about, in one line of its own words: the command or the file of an approval, else the question.
 /// `None` if the screen shows none.
@@ -117,34 +115,6 @@ fn act(title: &str) -> Option<&'static str> {
     };
     let known = |word: &str| ACTS.iter().find(|(known, _)| is_it(&word.to_lowercase(), known)).map(|(_, act)| *act);
     (words().count() <= TITLE).then(|| words().find_map(known)).flatten()
-}
-
-/// A line without what is drawn around it, which would look like marks of the table: borders, bullets, spinners and other
-/// symbols before it, arrows after it. Several blanks become one.
-pub fn bare(line: &str) -> String {
-    let is_drawn = |c: char| matches!(c, '\u{2500}'..='\u{259F}' | '\u{2800}'..='\u{28FF}' | '\u{FE00}'..='\u{FE0F}');
-    let is_symbol = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !OPENING.contains(&c) && !CLOSING.contains(&c);
-    let mut rest = line;
-    loop {
-        let inner = rest.trim_matches(|c: char| c.is_whitespace() || is_drawn(c));
-        // An ASCII bullet is followed by a blank; else it begins a word such as `-f` or `#12`.
-        let inner = inner.trim_start_matches(is_symbol).trim_end_matches(is_arrow);
-        let bullet = inner.strip_prefix(BULLETS).filter(|text| text.starts_with(char::is_whitespace));
-        let inner = bullet.unwrap_or(inner);
-        if inner.len() == rest.len() {
-            return rest.split_whitespace().collect::<Vec<_>>().join(" ");
-        }
-        rest = inner;
-    }
-}
-
-/// Punctuation that begins or ends a sentence in some language.
-const OPENING: [char; 10] = ['“', '‘', '«', '„', '¿', '¡', '「', '『', '《', '…'];
-/// See [`OPENING`].
-const CLOSING: [char; 10] = ['”', '’', '»', '‚', '。', '、', '」', '』', '》', '–'];
-
-fn is_arrow(c: char) -> bool {
-    matches!(c, '\u{2190}'..='\u{21FF}')
 }
 
 /// A title and the line below it. A title that names only the act is left out, and so is what both say: dialogs often

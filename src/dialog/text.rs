@@ -6,7 +6,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::Cut;
+use super::option::Cut;
 use crate::screen::Row;
 
 /// Cells that agents leave free at the right edge of wrapped text.
@@ -233,4 +233,43 @@ fn is_prose(rows: &[&str]) -> bool {
 pub(super) fn had_no_room(line: &DialogLine<'_>, next: &DialogLine<'_>) -> bool {
     let word = next.text.split_whitespace().next().unwrap_or_default();
     line.column + line.text.width() + 1 + word.width() + PADDING > line.room
+}
+
+/// Whether a row of a dialog is only a sign that it waits.
+pub(super) fn is_ticking(row: &Row) -> bool {
+    is_spinner(DialogLine::new(0, row, usize::MAX).text)
+}
+
+pub(super) fn is_spinner(text: &str) -> bool {
+    text.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c))
+}
+
+/// ASCII bullets that agents draw before a line.
+const BULLETS: [char; 4] = ['?', '#', '-', '*'];
+/// Punctuation that begins or ends a sentence in some language.
+const OPENING: [char; 10] = ['“', '‘', '«', '„', '¿', '¡', '「', '『', '《', '…'];
+/// See [`OPENING`].
+const CLOSING: [char; 10] = ['”', '’', '»', '‚', '。', '、', '」', '』', '》', '–'];
+
+/// A line without what is drawn around it, which would look like marks of the table: borders, bullets, spinners and other
+/// symbols before it, arrows after it. Several blanks become one.
+pub fn bare(line: &str) -> String {
+    let is_drawn = |c: char| matches!(c, '\u{2500}'..='\u{259F}' | '\u{2800}'..='\u{28FF}' | '\u{FE00}'..='\u{FE0F}');
+    let is_symbol = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !OPENING.contains(&c) && !CLOSING.contains(&c);
+    let mut rest = line;
+    loop {
+        let inner = rest.trim_matches(|c: char| c.is_whitespace() || is_drawn(c));
+        // An ASCII bullet is followed by a blank; else it begins a word such as `-f` or `#12`.
+        let inner = inner.trim_start_matches(is_symbol).trim_end_matches(is_arrow_sign);
+        let bullet = inner.strip_prefix(BULLETS).filter(|text| text.starts_with(char::is_whitespace));
+        let inner = bullet.unwrap_or(inner);
+        if inner.len() == rest.len() {
+            return rest.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        rest = inner;
+    }
+}
+
+fn is_arrow_sign(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{21FF}')
 }

@@ -1,20 +1,18 @@
 //! One terminal of the fleet: which profile reads it, its tracker, and what is shown of it.
 
 mod agent;
-mod leaving;
+mod parts;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use agent::Agent;
 use jiff::tz::TimeZone;
-use leaving::Departure;
-pub(super) use leaving::KEEP_UNSEEN;
+pub(super) use parts::KEEP_UNSEEN;
+use parts::{Agent, Departure};
 use serde::{Deserialize, Serialize};
 
-use super::place_of;
-use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal};
+use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal, place_of};
 use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
 use crate::hash::fast;

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 
-use super::Notice;
 use crate::pattern::Pattern;
 use crate::state::{Attention, State, UiContext, words};
 use crate::task::Happening;
@@ -133,12 +132,6 @@ impl NotifyRule {
             quiet_hours: None,
             minimum_distance: Span::from_secs(1),
         }
-    }
-
-    pub(super) fn wants(&self, notice: &Notice, now: Timestamp, zone: &TimeZone) -> bool {
-        notice.occasion.is_among(&self.on, notice.has_failed)
-            && self.terminal.as_ref().is_none_or(|pattern| pattern.matches(&notice.name))
-            && !self.quiet_hours.is_some_and(|hours| hours.hold(now, zone))
     }
 }
 

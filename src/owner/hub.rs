@@ -11,8 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::lease::Lease;
-use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, concerns_others, line};
-use super::{End, LocalEvent, OwnerEvent, Rank, WatchTask};
+use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, Rank, concerns_others, line};
+use super::{End, LocalEvent, OwnerEvent, WatchTask};
 use crate::fleet::{Checkpoint, Input, TaskReport};
 use crate::poll;
 

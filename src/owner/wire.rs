@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::unix::OwnedReadHalf;
 
-use super::Rank;
 use crate::fleet::{
     Capture, Checkpoint, Input, PaneReport, PollResult, Replaced, ServerId, ServerLoad, ServerReport, TaskReport,
     TerminalKey,
@@ -211,6 +210,29 @@ impl Lines {
                 return if cut { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(None) };
             }
         }
+    }
+}
+
+/// The purpose of a process. Of those that may own a server, the one with the highest rank does: a dashboard knows what its
+/// operator sees and mutes, and only a process with a terminal can ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rank {
+    /// It watches for a while and never owns.
+    #[default]
+    Reader,
+    /// It watches only so that others need not.
+    Background,
+    /// `fleetwatch watch` without a terminal.
+    Watch,
+    /// `fleetwatch watch` in a terminal.
+    Terminal,
+    Dashboard,
+}
+
+impl Rank {
+    pub(super) fn may_own(self) -> bool {
+        self != Rank::Reader
     }
 }
 

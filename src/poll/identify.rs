@@ -1,20 +1,12 @@
 //! Finds out what runs in panes.
 
-use super::ServerPoller;
 use super::plan::Suspect;
+use super::{AgentProcesses, ServerPoller};
 use crate::fleet::PaneReport;
 use crate::process::{self, RunningProcess, Thoroughness};
 use crate::profile::{ProcessInfo, Program};
 use crate::state::Problem;
 use crate::tmux::Server;
-
-/// The processes of a pane that are its agent.
-#[derive(Debug, Default)]
-pub(super) struct AgentProcesses {
-    pub(super) ids: Vec<u32>,
-    /// The process that proves that the agent still runs; `None` if none can.
-    proof: Option<RunningProcess>,
-}
 
 /// Whether all of these processes still run on a host; cheaper than reading its process table.
 async fn still_run(server: &Server, ids: &[u32]) -> bool {

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::Settings;
 use super::plan::{OtherSession, TaskSession};
 use crate::config::Adopted;
 use crate::ids::{ServerId, ServerInstance, SessionId, WindowId};
 use crate::private::FileStamp;
 use crate::process;
-use crate::tmux::{Counting, Error, Server};
+use crate::tmux::{Counting, Server};
 
 /// How often the same is tried again where tmux does not do it.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -93,15 +92,6 @@ pub fn is_alive(owner: &str) -> bool {
         Some((pid, machine)) if machine == process::machine() => pid.parse().is_ok_and(process::is_fleetwatch),
         _ => true,
     }
-}
-
-/// Removes what this process set in a server's task sessions.
-///
-/// # Errors
-/// tmux does not answer; the next process that watches takes it back then.
-pub async fn release(settings: &Settings, server: &ServerId) -> Result<(), Error> {
-    let Some(owner) = settings.keeper.clone() else { return Ok(()) };
-    Server::new(server.clone(), settings.tmux.clone())?.stop_counting(&[owner]).await
 }
 
 // The sessions that the operator chose to be tasks, followed while they are watched: the choice may be made in another

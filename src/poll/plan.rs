@@ -22,9 +22,8 @@ use crate::time::Timestamp;
 use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
 
 pub(super) use pane::Suspect;
-use pane::{CaptureNeed, PaneMemory};
-use tasks::Gathering;
-pub(super) use tasks::{OtherSession, TaskSession};
+use pane::{CaptureNeed, Gathering, PaneMemory};
+pub(super) use pane::{OtherSession, TaskSession};
 
 /// One server, as remembered between polls.
 #[derive(Debug)]

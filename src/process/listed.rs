@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::proc::Stat;
-use super::words_of;
+use super::proc::{Stat, words_of};
 use crate::profile::ProcessInfo;
 use crate::screen::harmless;
 

@@ -1,10 +1,10 @@
-//! Processes from Linux's /proc.
+//! Processes from Linux's /proc, and their tree.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::{Children, PaneProcesses, of_panes, read_some, words_of};
 use crate::profile::ProcessInfo;
 use crate::screen::harmless;
 use crate::time::Timestamp;
@@ -225,6 +225,67 @@ fn describe(proc: &Path, stat: Stat) -> ProcessInfo {
 fn read_arguments(path: &Path) -> Vec<String> {
     let bytes = read_some(path, COMMAND_LINE).unwrap_or_default();
     words_of(&String::from_utf8_lossy(&bytes))
+}
+
+// The tree of processes.
+
+/// The processes of panes, by the pane's own process id: that process first, then the ones under it on the same terminal, nearest
+/// first. None that has ended.
+pub type PaneProcesses = BTreeMap<u32, Vec<ProcessInfo>>;
+
+/// The most processes that are listed under one pane. A pane with more runs a build or a bomb, and no agent beyond the
+/// first ones.
+const PER_PANE: usize = 256;
+
+/// Children by their parent.
+pub(super) type Children = BTreeMap<u32, Vec<u32>>;
+
+/// What is known of the processes of panes, of which `children` and `info` tell.
+pub(super) fn of_panes(
+    roots: &[u32],
+    mut children: impl FnMut(u32) -> Vec<u32>,
+    info: impl Fn(u32) -> Option<ProcessInfo>,
+) -> PaneProcesses {
+    let of_pane = |root: &u32| {
+        let found = descendants(*root, PER_PANE, &mut children).into_iter();
+        let mut found: Vec<ProcessInfo> = found.filter_map(&info).collect();
+        // What a tool of an agent runs on a terminal of its own, or on none, is not what the pane shows.
+        if let Some(terminal) = found.first().filter(|first| first.pid == *root).and_then(|root| root.terminal.clone())
+        {
+            found.retain(|process| process.terminal.as_ref() == Some(&terminal));
+        }
+        (*root, found)
+    };
+    roots.iter().map(of_pane).collect()
+}
+
+/// The words of a command line, with a NUL behind each.
+pub(super) fn words_of(text: &str) -> Vec<String> {
+    text.trim_end_matches('\0').split('\0').map(harmless).filter(|word| !word.is_empty()).collect()
+}
+
+/// A process and everything under it, nearest first, cut at `limit`.
+pub(super) fn descendants(root: u32, limit: usize, mut children: impl FnMut(u32) -> Vec<u32>) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::from([root]);
+    let mut queue = VecDeque::from([root]);
+    while let Some(process) = queue.pop_front() {
+        found.push(process);
+        if found.len() == limit {
+            break;
+        }
+        // An id may have been reused during the scan, which can turn the tree into a ring.
+        queue.extend(children(process).into_iter().filter(|child| seen.insert(*child)));
+    }
+    found
+}
+
+/// Reads a file up to a limit. Files of /proc do not report their size, and reading them in small pieces is slow.
+pub(super) fn read_some(path: &Path, limit: u64) -> Option<Vec<u8>> {
+    const PIECE: usize = 4 << 10;
+    let mut bytes = Vec::with_capacity(PIECE);
+    File::open(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ mod transcript;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -21,26 +20,18 @@ use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSour
 use crate::hash::fnv;
 use crate::ids::TerminalKey;
 use crate::private::FileStamp;
-use crate::profile::ProfileSet;
 use crate::state::{Fact, FactName, FactValue};
 use crate::time::{Span, Timestamp};
 
 pub use transcript::RecordedTranscript;
 
 use database::Unanswered;
-use files::{FileState, Files};
-use find::Workplace;
+use files::{FileState, Files, Workplace};
+pub use find::RecordedAgent;
+use find::{AT_ONCE, HEAD, TAIL};
 
-/// Bytes of a file that are read at one poll. If there are more, only the end is read, so that what came before does not
-/// pass for the present.
-const AT_ONCE: u64 = 4 << 20;
-const TAIL: u64 = 256 << 10;
-/// Bytes of its beginning that are read in that case: Codex's first line has 22 kB.
-const HEAD: u64 = 64 << 10;
 /// Bytes of a line that is read; agents write some of 100 kB.
 const LINE: usize = 4 << 20;
-/// Entries of one folder that are searched for a file.
-const ENTRIES: usize = 10_000;
 /// How often new files are searched for, for an agent whose screen changes and for one that stands still.
 const FIND_AGAIN: Span = Span::from_secs(1);
 const FIND_AGAIN_STILL: Span = Span::from_secs(30);
@@ -48,28 +39,6 @@ const FIND_AGAIN_STILL: Span = Span::from_secs(30);
 const FOLLOWS: Span = Span::from_secs(10);
 /// How often the files of an agent that stands still are checked.
 const READ_STILL: Span = Span::from_secs(2);
-
-/// An agent whose records may be read.
-#[derive(Clone, Debug)]
-pub struct RecordedAgent {
-    pub key: TerminalKey,
-    /// The processes that are the agent: a launcher and what it started.
-    pub processes: Vec<u32>,
-    pub sources: Arc<[AgentRecordSource]>,
-    /// Its tool, and the profiles that recognise other processes of it.
-    pub tool: String,
-    pub profiles: Arc<ProfileSet>,
-    /// Whether its screen has changed since the last poll.
-    pub is_changing: bool,
-}
-
-impl RecordedAgent {
-    /// Its processes without services that it started: those hold the files of other agents as well.
-    fn in_its_session(&self, files: &Files) -> impl Iterator<Item = u32> {
-        let session = self.processes.first().and_then(|process| files.session(*process));
-        self.processes.iter().copied().filter(move |process| session.is_some() && files.session(*process) == session)
-    }
-}
 
 /// The records of the agents of one server on this machine.
 #[derive(Debug, Default)]
@@ -432,7 +401,7 @@ impl OpenRecord {
         if self.gathered.replace(stamps) == Some(stamps) {
             return;
         }
-        let value = |path: &PathBuf| serde_json::from_str::<Value>(&find::content(files, path)?).ok();
+        let value = |path: &PathBuf| serde_json::from_str::<Value>(&files.content(path)?).ok();
         let values: Vec<Value> = found.iter().filter_map(value).collect();
         self.read_value(source, &json!({ "files": values }), now);
     }

@@ -161,7 +161,7 @@ fn python_package(path: &Path) -> Option<String> {
 }
 
 fn read_some(path: &Path) -> Option<Vec<u8>> {
-    super::read_some(path, METADATA)
+    super::proc::read_some(path, METADATA)
 }
 
 #[cfg(test)]

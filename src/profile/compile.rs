@@ -11,9 +11,9 @@ use regex::{Regex, RegexSet};
 use toml::Spanned;
 
 pub(super) use kind::{Kind, Kinds, RowKind, StyleTest};
-use kind::{row_kind, style_test};
+use kind::{Names, row_kind, style_test};
 pub use source::ProfileError;
-use source::{Names, SourceText};
+use source::SourceText;
 
 use super::classification::Family;
 use super::input::{PasteLimit, RefusedInputs, Special, TakenAs};

@@ -7,8 +7,6 @@ use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use front::Front;
-
 use super::classification::{Activity, Classification, Composed, EndMark, Family, Submitted, TurnEnd, TurnRegion};
 use super::compile::{Kind, Kinds, ScreenRule};
 use super::rules::{Region, Signal};
@@ -16,13 +14,43 @@ use super::screen_view::{DraftText, ScreenView};
 use crate::dialog::{Cut, Dialog, bare};
 use crate::hash::{fast, fast_of};
 use crate::screen::Row;
-use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
+use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Phase, Tri, UiContext, numbered};
 use crate::time::Span;
 
 /// A rule that fired, with the rows that it fired on, from top to bottom.
 pub(super) struct Fired<'a> {
     pub rule: &'a ScreenRule,
     pub rows: Vec<usize>,
+}
+
+/// What has the operator's attention on the screen, most binding first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Front {
+    /// Blocking dialogs.
+    Dialog(UiContext),
+    Menu,
+    Starting,
+    /// The prompt takes text, but there is no session yet to submit it to.
+    Opening,
+    /// The prompt with a list at it.
+    List(UiContext),
+    Prompt,
+    /// A prompt is drawn, but the cursor shows that it does not take the keys.
+    UnfocusedPrompt,
+    /// No prompt, but signs of work.
+    WorkOnly,
+    Nothing,
+}
+
+impl Front {
+    /// The phase that one screen by itself supports. A list at the prompt of a working agent does not hide its work.
+    fn phase(self, working: bool, doubtful: bool) -> Phase {
+        match self {
+            Front::Prompt | Front::List(_) | Front::UnfocusedPrompt | Front::WorkOnly if working => Phase::Active,
+            Front::Prompt if !doubtful => Phase::Ready,
+            _ => Phase::Unknown,
+        }
+    }
 }
 
 /// Draws a reading from what fired.

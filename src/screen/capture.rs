@@ -3,10 +3,10 @@
 use unicode_width::UnicodeWidthChar;
 use vte::{Params, Parser, Perform};
 
-use super::{Color, Row, RowBuilder, Screen, Style, is_plain};
+use super::row::{Color, Row, RowBuilder, Style, is_plain};
 
 /// Reads the rows that `capture-pane -p -e` printed. tmux carries the style over from row to row.
-pub(super) fn read(bytes: &[u8], columns: u16, rows: u16) -> Screen {
+pub(super) fn read(bytes: &[u8], columns: u16, rows: u16) -> Vec<Row> {
     let limit = usize::from(rows);
     let mut reader = CaptureReader { columns, limit, done: Vec::with_capacity(limit), ..CaptureReader::default() };
     reader.take(bytes);
@@ -14,7 +14,7 @@ pub(super) fn read(bytes: &[u8], columns: u16, rows: u16) -> Screen {
         reader.end_row();
     }
     reader.done.resize_with(reader.limit, Row::default);
-    Screen::new(columns, reader.done)
+    reader.done
 }
 
 #[derive(Default)]
@@ -163,21 +163,10 @@ fn byte(n: u16) -> u8 {
     u8::try_from(n).unwrap_or(u8::MAX)
 }
 
-/// Copies the emulator's visible cells.
-pub(super) fn copy(screen: &vt100::Screen) -> Screen {
+/// Copies the emulator's visible rows; those that are known are taken as they are.
+pub(super) fn copy(screen: &vt100::Screen, known: impl Fn(u16) -> Option<Row>) -> Vec<Row> {
     let (rows, columns) = screen.size();
-    Screen::new(columns.get(), (0..rows.get()).map(|y| copy_row(screen, y, columns.get())).collect())
-}
-
-/// Copies the emulator's visible cells; rows that did not change are taken from the copy before.
-pub(super) fn copy_changed(screen: &vt100::Screen, earlier: &Screen, changed: impl Fn(u16) -> bool) -> Screen {
-    let (rows, columns) = screen.size();
-    let same_size = earlier.columns() == columns.get();
-    let row = |y| match earlier.row(usize::from(y)) {
-        Some(row) if same_size && !changed(y) => row.clone(),
-        _ => copy_row(screen, y, columns.get()),
-    };
-    Screen::new(columns.get(), (0..rows.get()).map(row).collect())
+    (0..rows.get()).map(|y| known(y).unwrap_or_else(|| copy_row(screen, y, columns.get()))).collect()
 }
 
 fn copy_row(screen: &vt100::Screen, y: u16, columns: u16) -> Row {

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::num::NonZeroU16;
 
 use super::*;

@@ -6,9 +6,9 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Outcome, Refusal, Reply, StepLimits, not_taken, unverified};
+use super::steps::{StepLimits, not_taken, unverified};
 use crate::dialog::{Dialog, Manner, Press, Verdict};
-use crate::operation::{Key, PasteText};
+use crate::operation::{Key, Outcome, PasteText, Refusal, Reply};
 use crate::time::Span;
 
 /// Why an answer was not taken where the agent's cursor did not follow the keys.

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::{Outcome, Refusal, When, not_taken, unverified};
 use crate::hash::fast_of;
+use crate::operation::{Outcome, Refusal, When};
 use crate::profile::{Classification, Composed, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
 use crate::state::{AssessedAvailability, InputMode, Phase, Surface, Tri, UiContext};
@@ -509,6 +509,14 @@ fn stop_before_enter(seen: &PromptFrame) -> Option<Outcome> {
         _ => return None,
     };
     Some(not_taken(why))
+}
+
+pub(super) fn not_taken(why: impl Into<String>) -> Outcome {
+    Outcome::NotTaken { why: why.into() }
+}
+
+pub(super) fn unverified(why: impl Into<String>) -> Outcome {
+    Outcome::Unverified { why: why.into() }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
-use super::{Change, words};
+use super::words::{Change, words};
 use crate::screen::harmless;
 use crate::time::Timestamp;
 

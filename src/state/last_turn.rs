@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Availability, ProcessState, State, TurnResult, TurnSource, Witness};
+use super::words::{TurnResult, TurnSource, Witness};
 use crate::time::{Span, Timestamp, seconds};
 
 /// How the last turn that ended did end. It stays through the next turn until that one ends.
@@ -52,28 +52,5 @@ impl LastTurn {
     /// Whether the end of its agent cut it off, so that it has no result (SPEC §7, rule 8).
     pub const fn is_cut_off(&self) -> bool {
         matches!(self.told_by, Witness::Process)
-    }
-}
-
-/// Whether the agent still is there.
-impl State {
-    /// Whether its end cut a turn off, and the operator has not seen that yet.
-    pub const fn is_cut_off_unseen(&self) -> bool {
-        self.unseen && self.has_ended() && self.last_turn.is_cut_off()
-    }
-
-    /// Whether not even its pane is there any more.
-    pub fn is_unavailable(&self) -> bool {
-        self.diagnostics.availability == Availability::Unavailable
-    }
-
-    /// Whether the agent was stopped and still is there.
-    pub const fn is_suspended(&self) -> bool {
-        matches!(self.diagnostics.process_state, ProcessState::Suspended)
-    }
-
-    /// Whether the agent is there no more.
-    pub const fn has_ended(&self) -> bool {
-        matches!(self.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)
     }
 }

@@ -1,12 +1,10 @@
 //! What one poll of the task windows of a server showed.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::watch::{GONE, Task};
 use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::profile::SHELLS;
 use crate::screen::{Cursor, Screen, harmless};
@@ -16,6 +14,9 @@ use crate::time::Timestamp;
 
 /// Lines of output that a preview holds (SPEC §9).
 const PREVIEW_LINES: usize = 20;
+
+/// The kind of problem of a task whose server ended.
+pub(super) const GONE: &str = "no_server";
 
 /// One poll of the task windows of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -324,79 +325,4 @@ fn is_place(before: &str) -> bool {
     }
     let words = before.split_whitespace().count();
     words <= 1 || (words == 2 && before.contains('@')) || before.starts_with("bash-")
-}
-
-// Why a task has its status.
-
-/// How many lines of output are shown for a program that has ended.
-const LAST: usize = 3;
-
-/// The first exit code that stands for a signal.
-const SIGNALS: i32 = 128;
-
-impl Task {
-    /// Why it has its status, as text for people; headings are not indented.
-    pub fn why(&self, now: Timestamp) -> String {
-        let word = self.as_status().word();
-        // What a first poll finds may have lasted for long.
-        let (is_seen, more) = (self.since_exact, if self.since_exact { "" } else { "more than " });
-        let mut text = format!("{word} for {more}{}\n", now.since(self.since).running());
-        for reason in self.reasons() {
-            let _ = writeln!(text, "  {reason}");
-        }
-        text.push_str("\nThe program\n");
-        let _ = writeln!(text, "  {}", self.command());
-        let how = match self.registration {
-            Registration::None => "first seen",
-            Registration::Started(_) | Registration::Reported(_) => "started by `fleetwatch run`",
-        };
-        let ran = match (self.is_dead(), is_seen && self.started_at < self.since) {
-            (true, false) => "ended before that poll".to_owned(),
-            (true, true) => format!("ran for {}", self.since.since(self.started_at).running()),
-            (false, _) if self.is_gone() => format!("ran for {}", self.since.since(self.started_at).running()),
-            (false, _) => format!("has run for {}", now.since(self.started_at).running()),
-        };
-        let _ = writeln!(text, "  {how} {} ago, {ran}", now.since(self.started_at).running());
-        match self.bells {
-            0 => {}
-            1 => text.push_str("  rang once\n"),
-            bells => {
-                let _ = writeln!(text, "  rang {bells} times");
-            }
-        }
-        text
-    }
-
-    fn reasons(&self) -> Vec<String> {
-        if let Some(problem) = self.problem() {
-            return vec![problem.message.clone(), "what is shown is what was seen last".to_owned()];
-        }
-        let Some(pane) = &self.pane else { return vec!["the state of its pane is not known".to_owned()] };
-        let command = &pane.command;
-        match (self.status, self.prompt()) {
-            (TaskStatus::Exited, _) => {
-                let code = match self.exit_code() {
-                    Some(code) if code > SIGNALS => {
-                        format!("signal {} ended it: {code}, as shells say it", code - SIGNALS)
-                    }
-                    Some(code) => format!("its pane is dead, and tmux reports code {code}"),
-                    None => "its pane is dead, and tmux does not report how it ended".to_owned(),
-                };
-                let last = pane.preview.useful(LAST).into_iter().map(|line| format!("last output: {line}"));
-                [code].into_iter().chain(last).collect()
-            }
-            (TaskStatus::WaitingInput, Some(prompt)) => vec![
-                format!("it asks: {prompt}"),
-                "the cursor is where the answer goes, and two polls in a row showed the same".to_owned(),
-            ],
-            (TaskStatus::WaitingInput, None) => vec![format!("{command} fills the screen and waits for keys")],
-            (TaskStatus::Idle, _) => vec![format!("the cursor is behind the prompt of {command}")],
-            (TaskStatus::Running | TaskStatus::Unknown, _) if self.may_ask() => {
-                vec![format!("{command} runs; the next poll shows whether its last row asks")]
-            }
-            (TaskStatus::Running | TaskStatus::Unknown, _) => {
-                vec![format!("{command} runs, and nothing on its screen asks")]
-            }
-        }
-    }
 }

@@ -4,13 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::words::NO_SOCKET;
 use crate::fleet::ServerId;
 use crate::operation::Refusal;
 use crate::state::Problem;
 
 /// The oldest tmux that has what fleetwatch uses.
 pub(super) const OLDEST: (u32, u32) = (3, 2);
+
+/// Why a path is not that of a socket.
+pub(super) const NO_SOCKET: &str = "it is no socket";
 
 /// A call to tmux that did not do what it was for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -16,10 +16,9 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::run::{OUTPUT_LIMIT, Output, command, spawn_error};
-use super::transport::{Transport, Way};
+use super::error::Error;
+use super::transport::{OUTPUT_LIMIT, Output, Settings, Transport, Way, command, spawn_error};
 use super::words::Nonce;
-use super::{Error, Settings};
 use crate::fleet::ServerId;
 use crate::screen::harmless;
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub(super) use known::Extent;
-pub use known::KnownRows;
+pub use known::{CapturedPane, KnownRows, ListedPane, ListedSession, Listing};
 use known::{RowId, row_id};
 pub use marks::Marks;
 pub(in crate::tmux) use marks::names;
@@ -25,84 +25,6 @@ use super::{Error, error};
 use crate::fleet::{PaneId, PaneLocation};
 use crate::ids::{ServerInstance, TerminalKey};
 use crate::screen::{Cursor, PaneFacts, Row, Screen, harmless};
-
-/// What a server answered to one poll.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listing {
-    /// tmux's version, as it writes it: `3.3a`.
-    pub version: String,
-    /// The process id of the server; another one is another server on the same socket.
-    pub server_pid: u32,
-    /// Which server it is, on which machine.
-    pub instance: ServerInstance,
-    /// The server's clock at the beginning of the poll, in whole seconds since the Unix epoch: the clock that
-    /// [`ListedPane::activity`] is of.
-    pub clock: i64,
-    /// Every pane, in tmux's order. One that is linked into several sessions is there once for each.
-    pub panes: Vec<Arc<ListedPane>>,
-    /// The panes that were captured, with their facts at that time.
-    pub captures: Vec<CapturedPane>,
-    /// Whether there are panes of which too little is known.
-    pub is_incomplete: bool,
-    /// The sessions by their numbers, where panes were listed.
-    pub sessions: BTreeMap<u32, ListedSession>,
-}
-
-/// One session of a listing: what would cost more to ask of each of its panes, or may change without them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ListedSession {
-    pub name: String,
-    pub windows: u32,
-    /// The group that it shares its windows with; empty where there is none.
-    pub group: String,
-}
-
-/// One pane of a listing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedPane {
-    pub id: PaneId,
-    /// The process that tmux started in the pane.
-    pub pid: u32,
-    /// tmux's number of the session, without its `$`.
-    pub session_id: u32,
-    /// tmux's number of the window, without its `@`.
-    pub window_id: u32,
-    pub place: Arc<PaneLocation>,
-    /// When something was last printed in the pane's window, in seconds of the server's clock.
-    pub activity: i64,
-    pub columns: u16,
-    pub rows: u16,
-    pub cwd: Option<String>,
-    pub facts: PaneFacts,
-    /// When the program of a dead pane ended, in seconds of the server's clock; `None` if this tmux does not report it.
-    pub died: Option<i64>,
-    /// Whether keys that are sent to this pane go to all panes of its window.
-    pub synchronized: bool,
-    /// Whether the pane takes no keys (`select-pane -d`).
-    pub input_off: bool,
-    pub marks: Marks,
-    /// The beginning of the command that the pane was started with; `None` when it is the user's shell.
-    pub start_command: Option<String>,
-    /// Whether the window was linked into this session before all others, as tmux has it now.
-    pub is_linked_first: bool,
-    /// Whether the window is at home in this session, among all rows of the pane.
-    pub at_home: bool,
-}
-
-impl ListedSession {
-    /// Whether its panes have other names than when it was listed as `before`.
-    fn is_otherwise_called(&self, before: &Self) -> bool {
-        (&self.name, &self.group) != (&before.name, &before.group)
-    }
-}
-
-/// A captured screen.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CapturedPane {
-    pub pane: Arc<ListedPane>,
-    /// `None` when tmux listed the pane but printed no screen.
-    pub screen: Option<Screen>,
-}
 
 /// What a row is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! One `tmux` process with a deadline, here or on a host.
 
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -9,20 +9,10 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::{Error, Settings, host, words};
+use super::error::Error;
+use super::transport::{OUTPUT_LIMIT, Output, Settings, command, spawn_error};
+use super::{host, words};
 use crate::fleet::ServerId;
-
-/// What a server prints at most in one call. Five hundred full screens are a tenth of it.
-pub(super) const OUTPUT_LIMIT: usize = 64 << 20;
-
-/// What a process left behind.
-#[derive(Debug)]
-pub(super) struct Output {
-    pub(super) stdout: Vec<u8>,
-    pub(super) stderr: Vec<u8>,
-    /// `None` when a signal ended it.
-    pub(super) code: Option<i32>,
-}
 
 /// The place of a call in a row of them: it is handed over when the one before it begins to be answered. A server that has two
 /// calls answers neither before it has done both, and one that has none waits for the next process to start.
@@ -99,13 +89,6 @@ pub(super) async fn beside(settings: &Settings, id: &ServerId, words: &[&str]) -
     }
 }
 
-pub(super) fn command(program: &Path, words: &[String]) -> Command {
-    let mut command = Command::new(program);
-    command.args(words);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    command
-}
-
 async fn finish(
     id: &ServerId,
     mut command: Command,
@@ -118,14 +101,6 @@ async fn finish(
     match timeout(deadline, communicate(&mut child, stdin, turn)).await {
         Ok(output) => output,
         Err(_) => Err(Error::TimedOut { server: id.to_string(), after: deadline }),
-    }
-}
-
-pub(super) fn spawn_error(command: &Command, error: &std::io::Error) -> Error {
-    let program = command.as_std().get_program().to_string_lossy().into_owned();
-    match error.kind() {
-        std::io::ErrorKind::NotFound => Error::Missing { program, host: None },
-        _ => Error::Failed(format!("{program} cannot be started: {error}")),
     }
 }
 

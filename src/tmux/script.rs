@@ -88,6 +88,30 @@ pub(super) fn line(command: &TmuxCommand<'_>) -> String {
     command.to_vec().iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
+pub(super) fn set<'a>(kind: &[&str], target: &str, name: &str, value: &str) -> TmuxCommand<'a> {
+    option(kind, target, &[name, value])
+}
+
+pub(super) fn unset<'a>(kind: &[&str], target: &str, name: &str) -> TmuxCommand<'a> {
+    option(&[kind, &["-u"]].concat(), target, &[name])
+}
+
+/// `set-option` with its flags. `-q`: an option of a window that is gone in the meantime is no trouble.
+pub(super) fn option<'a>(kind: &[&str], target: &str, words: &[&str]) -> TmuxCommand<'a> {
+    command(&[&["set-option", "-q"], kind, &["-t", target], words].concat())
+}
+
+/// A command for which there is no builder, or whose builder knows too little of it.
+pub(super) fn command<'a>(words: &[&str]) -> TmuxCommand<'a> {
+    let mut command = TmuxCommand::new();
+    let (name, rest) = words.split_first().unwrap_or((&"", &[]));
+    command.name((*name).to_owned());
+    rest.iter().for_each(|&word| {
+        command.push_param(word.to_owned());
+    });
+    command
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use tmux_interface::{DeleteBuffer, DisplayMessage, IfShell, LoadBuffer, PasteBuf
 use super::listing::instance_format;
 use super::script::{Script, line};
 use super::words::Nonce;
-use super::{Error, Listing, Server, run};
+use super::{Error, Listing, Server, run, transport};
 use crate::fleet::TerminalKey;
 use crate::ids::{NamedPlace, ServerInstance};
 use crate::operation::{Key, Obstacle, PasteText};
@@ -107,7 +107,7 @@ impl Server {
         })
     }
 
-    fn read_delivery(&self, key: &TerminalKey, nonce: &Nonce, output: &run::Output) -> Result<Delivery, Error> {
+    fn read_delivery(&self, key: &TerminalKey, nonce: &Nonce, output: &transport::Output) -> Result<Delivery, Error> {
         let text = String::from_utf8_lossy(&output.stdout);
         let Some(answer) = text.lines().find_map(|line| line.strip_prefix(nonce.as_str())) else {
             let stderr = String::from_utf8_lossy(&output.stderr);

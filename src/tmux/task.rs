@@ -9,7 +9,7 @@ mod bells;
 use tmux_interface::{DisplayMessage, IfShell, KillWindow, TmuxCommand};
 
 use super::listing::{instance_format, names, read_instance};
-use super::script::{Script, line};
+use super::script::{Script, command, line, set, unset};
 use super::send::{guarded_by_pid, sequence};
 use super::words::Nonce;
 use super::{Error, Server, run};
@@ -254,30 +254,6 @@ fn literal(text: &str) -> Result<String, Error> {
 /// The window keeps its program when that has ended, and bears when it was started.
 fn kept<'a>(window: &str, now: i64) -> Vec<TmuxCommand<'a>> {
     vec![set(&["-w"], window, "remain-on-exit", "on"), set(&["-w"], window, names::RUN, &now.to_string())]
-}
-
-fn set<'a>(kind: &[&str], target: &str, name: &str, value: &str) -> TmuxCommand<'a> {
-    option(kind, target, &[name, value])
-}
-
-fn unset<'a>(kind: &[&str], target: &str, name: &str) -> TmuxCommand<'a> {
-    option(&[kind, &["-u"]].concat(), target, &[name])
-}
-
-/// `set-option` with its flags. `-q`: an option of a window that is gone in the meantime is no trouble.
-fn option<'a>(kind: &[&str], target: &str, words: &[&str]) -> TmuxCommand<'a> {
-    command(&[&["set-option", "-q"], kind, &["-t", target], words].concat())
-}
-
-/// A command for which there is no builder, or whose builder knows too little of it.
-fn command<'a>(words: &[&str]) -> TmuxCommand<'a> {
-    let mut command = TmuxCommand::new();
-    let (name, rest) = words.split_first().unwrap_or((&"", &[]));
-    command.name((*name).to_owned());
-    rest.iter().for_each(|&word| {
-        command.push_param(word.to_owned());
-    });
-    command
 }
 
 fn begun_format(nonce: &Nonce, on_host: bool) -> String {

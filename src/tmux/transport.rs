@@ -2,9 +2,14 @@
 //! terminal; nothing else of this crate knows which of them it is.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::process::Command;
+
+use super::error::Error;
 use super::words::shell_word;
-use super::{Error, Settings};
 use crate::hash::fnv;
 use crate::pattern::Pattern;
 
@@ -16,6 +21,36 @@ const LONGEST_SOCKET: usize = 103 - 17;
 
 /// What stands for the host's name in a command of the operator's.
 const HOST: &str = "{host}";
+
+/// How tmux is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The `tmux` program on this machine.
+    pub tmux: PathBuf,
+    /// The `ssh` program.
+    pub ssh: PathBuf,
+    /// The commands by which hosts are reached that `ssh` does not lead to; the first one that fits a name is used.
+    pub transports: Arc<[CommandTransport]>,
+    /// How long a call to a server on this machine may take.
+    pub deadline: Duration,
+    /// How long a call to a host may take that is connected.
+    pub host_deadline: Duration,
+    /// How long the first call to a host may take, which connects.
+    pub connect_deadline: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tmux: PathBuf::from("tmux"),
+            ssh: PathBuf::from("ssh"),
+            transports: Arc::default(),
+            deadline: Duration::from_secs(2),
+            host_deadline: Duration::from_secs(8),
+            connect_deadline: Duration::from_secs(20),
+        }
+    }
+}
 
 /// A command that runs a program on hosts that `ssh` does not lead to (`[[transport]]` in the configuration), such as
 /// `docker exec -i {host}`. It is a list of words, and no shell reads it.
@@ -221,6 +256,33 @@ fn ssh_options(name: &str, way: Way) -> Vec<String> {
     ];
     let options = others.into_iter().map(str::to_owned).chain(shared);
     options.flat_map(|option| ["-o".to_owned(), option]).collect()
+}
+
+/// What a server prints at most in one call. Five hundred full screens are a tenth of it.
+pub(super) const OUTPUT_LIMIT: usize = 64 << 20;
+
+/// What a process left behind.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+    /// `None` when a signal ended it.
+    pub(super) code: Option<i32>,
+}
+
+pub(super) fn command(program: &Path, words: &[String]) -> Command {
+    let mut command = Command::new(program);
+    command.args(words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+pub(super) fn spawn_error(command: &Command, error: &std::io::Error) -> Error {
+    let program = command.as_std().get_program().to_string_lossy().into_owned();
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Error::Missing { program, host: None },
+        _ => Error::Failed(format!("{program} cannot be started: {error}")),
+    }
 }
 
 #[cfg(test)]

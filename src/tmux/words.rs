@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Error;
+use super::error::{Error, NO_SOCKET};
 use crate::fleet::{ServerId, Socket};
 
 /// Quotes a word for a line of a tmux script so that tmux reads exactly this word: nothing in it is a separator, a
@@ -125,9 +125,6 @@ fn check_socket_name(name: &str, remote: bool) -> Result<(), Error> {
     }
     Ok(())
 }
-
-/// Why a path is not that of a socket.
-pub(super) const NO_SOCKET: &str = "it is no socket";
 
 fn check_socket_path(path: &Path, remote: bool) -> Result<(), Error> {
     let name = path.to_string_lossy().into_owned();

@@ -1,6 +1,6 @@
 //! Since when a terminal has been in its state: each age belongs to the word beside it (SPEC §10).
 
-use super::publish::Published;
+use super::publish::{DialogName, Published};
 use crate::state::{Attention, Availability, Phase, Since, State, UiContext};
 use crate::time::Timestamp;
 
@@ -13,9 +13,6 @@ struct Doing {
     context: Option<UiContext>,
     dialog: Option<DialogName>,
 }
-
-/// Tells the dialogs that wait for the operator apart: a hash of the dialog's name.
-pub(super) type DialogName = u64;
 
 /// Since when each thing is as it is.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -1,8 +1,7 @@
 //! Readiness, completion and their timers (SPEC §7).
 
-use super::Settings;
 use super::publish::Published;
-use super::timers::{Coverage, Timer, TimerName};
+use super::timers::{Coverage, Settings, Timer, TimerName};
 use super::turn::TurnTracker;
 use crate::state::{
     Anomaly, AssessedAvailability, Availability, Completion, LifecycleTiming, Phase, Readiness, State, Tri,

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::Tracker;
 use super::publish::aside;
+use super::{Opener, Tracker};
 use crate::profile::Classification;
 use crate::state::{AssessedAvailability, BusinessState, InputMode, Phase, UiContext};
 use crate::time::{Span, Timestamp};
@@ -12,13 +12,6 @@ use crate::time::{Span, Timestamp};
 const COMMAND: Span = Span::from_secs(3);
 /// How long after the end of a turn nobody has had the time to press a key.
 const QUICK: Span = Span::from_secs(2);
-
-/// Who opened what is in front, as long as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) enum Opener {
-    Operator,
-    Agent,
-}
 
 impl Tracker {
     /// A reading in which a list of choices that the agent opened asks for one.

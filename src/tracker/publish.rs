@@ -6,16 +6,15 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Tracker;
-use super::ages::DialogName;
-use super::turn::TurnTracker;
-use crate::agent_record::RecordedTurn;
 use crate::hash::{Fnv, fnv};
 use crate::state::{
-    AgentFacts, Anomaly, AssessedAvailability, Assessment, Attention, Availability, BusinessState, Change, Completion,
-    Diagnostics, Evidence, FactName, InputMode, LastTurn, Operator, OperatorStatus, ParseStatus, Phase, ProcessState,
-    Readiness, State, Summary, Surface, TransportState, Tri, TurnResult, UiContext,
+    AssessedAvailability, Assessment, Availability, BusinessState, Change, Completion, Diagnostics, Evidence,
+    InputMode, LastTurn, OperatorStatus, ParseStatus, Phase, ProcessState, State, Summary, Surface, TransportState,
+    Tri, UiContext,
 };
+
+/// Tells the dialogs that wait for the operator apart: a hash of the dialog's name.
+pub(super) type DialogName = u64;
 
 /// The part of the public state that transitions and the signature speak of.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -194,18 +193,6 @@ impl Published {
         }
     }
 
-    /// Surface and phase become unknown; the last turn stays (SPEC §3).
-    pub(super) fn become_unreadable(&mut self, loss: Loss, turn: &TurnTracker) {
-        *self = Self {
-            diagnostics: loss.diagnostics,
-            assessment: unassessed(loss.assessment),
-            last_turn: turn.last_turn().clone(),
-            completion: self.completion,
-            evidence: std::iter::once(loss.evidence).chain(turn.evidence_of_last()).collect(),
-            ..Self::unknown()
-        };
-    }
-
     /// Adds evidence behind that of the reading, which other states share.
     pub(super) fn add_evidence(&mut self, more: impl IntoIterator<Item = Evidence>) {
         let mut more = more.into_iter().peekable();
@@ -342,7 +329,7 @@ fn feed(hash: &mut Fnv, public: &impl Serialize) {
     let _ = serde_json::to_writer(hash, public);
 }
 
-fn unassessed(availability: AssessedAvailability) -> Assessment {
+pub(super) fn unassessed(availability: AssessedAvailability) -> Assessment {
     Assessment {
         availability,
         business_state: BusinessState::Unknown,
@@ -357,97 +344,4 @@ fn unassessed(availability: AssessedAvailability) -> Assessment {
 /// Evidence that stands on no row of the screen.
 pub(super) fn aside(rule: &str, text: &str) -> Evidence {
     Evidence { rule: rule.to_owned(), line: None, text: text.to_owned() }
-}
-
-impl Tracker {
-    /// Whether a dialog waits for the operator.
-    pub fn waits(&self) -> bool {
-        self.published.assessment.awaits_operator()
-    }
-
-    /// What the agent's own record says of its turn.
-    pub fn record(&self) -> Option<&RecordedTurn> {
-        self.record.turn.as_ref()
-    }
-
-    /// What is known beside the state: by its records, and where they say nothing, or nothing for sure, by its screen.
-    pub fn facts(&self) -> AgentFacts {
-        let mut facts = self.record.facts.clone();
-        facts.fill(&self.shown);
-        // Many agents show or record a prompt late or not at all.
-        if let Some(sent) = self.sent.as_ref().filter(|sent| self.turn.began_with(sent.at)) {
-            facts.put(FactName::LastPrompt, sent.clone());
-        }
-        facts
-    }
-
-    pub(super) fn operator(&self) -> Operator {
-        Operator {
-            status: self.operator_status(),
-            readiness: self.lifecycle.readiness,
-            completion: self.lifecycle.completion,
-            detail: self.operator_detail(),
-        }
-    }
-
-    pub(super) fn operator_status(&self) -> OperatorStatus {
-        let published = &self.published;
-        match published.diagnostics.availability {
-            Availability::Error => OperatorStatus::Error,
-            Availability::Unavailable => OperatorStatus::Unavailable,
-            Availability::TuiDown => OperatorStatus::TuiDown,
-            _ if published.diagnostics.process_state == ProcessState::Suspended => OperatorStatus::Suspended,
-            _ if published.assessment.awaits_operator() => OperatorStatus::WaitingUserAnswer,
-            Availability::Unknown => OperatorStatus::Unknown,
-            Availability::Available => match published.phase {
-                Phase::Active => OperatorStatus::Processing,
-                Phase::Ready if self.lifecycle.completion == Completion::Completed => OperatorStatus::Completed,
-                Phase::Ready => OperatorStatus::Ready,
-                Phase::Unknown => OperatorStatus::Unknown,
-            },
-        }
-    }
-
-    pub(super) fn operator_detail(&self) -> Option<String> {
-        let published = &self.published;
-        let problem = published.diagnostics.probe_error.as_ref().or(published.diagnostics.parse_error.as_ref());
-        let said =
-            problem.map(|problem| problem.message.as_str()).or(self.turn.note()).or(published.headline.as_deref());
-        said.map(str::to_owned)
-    }
-
-    pub(super) fn attention(&self) -> Attention {
-        let published = &self.published;
-        if published.assessment.awaits_operator() {
-            return match published.assessment.ui_context {
-                UiContext::TrustPrompt => Attention::Trust,
-                UiContext::Question | UiContext::Limit => Attention::Question,
-                UiContext::Setup => Attention::Setup,
-                _ => Attention::Approval,
-            };
-        }
-        // A new turn leaves the last one's end behind. Once seen, only a failure that can still be acted on stays.
-        let is_at_rest = published.phase != Phase::Active;
-        match published.last_turn.result {
-            TurnResult::KnownFailure
-                if is_at_rest && (self.unseen || published.diagnostics.availability == Availability::Available) =>
-            {
-                Attention::Failed
-            }
-            TurnResult::Interrupted if is_at_rest && self.unseen => Attention::Interrupted,
-            TurnResult::Success if is_at_rest && self.unseen => Attention::Finished,
-            _ if self.lifecycle.readiness == Readiness::Stalled || self.turn.work_stands_still() => Attention::Stalled,
-            _ if matches!(published.diagnostics.availability, Availability::TuiDown | Availability::Unavailable) => {
-                Attention::Gone
-            }
-            _ => Attention::None,
-        }
-    }
-
-    /// What is odd about the turn and its timers (SPEC §6).
-    pub(super) fn anomalies(&self) -> Vec<Anomaly> {
-        let invalid = self.turn.baseline_is_invalid().then_some(Anomaly::BaselineInvalidated);
-        let contradiction = self.turn.record_contradicts(self.now).then_some(Anomaly::RecordContradicts);
-        [invalid, contradiction].into_iter().flatten().chain(self.lifecycle.anomaly()).collect()
-    }
 }

@@ -3,7 +3,6 @@
 
 use serde::Serialize;
 
-use super::{Settings, Tracker};
 use crate::state::words;
 use crate::time::{Span, Timestamp};
 
@@ -68,7 +67,7 @@ impl TimerName {
     }
 
     /// Whether the tracker itself does something when the timer runs out, and not only at what comes later.
-    const fn acts(self) -> bool {
+    pub(super) const fn acts(self) -> bool {
         !matches!(self, TimerName::Retraction | TimerName::FailedProbes)
     }
 }
@@ -93,46 +92,6 @@ impl Timer {
     /// Whether its time is over at `now`.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         self.until <= now
-    }
-}
-
-impl Tracker {
-    /// The timers that run, the next deadline first.
-    pub fn timers(&self) -> Vec<Timer> {
-        let mut timers: Vec<Timer> = self.running().collect();
-        timers.sort_by_key(|timer| timer.until);
-        timers
-    }
-
-    /// When the tracker wants to be called with [`Observation::Nothing`] at the latest, because something is due.
-    ///
-    /// [`Observation::Nothing`]: super::Observation::Nothing
-    pub fn next_timeout(&self) -> Option<Timestamp> {
-        self.running().filter(|timer| timer.name.acts()).map(|timer| timer.until).min()
-    }
-
-    /// Until when nothing can change by itself, after a poll: where no turn is in flight, nothing is doubted or not known, and no
-    /// dialog stands there, only timers do anything.
-    pub(super) fn rest(&self) -> Option<Timestamp> {
-        let is_clear = self.is_reading() && self.doubt_since.is_none() && self.failing.is_none();
-        let rests = is_clear && self.lifecycle.is_known() && self.turn.rests();
-        rests.then(|| self.running().map(|timer| timer.until).min().unwrap_or(Timestamp::LAST))
-    }
-
-    /// The timers whose deadline is still to come: what is over must not hide what is due.
-    fn running(&self) -> impl Iterator<Item = Timer> {
-        let Settings { stable, failed_probe_time, .. } = self.settings;
-        let stability = Timer::new(TimerName::Stability, self.stable_since, stable);
-        let patience = self.patience(self.held_back.as_deref());
-        let held_back = self.held_back.as_ref().and(self.doubt_since);
-        let coverage = self.turn.coverage;
-        let half_drawn = held_back.map(|since| coverage.window(TimerName::HalfDrawn, since, patience));
-        let failing = self.failing.map(|(since, _)| Timer::new(TimerName::FailedProbes, since, failed_probe_time));
-        self.turn
-            .timers(self.temporal, self.now)
-            .chain(self.lifecycle.timers(&self.settings, coverage))
-            .chain([half_drawn, failing, Some(stability)].into_iter().flatten())
-            .filter(|timer| !timer.is_over(self.now))
     }
 }
 
@@ -226,5 +185,50 @@ impl Coverage {
     /// When what began at a time began for a window: what is older than the last gap counts from there.
     pub(super) fn begun(&self, since: Timestamp) -> Timestamp {
         since.max(self.from)
+    }
+}
+
+/// The windows and limits of the tracker; the defaults are SPEC §7's.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Settings {
+    /// How long the end of a turn must stand still before it is a success.
+    pub settle: Span,
+    /// How long an explicit input stays active while the screen shows nothing of it.
+    pub no_reaction: Span,
+    /// How long after a success the same turn may continue and thereby retract it.
+    pub retraction: Span,
+    /// How long an unbroken unknown lasts until it is a stall.
+    pub unknown_to_stalled: Span,
+    pub stale_active_recovery: Span,
+    pub final_stable_active_recovery: Span,
+    /// How long the published state must last to be called stable.
+    pub stable: Span,
+    /// How many failed probes in a row, or for how long, until it is an error.
+    pub failed_probes: u32,
+    pub failed_probe_time: Span,
+    /// How long a version that nobody has recorded must stand still before it is called ready.
+    pub unrecorded_rest: Span,
+    /// How long a screen that cannot be read or contradicts itself is taken for a half-drawn one.
+    pub doubt: Span,
+    /// Transitions kept in memory for each terminal.
+    pub kept_transitions: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            settle: Span::from_secs(1),
+            no_reaction: Span::from_secs(10),
+            retraction: Span::from_secs(10),
+            unknown_to_stalled: Span::from_secs(30),
+            stale_active_recovery: Span::from_secs(5),
+            final_stable_active_recovery: Span::from_secs(20),
+            stable: Span::from_secs(1),
+            failed_probes: 3,
+            failed_probe_time: Span::from_secs(3),
+            unrecorded_rest: Span::from_millis(1500),
+            doubt: Span::from_secs(1),
+            kept_transitions: 64,
+        }
     }
 }

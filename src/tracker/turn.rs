@@ -8,14 +8,12 @@ mod timing;
 
 use std::sync::Arc;
 
-use recorded::RecordedState;
 use seen::{Belief, LastScreen, ShownWork, dialog_is_work, immediate_result, is_limited, same_turn};
 use state::{Anchor, Flight, Rest, TurnEvent, TurnMachine, TurnStage, TurnState, Waits};
 
-use super::publish::{LossReason, Published};
-use super::timers::Coverage;
-use super::{Settings, aside};
-use crate::agent_record::AgentRecordReading;
+use super::publish::{LossReason, Published, aside};
+use super::timers::{Coverage, Settings};
+use crate::agent_record::{AgentRecordReading, RecordedResult, RecordedTurn};
 use crate::profile::{Classification, TakenAs, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
     AnchorState, Attention, BusinessState, Completion, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority,
@@ -39,6 +37,27 @@ pub(super) struct Sighting<'a> {
 /// A result in the word that people read.
 fn word_of(result: TurnResult) -> String {
     Status::of_result(result).map_or_else(|| "no result".to_owned(), |status| status.word().into_owned())
+}
+
+/// What is known of a record.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct RecordedState {
+    turn: Option<RecordedTurn>,
+    /// A result that is still to be published.
+    due: Option<RecordedResult>,
+    /// The time of the last published result, or since when results are news.
+    known_until: Timestamp,
+    /// Since when the record alone says that the agent asks for something.
+    asks_alone_since: Option<Timestamp>,
+    /// When a dialog was last on the screen.
+    dialog_at: Option<Timestamp>,
+}
+
+impl RecordedState {
+    /// One of which results after a time are news.
+    fn since(now: Timestamp) -> Self {
+        Self { known_until: now, ..Self::default() }
+    }
 }
 
 /// The turns of one terminal.

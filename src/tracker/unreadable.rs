@@ -1,7 +1,8 @@
 //! Terminals without an agent's screen to read: the agent has ended or was stopped, or nobody could look.
 
 use super::Tracker;
-use super::publish::{Loss, LossReason, Published, aside, diagnostics};
+use super::publish::{Loss, LossReason, Published, aside, diagnostics, unassessed};
+use super::turn::TurnTracker;
 use crate::agent_record::AgentRecordReading;
 use crate::state::{
     AgentFacts, AssessedAvailability, Availability, Diagnostics, ParseStatus, Problem, ProcessState, TransportState,
@@ -68,5 +69,19 @@ impl Tracker {
             let loss = Loss { reason, diagnostics, assessment: AssessedAvailability::Unknown, evidence };
             next.become_unreadable(loss, &self.turn);
         }
+    }
+}
+
+impl Published {
+    /// Surface and phase become unknown; the last turn stays (SPEC §3).
+    pub(super) fn become_unreadable(&mut self, loss: Loss, turn: &TurnTracker) {
+        *self = Self {
+            diagnostics: loss.diagnostics,
+            assessment: unassessed(loss.assessment),
+            last_turn: turn.last_turn().clone(),
+            completion: self.completion,
+            evidence: std::iter::once(loss.evidence).chain(turn.evidence_of_last()).collect(),
+            ..Self::unknown()
+        };
     }
 }

@@ -5,10 +5,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::ConfigError;
-
-/// How similar a word must be to count as a typing error, from 0 (nothing alike) to 1 (the same).
-const LIKENESS: f64 = 0.75;
+use super::super::error::{ConfigError, suggestion};
 
 const KEYS_WITH_DEFAULTS: &str = "`fleetwatch config` prints every key with its default";
 
@@ -67,22 +64,6 @@ fn choices(message: &str) -> Option<(String, Vec<String>)> {
     // Every second piece between backticks is a name.
     let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).map(str::to_owned);
     Some((names.next()?, names.collect()))
-}
-
-/// The name that was probably meant, or else all known names.
-pub(in crate::config) fn suggestion(unknown: &str, known: &[impl AsRef<str>], title: &str) -> String {
-    let nearest = known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(unknown, name.as_ref()), name.as_ref()))
-        .filter(|(likeness, _)| *likeness >= LIKENESS)
-        .max_by(|(left, _), (right, _)| left.total_cmp(right));
-    match nearest {
-        Some((_, name)) => format!("did you mean `{name}`?"),
-        None => {
-            let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-            format!("{title}: {}", known.join(", "))
-        }
-    }
 }
 
 /// The dotted name of the value at a span, or of the table with the key there.

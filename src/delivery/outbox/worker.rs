@@ -9,15 +9,16 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender as OrderSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender as OrderSender};
+use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
-use super::{Claimed, FleetSnapshot, OutboxOrder, OutboxSettings, WaitingTargets, producer};
+use super::{Claimed, FleetSnapshot, Outbox, OutboxOrder, OutboxSettings, WaitingTargets, producer};
 use crate::clock;
-use crate::delivery::DeliveryEvent;
+use crate::delivery::trouble::DeliveryEvent;
 use crate::follow_up::{self, Fate, FollowUpRule, Posture};
 use crate::history::{Intent, Intents, Owner, Stopped, Trouble};
 use crate::ids::TerminalKey;
@@ -34,6 +35,24 @@ const HOLD: Span = Span::from_secs(20);
 const RESPITE: Span = Span::from_secs(2);
 /// How long the terminal of a prompt may take to be found.
 const IS_FOUND: Span = Span::from_secs(5);
+
+/// Starts to send queued messages and follow-ups; `None` without a history, which is reported if there are rules.
+pub(in crate::delivery) fn open(settings: &OutboxSettings, rules: &[FollowUpRule]) -> Option<Outbox> {
+    if settings.history.path().is_none() {
+        if !rules.is_empty() {
+            settings.tell(DeliveryEvent::Trouble("follow-ups are not sent, because no history is kept".to_owned()));
+        }
+        return None;
+    }
+    let (orders, received) = mpsc::channel();
+    let (wants, wanted) = watch::channel(WaitingTargets::new());
+    let worker = Worker::new(settings.clone(), rules.to_vec(), orders.clone(), wants, Handle::current())?;
+    if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || worker.run(&received)) {
+        settings.tell(DeliveryEvent::Trouble(format!("queued messages are not sent: {error}")));
+        return None;
+    }
+    Some(Outbox::new(orders, wanted))
+}
 
 /// All messages that wait or are being sent.
 pub(super) struct Worker {

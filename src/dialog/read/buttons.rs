@@ -1,7 +1,7 @@
 //! Options side by side, one of which has another background.
 
-use super::super::{Choice, Manner};
-use super::{DialogLine, Found};
+use super::super::option::{Choice, Found, Manner};
+use super::super::text::DialogLine;
 use crate::screen::{Color, Row};
 
 /// How a hint for a key begins, which follows the buttons.

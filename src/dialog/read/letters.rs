@@ -1,7 +1,7 @@
 //! Options as letters after a question: `(Y)es/(N)o`, `[y/N]`.
 
-use super::super::{Choice, Manner};
-use super::{DialogLine, Found};
+use super::super::option::{Choice, Found, Manner};
+use super::super::text::DialogLine;
 
 /// Options in the last row with words.
 pub(super) fn find(lines: &[DialogLine<'_>]) -> Option<Found> {

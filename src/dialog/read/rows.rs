@@ -1,8 +1,11 @@
 //! Options one below the other.
 
-use super::super::{Choice, Manner, Submit, TextEntry, text};
-use super::{DialogLine, Found, untick};
+use super::super::option::{Choice, Found, Manner, Submit, TextEntry};
+use super::super::text::{self, DialogLine};
 use crate::screen::Color;
+
+/// What agents draw after an option that has been taken.
+pub(super) const TICKS: [char; 2] = ['✔', '✓'];
 
 /// Boxes to tick, and whether they are ticked.
 const BOXES: [(&str, bool); 12] = [
@@ -167,4 +170,8 @@ fn submit(lines: &[DialogLine<'_>], starts: &[(usize, &str)]) -> Option<Submit> 
     let index = (first..lines.len()).find(|&index| is_submit(&lines[index]))?;
     let below = starts.iter().filter(|(start, _)| *start < index).count();
     Some(Submit { below, marked: lines[index].unmarked().2 })
+}
+
+pub(super) fn untick(text: &str) -> &str {
+    text.trim_end_matches(|c: char| TICKS.contains(&c) || c.is_whitespace())
 }

@@ -1,4 +1,4 @@
-//! Which windows are tasks, and what a poll shows of them.
+//! Which windows are tasks.
 //!
 //! Their panes are captured by the same rules as those of agents: one in which nothing happens costs a row of the listing.
 
@@ -6,32 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ServerMemory;
-use super::pane::PaneMemory;
+use super::pane::{OtherSession, TaskSession};
 use crate::config::PaneAddress;
-use crate::fleet::{Capture, Declared, DeclaredBy, SessionView};
-use crate::ids::{PaneId, SessionId, TerminalKey, WindowId};
-use crate::screen::PaneFacts;
-use crate::task::{self, PaneState, Registration, SessionSnapshot, TaskDisplay, TaskSnapshot};
-use crate::time::Timestamp;
+use crate::fleet::{DeclaredBy, SessionView};
+use crate::ids::{PaneId, SessionId, WindowId};
 use crate::tmux::ListedPane;
-
-/// A declared task session as the last poll showed it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::poll) struct TaskSession {
-    pub id: SessionId,
-    /// The processes that want its bells counted.
-    pub watchers: Vec<String>,
-    /// Windows that would be gone with the end of their programs.
-    pub fleeting: Vec<WindowId>,
-}
-
-/// A session that is not one of tasks, or is no longer, and in which something of fleetwatch is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::poll) struct OtherSession {
-    pub id: SessionId,
-    /// The processes that wanted its bells counted; none where only windows bear something.
-    pub watchers: Vec<String>,
-}
 
 impl ServerMemory {
     /// Whether a pane represents a window that is a task by configuration or by a mark.
@@ -142,85 +121,5 @@ impl ServerMemory {
 
     fn address<'a>(&'a self, listed: &'a ListedPane) -> PaneAddress<'a> {
         PaneAddress { server: &self.server, place: &listed.place, pane: listed.id }
-    }
-}
-
-/// The tasks of one poll, collected pane by pane.
-#[derive(Debug, Default)]
-pub(super) struct Gathering {
-    sessions: BTreeMap<SessionId, SessionSnapshot>,
-    windows: BTreeSet<WindowId>,
-    awaited: BTreeSet<WindowId>,
-}
-
-impl Gathering {
-    pub(super) fn add(
-        &mut self,
-        key: TerminalKey,
-        listed: &ListedPane,
-        pane: &mut PaneMemory,
-        facts: PaneFacts,
-        capture: &Capture,
-        ended: Option<Timestamp>,
-    ) {
-        let known = !matches!(capture, Capture::Failed(_));
-        let window = WindowId(listed.window_id);
-        let marks = &listed.marks;
-        let counter = (!marks.watchers.is_empty()).then(|| marks.bells.unwrap_or(0));
-        let Some((bell, bells)) = pane.take_bells(facts.bell, counter) else {
-            self.awaited.insert(window);
-            return;
-        };
-        self.windows.insert(window);
-        let dead = facts.dead;
-        let state = pane.preview().filter(|_| known).map(|preview| PaneState {
-            command: facts.command,
-            start_command: listed.start_command.clone(),
-            cwd: listed.cwd.clone(),
-            dead: facts.dead,
-            exit_code: facts.exit_status,
-            alternate: facts.alternate,
-            preview,
-        });
-        let registration = match marks.run_at.map(Timestamp::from_millis) {
-            None => Registration::None,
-            Some(at) if marks.is_reported => Registration::Reported(at),
-            Some(at) => Registration::Started(at),
-        };
-        let Declared { label, pinned, muted, .. } = pane.declared().cloned().unwrap_or_default();
-        let snapshot = TaskSnapshot {
-            window,
-            name: listed.place.window_name.clone(),
-            index: listed.place.window_index,
-            key,
-            pane: state,
-            ended_at: ended.filter(|_| dead),
-            bell,
-            bells,
-            registration,
-            shown: TaskDisplay { label, pinned, muted },
-        };
-        let id = SessionId(listed.session_id);
-        let session = self.sessions.entry(id).or_insert_with(|| SessionSnapshot {
-            id,
-            name: listed.place.session.clone(),
-            windows: Vec::new(),
-        });
-        session.windows.push(snapshot);
-    }
-
-    /// The whole poll: sessions without a window of interest are there too, so that their next window is new.
-    pub(super) fn finish(mut self, sessions: &[TaskSession], rows: &[Arc<ListedPane>]) -> task::TaskPoll {
-        for session in sessions {
-            let name = rows.iter().find(|row| row.session_id == session.id.0).map(|row| row.place.session.clone());
-            self.sessions.entry(session.id).or_insert_with(|| SessionSnapshot {
-                id: session.id,
-                name: name.unwrap_or_default(),
-                windows: Vec::new(),
-            });
-        }
-        let elsewhere = rows.iter().map(|row| WindowId(row.window_id)).filter(|window| !self.windows.contains(window));
-        let sessions = self.sessions.into_values().collect();
-        task::TaskPoll { elsewhere: elsewhere.collect(), sessions, awaited: self.awaited }
     }
 }

@@ -10,8 +10,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::{Map, Value};
 
-use super::files::open;
-use super::find::Workplace;
+use super::files::{Workplace, open};
 
 /// How long to wait while the agent writes.
 const BUSY: Duration = Duration::from_millis(50);

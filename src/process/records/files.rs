@@ -8,15 +8,26 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::find::{Workplace, part_fits};
-use super::{ENTRIES, find};
 use crate::private::{self, FileStamp};
 use crate::process::{proc, version};
 use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
 
+/// Bytes that are read of a file that only names a directory.
+const NAMES: u64 = 16 << 10;
+
+/// Entries of one folder that are searched for a file.
+const ENTRIES: usize = 10_000;
+
 /// How long a process's variables are remembered. They change when it becomes another program.
 const VARIABLES_KEPT: Span = Span::from_secs(10);
+
+/// Where an agent works, and since when: what leads to a record that nothing proves to be its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Workplace {
+    pub directory: PathBuf,
+    pub began: Timestamp,
+}
 
 /// Which file it is, by its device and inode, and its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,9 +133,13 @@ impl Files {
         around.unwrap_or(directory).canonicalize().ok()
     }
 
+    pub(super) fn content(&self, path: &Path) -> Option<String> {
+        String::from_utf8(self.read(path, 0, NAMES)?.1).ok()
+    }
+
     /// The file below a folder that fits a pattern and contains a text and nothing else.
     pub(super) fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf> {
-        let says = |path: &PathBuf| find::content(self, path).is_some_and(|content| content.trim() == text);
+        let says = |path: &PathBuf| self.content(path).is_some_and(|content| content.trim() == text);
         self.below(base, wanted).into_iter().find(says)
     }
 
@@ -182,4 +197,12 @@ pub(super) fn open(path: &Path) -> Option<File> {
 /// Whether it is a regular file of this user.
 fn is_own_file(data: &Metadata) -> bool {
     data.is_file() && private::is_own(data.uid())
+}
+
+/// Whether a name fits a pattern with at most one `*`.
+pub(super) fn part_fits(name: &str, wanted: &str) -> bool {
+    match wanted.split_once('*') {
+        None => name == wanted,
+        Some((begin, end)) => name.len() >= begin.len() + end.len() && name.starts_with(begin) && name.ends_with(end),
+    }
 }

@@ -2,17 +2,24 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::files::{FileState, Files};
-use super::{AT_ONCE, HEAD, RecordedAgent, database};
+use super::database;
+use super::files::{FileState, Files, Workplace, part_fits};
 use crate::agent_record::{AgentRecordSource, DirectoryLink};
-use crate::profile::ProcessInfo;
+use crate::ids::TerminalKey;
+use crate::profile::{ProcessInfo, ProfileSet};
 use crate::time::{Span, Timestamp};
 
-/// Bytes that are read of a file that only names a directory.
-const NAMES: u64 = 16 << 10;
+/// Bytes of a file that are read at one poll. If there are more, only the end is read, so that what came before does not
+/// pass for the present.
+pub(super) const AT_ONCE: u64 = 4 << 20;
+pub(super) const TAIL: u64 = 256 << 10;
+/// Bytes of its beginning that are read in that case: Codex's first line has 22 kB.
+pub(super) const HEAD: u64 = 64 << 10;
+
 /// Files of a folder that are read together.
 const GATHERED: usize = 100;
 /// Files of a directory that are read to find the newest that fits.
@@ -20,11 +27,26 @@ const CANDIDATES: usize = 8;
 /// How exactly the start of a process is known.
 const CLOCK: Span = Span::from_secs(2);
 
-/// Where an agent works, and since when: what leads to a record that nothing proves to be its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Workplace {
-    pub directory: PathBuf,
-    pub began: Timestamp,
+/// An agent whose records may be read.
+#[derive(Clone, Debug)]
+pub struct RecordedAgent {
+    pub key: TerminalKey,
+    /// The processes that are the agent: a launcher and what it started.
+    pub processes: Vec<u32>,
+    pub sources: Arc<[AgentRecordSource]>,
+    /// Its tool, and the profiles that recognise other processes of it.
+    pub tool: String,
+    pub profiles: Arc<ProfileSet>,
+    /// Whether its screen has changed since the last poll.
+    pub is_changing: bool,
+}
+
+impl RecordedAgent {
+    /// Its processes without services that it started: those hold the files of other agents as well.
+    pub(super) fn in_its_session(&self, files: &Files) -> impl Iterator<Item = u32> {
+        let session = self.processes.first().and_then(|process| files.session(*process));
+        self.processes.iter().copied().filter(move |process| session.is_some() && files.session(*process) == session)
+    }
 }
 
 /// Where an agent works, if no other agent of its kind works there.
@@ -104,10 +126,6 @@ fn starred(path: &Path, pattern: &str) -> Option<String> {
     starred.next()
 }
 
-pub(super) fn content(files: &Files, path: &Path) -> Option<String> {
-    String::from_utf8(files.read(path, 0, NAMES)?.1).ok()
-}
-
 /// The agent's folder, and the file of a source that is proven to belong to one process, if there is one.
 pub(super) fn find(
     files: &Files,
@@ -181,14 +199,6 @@ pub(super) fn fits(path: &Path, wanted: &str) -> bool {
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
     let wanted: Vec<&str> = wanted.split('/').collect();
     parts.len() == wanted.len() && parts.iter().zip(wanted).all(|(part, wanted)| part_fits(part, wanted))
-}
-
-/// Whether a name fits a pattern with at most one `*`.
-pub(super) fn part_fits(name: &str, wanted: &str) -> bool {
-    match wanted.split_once('*') {
-        None => name == wanted,
-        Some((begin, end)) => name.len() >= begin.len() + end.len() && name.starts_with(begin) && name.ends_with(end),
-    }
 }
 
 /// Whether the first line of a file says what the source requires.

@@ -2,11 +2,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use tempfile::TempDir;
 
-use super::find::{fits, part_fits};
+use super::files::part_fits;
+use super::find::fits;
 use super::*;
 use crate::agent_record::{RecordDepth, RecordedFiles, RecordedPhase};
 use crate::fleet::{PaneId, ServerId};

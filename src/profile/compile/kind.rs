@@ -141,3 +141,27 @@ pub(super) fn style_test(
         inverse: data.inverse,
     })
 }
+
+/// The names of rows that a profile may use.
+pub(super) struct Names<'a> {
+    pub source: &'a SourceText<'a>,
+    pub rows: &'a [RowKind],
+}
+
+impl Names<'_> {
+    pub(super) fn kind(&self, span: &Range<usize>, name: &str) -> Result<Kind, ProfileError> {
+        let index = self.rows.iter().position(|row| row.name == name);
+        index
+            .and_then(|index| u8::try_from(index).ok())
+            .map(Kind)
+            .ok_or_else(|| self.source.error(span.clone(), format!("no row is called `{name}`")))
+    }
+
+    pub(super) fn kinds<'n>(
+        &self,
+        span: &Range<usize>,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<Vec<Kind>, ProfileError> {
+        names.into_iter().map(|name| self.kind(span, name)).collect()
+    }
+}

@@ -6,7 +6,6 @@ use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::super::version::Version;
-use super::{Kind, RowKind};
 
 /// Why a profile file is refused. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,30 +15,6 @@ pub struct ProfileError {
     pub line: usize,
     pub column: usize,
     pub message: String,
-}
-
-/// The names of rows that a profile may use.
-pub(super) struct Names<'a> {
-    pub source: &'a SourceText<'a>,
-    pub rows: &'a [RowKind],
-}
-
-impl Names<'_> {
-    pub(super) fn kind(&self, span: &Range<usize>, name: &str) -> Result<Kind, ProfileError> {
-        let index = self.rows.iter().position(|row| row.name == name);
-        index
-            .and_then(|index| u8::try_from(index).ok())
-            .map(Kind)
-            .ok_or_else(|| self.source.error(span.clone(), format!("no row is called `{name}`")))
-    }
-
-    pub(super) fn kinds<'n>(
-        &self,
-        span: &Range<usize>,
-        names: impl IntoIterator<Item = &'n String>,
-    ) -> Result<Vec<Kind>, ProfileError> {
-        names.into_iter().map(|name| self.kind(span, name)).collect()
-    }
 }
 
 /// The text that errors point into.

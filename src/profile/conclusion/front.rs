@@ -1,41 +1,11 @@
 //! What is in front on a screen, and what that says about the surface (SPEC §4).
 
-use super::Conclusion;
 use super::limit::names_limit;
+use super::{Conclusion, Front};
 use crate::profile::classification::{EndMark, TurnEnd};
 use crate::profile::rules::{Region, Signal};
 use crate::profile::screen_view::DraftText;
-use crate::state::{BusinessState, InputMode, Phase, Surface, Tri, UiContext};
-
-/// What has the operator's attention on the screen, most binding first.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Front {
-    /// Blocking dialogs.
-    Dialog(UiContext),
-    Menu,
-    Starting,
-    /// The prompt takes text, but there is no session yet to submit it to.
-    Opening,
-    /// The prompt with a list at it.
-    List(UiContext),
-    Prompt,
-    /// A prompt is drawn, but the cursor shows that it does not take the keys.
-    UnfocusedPrompt,
-    /// No prompt, but signs of work.
-    WorkOnly,
-    Nothing,
-}
-
-impl Front {
-    /// The phase that one screen by itself supports. A list at the prompt of a working agent does not hide its work.
-    pub(super) fn phase(self, working: bool, doubtful: bool) -> Phase {
-        match self {
-            Front::Prompt | Front::List(_) | Front::UnfocusedPrompt | Front::WorkOnly if working => Phase::Active,
-            Front::Prompt if !doubtful => Phase::Ready,
-            _ => Phase::Unknown,
-        }
-    }
-}
+use crate::state::{BusinessState, InputMode, Surface, Tri, UiContext};
 
 impl Conclusion<'_> {
     pub(super) fn front(&self) -> Front {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{ListedPane, ListedSession};
+use super::known::{ListedPane, ListedSession};
 use crate::ids::{PaneId, PaneLocation};
 
 /// Says of each row whether its window is at home there, and which other sessions show it.

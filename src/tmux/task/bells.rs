@@ -10,11 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tmux_interface::{DisplayMessage, TmuxCommand};
 
 use super::super::listing::names;
-use super::super::script::Script;
+use super::super::script::{Script, command, option, set, unset};
 use super::super::send::in_instance;
 use super::super::words::{Nonce, owner_words};
 use super::super::{Error, Server};
-use super::{command, option, set, unset};
 use crate::ids::{ServerInstance, SessionId, WindowId};
 use crate::screen::harmless;
 

@@ -20,27 +20,6 @@ const ALONE: Span = Span::from_secs(1);
 /// The same after a dialog was on the screen, whose answer the record follows.
 const AFTER_DIALOG: Span = Span::from_secs(3);
 
-/// What is known of a record.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct RecordedState {
-    turn: Option<RecordedTurn>,
-    /// A result that is still to be published.
-    due: Option<RecordedResult>,
-    /// The time of the last published result, or since when results are news.
-    known_until: Timestamp,
-    /// Since when the record alone says that the agent asks for something.
-    asks_alone_since: Option<Timestamp>,
-    /// When a dialog was last on the screen.
-    dialog_at: Option<Timestamp>,
-}
-
-impl RecordedState {
-    /// One of which results after a time are news.
-    pub(super) fn since(now: Timestamp) -> Self {
-        Self { known_until: now, ..Self::default() }
-    }
-}
-
 impl TurnTracker {
     /// Stores what the agent's records say now.
     pub(in crate::tracker) fn recorded(&mut self, reading: &AgentRecordReading) {

@@ -1,33 +1,14 @@
-//! Consecutive polls of the task windows of one server, and what happened between them.
+//! One task: what consecutive polls say of its window, what happened between them, and why it has its status.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
+use super::event::{Happening, TaskEvent, rang};
 use super::prompt::PromptDetector;
-use super::snapshot::{
-    PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
-};
-use super::{Happening, TaskEvent, rang};
-use crate::ids::{SessionId, TerminalKey, WindowId};
-use crate::state::{KeptNote, Note, Problem, Since, TaskStatus};
+use super::snapshot::{GONE, PaneState, Preview, Registration, TaskDisplay, TaskFields, TaskSnapshot};
+use crate::ids::{NamedPlace, PaneLocation, SessionId, TerminalKey, WindowId, is_id};
+use crate::state::{Note, Problem, Since, TaskStatus};
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::tracker::Settings;
-
-/// The tasks of one server over time. The first poll of a session is its baseline and makes no events, except for
-/// windows that `fleetwatch run` started and nobody has reported.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct TaskTracker {
-    /// Whether the server was polled before: a window of `run` in a session that was not there then is news.
-    has_polled: bool,
-    /// The sessions whose baseline is known.
-    sessions: BTreeSet<SessionId>,
-    tasks: BTreeMap<WindowId, Task>,
-    /// Windows that the operator has killed, and the words for it.
-    killed: BTreeMap<WindowId, String>,
-    /// Since when polls of the server fail, and how many have failed.
-    #[serde(default)]
-    failing: Option<(Timestamp, u32)>,
-}
 
 /// One task as it was last seen.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -69,7 +50,7 @@ pub struct Task {
     #[serde(default)]
     is_gone: bool,
     /// Whether it was known before the first poll, and this process has not polled it yet.
-    unwatched: bool,
+    pub(super) unwatched: bool,
     /// Whether it still shows what the first poll found.
     #[serde(default)]
     as_found: bool,
@@ -81,9 +62,6 @@ pub struct Task {
     standing: PromptDetector,
 }
 
-/// The kind of problem of a task whose server ended.
-pub(super) const GONE: &str = "no_server";
-
 /// Why a task cannot be polled, and its status when it could.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Unreachable {
@@ -94,116 +72,6 @@ struct Unreachable {
     since_exact: bool,
 }
 
-impl TaskTracker {
-    /// Begins with what is known of the tasks; the first poll shows what has happened to them since.
-    pub fn known(known: Vec<TaskHistory>) -> Self {
-        let mut watch = Self::default();
-        for TaskHistory { key, fields, killed } in known {
-            let Some(task) = Task::known(key, fields) else { continue };
-            watch.killed.extend(killed.map(|reason| (task.window, reason)));
-            watch.tasks.insert(task.window, task);
-        }
-        watch
-    }
-
-    /// Takes in a poll; returns what happened since the previous one, windows that are gone first.
-    pub fn take(&mut self, poll: TaskPoll, now: Timestamp) -> Vec<TaskEvent> {
-        let mut events = Vec::new();
-        self.failing = None;
-        let TaskPoll { sessions, elsewhere, awaited } = poll;
-        let there: BTreeSet<WindowId> = sessions
-            .iter()
-            .flat_map(|session| session.windows.iter().map(|window| window.window))
-            .chain(awaited)
-            .collect();
-        self.let_go(&there, &elsewhere, now, &mut events);
-        let mut taken = BTreeSet::new();
-        let mut baselines = BTreeSet::new();
-        for session in sessions {
-            let is_baseline = !self.sessions.contains(&session.id);
-            baselines.insert(session.id);
-            let SessionSnapshot { id, name, windows } = session;
-            // A window that is linked into several sessions is one task.
-            for window in windows.into_iter().filter(|window| taken.insert(window.window)) {
-                match self.tasks.get_mut(&window.window) {
-                    Some(task) => task.poll(window, id, &name, now, &mut events),
-                    None => {
-                        let window_id = window.window;
-                        let is_news = self.has_polled && window.registration.at().is_some();
-                        let task = Task::new(window, id, &name, is_baseline && !is_news, now, &mut events);
-                        self.tasks.insert(window_id, task);
-                    }
-                }
-            }
-        }
-        self.sessions = baselines;
-        self.has_polled = true;
-        self.killed.retain(|window, _| self.tasks.contains_key(window));
-        events
-    }
-
-    /// A poll failed. Once that repeats, tasks that ran are unreachable, as agents are (SPEC §3); ended ones stay ended.
-    pub fn failed(&mut self, problem: &Problem, settings: &Settings, now: Timestamp) {
-        let (since, count) = self.failing.map_or((now, 1), |(since, count)| (since, count + 1));
-        self.failing = Some((since, count));
-        if count < settings.failed_probes && now.since(since) < settings.failed_probe_time {
-            return;
-        }
-        for task in self.tasks.values_mut().filter(|task| !task.is_dead()) {
-            task.lost(problem, now);
-        }
-    }
-
-    /// Notes that the operator kills a window, as the reason once it is gone.
-    pub fn killed(&mut self, window: WindowId, reason: String) {
-        self.killed.insert(window, reason);
-    }
-
-    /// All tasks, by the ids of their windows.
-    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
-        self.tasks.values()
-    }
-
-    /// One task.
-    pub fn task(&self, window: WindowId) -> Option<&Task> {
-        self.tasks.get(&window)
-    }
-
-    /// Sets a task's unique name; returns whether it changed.
-    pub fn rename(&mut self, window: WindowId, id: String) -> bool {
-        let Some(task) = self.tasks.get_mut(&window).filter(|task| task.id != id) else { return false };
-        task.id = id;
-        true
-    }
-
-    /// Takes over the notes on its tasks.
-    pub fn take_notes(&mut self, notes: &[KeptNote]) {
-        for task in self.tasks.values_mut() {
-            let note = notes.iter().find(|noted| noted.is_of(&task.key, None));
-            task.note = note.map(|noted| noted.note.clone()).unwrap_or_default();
-        }
-    }
-
-    fn let_go(
-        &mut self,
-        there: &BTreeSet<WindowId>,
-        elsewhere: &BTreeSet<WindowId>,
-        now: Timestamp,
-        events: &mut Vec<TaskEvent>,
-    ) {
-        let gone: Vec<WindowId> = self.tasks.keys().filter(|window| !there.contains(window)).copied().collect();
-        for window in gone {
-            let Some(task) = self.tasks.remove(&window) else { continue };
-            // The end of a dead window that goes has been reported, and one that was moved lives on.
-            if task.status != TaskStatus::Exited && !elsewhere.contains(&window) {
-                let unwatched = || task.unwatched.then(|| "while nobody watched".to_owned());
-                let reason = self.killed.remove(&window).or_else(unwatched);
-                events.push(task.event(now, Happening::Disappeared { reason }));
-            }
-        }
-    }
-}
-
 impl Task {
     /// Its name, not counting the operator's own, as long as no other task has it.
     pub fn own_name(&self) -> String {
@@ -211,7 +79,7 @@ impl Task {
     }
 
     /// A task as it was known before the first poll.
-    fn known(key: TerminalKey, fields: TaskFields) -> Option<Self> {
+    pub(super) fn known(key: TerminalKey, fields: TaskFields) -> Option<Self> {
         let (window, index, name) = fields.window().map(|(id, index, name)| (id, index, name.to_owned()))?;
         let pane = PaneState {
             command: fields.command.unwrap_or_default(),
@@ -253,7 +121,7 @@ impl Task {
         })
     }
 
-    fn new(
+    pub(super) fn new(
         window: TaskSnapshot,
         session_id: SessionId,
         session: &str,
@@ -312,7 +180,7 @@ impl Task {
     }
 
     /// Takes in the next poll of the same window.
-    fn poll(
+    pub(super) fn poll(
         &mut self,
         window: TaskSnapshot,
         session_id: SessionId,
@@ -480,7 +348,7 @@ impl Task {
     }
 
     /// It cannot be polled: what was seen last is kept, but its status is unknown.
-    fn lost(&mut self, problem: &Problem, now: Timestamp) {
+    pub(super) fn lost(&mut self, problem: &Problem, now: Timestamp) {
         match &mut self.unreachable {
             Some(unreachable) => unreachable.problem = problem.clone(),
             None => {
@@ -579,140 +447,99 @@ impl Task {
             state: Box::new(self.fields()),
         }
     }
+
+    /// Where its window stands.
+    pub fn place(&self) -> PaneLocation {
+        PaneLocation {
+            session: self.session.clone(),
+            window_index: self.index,
+            window_name: self.name.clone(),
+            ..PaneLocation::default()
+        }
+    }
+
+    /// What a target that means this task says of its place: nothing if it is an id or the name that the operator gave it.
+    pub fn named_by(&self, target: &str) -> Option<NamedPlace> {
+        if is_id(target) || self.note.name.as_deref() == Some(target) {
+            return None;
+        }
+        let name = self.key.server.without_host(target).unwrap_or(target);
+        let by_window = || NamedPlace { window_index: None, pane_index: None, ..self.place().whole() };
+        self.place().named(name).or_else(|| self.id.ends_with(name).then(by_window))
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ids::{PaneId, ServerId};
-    use crate::screen::{Cursor, Screen};
+// Why a task has its status.
 
-    fn key(pane: u32) -> TerminalKey {
-        TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() }
-    }
+/// How many lines of output are shown for a program that has ended.
+const LAST: usize = 3;
 
-    fn window(number: u32, screen: &str, exit_code: Option<i32>, bells: u64) -> TaskSnapshot {
-        let cursor = Cursor { column: u16::try_from(screen.len()).unwrap(), row: 0, visible: true };
-        let preview = Preview::of(&Screen::from_text(screen, 80), cursor, exit_code.is_some());
-        let (command, dead) = ("make".to_owned(), exit_code.is_some());
-        let pane = PaneState { command, start_command: None, cwd: None, dead, exit_code, alternate: false, preview };
-        TaskSnapshot {
-            window: WindowId(number),
-            name: format!("t{number}"),
-            index: number,
-            key: key(number),
-            pane: Some(pane),
-            ended_at: None,
-            bell: false,
-            bells: Some(bells),
-            registration: Registration::Started(Timestamp::from_millis(1)),
-            shown: TaskDisplay::default(),
+/// The first exit code that stands for a signal.
+const SIGNALS: i32 = 128;
+
+impl Task {
+    /// Why it has its status, as text for people; headings are not indented.
+    pub fn why(&self, now: Timestamp) -> String {
+        let word = self.as_status().word();
+        // What a first poll finds may have lasted for long.
+        let (is_seen, more) = (self.since_exact, if self.since_exact { "" } else { "more than " });
+        let mut text = format!("{word} for {more}{}\n", now.since(self.since).running());
+        for reason in self.reasons() {
+            let _ = writeln!(text, "  {reason}");
         }
-    }
-
-    fn poll(watch: &mut TaskTracker, windows: Vec<TaskSnapshot>, seconds: i64) -> Vec<String> {
-        let session = SessionSnapshot { id: SessionId(1), name: "builds".to_owned(), windows };
-        let events = watch
-            .take(TaskPoll { sessions: vec![session], ..TaskPoll::default() }, Timestamp::from_millis(seconds * 1000));
-        events.iter().map(TaskEvent::text).collect()
-    }
-
-    #[test]
-    fn a_task_that_runs_again_and_ends_before_its_exit_status_is_known_has_started() {
-        let mut watch = TaskTracker::default();
-        poll(&mut watch, vec![window(1, "one", None, 0)], 1);
-        assert_eq!(poll(&mut watch, vec![window(1, "one", Some(4), 0)], 2), ["task t1 (@1) exited with code 4"]);
-        let awaited = BTreeSet::from([WindowId(1)]);
-        let events = watch.take(TaskPoll { awaited, ..TaskPoll::default() }, Timestamp::from_millis(3_000));
-        assert!(events.is_empty(), "{events:?}");
-        let again = TaskSnapshot { key: TerminalKey { pid: 2, ..key(1) }, ..window(1, "one", Some(4), 0) };
-        let events = poll(&mut watch, vec![again], 4);
-        assert_eq!(events, ["task t1 (@1) started", "task t1 (@1) exited with code 4"]);
-    }
-
-    #[test]
-    fn a_watch_that_goes_on_tells_what_happened_since_and_nothing_else() {
-        let asks = "Proceed? [y/N] ";
-        let mut before = TaskTracker::default();
-        let windows = |watch: &mut TaskTracker, at| {
-            let windows = vec![
-                window(1, "one", None, 0),
-                window(2, "two", None, 0),
-                window(3, asks, None, 2),
-                window(4, "four", Some(1), 0),
-                window(5, "five", None, 1),
-                window(6, "six", None, 0),
-            ];
-            poll(watch, windows, at)
+        text.push_str("\nThe program\n");
+        let _ = writeln!(text, "  {}", self.command());
+        let how = match self.registration {
+            Registration::None => "first seen",
+            Registration::Started(_) | Registration::Reported(_) => "started by `fleetwatch run`",
         };
-        windows(&mut before, 10);
-        windows(&mut before, 12);
-        // As the history keeps it.
-        let known = |task: &Task| {
-            let fields = serde_json::to_value(task.fields()).unwrap();
-            let killed = (task.window == WindowId(6)).then(|| "killed from the dashboard".to_owned());
-            TaskHistory { key: task.key.clone(), fields: serde_json::from_value(fields).unwrap(), killed }
+        let ran = match (self.is_dead(), is_seen && self.started_at < self.since) {
+            (true, false) => "ended before that poll".to_owned(),
+            (true, true) => format!("ran for {}", self.since.since(self.started_at).running()),
+            (false, _) if self.is_gone() => format!("ran for {}", self.since.since(self.started_at).running()),
+            (false, _) => format!("has run for {}", now.since(self.started_at).running()),
         };
-        let mut after = TaskTracker::known(before.tasks().map(known).collect());
-        let now = vec![
-            window(1, "one and more", None, 0),
-            window(2, "two", Some(3), 0),
-            window(3, asks, None, 2),
-            window(4, "four", Some(1), 0),
-            window(7, "seven", None, 0),
-        ];
-        let events = poll(&mut after, now.clone(), 100);
-        assert_eq!(
-            events,
-            [
-                "task t5 (@5) disappeared: while nobody watched",
-                "task t6 (@6) disappeared: killed from the dashboard",
-                "task t2 (@2) exited with code 3",
-            ]
-        );
-        let first = after.task(WindowId(1)).unwrap();
-        assert_eq!((first.started_at, first.since), (Timestamp::from_millis(1), Timestamp::from_millis(1)));
-        assert_eq!(after.task(WindowId(3)).map(Task::prompt), Some(Some(asks.trim())));
-        assert_eq!([poll(&mut after, now.clone(), 102), poll(&mut after, now, 104)], [vec![""; 0], vec![""; 0]]);
-    }
-
-    #[test]
-    fn a_first_poll_does_not_make_young_what_is_old() {
-        let mut watch = TaskTracker::default();
-        let unregistered = |window: TaskSnapshot| TaskSnapshot { registration: Registration::None, ..window };
-        let ended = |window: TaskSnapshot, seconds: i64| TaskSnapshot {
-            ended_at: Some(Timestamp::from_millis(seconds * 1000)),
-            ..unregistered(window)
-        };
-        let windows = |code: Option<i32>| {
-            vec![
-                ended(window(1, "reported", Some(3), 0), 40),
-                unregistered(window(2, "not reported", Some(3), 0)),
-                unregistered(window(3, "runs", code, 0)),
-                unregistered(window(4, "Proceed? [y/N] ", None, 0)),
-                window(5, "started by run", None, 0),
-            ]
-        };
-        let began = |watch: &TaskTracker| {
-            let tasks = watch.tasks().map(|task| (task.since.as_millis() / 1000, task.since_exact));
-            tasks.collect::<Vec<_>>()
-        };
-        poll(&mut watch, windows(None), 100);
-        poll(&mut watch, windows(None), 102);
-        // The question stood there in the first poll, which could not tell that it is one.
-        assert_eq!(began(&watch), [(40, true), (100, false), (100, false), (100, false), (0, true)]);
-        assert_eq!(watch.task(WindowId(4)).map(|task| task.status), Some(TaskStatus::WaitingInput));
-        let why = |number| watch.task(WindowId(number)).unwrap().why(Timestamp::from_millis(110_000));
-        assert!(why(1).contains("exited 3 for 1m10"), "{}", why(1));
-        assert!(why(2).contains("exited 3 for more than 10s"), "{}", why(2));
-        poll(&mut watch, windows(Some(0)), 120);
-        assert_eq!(began(&watch)[2], (120, true), "somebody was watching");
-        let away = vec![ended(window(5, "started by run", Some(1), 0), 130)];
-        for seconds in [125, 140] {
-            let problem = Problem { kind: "x".to_owned(), message: "x".to_owned() };
-            watch.failed(&problem, &Settings::default(), Timestamp::from_millis(seconds * 1000));
+        let _ = writeln!(text, "  {how} {} ago, {ran}", now.since(self.started_at).running());
+        match self.bells {
+            0 => {}
+            1 => text.push_str("  rang once\n"),
+            bells => {
+                let _ = writeln!(text, "  rang {bells} times");
+            }
         }
-        poll(&mut watch, away, 150);
-        assert_eq!(began(&watch), [(130, true)], "it ended while nobody could ask");
+        text
+    }
+
+    fn reasons(&self) -> Vec<String> {
+        if let Some(problem) = self.problem() {
+            return vec![problem.message.clone(), "what is shown is what was seen last".to_owned()];
+        }
+        let Some(pane) = &self.pane else { return vec!["the state of its pane is not known".to_owned()] };
+        let command = &pane.command;
+        match (self.status, self.prompt()) {
+            (TaskStatus::Exited, _) => {
+                let code = match self.exit_code() {
+                    Some(code) if code > SIGNALS => {
+                        format!("signal {} ended it: {code}, as shells say it", code - SIGNALS)
+                    }
+                    Some(code) => format!("its pane is dead, and tmux reports code {code}"),
+                    None => "its pane is dead, and tmux does not report how it ended".to_owned(),
+                };
+                let last = pane.preview.useful(LAST).into_iter().map(|line| format!("last output: {line}"));
+                [code].into_iter().chain(last).collect()
+            }
+            (TaskStatus::WaitingInput, Some(prompt)) => vec![
+                format!("it asks: {prompt}"),
+                "the cursor is where the answer goes, and two polls in a row showed the same".to_owned(),
+            ],
+            (TaskStatus::WaitingInput, None) => vec![format!("{command} fills the screen and waits for keys")],
+            (TaskStatus::Idle, _) => vec![format!("the cursor is behind the prompt of {command}")],
+            (TaskStatus::Running | TaskStatus::Unknown, _) if self.may_ask() => {
+                vec![format!("{command} runs; the next poll shows whether its last row asks")]
+            }
+            (TaskStatus::Running | TaskStatus::Unknown, _) => {
+                vec![format!("{command} runs, and nothing on its screen asks")]
+            }
+        }
     }
 }

@@ -1,0 +1,105 @@
+//! What is wrong with a configuration, where, and what to do about it.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+/// A configuration that is refused, or a keymap or theme beside it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigError {
+    /// Empty if no file is at fault.
+    pub path: PathBuf,
+    /// `None` when the file as a whole is at fault.
+    pub position: Option<Position>,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// A place in a text file, both counted from 1; the column counts characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.as_os_str().is_empty() {
+            write!(f, "{}", self.path.display())?;
+            if let Some(Position { line, column }) = self.position {
+                write!(f, ":{line}:{column}")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl ConfigError {
+    /// A file that cannot be read at all.
+    pub fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let (what, hint) = match error.kind() {
+            io::ErrorKind::NotFound if path.is_symlink() => {
+                ("this link leads to no file".to_owned(), "create the file that it points to, or remove the link")
+            }
+            io::ErrorKind::NotFound => (
+                "there is no such file".to_owned(),
+                "`fleetwatch config` prints the default, to start from; `fleetwatch config paths` says where \
+                 fleetwatch looks for one",
+            ),
+            io::ErrorKind::InvalidData => {
+                ("the file is not UTF-8 text".to_owned(), "a configuration is a TOML file in UTF-8")
+            }
+            io::ErrorKind::IsADirectory => ("this is a directory".to_owned(), "name the file in it"),
+            _ => (format!("cannot be read: {error}"), "check that it is a file that you may read"),
+        };
+        Self { path: path.to_owned(), position: None, what, hint: hint.to_owned() }
+    }
+
+    /// A fault at a place of the text.
+    pub fn at(path: &Path, text: &str, span: Option<Range<usize>>, what: String, hint: String) -> Self {
+        let position = span.map(|span| Position::of_byte(text, span.start));
+        Self { path: path.to_owned(), position, what, hint }
+    }
+}
+
+impl Position {
+    /// The place of a byte of `text`; beyond its end, the place after the last character.
+    pub fn of_byte(text: &str, byte: usize) -> Self {
+        let before = text.get(..byte).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    }
+
+    /// The byte at this place; `None` when the text has no such line.
+    pub fn byte_in(self, text: &str) -> Option<usize> {
+        let before: usize = text.split_inclusive('\n').take(self.line.checked_sub(1)?).map(str::len).sum();
+        let line = text.get(before..)?.lines().next().unwrap_or_default();
+        let within = line.char_indices().nth(self.column.checked_sub(1)?).map_or(line.len(), |(byte, _)| byte);
+        Some(before + within)
+    }
+}
+
+/// What is wrong, and what to do about it.
+pub(super) type ValueFault = (String, String);
+
+/// How similar a word must be to count as a typing error, from 0 (nothing alike) to 1 (the same).
+const LIKENESS: f64 = 0.75;
+
+/// The name that was probably meant, or else all known names.
+pub(super) fn suggestion(unknown: &str, known: &[impl AsRef<str>], title: &str) -> String {
+    let nearest = known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(unknown, name.as_ref()), name.as_ref()))
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .max_by(|(left, _), (right, _)| left.total_cmp(right));
+    match nearest {
+        Some((_, name)) => format!("did you mean `{name}`?"),
+        None => {
+            let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+            format!("{title}: {}", known.join(", "))
+        }
+    }
+}
