@@ -21,13 +21,14 @@ use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
 use crate::notify::NotifyRule;
 use crate::pattern::Pattern;
+use crate::present::template::Template;
 use crate::tmux::CommandTransport;
 use crate::{history, tracker};
 
 pub use adopted::{Adopted, AdoptedError, AdoptedSession};
 pub use error::{ConfigError, Position};
 
-pub use rules::{Field, Match, PaneAddress, Rules, Template, TerminalRule};
+pub use rules::{Match, PaneAddress, Rules, TerminalRule};
 pub use validate::THEMES;
 
 /// The commented default configuration.

@@ -25,7 +25,6 @@ mod recall;
 mod requests;
 mod store;
 mod summary;
-mod timeline;
 mod totals;
 mod usage;
 mod writer;
@@ -45,28 +44,26 @@ use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::operation::{Operation, Outcome};
 use crate::private::HeldLock;
 use crate::profile::ProfileSet;
+use crate::record::question::Answer;
 use crate::record::{NamedEvent, Record, Stored, TransitionRecord};
 use crate::state::KeptNote;
 use crate::time::Timestamp;
 
-pub use drafts::{Draft, Drafts};
+pub use drafts::Drafts;
 pub use feeds::IntentNews;
 use file::HistoryOptions;
 pub use file::{Settings, VERSION};
-pub use health::{HistoryHealth, Trouble, WriterState};
+pub use health::{HistoryHealth, WriterState};
 pub use identity::{Owner, stored_server};
 pub use intake::Stopped;
-pub use intents::{Decided, Intent, Intents};
+pub use intents::{Decided, Intents};
 pub use notes::keep_note;
-pub use questions::{
-    Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, SessionFile, StoredScreen,
-};
-pub use reader::{Reader, RecordFilter, StoredTerminal, Submission, TimelineData, notes_in};
+pub use questions::Questions;
+pub use reader::{Reader, RecordFilter, StoredTerminal, Submission, notes_in};
 pub use recall::Recall;
 pub use requests::{HttpRequest, HttpRequests, RequestProgress};
 pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
-pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
-pub use totals::{DayTotals, Grain, Period, Totals, TotalsOf, hours_of};
+pub use totals::{Grain, Period, day_totals};
 pub use usage::SessionUsage;
 
 use feeds::{FeedCursor, FeedListener, Feeds, IntentChanges, NewRecords, NoteChanges, OthersSubmissions};

@@ -29,6 +29,7 @@
 //! | 0 | [`operation`] | what is done to a terminal, and its outcome |
 //! | 0 | [`record`] | what happened and what was done, as it is kept and read back |
 //! | 0 | [`present`] | what a person or a script is shown: rows, columns, filter, sentences, documents |
+//! | 1 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 1 | [`clock`] | the clock that a process reads its times from |
 //! | 1 | [`private`] | this user's directories, and private files in them, whole or absent |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
@@ -43,7 +44,6 @@
 //! | 2 | [`owner`] | one process polls each server, acts for it, and tells the others |
 //! | 2 | [`delivery`] | what goes out: bells, notices, commands, follow-ups |
 //! | 2 | [`engine`] | the one loop: what is polled, sent and delivered goes into the fleet, and what to show or print comes out |
-//! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 3 | [`app`] | the dashboard: the terminal, its keys, and what they ask for |
 //! | 3 | [`demo`] | recorded sessions that play in their own tmux server |
 //! | 3 | [`cli`] | the command line; `main` calls it |

@@ -8,5 +8,7 @@ pub mod filter;
 pub mod flags;
 pub mod item;
 pub mod sentence;
+pub mod template;
 pub mod text;
 pub mod times;
+pub mod totals;

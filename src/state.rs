@@ -35,6 +35,11 @@ pub struct Problem {
     pub message: String,
 }
 
+impl Problem {
+    /// The kind of trouble with what does not answer in time.
+    pub const TIMEOUT: &str = "timeout";
+}
+
 /// Who and where a terminal is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::keeper::Keeper;
-use crate::history::{Draft, Drafts, Settings};
+use crate::history::{Drafts, Settings};
+use crate::record::Draft;
 use crate::ui::Ui;
 
 /// Keeps drafts.

@@ -21,17 +21,17 @@ use crate::delivery::{desktop, post};
 use crate::engine::Freshness;
 use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::Git;
-use crate::history::{History, Reader, Trouble};
+use crate::history::{History, Reader};
 use crate::notify::Means;
 use crate::present::text::counted;
-use crate::process::{self, Thoroughness};
+use crate::record::Trouble;
 use crate::repository::GitTrouble;
 use crate::screen::harmless;
 use crate::state::FactSource;
 use crate::status::Status;
 use crate::tmux::{self, Trace};
 use crate::ui::Depth;
-use crate::{owner, poll, private};
+use crate::{owner, poll, private, process};
 
 /// Check the setup, and say what to fix.
 ///
@@ -399,7 +399,7 @@ async fn unseen(watched: &Watched, id: &ServerId) -> Option<Finding> {
     let server = watched.server(id).ok()?;
     let panes = server.poll(&[]).await.ok()?.panes;
     let roots: BTreeSet<u32> = panes.iter().filter(|pane| !pane.facts.dead).map(|pane| pane.pid).collect();
-    let what = match process::under(&server, roots.into_iter().collect(), Thoroughness::All).await {
+    let what = match process::under(&server, roots.into_iter().collect(), process::Thoroughness::All).await {
         Ok(found) => match found.values().filter(|processes| processes.is_empty()).count() {
             0 => return None,
             count => format!("those of {} of {id} are not to be seen", counted(count, "pane")),

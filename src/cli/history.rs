@@ -18,20 +18,21 @@ use super::output::{color, painted};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::clock;
 use crate::fleet::{ServerId, TerminalKey};
-use crate::history::{
-    DayTotals, Grain, History, Holder, Period, Reader, RecordFilter, Settings, StoredTerminal, Totals, TotalsOf,
-    Trouble, WriterState,
-};
+use crate::history::day_totals;
+use crate::history::{Grain, History, Period, Reader, RecordFilter, Settings, StoredTerminal, WriterState};
 use crate::present::document;
 use crate::present::sentence;
 use crate::present::sentence::{Actor, Sentence};
 use crate::present::text;
+use crate::present::totals::{TotalsWords, signs_explained, turns_told};
+use crate::record::Trouble;
+use crate::record::timeline::Holder;
+use crate::record::totals::{DayTotals, Totals, TotalsOf};
 use crate::record::{Body, Kind, Stored};
 use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::{TotalsWords, signs_explained, turns_told};
 
 /// The hint where the history has nothing.
 const WRITTEN_BY: &str = "the dashboard and `fleetwatch watch` write the history while they run";
@@ -384,7 +385,7 @@ fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal])
     let until = args.until.map_or(now, |until| until.min(now));
     let period = Period { since: args.since, until, zone: TimeZone::system() };
     let grain = if args.json { Grain::Hour } else { Grain::Day };
-    let days = DayTotals::of(reader, terminals, args.by, &period, grain)?;
+    let days = day_totals(reader, terminals, args.by, &period, grain)?;
     if args.json {
         let lines: io::Result<String> = days.iter().map(|day| output::json_line(&to_json(day, args.by))).collect();
         return Ok(output::conclude(lines.and_then(|lines| output::write_whole(&lines))));

@@ -9,8 +9,9 @@ use super::survey::Watched;
 use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
 use crate::clock;
-use crate::history::{self, Trouble};
+use crate::history;
 use crate::present::item::Item;
+use crate::record::Trouble;
 use crate::state::{Note, NotePart, unfit_name};
 
 /// Name or label a terminal or task.

@@ -11,7 +11,6 @@ use clap::{Arg, Args, Command, ValueEnum};
 use super::{Failure, shell};
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
-use crate::history;
 use crate::private;
 use crate::profile::ProfileSet;
 use crate::record;
@@ -31,7 +30,7 @@ macro_rules! values {
         }
     )*};
 }
-values!(record::Kind, history::TotalsOf);
+values!(record::Kind, record::totals::TotalsOf);
 
 /// Reads a value of a list, which may have a blank behind the comma before it.
 #[derive(Clone)]

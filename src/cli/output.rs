@@ -22,9 +22,9 @@ use tracing_subscriber::filter::LevelFilter;
 use super::{Done, Failure};
 use crate::app::Environment;
 use crate::present::text;
+use crate::present::text::in_ascii;
 use crate::private;
 use crate::status::Status;
-use crate::ui::in_ascii;
 
 /// Prints a text for people.
 pub(super) fn print(text: &str) -> Done {

@@ -9,7 +9,8 @@ use super::failure::{BadValue, completed, nothing};
 use super::list::{aligned, cell};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::clock;
-use crate::history::{Decided, Intent, Intents, Owner, Trouble};
+use crate::history::{Decided, Intents, Owner};
+use crate::record::{Intent, Trouble};
 use crate::record::{IntentId, IntentState};
 use crate::time::Timestamp;
 

@@ -242,7 +242,7 @@ impl Watched {
     pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
         let again = match self.server(server) {
             Ok(handle) => {
-                match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | tmux::Error::TIMEOUT)) {
+                match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | Problem::TIMEOUT)) {
                     Some(check) => return Failure::refused(&problem.message).hint(check),
                     None => match tokio::time::timeout(AGAIN, handle.poll(&[])).await {
                         Ok(poll) => poll.err(),

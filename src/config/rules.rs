@@ -1,9 +1,7 @@
 //! Which panes are watched, and what the configuration says about them.
 
-use super::error::{ValueFault, suggestion};
 use crate::fleet::{Declared, PaneId, PaneLocation, ServerId};
 use crate::pattern::Pattern;
-use crate::state::words;
 
 /// The panes that the configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,90 +129,5 @@ impl PaneAddress<'_> {
             format!("{session}:{window_name}.{pane_index}"),
             self.pane.to_string(),
         ]
-    }
-}
-
-// Templates of prompts: a text with fields that the terminal fills in.
-
-words! {
-    /// What a template can say of a terminal.
-    Field {
-        Name = "name", Agent = "agent", Version = "version", Session = "session", Window = "window", Pane = "pane",
-        Cwd = "cwd", Title = "title", Host = "host",
-    }
-}
-
-/// A template for prompts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
-    /// The name to choose it by.
-    pub name: String,
-    parts: Vec<TemplatePart>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum TemplatePart {
-    Text(String),
-    Field(Field),
-}
-
-impl Template {
-    /// Reads a template: `{name}` is a field, `{{` and `}}` are braces.
-    ///
-    /// # Errors
-    /// A brace stands alone, or no terminal has such a field.
-    pub(super) fn parse(name: &str, text: &str) -> Result<Self, ValueFault> {
-        let mut parts = Vec::new();
-        let mut plain = String::new();
-        let mut rest = text;
-        while let Some(at) = rest.find(['{', '}']) {
-            plain.push_str(&rest[..at]);
-            let (brace, behind) = rest[at..].split_at(1);
-            if let Some(behind) = behind.strip_prefix(brace) {
-                plain.push_str(brace);
-                rest = behind;
-                continue;
-            }
-            let (field, behind) = behind.split_once('}').filter(|_| brace == "{").ok_or_else(|| {
-                let what = "there is a single brace in the text of a template";
-                (what.to_owned(), "a field is written `{name}`, a brace `{{` or `}}`".to_owned())
-            })?;
-            let known = Field::of_word(field).ok_or_else(|| {
-                (format!("no terminal has a field `{field}`"), suggestion(field, &Field::words(), "fields"))
-            })?;
-            parts.extend([TemplatePart::Text(std::mem::take(&mut plain)), TemplatePart::Field(known)]);
-            rest = behind;
-        }
-        plain.push_str(rest);
-        parts.push(TemplatePart::Text(plain));
-        Ok(Self { name: name.to_owned(), parts })
-    }
-
-    /// Whether it has fields, so that the text differs between terminals.
-    pub fn has_fields(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, TemplatePart::Field(_)))
-    }
-
-    /// The text with its fields filled in. Values are plain text: fields in them are not filled in again.
-    pub fn filled(&self, value: impl Fn(Field) -> String) -> String {
-        let part = |part: &TemplatePart| match part {
-            TemplatePart::Text(text) => text.clone(),
-            TemplatePart::Field(field) => value(*field),
-        };
-        self.parts.iter().map(part).collect()
-    }
-}
-
-#[cfg(test)]
-mod template_tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_filled_in_as_plain_text() {
-        let template = Template::parse("t", "Look at {cwd} of {name}, print {{}} }}").expect("a template");
-        assert!(template.has_fields());
-        let filled = template.filled(|field| format!("<{field} {{name}}>"));
-        assert_eq!(filled, "Look at <cwd {name}> of <name {name}>, print {} }");
-        assert!(!Template::parse("t", "plain").expect("a template").has_fields());
     }
 }

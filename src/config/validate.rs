@@ -19,13 +19,14 @@ use toml::de::{DeTable, DeValue};
 use super::error::{ConfigError, ValueFault, suggestion};
 use super::file::{ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
 use super::file::{TemplateTable, TrackerTable, WatchTable};
-use super::{Config, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
+use super::{Config, Rules, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::{Network, WebAddress};
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
 use crate::history;
 use crate::notify::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 use crate::pattern::Pattern;
+use crate::present::template::{Field, Template, TemplateFault};
 use crate::state::unfit_name;
 use crate::time::Span;
 use crate::tracker;
@@ -186,7 +187,15 @@ fn no_template(text: &str) -> Option<ValueFault> {
         let what = format!("the text of a template has the control character U+{:04X}", u32::from(c));
         return fault(what, "no prompt may contain it; take it out");
     }
-    Template::parse("", text).err()
+    Template::parse("", text).err().map(|fault| match fault {
+        TemplateFault::Brace => {
+            let what = "there is a single brace in the text of a template";
+            (what.to_owned(), "a field is written `{name}`, a brace `{{` or `}}`".to_owned())
+        }
+        TemplateFault::Field(field) => {
+            (format!("no terminal has a field `{field}`"), suggestion(&field, &Field::words(), "fields"))
+        }
+    })
 }
 
 fn no_message(template: &str) -> Option<ValueFault> {

@@ -7,22 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use rusqlite::params;
 
 use super::file::{self, HistoryOptions, Settings, rows};
-use super::health::Trouble;
 use super::identity::Columns;
 use super::reader::Reader;
 use crate::clock::now;
-use crate::fleet::TerminalKey;
+use crate::record::Draft;
+use crate::record::Trouble;
 use crate::time::{Span, Timestamp};
-
-/// A text that was not sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
-    /// Its terminal; `None` for the draft to several terminals.
-    pub key: Option<TerminalKey>,
-    pub text: String,
-    /// When it was last written.
-    pub at: Timestamp,
-}
 
 /// The drafts in a history.
 #[derive(Debug)]

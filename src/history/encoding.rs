@@ -4,8 +4,8 @@
 use serde::Serialize;
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::health::Trouble;
 use crate::hash::fnv;
+use crate::record::Trouble;
 use crate::screen::Screen;
 use crate::screen::kept::{self, MOST_UNPACKED, Packing, blob};
 

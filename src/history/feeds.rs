@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::health::Trouble;
 use super::identity::Owner;
-use super::intents::{self, Intent, OPEN};
+use super::intents::{self, OPEN};
 use super::reader::{Reader, RecordFilter, Submission, listed};
 use crate::clock::now;
 use crate::private::inode;
+use crate::record::Intent;
+use crate::record::Trouble;
 use crate::record::{Body, Stored};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};

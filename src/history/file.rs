@@ -11,10 +11,10 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, Transactio
 use serde_json::Value;
 
 use super::encoding::Codec;
-use super::health::Trouble;
 use super::usage::HOUR;
 use crate::clock::now;
 use crate::private::{self, inode, state_directory};
+use crate::record::Trouble;
 use crate::time::{Span, Timestamp};
 
 /// The file's name in the state directory.

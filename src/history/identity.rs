@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::health::Trouble;
 use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
 use crate::ids::ServerInstance;
+use crate::record::Trouble;
 use crate::time::{Span, Timestamp};
 
 /// A fleetwatch process, as its records name it: process id and start, a pair that is never reused.

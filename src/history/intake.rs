@@ -5,10 +5,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::encoding::Codec;
 use super::file::rows;
-use super::health::Trouble;
 use super::intents::Intents;
 use super::reader;
 use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, MessageEvent, Wanted, chain, closes_a_loop, wanted};
+use crate::record::Trouble;
 use crate::record::{Body, IntentId, Stored, StoredTransition};
 use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
 use crate::time::{Span, Timestamp};

@@ -10,47 +10,15 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::encoding::Codec;
 use super::file::{self, HistoryOptions, rows};
-use super::health::Trouble;
 use super::identity::{Columns, Owner, terminal_row};
-use crate::follow_up::{MessageEvent, message_text};
 use crate::ids::TerminalKey;
+use crate::record::Intent;
+use crate::record::Trouble;
 use crate::record::{FollowUpRecord, IntentId, IntentState, Kind, OperatorAction};
 use crate::time::{Span, Timestamp};
 
 /// [`IntentState::is_open`] as a condition, of intents after a number.
 pub(super) const OPEN: &str = "id > ?1 AND state IN ('pending', 'attempted', 'unknown', 'expired')";
-
-/// A message to send.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Intent {
-    pub id: IntentId,
-    /// Whom it is for, as the configuration names it, or as the terminal was called then.
-    pub target: String,
-    /// The one terminal that a prompt is for; `None` for a message to whichever agent has the name.
-    pub recipient: Option<TerminalKey>,
-    pub created: Timestamp,
-    pub expires: Option<Timestamp>,
-    pub state: IntentState,
-    /// The process that has claimed it, and until when the claim holds.
-    pub owner: Option<String>,
-    pub claimed_until: Option<Timestamp>,
-    pub attempted_at: Option<Timestamp>,
-    /// The text as it was or will be sent; `None` until it is attempted.
-    pub text: Option<String>,
-    pub detail: Option<String>,
-    /// The events of a message, in order.
-    pub events: Vec<MessageEvent>,
-}
-
-impl Intent {
-    /// Its content in one short line.
-    pub fn message_text(&self) -> String {
-        match (&self.recipient, &self.text) {
-            (Some(_), Some(text)) => text.lines().next().unwrap_or_default().to_owned(),
-            _ => message_text(&self.events),
-        }
-    }
-}
 
 /// The outcome of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::file::{self, HistoryOptions};
-use super::health::Trouble;
 use super::identity::terminal_row_for;
+use crate::record::Trouble;
 use crate::state::{KeptNote, Note};
 use crate::time::Timestamp;
 

@@ -1,25 +1,28 @@
 //! Questions about the history, answered by a separate thread while the fleet is watched.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::feeds::FollowedFile;
-use super::health::Trouble;
 use super::identity::stored_server;
-use super::reader::{Reader, RecordFilter, TimelineData};
-use super::totals::{DayTotals, Grain, Period, TotalsOf, hours_of};
+use super::reader::{Reader, RecordFilter};
+use super::totals::day_totals;
+use super::totals::{Grain, Period};
 use crate::agent_record::{Said, Speaker};
-use crate::fleet::{ServerId, TerminalKey};
+use crate::fleet::TerminalKey;
 use crate::process::RecordedTranscript;
 use crate::profile::{ProfileSet, Transcript, normalized};
-use crate::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
-use crate::screen::{PaneFacts, Screen};
+use crate::record::Trouble;
+use crate::record::question::{
+    Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, SessionFile, StoredScreen,
+};
+use crate::record::totals::{DayTotals, hours_of};
+use crate::record::{Body, Kind, PublicState, RecordId};
+use crate::screen::PaneFacts;
 use crate::time::{Span, Timestamp};
 
 /// Records in a page.
@@ -28,90 +31,6 @@ const PAGE: u32 = 200;
 const SCREENS: u32 = 200;
 /// How long after its end a success is withdrawn at the latest, with much to spare.
 const WITHDRAWN: Span = Span::from_secs(3600);
-
-/// A question about the history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HistoryQuestion {
-    /// About one terminal.
-    Terminal { key: TerminalKey, ask: Box<QuestionKind> },
-    /// About a day of all of them.
-    Day(DayQuestion),
-}
-
-/// What was done on a day, up to now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DayQuestion {
-    pub date: Date,
-    pub zone: TimeZone,
-    pub now: Timestamp,
-    pub by: TotalsOf,
-    /// Only terminals of these servers count.
-    pub servers: Vec<ServerId>,
-}
-
-/// A kind of question about one terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum QuestionKind {
-    /// What happened: the newest records, or those before one.
-    Page { before: Option<RecordId> },
-    /// The newest records once more, none if nothing was written since that was asked last. It costs next to nothing.
-    Again,
-    /// A screen as it was.
-    Screen(ScreenId),
-    /// Who had the turn since a time, or since the beginning.
-    Line { since: Option<Timestamp>, until: Timestamp },
-    /// What was said up to a time: by the agent's own record where there is one, else by the screens, the one of that time
-    /// last.
-    Transcript { until: Timestamp, record: Option<SessionFile>, last: Option<StoredScreen> },
-}
-
-/// The file with an agent's transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionFile {
-    pub path: PathBuf,
-    pub tool: String,
-}
-
-/// A screen and its agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredScreen {
-    pub screen: Arc<Screen>,
-    pub facts: PaneFacts,
-    pub tool: String,
-    pub version: Option<String>,
-}
-
-/// The answer to a question.
-#[derive(Clone, Debug)]
-pub enum Answer {
-    Terminal { key: TerminalKey, answer: Box<HistoryAnswer> },
-    Day { question: DayQuestion, answer: Result<Vec<DayTotals>, Trouble> },
-}
-
-/// An answer about one terminal, in the order of [`QuestionKind`].
-#[derive(Clone, Debug)]
-pub enum HistoryAnswer {
-    /// Records before one or the newest, oldest first; `earlier` says that there are more before them.
-    Page {
-        before: Option<RecordId>,
-        records: Vec<Stored>,
-        earlier: bool,
-    },
-    /// `None` if the screen is no longer kept.
-    Screen(ScreenId, Option<Arc<Screen>>),
-    Line(TimelineData),
-    /// The lines, oldest first, and whether they are the record's. Without both a record and a history they are those of
-    /// the last screen.
-    Transcript {
-        lines: Arc<[Said]>,
-        is_recorded: bool,
-    },
-    /// The history cannot be read now.
-    Failed {
-        ask: QuestionKind,
-        trouble: Trouble,
-    },
-}
 
 /// Where questions go. The thread that answers them ends when this is dropped.
 #[derive(Clone, Debug)]
@@ -188,7 +107,7 @@ impl QuestionThread {
         let reader = self.reader()?;
         let mut terminals = reader.terminals()?;
         terminals.retain(|terminal| servers.contains(&stored_server(&terminal.key.server)));
-        let mut days = DayTotals::of(reader, &terminals, *by, &period, Grain::Hour)?;
+        let mut days = day_totals(reader, &terminals, *by, &period, Grain::Hour)?;
         days.retain(|day| day.date == *date);
         Ok(days)
     }

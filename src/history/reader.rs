@@ -10,12 +10,13 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::encoding::Codec;
 use super::file::{self, rows};
-use super::health::Trouble;
 use super::identity::{Columns, LEASE, Owner, stored_server, terminal_row};
 use super::summary::{self, SUMMARY_LASTS, ServerSummary};
-use super::timeline::Point;
 use super::usage::{self, SessionUsage};
 use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
+use crate::record::Trouble;
+use crate::record::timeline::Point;
+use crate::record::timeline::TimelineData;
 use crate::record::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition};
 use crate::record::{Kind, OperatorAction, Sent, TaskRecord, TransitionDocument, read_summary};
 use crate::screen::Screen;
@@ -116,15 +117,6 @@ pub struct StoredTerminal {
     pub name: String,
     /// When something was last written of it.
     pub last: Option<Timestamp>,
-}
-
-/// The data of a terminal's time line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TimelineData {
-    /// By time.
-    pub points: Vec<Point>,
-    /// When it was watched, by beginning.
-    pub watched: Vec<(Timestamp, Timestamp)>,
 }
 
 /// An open history.

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use super::health::Trouble;
 use super::reader::Reader;
 use crate::clock::now;
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
+use crate::record::Trouble;
 use crate::record::{Body, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition};
 use crate::screen::KeptScreen;
 use crate::task::{self, TaskFields, TaskSnapshot};

@@ -5,8 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::file::{self, HistoryOptions};
-use super::health::Trouble;
 use super::identity::Owner;
+use crate::record::Trouble;
 use crate::time::{Span, Timestamp};
 
 /// How long a key is remembered, and how many of each token are.

@@ -8,7 +8,6 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, para
 
 use super::encoding::{self, Codec};
 use super::file::{self, HistoryOptions, Opened};
-use super::health::Trouble;
 use super::identity::{LEASE, Owner, terminal_row, terminal_row_for};
 use super::summary::ServerSummary;
 use super::{notes, usage};
@@ -16,13 +15,12 @@ use crate::fleet::{ServerId, TerminalKey};
 use crate::hash::Fnv;
 use crate::operation::{Operation, Outcome};
 use crate::private::{HeldLock, inode};
+use crate::record::Trouble;
 use crate::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use crate::screen::{KeptScreen, Screen};
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
 
-/// How often a process records that it still watches.
-pub(super) const BEAT: Span = Span::from_secs(10);
 /// How long records that the leader should write are kept: longer than it takes to notice that the leader has ended.
 const KEPT: Span = Span::from_secs(60);
 /// How far apart two processes may see the same change.

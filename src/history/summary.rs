@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use super::health::Trouble;
 use super::identity::Owner;
 use crate::fleet::{ServerHealth, Terminal, View};
 use crate::ids::ServerId;
+use crate::record::Trouble;
 use crate::state::{Attention, Problem};
 use crate::status::Status;
 use crate::task::Task;

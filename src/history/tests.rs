@@ -17,10 +17,12 @@ use super::*;
 use crate::fleet::{PaneId, ServerId, TerminalKey};
 use crate::follow_up::MessageEvent;
 use crate::present::{document, sentence};
+use crate::record::timeline::Holder;
 use crate::record::{
     self, Body, IntentId, IntentState, Kind, NamedEvent, OperatorAction, PublicState, Record, Sent, Stored,
     StoredInput, StoredTransition, TaskRecord, TransitionRecord, What,
 };
+use crate::record::{Intent, Trouble};
 use crate::screen::Screen;
 use crate::state::{
     Availability, Change, Evidence, OperatorStatus, Phase, State, Summary, TerminalFacts, Transition, TurnResult,

@@ -6,52 +6,15 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 
-use super::health::Trouble;
 use super::identity::terminal_row;
 use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
-use super::timeline::{Holder, TimelineSpan, timeline, turns};
 use super::usage::SessionUsage;
-use crate::state::{TurnResult, words};
-use crate::time::{Span, Timestamp};
-
-words! {
-    /// Whose totals are added up. A terminal counts for the agent and the label that it had last on the day.
-    #[derive(Default)]
-    TotalsOf { #[default] Terminal = "terminal", Agent = "agent", Label = "label" }
-}
-
-impl TotalsOf {
-    /// The next one, around.
-    pub fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
-    }
-}
-
-/// The totals of a period.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Totals {
-    /// How long each had the turn, in the order of [`Holder::ALL`].
-    pub time: [Span; Holder::ALL.len()],
-    /// How many turns ended with each result, in the order of [`TurnResult::ALL`].
-    pub turns: [u32; TurnResult::ALL.len()],
-    /// Tokens that were read and written, and what was paid in US dollars; `None` where nothing is known of it.
-    pub tokens_in: Option<u64>,
-    pub tokens_out: Option<u64>,
-    pub cost_usd: Option<f64>,
-}
-
-/// The totals of one day.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DayTotals {
-    pub date: Date,
-    /// The terminal, the agent or the label.
-    pub name: String,
-    pub whole: Totals,
-    /// By the hour, as the beginning of it; those of which nothing is known are left out, and with [`Grain::Day`] all are.
-    pub hours: BTreeMap<Timestamp, Totals>,
-}
+use crate::record::Trouble;
+use crate::record::timeline::{Holder, TimelineSpan, timeline, turns};
+use crate::record::totals::{DayTotals, HOUR, Hour, NAMELESS, Totals, TotalsOf, hours};
+use crate::state::TurnResult;
+use crate::time::Timestamp;
 
 /// The period to total.
 #[derive(Clone, Debug)]
@@ -72,105 +35,60 @@ pub enum Grain {
     Hour,
 }
 
-impl Totals {
-    /// How long a holder had the turn.
-    pub fn time(&self, holder: Holder) -> Span {
-        self.time[holder as usize]
-    }
-
-    /// How many turns ended with a result.
-    pub fn turns(&self, result: TurnResult) -> u32 {
-        self.turns[result as usize]
-    }
-
-    /// Whether nobody watched, so that nothing is known.
-    pub fn is_empty(&self) -> bool {
-        let is_unused = self.tokens_in.or(self.tokens_out).is_none() && self.cost_usd.is_none();
-        is_unused
-            && self.turns.iter().all(|count| *count == 0)
-            && Holder::ALL.iter().all(|it| *it == Holder::Unwatched || self.time(*it) == Span::ZERO)
-    }
-
-    /// Adds the totals of another period or terminal.
-    pub fn add(&mut self, other: &Totals) {
-        for holder in Holder::ALL {
-            self.add_time(*holder, other.time(*holder));
-        }
-        self.turns.iter_mut().zip(other.turns).for_each(|(sum, count)| *sum += count);
-        add_known(&mut self.tokens_in, other.tokens_in, u64::saturating_add);
-        add_known(&mut self.tokens_out, other.tokens_out, u64::saturating_add);
-        add_known(&mut self.cost_usd, other.cost_usd, |sum, more| sum + more);
-    }
-
-    /// Adds a time in which a holder had the turn.
-    pub fn add_time(&mut self, holder: Holder, span: Span) {
-        self.time[holder as usize] = self.time[holder as usize] + span;
-    }
+/// The totals of terminals by day and name. Days without watching are left out.
+pub fn day_totals(
+    reader: &mut Reader,
+    terminals: &[StoredTerminal],
+    by: TotalsOf,
+    period: &Period,
+    grain: Grain,
+) -> Result<Vec<DayTotals>, Trouble> {
+    // One transaction for hundreds of short questions: pages that were read stay known, and all is of one moment.
+    reader.connection.execute_batch("BEGIN")?;
+    let days = of_moment(reader, terminals, by, period, grain);
+    reader.connection.execute_batch("COMMIT")?;
+    days
 }
 
-/// Adds known values; the sum of unknown ones stays unknown.
-fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, T) -> T) {
-    if let Some(more) = more {
-        *sum = Some(sum.map_or(more, |sum| add(sum, more)));
+fn of_moment(
+    reader: &mut Reader,
+    terminals: &[StoredTerminal],
+    by: TotalsOf,
+    period: &Period,
+    grain: Grain,
+) -> Result<Vec<DayTotals>, Trouble> {
+    let all = reader.usage(period.until)?;
+    let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<&SessionUsage>>::new(), by_session(&all));
+    all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used));
+    of_terminals.values_mut().for_each(|usage| usage.sort_by_key(|used| used.hour));
+    let mut known = Vec::new();
+    for terminal in terminals {
+        let Some(row) = terminal_row(&reader.connection, &terminal.key)? else { continue };
+        let watched = watched(&reader.connection, row, period.since.unwrap_or(LONG_AGO), period.until)?;
+        // Nothing is known of the time before.
+        let Some(&(begun, _)) = watched.first() else { continue };
+        known.push((terminal, row, watched, begun, begun.max(period.since.unwrap_or(begun))));
     }
-}
-
-impl DayTotals {
-    /// The totals of terminals by day and name. Days without watching are left out.
-    pub fn of(
-        reader: &mut Reader,
-        terminals: &[StoredTerminal],
-        by: TotalsOf,
-        period: &Period,
-        grain: Grain,
-    ) -> Result<Vec<DayTotals>, Trouble> {
-        // One transaction for hundreds of short questions: pages that were read stay known, and all is of one moment.
-        reader.connection.execute_batch("BEGIN")?;
-        let days = Self::of_moment(reader, terminals, by, period, grain);
-        reader.connection.execute_batch("COMMIT")?;
-        days
-    }
-
-    fn of_moment(
-        reader: &mut Reader,
-        terminals: &[StoredTerminal],
-        by: TotalsOf,
-        period: &Period,
-        grain: Grain,
-    ) -> Result<Vec<DayTotals>, Trouble> {
-        let all = reader.usage(period.until)?;
-        let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<&SessionUsage>>::new(), by_session(&all));
-        all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used));
-        of_terminals.values_mut().for_each(|usage| usage.sort_by_key(|used| used.hour));
-        let mut known = Vec::new();
-        for terminal in terminals {
-            let Some(row) = terminal_row(&reader.connection, &terminal.key)? else { continue };
-            let watched = watched(&reader.connection, row, period.since.unwrap_or(LONG_AGO), period.until)?;
-            // Nothing is known of the time before.
-            let Some(&(begun, _)) = watched.first() else { continue };
-            known.push((terminal, row, watched, begun, begun.max(period.since.unwrap_or(begun))));
+    let Some(first) = known.iter().map(|(.., since)| *since).min() else { return Ok(Vec::new()) };
+    let hours = hours(first, period.until, &period.zone);
+    let mut days: BTreeMap<(Date, String), DayTotals> = BTreeMap::new();
+    for (terminal, row, watched, begun, since) in known {
+        let usage = of_terminals.remove(&row).unwrap_or_default();
+        let mut points = points(&reader.connection, &mut reader.codec, row, Some(since), period.until)?;
+        // Each state of an agent is noted there, so without any this is a task, and one that runs works for nobody.
+        if usage.is_empty() {
+            let runs = points.iter_mut().filter(|point| point.holder == Holder::Working);
+            runs.for_each(|point| point.holder = Holder::Ready);
         }
-        let Some(first) = known.iter().map(|(.., since)| *since).min() else { return Ok(Vec::new()) };
-        let hours = hours(first, period.until, &period.zone);
-        let mut days: BTreeMap<(Date, String), DayTotals> = BTreeMap::new();
-        for (terminal, row, watched, begun, since) in known {
-            let usage = of_terminals.remove(&row).unwrap_or_default();
-            let mut points = points(&reader.connection, &mut reader.codec, row, Some(since), period.until)?;
-            // Each state of an agent is noted there, so without any this is a task, and one that runs works for nobody.
-            if usage.is_empty() {
-                let runs = points.iter_mut().filter(|point| point.holder == Holder::Working);
-                runs.for_each(|point| point.holder = Holder::Ready);
-            }
-            let line = timeline(&points, &watched, since, period.until);
-            let used = growth(&usage, begun, &used_before(row, &usage, &of_sessions));
-            let totals = TerminalTotals { terminal, since, line, ended: turns(&points), used, usage };
-            totals.add_to(&mut days, &hours, by, period.until, grain);
-        }
-        let mut days: Vec<DayTotals> = days.into_values().collect();
-        days.retain(|day| !day.whole.is_empty());
-        days.iter_mut().for_each(|day| day.hours.retain(|_, hour| !hour.is_empty()));
-        Ok(days)
+        let line = timeline(&points, &watched, since, period.until);
+        let used = growth(&usage, begun, &used_before(row, &usage, &of_sessions));
+        let totals = TerminalTotals { terminal, since, line, ended: turns(&points), used, usage };
+        totals.add_to(&mut days, &hours, by, period.until, grain);
     }
+    let mut days: Vec<DayTotals> = days.into_values().collect();
+    days.retain(|day| !day.whole.is_empty());
+    days.iter_mut().for_each(|day| day.hours.retain(|_, hour| !hour.is_empty()));
+    Ok(days)
 }
 
 /// The totals of one terminal.
@@ -276,16 +194,6 @@ fn within<T>(timed: &[(Timestamp, T)], from: Timestamp, to: Timestamp) -> &[(Tim
     &timed[place(from)..place(to)]
 }
 
-/// What stands for an agent that is not known, and for the label of what has none.
-const NAMELESS: &str = "-";
-
-impl DayTotals {
-    /// Whether they are of what has no label, or of agents that are not known.
-    pub fn is_nameless(&self) -> bool {
-        self.name == NAMELESS
-    }
-}
-
 /// What a terminal counts for on the day that ends then.
 fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[&SessionUsage], to: Timestamp) -> String {
     let last = usage.iter().rev().find(|used| used.hour < to).or(usage.first());
@@ -335,51 +243,10 @@ fn more<T: Copy + PartialOrd + Sub<Output = T>>(now: Option<T>, known: &mut Opti
     Some(before.map_or(now, |before| now - before))
 }
 
-const HOUR: Span = Span::from_secs(3600);
-
-/// An hour of the clock on the wall.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hour {
-    date: Date,
-    begin: Timestamp,
-    end: Timestamp,
-}
-
-/// The beginnings of the hours of a day, and the end of it. A day on which the clock is set back has 25.
-pub fn hours_of(date: Date, zone: &TimeZone) -> (Vec<Timestamp>, Timestamp) {
-    let midnight = |date: Date| date.to_zoned(zone.clone()).map(|zoned| moment(&zoned)).unwrap_or_default();
-    let (begin, end) = (midnight(date), date.tomorrow().map(midnight).unwrap_or_default());
-    (hours(begin, end, zone).iter().map(|hour| hour.begin).collect(), end)
-}
-
-/// The hours that an interval touches, whole.
-fn hours(since: Timestamp, until: Timestamp, zone: &TimeZone) -> Vec<Hour> {
-    let mut hours = Vec::new();
-    let mut next = since.in_zone(zone).and_then(|at| at.start_of_day().ok());
-    while let Some(begin) = next.take().filter(|begin| moment(begin) < until) {
-        next = next_hour(&begin);
-        let Some(end) = &next else { break };
-        hours.push(Hour { date: begin.date(), begin: moment(&begin), end: moment(end) });
-    }
-    hours.retain(|hour| hour.end > since);
-    hours
-}
-
-/// When the clock shows the next full hour, or one is over: some clocks are set by half an hour.
-fn next_hour(begin: &Zoned) -> Option<Zoned> {
-    let later = begin.checked_add(1.hour()).ok()?;
-    let full = later.round(ZonedRound::new().smallest(Unit::Hour).mode(RoundMode::Trunc)).ok()?;
-    Some(if full > *begin { full } else { later })
-}
-
-fn moment(zoned: &Zoned) -> Timestamp {
-    Timestamp::from_millis(zoned.timestamp().as_millisecond())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::Point;
+    use crate::record::timeline::Point;
 
     fn at(text: &str) -> Timestamp {
         Timestamp::from_millis(text.parse::<jiff::Timestamp>().unwrap().as_millisecond())
@@ -389,7 +256,7 @@ mod tests {
     fn hours_follow_the_clock_on_the_wall() {
         let of = |date: &str, zone: &str| {
             let zone = TimeZone::get(zone).unwrap();
-            let (begins, end) = hours_of(date.parse().unwrap(), &zone);
+            let (begins, end) = crate::record::totals::hours_of(date.parse().unwrap(), &zone);
             let clock = |at: &Timestamp| at.in_zone(&zone).unwrap().strftime("%H:%M").to_string();
             let ends = begins.iter().skip(1).chain([&end]);
             let lengths = begins.iter().zip(ends).map(|(begin, end)| end.since(*begin).as_millis() / 60_000);

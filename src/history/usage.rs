@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::health::Trouble;
+use crate::record::Trouble;
 use crate::state::{FactName, State};
 use crate::time::Timestamp;
 

@@ -7,10 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::file::{self, HistoryOptions, Settings};
-use super::health::{HistoryHealth, Trouble, WriterState};
+use super::health::{HistoryHealth, WriterState};
 use super::identity::Owner;
-use super::store::{BEAT, Store, Watching, WriterMessage};
+use super::store::{Store, Watching, WriterMessage};
 use crate::clock::now;
+use crate::record::Trouble;
+use crate::record::timeline::BEAT;
 use crate::time::{Span, Timestamp};
 
 /// Messages in one transaction at most, and messages that are kept while the file cannot be written.

@@ -140,6 +140,31 @@ pub fn fitting(text: &str, cells: usize) -> &str {
     &text[..ends.take_while(|&end| width(&text[..end]) <= cells).last().unwrap_or(0)]
 }
 
+/// What stands for a sign on a terminal that shows ASCII only, if there is something.
+pub fn in_ascii(sign: char) -> Option<&'static str> {
+    Some(match sign {
+        '─' | '━' | '═' | '–' | '—' | '╌' | '┄' | '▔' | '▁' | '⎯' => "-",
+        '│' | '┃' | '║' | '▌' | '▐' | '█' | '■' | '⎿' | '▏' | '▎' => "|",
+        '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '╭' | '╮' | '╰' | '╯' => "+",
+        '…' => "~",
+        '·' | '∙' | '•' => ".",
+        '●' | '○' | '◯' | '◦' => "o",
+        '›' | '→' | '❯' | '▶' | '▸' | '»' => ">",
+        '‹' | '←' | '«' => "<",
+        '↑' => "^",
+        '↓' | '▾' => "v",
+        '✓' | '✔' => "+",
+        '✗' | '✘' | '×' => "x",
+        '✎' => "/",
+        '⊘' => "-",
+        '\u{2800}'..='\u{28FF}' | '✻' | '✽' | '✶' | '✳' | '✢' | '★' => "*",
+        '‘' | '’' => "'",
+        '“' | '”' => "\"",
+        '\u{A0}' => " ",
+        _ => return None,
+    })
+}
+
 struct Pieces<'a> {
     text: &'a str,
     /// The byte at which the part that is not yet handed out begins.

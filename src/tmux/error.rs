@@ -75,9 +75,6 @@ fn on(host: &Option<Arc<str>>) -> String {
 }
 
 impl Error {
-    /// The kind of trouble with what does not answer in time.
-    pub const TIMEOUT: &str = "timeout";
-
     /// A short, stable name of the kind of trouble.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -87,7 +84,7 @@ impl Error {
             Error::Lost { .. } => "server_ended",
             Error::Mismatch { .. } => "tmux_mismatch",
             Error::Refused { .. } => "refused",
-            Error::TimedOut { .. } => Self::TIMEOUT,
+            Error::TimedOut { .. } => Problem::TIMEOUT,
             Error::Unreachable { .. } => "unreachable",
             Error::BadName { .. } => "bad_name",
             Error::Garbled(_) => "garbled",

@@ -19,7 +19,8 @@ use super::{
     Viewport, Waiting, frame, layout, preview, reading, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::{Answer, TimelineData};
+use crate::record::question::Answer;
+use crate::record::timeline::TimelineData;
 use crate::status::Status;
 use crate::time::Timestamp;
 use asking::{DrillRequests, Shot};

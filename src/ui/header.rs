@@ -10,10 +10,10 @@ use super::{Action, Canvas, Context, Item, Pen, text, times};
 use crate::fleet::{ServerHealth, ServerView, View};
 use crate::present::arrangement::Sort;
 use crate::present::item::ItemCounts;
+use crate::state::Problem;
 use crate::state::Since;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::tmux::Error;
 
 /// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
 const EARLY: Span = Span::from_millis(100);
@@ -233,7 +233,7 @@ fn troubled(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
 /// What a server is called where something is wrong with it: the only one, on this machine, needs no name to be silent.
 fn called(server: &ServerView, view: &View<'_>) -> String {
     let is_only = view.servers.len() == 1 && server.id.host.is_none();
-    let is_silent = matches!(&server.health, ServerHealth::Failed(problem) if problem.kind == Error::TIMEOUT);
+    let is_silent = matches!(&server.health, ServerHealth::Failed(problem) if problem.kind == Problem::TIMEOUT);
     if is_only && is_silent { "tmux".to_owned() } else { server.id.to_string() }
 }
 
@@ -276,8 +276,8 @@ fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
         ServerHealth::Failed(problem) => {
             let since = server.answered_at.map(|at| now.since(at).rounded());
             Some(match (problem.kind.as_str(), since) {
-                (Error::TIMEOUT, Some(since)) => format!("! no answer for {since}"),
-                (Error::TIMEOUT, None) => "! no answer".to_owned(),
+                (Problem::TIMEOUT, Some(since)) => format!("! no answer for {since}"),
+                (Problem::TIMEOUT, None) => "! no answer".to_owned(),
                 (kind, since) => {
                     format!("! {}{}", kind.replace('_', " "), since.map(|it| format!(" {it}")).unwrap_or_default())
                 }

@@ -11,8 +11,8 @@ use super::picker::{MenuEntry, Picker};
 use super::question::Confirm;
 use super::{Action, Context, Copied, Filter, Flow, Keymap, OverlayContext, Request, Theme, text, times};
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalKey, View};
-use crate::history::Intent;
 use crate::present::arrangement::{Grouping, Sort};
+use crate::record::Intent;
 use crate::record::{IntentId, IntentState};
 
 /// Other words by which people look for an action.

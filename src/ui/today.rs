@@ -12,8 +12,11 @@ use super::{
     Request, Viewport, frame, text, times,
 };
 use crate::fleet::View;
-use crate::history::{Answer, DayQuestion, DayTotals, HistoryQuestion, Holder, Totals, TotalsOf, Trouble, hours_of};
-use crate::state::TurnResult;
+use crate::present::totals::{TotalsWords, signs_explained, turns_told};
+use crate::record::Trouble;
+use crate::record::question::{Answer, DayQuestion, HistoryQuestion};
+use crate::record::timeline::Holder;
+use crate::record::totals::{DayTotals, Totals, TotalsOf, hours_of};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -34,58 +37,6 @@ const FROM_A_SHELL: &str = "`fleetwatch name NAME --label LABEL`";
 /// Bars from an eighth of a cell to a whole one.
 const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_EIGHTHS: [&str; 8] = ["_", "-", "~", "=", "+", "x", "*", "#"];
-
-/// Totals in words; `None` where there is nothing of it, or nobody knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TotalsWords {
-    pub worked: Option<String>,
-    pub waited: Option<String>,
-    /// How many turns ended how; empty where none ended.
-    pub turns: Vec<(u32, Status)>,
-    pub tokens: Option<String>,
-    pub cost: Option<String>,
-}
-
-impl TotalsWords {
-    /// The words for some totals, the same wherever they are shown.
-    pub fn of(totals: &Totals) -> Self {
-        let time = |holder| Some(totals.time(holder)).filter(|span| *span > Span::ZERO).map(length);
-        let results = [TurnResult::Success, TurnResult::KnownFailure, TurnResult::Interrupted];
-        let counted = results.map(|result| (totals.turns(result), Status::of_result(result)));
-        let turns = counted.into_iter().filter(|(count, _)| *count > 0).filter_map(|(count, it)| Some((count, it?)));
-        let (read, written) = (totals.tokens_in, totals.tokens_out);
-        // An agent that worked used some: what adds up to none is not known.
-        let tokens = Some(read.unwrap_or_default().saturating_add(written.unwrap_or_default())).filter(|sum| *sum > 0);
-        Self {
-            worked: time(Holder::Working),
-            waited: time(Holder::Waiting),
-            turns: turns.collect(),
-            tokens: tokens.map(text::rounded),
-            cost: totals.cost_usd.map(|cost| format!("${cost:.2}")),
-        }
-    }
-}
-
-/// How many turns ended how, in words; `sign` gives what stands for the words where there is no room for them.
-pub fn turns_told(turns: &[(u32, Status)], sign: Option<&dyn Fn(Status) -> String>) -> String {
-    let told = turns.iter().map(|(count, status)| match sign {
-        Some(sign) => format!("{count}{}", sign(*status)),
-        None => format!("{count} {}", status.word()),
-    });
-    told.collect::<Vec<_>>().join(if sign.is_some() { " " } else { ", " })
-}
-
-/// What the signs for how a turn ended mean.
-pub fn signs_explained(sign: &dyn Fn(Status) -> String) -> String {
-    let ends = [Status::Finished, Status::Failed, Status::Interrupted];
-    ends.map(|status| format!("{} {}", sign(status), status.word())).join(" ")
-}
-
-/// A length of time as it is shown everywhere; more than nothing is at least a second.
-fn length(span: Span) -> String {
-    let least = if span == Span::ZERO { span } else { Span::from_secs(1) };
-    span.max(least).running()
-}
 
 /// The view of one day.
 #[derive(Debug, Default)]
@@ -417,26 +368,5 @@ impl<'a> Chart<'a> {
         let most = u64::try_from(self.tall * 8).unwrap_or_default();
         let eighths = (span.as_millis().saturating_mul(most)).div_ceil(full.as_millis().max(1));
         usize::try_from(eighths.min(most)).unwrap_or_default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_have_two_units() {
-        let of = |seconds: u64| length(Span::from_millis(seconds * 1000 - 100));
-        assert_eq!([of(1), of(59), of(60), of(3599), of(3600), of(36_061)], ["1s", "58s", "59s", "59m", "59m", "10h"]);
-    }
-
-    #[test]
-    fn what_nobody_knows_has_no_words() {
-        let words = TotalsWords::of(&Totals::default());
-        assert_eq!(words, TotalsWords { worked: None, waited: None, turns: Vec::new(), tokens: None, cost: None });
-        let none = Totals { tokens_in: Some(0), tokens_out: Some(0), ..Totals::default() };
-        assert_eq!(TotalsWords::of(&none).tokens, None);
-        let words = TotalsWords::of(&Totals { tokens_out: Some(1200), cost_usd: Some(0.0), ..Totals::default() });
-        assert_eq!((words.tokens.as_deref(), words.cost.as_deref()), (Some("1.2k"), Some("$0.00")));
     }
 }

@@ -20,10 +20,11 @@ use super::{Claimed, FleetSnapshot, Outbox, OutboxOrder, OutboxSettings, Waiting
 use crate::clock;
 use crate::delivery::trouble::DeliveryEvent;
 use crate::follow_up::{self, Fate, FollowUpRule, Posture};
-use crate::history::{Intent, Intents, Owner, Stopped, Trouble};
+use crate::history::{Intents, Owner, Stopped};
 use crate::ids::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::private::HeldLock;
+use crate::record::{Intent, Trouble};
 use crate::record::{IntentId, IntentState};
 use crate::time::{Span, Timestamp};
 

@@ -8,6 +8,7 @@ use crate::history::feeds::{Entries, Feed, FeedCursor, Feeds, IntentChanges, Oth
 use crate::ids::{SessionId, WindowId};
 use crate::operation::{Act, Asked, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::profile::ProfileSet;
+use crate::record::question::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind, StoredScreen};
 use crate::screen::PaneFacts;
 use crate::status::Hindrance;
 use crate::task::{PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot};

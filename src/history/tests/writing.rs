@@ -1,8 +1,8 @@
 //! Of several processes that watch the same terminals, one writes. Whatever happens to the file, recording continues, says so,
 //! and writes again as soon as it can.
 
-use super::timeline::{Holder, timeline};
 use super::*;
+use crate::record::timeline::{Holder, timeline};
 use crate::state::LEFT;
 use std::fs;
 

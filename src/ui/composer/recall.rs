@@ -1,7 +1,7 @@
 //! Earlier prompts, one by one or in a list: those of the terminal first, then those of all; and the templates.
 
-use crate::config::{Field, Template};
 use crate::fleet::{Terminal, TerminalKey};
+use crate::present::template::{Field, Template};
 use crate::screen::harmless;
 use crate::ui::overlay::OverlayReply;
 use crate::ui::picker::{MenuEntry, Picker};

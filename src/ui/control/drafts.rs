@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
-use crate::history::Draft;
 use crate::operation::{Outcome, When};
+use crate::record::Draft;
 use crate::status::Status;
 use crate::ui::{Action, OverlayEvent, Topic, Ui, Waiting, find};
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::history::Point;
 use crate::present::sentence;
 use crate::present::sentence::Actor;
+use crate::record::timeline::Point;
 use crate::record::{Body, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};

@@ -3,7 +3,7 @@
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
 use super::Drill;
-use crate::history::{Holder, TimelineSpan, timeline, totals};
+use crate::record::timeline::{Holder, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::{Canvas, Pen, text, times};

@@ -7,7 +7,7 @@ use ratatui::prelude::{Buffer, Rect};
 
 use super::texts::worded;
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
-use crate::history::{SessionFile, StoredScreen};
+use crate::record::question::{SessionFile, StoredScreen};
 use crate::repository::GitFacts;
 use crate::screen::{KeptScreen, PaneFacts, Screen, harmless};
 use crate::state::{FactName, FactSource};

@@ -287,7 +287,7 @@ pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
         let symbol = cell.symbol();
         if symbol.len() > 1 && (ascii || !symbol.chars().all(is_harmless)) {
             let sign = symbol.chars().next().filter(|_| ascii);
-            cell.set_symbol(sign.map_or(" ", |sign| in_ascii(sign).unwrap_or("?")));
+            cell.set_symbol(sign.map_or(" ", |sign| text::in_ascii(sign).unwrap_or("?")));
         } else if symbol.len() == 1 && symbol.chars().any(char::is_control) {
             cell.set_symbol(" ");
         }
@@ -297,29 +297,4 @@ pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
             cell.bg = shade(1, cell.bg);
         }
     }
-}
-
-/// What stands for a sign on a terminal that shows ASCII only, if there is something.
-pub fn in_ascii(sign: char) -> Option<&'static str> {
-    Some(match sign {
-        '─' | '━' | '═' | '–' | '—' | '╌' | '┄' | '▔' | '▁' | '⎯' => "-",
-        '│' | '┃' | '║' | '▌' | '▐' | '█' | '■' | '⎿' | '▏' | '▎' => "|",
-        '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '╭' | '╮' | '╰' | '╯' => "+",
-        '…' => "~",
-        '·' | '∙' | '•' => ".",
-        '●' | '○' | '◯' | '◦' => "o",
-        '›' | '→' | '❯' | '▶' | '▸' | '»' => ">",
-        '‹' | '←' | '«' => "<",
-        '↑' => "^",
-        '↓' | '▾' => "v",
-        '✓' | '✔' => "+",
-        '✗' | '✘' | '×' => "x",
-        '✎' => "/",
-        '⊘' => "-",
-        '\u{2800}'..='\u{28FF}' | '✻' | '✽' | '✶' | '✳' | '✢' | '★' => "*",
-        '‘' | '’' => "'",
-        '“' | '”' => "\"",
-        '\u{A0}' => " ",
-        _ => return None,
-    })
 }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::{ServerHealth, ServerId, TerminalKey, TerminalTransition};
-use fleetwatch::history::Draft;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use fleetwatch::record::Draft;
 use fleetwatch::record::{Body, RecordId, Sent, Stored, StoredInput};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{

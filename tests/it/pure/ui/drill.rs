@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use fleetwatch::agent_record::{Said, Speaker};
-use fleetwatch::history::{Answer, HistoryAnswer, HistoryQuestion, Holder, Point, QuestionKind, TimelineData, Trouble};
 use fleetwatch::profile::GAP;
+use fleetwatch::record::Trouble;
+use fleetwatch::record::question::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind};
+use fleetwatch::record::timeline::{Holder, Point, TimelineData};
 use fleetwatch::record::{
     Body, NamedEvent, PublicState, RecordId, ScreenId, Sent, Stored, StoredInput, StoredTransition,
 };

@@ -6,7 +6,7 @@ use std::path::Path;
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{DeclaredBy, ServerHealth, ServerId, ServerView, SessionView, Socket};
 use fleetwatch::follow_up::MessageEvent;
-use fleetwatch::history::{Intent, Trouble};
+use fleetwatch::record::{Intent, Trouble};
 use fleetwatch::record::{IntentId, IntentState};
 use fleetwatch::state::{Problem, Stale};
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};

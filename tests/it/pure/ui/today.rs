@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fleetwatch::history::{
-    Answer, DayQuestion, DayTotals, HistoryQuestion, Holder, Totals, TotalsOf, Trouble, hours_of,
-};
+use fleetwatch::record::Trouble;
+use fleetwatch::record::question::{Answer, DayQuestion, HistoryQuestion};
+use fleetwatch::record::timeline::Holder;
+use fleetwatch::record::totals::{DayTotals, Totals, TotalsOf, hours_of};
 use fleetwatch::state::TurnResult;
 use fleetwatch::time::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,6 +1,5 @@
 //! Who had the turn when: pure functions over transitions.
 
-use super::store::BEAT;
 use crate::state::{Availability, OperatorStatus, Phase, Summary, TaskStatus, TurnResult, words};
 use crate::status::Status;
 use crate::task::{Happening, TaskFields};
@@ -14,9 +13,11 @@ words! {
     }
 }
 
+/// How often a process that watches says so.
+pub const BEAT: Span = Span::from_secs(10);
 /// Two watches no further apart than this are one: another process took over from a killed one, whose last sign was some
 /// time before.
-pub(super) const SEAM: Span = BEAT;
+pub const SEAM: Span = BEAT;
 
 impl Holder {
     /// Who has the turn in a state: the agent that works, the operator that it waits for, the operator for whom it is
@@ -68,6 +69,15 @@ impl Point {
         let turn_ended = (summary.result != TurnResult::None).then_some(at);
         Self::of(at, &summary, turn_ended)
     }
+}
+
+/// The data of a terminal's time line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimelineData {
+    /// By time.
+    pub points: Vec<Point>,
+    /// When it was watched, by beginning.
+    pub watched: Vec<(Timestamp, Timestamp)>,
 }
 
 /// A stretch of time with one holder of the turn.

@@ -1,0 +1,81 @@
+//! Totals in words.
+
+use super::text;
+use crate::record::timeline::Holder;
+use crate::record::totals::Totals;
+use crate::state::TurnResult;
+use crate::status::Status;
+use crate::time::Span;
+
+/// Totals in words; `None` where there is nothing of it, or nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TotalsWords {
+    pub worked: Option<String>,
+    pub waited: Option<String>,
+    /// How many turns ended how; empty where none ended.
+    pub turns: Vec<(u32, Status)>,
+    pub tokens: Option<String>,
+    pub cost: Option<String>,
+}
+
+impl TotalsWords {
+    /// The words for some totals, the same wherever they are shown.
+    pub fn of(totals: &Totals) -> Self {
+        let time = |holder| Some(totals.time(holder)).filter(|span| *span > Span::ZERO).map(length);
+        let results = [TurnResult::Success, TurnResult::KnownFailure, TurnResult::Interrupted];
+        let counted = results.map(|result| (totals.turns(result), Status::of_result(result)));
+        let turns = counted.into_iter().filter(|(count, _)| *count > 0).filter_map(|(count, it)| Some((count, it?)));
+        let (read, written) = (totals.tokens_in, totals.tokens_out);
+        // An agent that worked used some: what adds up to none is not known.
+        let tokens = Some(read.unwrap_or_default().saturating_add(written.unwrap_or_default())).filter(|sum| *sum > 0);
+        Self {
+            worked: time(Holder::Working),
+            waited: time(Holder::Waiting),
+            turns: turns.collect(),
+            tokens: tokens.map(text::rounded),
+            cost: totals.cost_usd.map(|cost| format!("${cost:.2}")),
+        }
+    }
+}
+
+/// How many turns ended how, in words; `sign` gives what stands for the words where there is no room for them.
+pub fn turns_told(turns: &[(u32, Status)], sign: Option<&dyn Fn(Status) -> String>) -> String {
+    let told = turns.iter().map(|(count, status)| match sign {
+        Some(sign) => format!("{count}{}", sign(*status)),
+        None => format!("{count} {}", status.word()),
+    });
+    told.collect::<Vec<_>>().join(if sign.is_some() { " " } else { ", " })
+}
+
+/// What the signs for how a turn ended mean.
+pub fn signs_explained(sign: &dyn Fn(Status) -> String) -> String {
+    let ends = [Status::Finished, Status::Failed, Status::Interrupted];
+    ends.map(|status| format!("{} {}", sign(status), status.word())).join(" ")
+}
+
+/// A length of time as it is shown everywhere; more than nothing is at least a second.
+fn length(span: Span) -> String {
+    let least = if span == Span::ZERO { span } else { Span::from_secs(1) };
+    span.max(least).running()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_two_units() {
+        let of = |seconds: u64| length(Span::from_millis(seconds * 1000 - 100));
+        assert_eq!([of(1), of(59), of(60), of(3599), of(3600), of(36_061)], ["1s", "58s", "59s", "59m", "59m", "10h"]);
+    }
+
+    #[test]
+    fn what_nobody_knows_has_no_words() {
+        let words = TotalsWords::of(&Totals::default());
+        assert_eq!(words, TotalsWords { worked: None, waited: None, turns: Vec::new(), tokens: None, cost: None });
+        let none = Totals { tokens_in: Some(0), tokens_out: Some(0), ..Totals::default() };
+        assert_eq!(TotalsWords::of(&none).tokens, None);
+        let words = TotalsWords::of(&Totals { tokens_out: Some(1200), cost_usd: Some(0.0), ..Totals::default() });
+        assert_eq!((words.tokens.as_deref(), words.cost.as_deref()), (Some("1.2k"), Some("$0.00")));
+    }
+}
