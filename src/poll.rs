@@ -23,8 +23,7 @@ pub use once::tell;
 pub use plan::Own;
 
 use crate::agent_record::AgentRecordReading;
-/// The current time. All other modules take the time as an argument; it comes from the poller.
-pub use crate::clock::now;
+use crate::clock::now;
 use crate::config::{Adopted, RecordsConfig, Rules};
 use crate::fleet::{
     Capture, Input, PaneId, PaneReport, PollResult, Replaced, ServerId, ServerLoad, ServerReport, TaskReport,
