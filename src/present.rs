@@ -1,5 +1,12 @@
 //! What a person or a script is shown, in words and documents. Pure, directly above the core: the three faces draw, print and serve
 //! what is here, and none of them imports another.
 
+pub mod arrangement;
+pub mod columns;
 pub mod document;
+pub mod filter;
+pub mod flags;
+pub mod item;
 pub mod sentence;
+pub mod text;
+pub mod times;

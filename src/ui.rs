@@ -5,7 +5,6 @@
 
 mod action;
 mod answer;
-mod arrangement;
 mod columns;
 mod composer;
 mod control;
@@ -13,13 +12,11 @@ mod dialog;
 mod drawing;
 mod drill;
 mod ended;
-mod filter;
-mod flags;
+mod filter_bar;
 mod grid;
 mod header;
 mod help;
 mod interrupt;
-mod item;
 mod keymap;
 mod kit;
 mod layout;
@@ -44,37 +41,34 @@ use serde::{Deserialize, Serialize};
 pub use action::Action;
 pub use dialog::TEXT_THEN_ENTER;
 pub use ended::STILL_LOOKING;
-pub use filter::{Filter, Unclear, filter_completions};
-pub use flags::Flags;
-pub use item::{Item, what_of_agent};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use kit::frame::in_ascii;
-pub use kit::text;
 pub use lists::{Decision, decided};
 pub use overlay::{OverlayEvent, Waiting};
-pub use table::{COLUMNS, Column};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::{TOOK_ANSWER, Topic, outcome_text};
 pub use today::{TotalsWords, signs_explained, turns_told};
 
 use crate::config::Template;
-use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
+use crate::fleet::{ServerId, TerminalKey, View, WindowId};
 use crate::history::{HistoryQuestion, Intent};
 use crate::operation::Operation;
+use crate::present::arrangement::{Grouping, RowKey, Sort, TableRow};
+use crate::present::columns::ChosenColumns;
+use crate::present::filter::Filter;
+use crate::present::flags::{ChosenFlags, Flags};
+use crate::present::item::{Item, find, find_live_task, find_task};
+use crate::present::{text, times};
 use crate::record::{IntentId, Stored};
 use crate::state::KeptNote;
 use crate::status::Status;
-use crate::task::Task;
 use crate::time::Timestamp;
-use arrangement::{Grouping, RowKey, Sort, TableRow};
-use columns::ChosenColumns;
-use flags::ChosenFlags;
 use grid::Tiles;
 use kit::frame::{Buttons, Canvas, Hint, StyledLine};
 use kit::input::LineInput;
+use kit::pen::Pen;
 use kit::scroll::Viewport;
-use kit::text::Pen;
-use kit::{frame, picker, question, reading, scroll, times};
+use kit::{frame, picker, question, reading, scroll};
 use layout::{Panes, Regions};
 use order::RowSelection;
 use overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayKind, OverlayMemory, OverlayPlace};
@@ -464,19 +458,4 @@ impl Ui {
     pub fn notify_about(&mut self, topic: Topic, status: Status, text: String, now: Timestamp) {
         self.memory.toasts.push(Some(topic), status, (self.hint)(&text), now);
     }
-}
-
-/// The terminal with an identity.
-fn find<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Terminal> {
-    view.terminals.iter().copied().find(|terminal| terminal.key == *key)
-}
-
-/// The task with an identity.
-fn find_task<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Task> {
-    view.tasks.iter().copied().find(|task| task.key == *key)
-}
-
-/// The task with an identity, as long as it takes keys.
-fn find_live_task<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Task> {
-    find_task(view, key).filter(|task| !task.is_dead() && !task.is_gone())
 }

@@ -9,8 +9,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::history::Settings;
+use crate::present::flags::Flags;
 use crate::private::{self, FileStamp};
-use crate::ui::{Choices, Flags, Ui};
+use crate::ui::{Choices, Ui};
 
 /// How long a change waits to be written, so that not every key writes a file.
 const SOON: Duration = Duration::from_secs(1);

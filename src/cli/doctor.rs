@@ -16,7 +16,6 @@ use super::survey::{Watched, join_all};
 use super::watch::unused_rules;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::app::Environment;
-use crate::clock;
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::delivery::{desktop, post};
 use crate::engine::Freshness;
@@ -24,6 +23,7 @@ use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::Git;
 use crate::history::{History, Reader, Trouble};
 use crate::notify::Means;
+use crate::present::text::counted;
 use crate::process::{self, Thoroughness};
 use crate::repository::GitTrouble;
 use crate::screen::harmless;
@@ -31,8 +31,7 @@ use crate::state::FactSource;
 use crate::status::Status;
 use crate::tmux::{self, Trace};
 use crate::ui::Depth;
-use crate::ui::text::counted;
-use crate::{owner, poll, private};
+use crate::{clock, owner, poll, private};
 
 /// Check the setup, and say what to fix.
 ///

@@ -15,13 +15,13 @@ use crate::fleet::{
     Fleet, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
 };
 use crate::history::Reader;
+use crate::present::item::Item;
 use crate::profile::{Classification, DialogProjection, Explanation, ProfileSet, Program, Selected};
 use crate::record::{Body, PublicState, Stored, StoredTransition};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::Item;
 
 /// Explain a state, with the rules and rows behind it.
 ///

@@ -25,12 +25,13 @@ use crate::history::{
 use crate::present::document;
 use crate::present::sentence;
 use crate::present::sentence::{Actor, Sentence};
+use crate::present::text;
 use crate::record::{Body, Kind, Stored};
 use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::{TotalsWords, signs_explained, text, turns_told};
+use crate::ui::{TotalsWords, signs_explained, turns_told};
 
 /// The hint where the history has nothing.
 const WRITTEN_BY: &str = "the dashboard and `fleetwatch watch` write the history while they run";

@@ -13,10 +13,14 @@ use super::{Done, Failure, GlobalOptions, output};
 use crate::app::kept_flags;
 use crate::demo;
 use crate::fleet::{Fleet, View};
+use crate::present::columns::{COLUMNS, Column};
+use crate::present::filter::{Filter, Unclear};
+use crate::present::flags::Flags;
+use crate::present::item::{Item, what_of_agent};
+use crate::present::text;
 use crate::state::State;
 use crate::task::TaskFields;
 use crate::time::Timestamp;
-use crate::ui::{COLUMNS, Column, Filter, Flags, Item, Unclear, text, what_of_agent};
 
 /// Print every terminal and task with its state, once.
 ///

@@ -10,8 +10,8 @@ use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, list, output};
 use crate::clock;
 use crate::history::{self, Trouble};
+use crate::present::item::Item;
 use crate::state::{Note, NotePart, unfit_name};
-use crate::ui::Item;
 
 /// Name or label a terminal or task.
 ///

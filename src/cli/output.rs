@@ -21,9 +21,10 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::{Done, Failure};
 use crate::app::Environment;
+use crate::present::text;
 use crate::private;
 use crate::status::Status;
-use crate::ui::{in_ascii, text};
+use crate::ui::in_ascii;
 
 /// Prints a text for people.
 pub(super) fn print(text: &str) -> Done {

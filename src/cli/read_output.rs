@@ -8,9 +8,9 @@ use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, explain, output, target};
 use crate::agent_record::Speaker;
 use crate::fleet::Terminal;
+use crate::present::item::Item;
 use crate::state::KEPT_TEXT;
 use crate::tmux::Scrollback;
-use crate::ui::Item;
 
 /// Print what a task has printed, or what an agent answered last.
 ///

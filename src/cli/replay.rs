@@ -10,12 +10,12 @@ use super::failure::{BadValue, number};
 use super::list::{aligned, cell, make_room};
 use super::target::nearest_or;
 use super::{Done, Failure, output};
+use crate::present::item::what_of_agent;
 use crate::profile::{ProfileSet, is_version};
 use crate::recording::{Recording, ReplayOptions, Sampling, VersionSource, replay};
 use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
 use crate::status::{Hindrance, Status};
 use crate::time::{Span, Timestamp};
-use crate::ui::what_of_agent;
 
 /// Show what fleetwatch says about a recorded terminal.
 ///

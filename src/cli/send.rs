@@ -22,11 +22,11 @@ use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
 use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
 use crate::operation::{Key, PasteText, UnfitText, UnknownKey};
+use crate::present::item::Item;
 use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
 use crate::status::Hindrance;
 use crate::time::Span;
-use crate::ui::Item;
 
 /// Send a prompt to an agent and say whether it took it.
 #[derive(Clone, Debug, clap::Args)]

@@ -23,9 +23,10 @@ use crate::dialog::Choice;
 use crate::engine::Freshness;
 use crate::fleet::{self, Fleet};
 use crate::operation::Key;
+use crate::present::filter::{Filter, filter_completions};
+use crate::present::item::Item;
+use crate::present::text::counted;
 use crate::time::Timestamp;
-use crate::ui::text::counted;
-use crate::ui::{Filter, Item, filter_completions};
 
 /// What the exit codes of every command mean (SPEC §12).
 pub const EXIT_CODES: [(u8, &str); 4] = [

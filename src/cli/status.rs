@@ -13,12 +13,12 @@ use crate::app::kept_flags;
 use crate::clock;
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary, Trouble};
+use crate::present::text;
 use crate::screen::harmless;
 use crate::state::Problem;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
-use crate::ui::text;
 
 /// Print a one-line summary, without asking tmux.
 ///

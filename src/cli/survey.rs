@@ -17,11 +17,11 @@ use crate::engine::{Engine, Freshness, Update};
 use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::History;
 use crate::owner::Rank;
+use crate::present::item::Item;
 use crate::private;
 use crate::sender::Sender;
 use crate::state::{KeptNote, Problem};
 use crate::time::Timestamp;
-use crate::ui::Item;
 use crate::{demo, engine, history, owner, poll, tmux};
 
 /// The longest time to watch a task that may wait at a prompt: what looks like a question counts as one after a second

@@ -8,12 +8,12 @@ use super::survey::Watched;
 use crate::config::{Match, PaneAddress};
 use crate::fleet::{Fleet, PaneId, PaneLocation, ServerHealth, Terminal, TerminalKey};
 use crate::ids::{WindowId, is_id};
+use crate::present::item::Item;
 use crate::process::{self, Thoroughness};
 use crate::profile::{ProcessInfo, Program};
 use crate::state::ProcessState;
 use crate::task::Task;
 use crate::time::Timestamp;
-use crate::ui::Item;
 
 /// How TARGET may be written for a command that acts on it, for help texts.
 pub(super) const HELP_TO_ACT: &str = "Terminal: its whole name (on a host with or without `HOST/`), a pane id such as %12, a \

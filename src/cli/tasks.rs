@@ -20,11 +20,11 @@ use crate::engine::Freshness;
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView};
 use crate::history::History;
 use crate::ids::{ServerId, TerminalKey};
+use crate::present::item::Item;
 use crate::record::{OperatorAction, Record};
 use crate::state::Problem;
 use crate::task::Task;
 use crate::tmux::{Begun, Start};
-use crate::ui::Item;
 
 /// List tasks; kill them, run them again, remove them.
 #[derive(Clone, Debug, clap::Args)]

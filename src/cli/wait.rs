@@ -25,12 +25,12 @@ use crate::engine::Engine;
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::history::{Reader, RecordFilter};
 use crate::operation::Outcome;
+use crate::present::item::Item;
 use crate::record::{Body, Kind, Sent, Stored, StoredInput};
 use crate::state::{Phase, Problem, State, TaskStatus, Turn};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::ui::Item;
 
 /// Wait until a terminal or task is in a given state, or several are.
 ///

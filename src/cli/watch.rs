@@ -33,6 +33,10 @@ use crate::history::{History, Intent};
 use crate::notify::Suppression;
 use crate::owner::Rank;
 use crate::present::document;
+use crate::present::filter::Filter;
+use crate::present::flags::Flags;
+use crate::present::item::Item;
+use crate::present::text;
 use crate::record::{Body, IntentState, Stored, StoredInput};
 use crate::repository::GitFacts;
 use crate::screen::harmless;
@@ -40,7 +44,6 @@ use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, news};
 use crate::task::{Happening, Task, TaskEvent, rang};
 use crate::time::{Span, Timestamp};
-use crate::ui::{Filter, Flags, Item, text};
 
 /// Print a line for each terminal, then for each event.
 ///

@@ -1,87 +1,12 @@
-//! Which columns the table has, and the list in which the operator chooses them: the table behind it follows at once.
+//! The list in which the operator chooses the columns: the table behind it follows at once.
 
 use ratatui::prelude::{Buffer, Position, Rect, Style};
-use serde::{Deserialize, Serialize};
 
-use super::table::{COLUMNS, Column};
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Pen, Viewport, frame, text,
 };
 use crate::fleet::View;
-
-/// Every column, left to right, and whether it is shown. Kept as the names of those that are shown; by default nothing is
-/// kept, so that a column of a later release comes by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Option<Vec<String>>", into = "Option<Vec<String>>")]
-pub struct ChosenColumns {
-    columns: Vec<(&'static str, bool)>,
-}
-
-impl Default for ChosenColumns {
-    fn default() -> Self {
-        Self { columns: COLUMNS.iter().map(|column| (column.title, column.is_usual())).collect() }
-    }
-}
-
-impl From<Option<Vec<String>>> for ChosenColumns {
-    /// Names that mean nothing are left out, and what cannot be taken away is there.
-    fn from(names: Option<Vec<String>>) -> Self {
-        let Some(names) = names else { return Self::default() };
-        let mut columns: Vec<(&str, bool)> = Vec::new();
-        for column in names.iter().filter_map(|name| Column::named(name)) {
-            if !columns.iter().any(|(title, _)| *title == column.title) {
-                columns.push((column.title, true));
-            }
-        }
-        // The others stand behind the column that they stand behind by default.
-        for (nth, column) in COLUMNS.iter().enumerate() {
-            if columns.iter().any(|(title, _)| *title == column.title) {
-                continue;
-            }
-            let before = nth.checked_sub(1).map(|before| COLUMNS[before].title);
-            let at = before.and_then(|before| columns.iter().position(|(title, _)| *title == before));
-            columns.insert(at.map_or(0, |at| at + 1), (column.title, column.stays()));
-        }
-        Self { columns }
-    }
-}
-
-impl From<ChosenColumns> for Option<Vec<String>> {
-    fn from(chosen: ChosenColumns) -> Self {
-        let names = || chosen.shown().into_iter().map(|column| column.title.to_lowercase()).collect();
-        (chosen != ChosenColumns::default()).then(names)
-    }
-}
-
-impl ChosenColumns {
-    /// Those that are shown, left to right.
-    pub fn shown(&self) -> Vec<&'static Column> {
-        self.columns.iter().filter(|(_, is_shown)| *is_shown).filter_map(|(title, _)| Column::named(title)).collect()
-    }
-
-    /// The column at a place, and whether it is shown.
-    fn at(&self, place: usize) -> Option<(&'static Column, bool)> {
-        self.columns.get(place).and_then(|(title, is_shown)| Some((Column::named(title)?, *is_shown)))
-    }
-
-    /// Shows a column or hides it. Returns whether that can be done.
-    fn toggle(&mut self, at: usize) -> bool {
-        let Some((title, is_shown)) = self.columns.get_mut(at) else { return false };
-        let stays = Column::named(title).is_some_and(Column::stays);
-        *is_shown = stays || !*is_shown;
-        !stays
-    }
-
-    /// Moves a column by a place. Returns where it is then.
-    fn shift(&mut self, at: usize, by: isize) -> usize {
-        let to = at.saturating_add_signed(by);
-        if at.max(to) >= self.columns.len() {
-            return at;
-        }
-        self.columns.swap(at, to);
-        to
-    }
-}
+use crate::present::columns::{COLUMNS, ChosenColumns, SERVER};
 
 /// The rows that say what the selected column says, where the list keeps enough.
 const ABOUT: u16 = 2;
@@ -110,7 +35,7 @@ impl ColumnList {
         if self.at == COLUMNS.len() {
             *columns = ChosenColumns::default();
         } else if !columns.toggle(self.at) {
-            let title = columns.columns.get(self.at).map_or("", |(title, _)| title);
+            let title = columns.at(self.at).map_or("", |(column, _)| column.title);
             cx.say(&format!("{title} cannot be hidden"));
         }
     }
@@ -168,7 +93,7 @@ impl Overlay for ColumnList {
             let note = match column.stays() {
                 true => "always",
                 false if !is_shown || canvas.columns.shows(column.title) => "",
-                false if column.title == "SERVER" && view.servers.len() < 2 => "one server",
+                false if column.title == SERVER && view.servers.len() < 2 => "one server",
                 false => "no room",
             };
             let style = base.patch(if is_shown { parts.text } else { parts.quiet });
@@ -210,38 +135,11 @@ impl Overlay for ColumnList {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> ChosenColumns {
-        serde_json::from_str(text).unwrap()
-    }
-
-    fn names(chosen: &ChosenColumns) -> Vec<&str> {
-        chosen.shown().into_iter().map(|column| column.title).collect()
-    }
-
     #[test]
     fn each_column_is_explained_in_the_rows_that_the_list_has_for_it() {
         for column in &COLUMNS {
             let said = text::wrapped(column.about, 33, usize::MAX);
             assert!(!said.is_empty() && said.len() <= usize::from(ABOUT), "{}: {said:?}", column.title);
         }
-    }
-
-    #[test]
-    fn a_choice_is_kept_by_name_and_what_says_the_most_stays() {
-        let usual = ChosenColumns::default();
-        assert_eq!((serde_json::to_string(&usual).unwrap().as_str(), read("null")), ("null", usual));
-        let chosen = read(r#"["what", "of-another-release", "Model", "model", "NAME"]"#);
-        assert_eq!(names(&chosen), ["WHAT", "MODEL", "NAME", "STATE"]);
-        assert_eq!(read(&serde_json::to_string(&chosen).unwrap()), chosen);
-        assert_eq!(chosen.columns.len(), COLUMNS.len());
-        let mut bare = read("[]");
-        assert_eq!(names(&bare), ["NAME", "STATE", "WHAT"]);
-        for at in 0..COLUMNS.len() {
-            let title = bare.columns[at].0;
-            assert_eq!(bare.toggle(at), !matches!(title, "NAME" | "STATE" | "WHAT"), "{title}");
-        }
-        assert_eq!(names(&bare).len(), COLUMNS.len(), "nothing went, and everything else came");
-        assert_eq!((bare.shift(0, -1), bare.shift(0, 1)), (0, 1));
-        assert_eq!(bare.shift(COLUMNS.len(), -1), COLUMNS.len(), "the last entry is no column");
     }
 }

@@ -3,13 +3,13 @@
 
 use ratatui::prelude::{Buffer, Rect, Style};
 
-use super::arrangement::Sort;
 use super::ended::EndedServers;
-use super::item::ItemCounts;
+use super::kit::pen::line_width;
 use super::table::MUTED;
-use super::text::line_width;
-use super::{Action, Canvas, Context, Item, Pen, filter, text, times};
+use super::{Action, Canvas, Context, Item, Pen, text, times};
 use crate::fleet::{ServerHealth, ServerView, View};
+use crate::present::arrangement::Sort;
+use crate::present::item::ItemCounts;
 use crate::state::Since;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -344,7 +344,7 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
         words.push(vec![
             ("/ ".to_owned(), parts.key),
             (text::cut(arrangement.filter.text(), 40).into_owned(), parts.title),
-            (format!("  {}", filter::note(arrangement, view)), parts.quiet),
+            (format!("  {}", arrangement.filter_note(view)), parts.quiet),
         ]);
     }
     if arrangement.sort != Sort::Attention {

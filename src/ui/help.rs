@@ -5,17 +5,17 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Rect, Style};
 
 use super::keymap::{Binding, show};
+use super::kit::pen::line_width;
 use super::lists::words_for;
 use super::scroll::{Called, SearchableText};
-use super::table::{
-    COLUMNS, Column, DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK,
-};
+use super::table::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::padded;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Request,
     StyledLine, Viewport, find, frame, text, times,
 };
 use crate::fleet::{TerminalKey, View};
+use crate::present::columns::{COLUMNS, Column};
 use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -249,7 +249,7 @@ fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
 /// A mark with what it means, which goes on below itself where it does not fit into that many cells.
 fn hanging(mut line: StyledLine, room: usize) -> Vec<StyledLine> {
     let Some((text, style)) = line.pop() else { return vec![line] };
-    let before = text::line_width(&line);
+    let before = line_width(&line);
     let text = text.trim_start();
     let gap = if line.len() > 1 { "  " } else { "" };
     let rows = text::wrapped(text, room.saturating_sub(before + gap.len()).max(20), usize::MAX);

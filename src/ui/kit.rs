@@ -3,9 +3,8 @@
 
 pub mod frame;
 pub mod input;
+pub mod pen;
 pub mod picker;
 pub mod question;
 pub mod reading;
 pub mod scroll;
-pub mod text;
-pub mod times;

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 
 use jiff::tz::TimeZone;
 
-use super::arrangement::{Grouping, Sort};
 use super::help::{About, ExplanationView};
 use super::keymap::{Binding, show};
 use super::picker::{MenuEntry, Picker};
@@ -13,6 +12,7 @@ use super::question::Confirm;
 use super::{Action, Context, Copied, Filter, Flow, Keymap, OverlayContext, Request, Theme, text, times};
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalKey, View};
 use crate::history::Intent;
+use crate::present::arrangement::{Grouping, Sort};
 use crate::record::{IntentId, IntentState};
 
 /// Other words by which people look for an action.

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::arrangement::Group;
 use super::{Item, RowKey, TableRow};
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::present::arrangement::Group;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 

@@ -7,13 +7,13 @@ use std::fmt::Debug;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::arrangement::{Arrangement, Bells};
 use super::composer::BroadcastDraft;
 use super::toast::Toasts;
 use super::{Action, Buttons, Canvas, Context, Hint, Request, Topic, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Answer, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
+use crate::present::arrangement::{Arrangement, Bells};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
 use crate::time::Timestamp;

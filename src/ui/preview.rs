@@ -3,10 +3,10 @@
 use ratatui::prelude::{Buffer, Rect};
 use ratatui::style::{self, Modifier, Style};
 
-use super::arrangement::Group;
 use super::theme::on_ground;
 use super::{Canvas, Item, Pen, frame, text, times};
 use crate::fleet::Terminal;
+use crate::present::arrangement::Group;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
 use crate::time::Span;

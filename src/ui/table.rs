@@ -6,167 +6,14 @@ mod what;
 
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::columns::ChosenColumns;
-use super::{Canvas, Flags, Item, Pen, RowKey, TableRow, Viewport, text, times};
-use crate::state::{AgentFacts, FactName};
+use super::{Canvas, Flags, Item, Pen, RowKey, TableRow, Viewport, text};
+use crate::present::columns::{ColumnLayout, GAP, Look, MARK, NAME};
+use crate::state::AgentFacts;
 use crate::status::Status;
-use crate::time::Timestamp;
 use heads::HeadLayout;
 
-/// What a table shows of each item: its words for every table, and how the dashboard draws them.
-#[derive(Debug)]
-pub struct Column {
-    pub title: &'static str,
-    /// The datum in words as of a time; empty where there is none.
-    pub words: Words,
-    width: Width,
-    rank: Rank,
-    draw: Draw,
-    /// What it says, in a few words.
-    pub about: &'static str,
-}
-
-impl Column {
-    const fn about(self, about: &'static str) -> Self {
-        Self { about, ..self }
-    }
-
-    /// The column that a title means, however it is written.
-    pub fn named(title: &str) -> Option<&'static Self> {
-        COLUMNS.iter().find(|column| column.title.eq_ignore_ascii_case(title))
-    }
-
-    /// Whether every table has it: what is it, how is it, and what does it do?
-    pub const fn stays(&self) -> bool {
-        matches!(self.rank, Rank::Stays)
-    }
-
-    /// Whether a dashboard has it, where it has room, unless the operator chooses otherwise.
-    pub const fn is_usual(&self) -> bool {
-        matches!(self.rank, Rank::Stays | Rank::Usual(_))
-    }
-
-    /// The columns of a list so wide, of terminals on one server or on several: those of a dashboard, with the age of a state
-    /// in a column of its own.
-    pub fn of_list(width: usize, has_servers: bool) -> Vec<&'static Self> {
-        let layout = ColumnLayout::new(width, &ChosenColumns::default(), has_servers);
-        let is_listed = |column: &&Self| match column.title {
-            STABLE => false,
-            SINCE => true,
-            title => layout.shows(title),
-        };
-        COLUMNS.iter().filter(is_listed).collect()
-    }
-}
-
-/// When a dashboard has a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    Stays,
-    /// As long as there is room for it and for those of a lower number.
-    Usual(u8),
-    /// If the operator wants it, and there is room for it and for those before it.
-    Chosen,
-}
-
-/// The cells of a column in the dashboard.
-#[derive(Clone, Copy, Debug)]
-enum Width {
-    /// In a table below [`NARROW`] cells, below [`WIDE`], and above.
-    Fixed([usize; 3]),
-    /// What the others leave.
-    Rest,
-}
-
-impl Width {
-    /// The cells in a table so wide.
-    fn cells(self, width: usize) -> usize {
-        match self {
-            Self::Fixed([cells, ..]) if width < NARROW => cells,
-            Self::Fixed([_, cells, _]) if width < WIDE => cells,
-            Self::Fixed([.., cells]) => cells,
-            Self::Rest => 0,
-        }
-    }
-}
-
-/// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 22] = [
-    column(NAME, Width::Fixed([10, 14, 20]), Rank::Stays, |it, _| it.id().to_owned(), name)
-        .about("its own name, or the one that you gave it"),
-    column(SERVER, fixed(14), Rank::Usual(2), |it, _| it.key().server.to_string(), quiet)
-        .about("the tmux server or host that it is on"),
-    column("AGENT", Width::Fixed([8, 8, 15]), Rank::Usual(0), |it, _| it.agent(), agent)
-        .about("which agent it is, and its version"),
-    // The longest word and `>59m`, and where there is room `>59m59`.
-    column(
-        STATE,
-        Width::Fixed([13, 15, 17]),
-        Rank::Stays,
-        |it, _| it.status().word().into_owned(),
-        standing::state_for,
-    )
-    .about("what it does or waits for, and for how long"),
-    column(SINCE, fixed(7), Rank::Chosen, |it, now| times::lasting(it.since(), now), quiet)
-        .about("for how long it has been in its state"),
-    column("LAST", Width::Fixed([7, 7, 8]), Rank::Usual(1), |it, _| it.last(), standing::last)
-        .about("how its last turn ended, and how long ago"),
-    column(STABLE, fixed(6), Rank::Usual(3), |it, _| it.stable().to_owned(), standing::stable)
-        .about("for how long its screen has stood still"),
-    column("PHASE", fixed(7), Rank::Chosen, |it, _| it.phase(), quiet)
-        .about("whether a turn goes on, whatever it needs"),
-    column("AVAILABLE", fixed(11), Rank::Chosen, |it, _| it.availability(), quiet)
-        .about("whether it can be watched and used"),
-    column("CONTEXT", fixed(9), Rank::Usual(4), |it, _| it.context_left(), context)
-        .about("how much of its context is left"),
-    column("PLAN", fixed(6), Rank::Chosen, |it, _| it.fact(FactName::Plan), quiet)
-        .about("how much of its plan is done"),
-    column("MODEL", fixed(16), Rank::Usual(5), |it, _| it.fact(FactName::Model), quiet).about("the model that it uses"),
-    column("PLACE", fixed(16), Rank::Chosen, |it, _| it.place(), quiet).about("its session and window in tmux"),
-    column("COST", fixed(7), Rank::Chosen, |it, _| it.cost(), quiet).about("what its session has cost"),
-    column("TOKENS", fixed(7), Rank::Chosen, |it, _| it.tokens(), quiet).about("the tokens that its session has used"),
-    column("MODE", fixed(12), Rank::Chosen, |it, _| it.fact(FactName::PermissionMode), quiet)
-        .about("what it may do without a question"),
-    column("BRANCH", fixed(22), Rank::Usual(6), |it, _| it.branch(), quiet)
-        .about("the git branch of its directory, and what differs"),
-    column("PROMPT", fixed(30), Rank::Chosen, |it, _| it.fact(FactName::LastPrompt), quiet)
-        .about("the last prompt that it got"),
-    column("PANE", fixed(12), Rank::Chosen, |it, _| it.pane(), quiet).about("its pane in tmux"),
-    column("LABEL", fixed(12), Rank::Chosen, |it, _| it.label().unwrap_or_default().to_owned(), quiet)
-        .about("the label that you gave it"),
-    column("COMMAND", fixed(24), Rank::Chosen, |it, _| it.command().to_owned(), quiet)
-        .about("the command that runs in its pane"),
-    column("WHAT", Width::Rest, Rank::Stays, |it, _| it.what(), what::draw).about("what it asks, does or has said"),
-];
-
-type Words = fn(Item<'_>, Timestamp) -> String;
-type Draw = fn(&Cell<'_, '_>, &mut Pen<'_>, usize, &str);
-
-const fn column(title: &'static str, width: Width, rank: Rank, words: Words, draw: Draw) -> Column {
-    Column { title, words, width, rank, draw, about: "" }
-}
-
-const fn fixed(cells: usize) -> Width {
-    Width::Fixed([cells; 3])
-}
-
-const NAME: &str = "NAME";
-const SERVER: &str = "SERVER";
-const STATE: &str = "STATE";
-const SINCE: &str = "SINCE";
-const STABLE: &str = "STABLE";
-/// Below this many cells a table is narrow, and from [`WIDE`] on it is wide.
-const NARROW: usize = 60;
-/// See [`NARROW`].
-const WIDE: usize = 120;
-/// The percentage of the width that is kept for what a row asks or does, and where the operator chooses the columns.
-const WHAT_SHARE: [usize; 2] = [30, 20];
 /// The share of the context that is left, in percent, from which on it is shown as a warning.
 const LITTLE_CONTEXT: u64 = 20;
-/// Blanks between two columns.
-const GAP: usize = 2;
-/// Cursor, bar or sign, glyph and a blank.
-const MARK: usize = 4;
 /// From this width on the heading says how many of the rows that are not shown wait for the operator.
 const LEAST_NAMED: u16 = 46;
 
@@ -237,58 +84,6 @@ pub fn draw(
         drawn.rows.push((line, row.key()));
     }
     drawn
-}
-
-/// The columns that have room in a table so wide, with their cells. They follow from the width and the operator's choice
-/// alone: no value moves a column.
-#[derive(Clone, Debug)]
-pub struct ColumnLayout(Vec<(&'static Column, usize)>);
-
-impl ColumnLayout {
-    /// The columns of the operator's choice that fit into a width, those of a lower rank first. The server is among the usual
-    /// ones where there are several.
-    pub(super) fn new(width: usize, chosen: &ChosenColumns, has_servers: bool) -> Self {
-        let is_usual = *chosen == ChosenColumns::default();
-        let mut columns = chosen.shown();
-        columns.retain(|column| !is_usual || column.title != SERVER || has_servers);
-        let mut ranked = columns.clone();
-        ranked.sort_by_key(|column| column.rank);
-        let least = width * WHAT_SHARE[usize::from(!is_usual)] / 100;
-        let cells = |column: &Column| match column.width.cells(width) {
-            0 => GAP + least,
-            cells => GAP + cells,
-        };
-        let mut left = (width + GAP).saturating_sub(MARK);
-        let mut has_room = true;
-        ranked.retain(|column| {
-            has_room &= column.stays() || left >= cells(column);
-            left = left.saturating_sub(if has_room { cells(column) } else { 0 });
-            has_room
-        });
-        columns.retain(|column| ranked.iter().any(|it| it.title == column.title));
-        let total: usize = columns.iter().map(|column| GAP + column.width.cells(width)).sum();
-        let rest = (width + GAP).saturating_sub(MARK + total);
-        // Where even those that stay have no room, first the state gives way and then the name.
-        let lacks = (MARK + total).saturating_sub(width + GAP + GAP);
-        let state = Column::named(STATE).map_or(0, |state| state.width.cells(width));
-        let fitted = columns.into_iter().map(|column| match column.title {
-            NAME => (column, column.width.cells(width).saturating_sub(lacks.saturating_sub(state)).max(1)),
-            STATE => (column, column.width.cells(width).saturating_sub(lacks)),
-            _ if matches!(column.width, Width::Rest) => (column, rest),
-            _ => (column, column.width.cells(width)),
-        });
-        Self(fitted.filter(|(_, cells)| *cells > 0).collect())
-    }
-
-    /// Whether a column has room.
-    pub(super) fn shows(&self, title: &str) -> bool {
-        self.0.iter().any(|(column, _)| column.title == title)
-    }
-
-    /// The columns that have room, with their cells.
-    fn shown(&self) -> impl Iterator<Item = (&'static Column, usize)> {
-        self.0.iter().copied()
-    }
 }
 
 fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &ColumnLayout) {
@@ -409,7 +204,7 @@ fn draw_row(
     let mut behind = "";
     for (nth, (column, cells)) in layout.shown().enumerate() {
         pen.field(behind, if nth == 0 { 0 } else { GAP }, quiet);
-        (column.draw)(&cell, &mut pen, cells, &(column.words)(item, canvas.now));
+        draw_cell(column.look, &cell, &mut pen, cells, &(column.words)(item, canvas.now));
         behind = if column.title == NAME && flags.is_pinned(item) { PINNED } else { "" };
     }
 }
@@ -423,6 +218,20 @@ pub fn marks<'a>(item: Item<'a>, flags: &'a Flags) -> impl Iterator<Item = &'sta
 /// Whether a row waits for the operator; a muted terminal raises no voice with a bar.
 pub fn has_bar(item: Item<'_>, flags: &Flags) -> bool {
     item.status().needs_operator() && !flags.is_muted(item)
+}
+
+fn draw_cell(look: Look, cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
+    let draw = match look {
+        Look::Name => name,
+        Look::Agent => agent,
+        Look::State => standing::state_for,
+        Look::Last => standing::last,
+        Look::Stable => standing::stable,
+        Look::Context => context,
+        Look::What => what::draw,
+        Look::Quiet => quiet,
+    };
+    draw(cell, pen, cells, words);
 }
 
 fn name(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, name: &str) {

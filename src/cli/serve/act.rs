@@ -25,11 +25,11 @@ use crate::hash::hexadecimal;
 use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress, Trouble};
 use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, When, interrupt};
 use crate::operation::{Key, Obstacle, PasteText};
+use crate::present::item::Item;
 use crate::sender::Gate;
 use crate::status::Hindrance;
 use crate::time::Timestamp;
 use crate::token::Scope;
-use crate::ui::Item;
 
 /// The longest body of a request, in bytes: the longest prompt, with every byte of it escaped.
 const BODY_BYTES: usize = 512 << 10;

@@ -19,10 +19,10 @@ use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
 use crate::history::{Reader, RecordFilter};
 use crate::present::document;
+use crate::present::item::Item;
 use crate::record::Kind;
 use crate::screen::{Color, Screen, Style};
 use crate::time::Timestamp;
-use crate::ui::Item;
 
 /// Records in one answer, if nothing says how many, and at most.
 const USUAL_RECORDS: u32 = 100;

@@ -3,8 +3,8 @@
 use super::table::NOTHING_SELECTED;
 use crate::fleet::{Terminal, View};
 use crate::operation::interrupt;
+use crate::present::arrangement::Grouping;
 use crate::task::Task;
-use crate::ui::arrangement::Grouping;
 use crate::ui::composer::Composer;
 use crate::ui::{Action, Item, RowKey, Ui};
 

@@ -2,15 +2,15 @@
 
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::interrupt;
+use crate::present::arrangement::{Group, Sort};
 use crate::state::{Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
 use crate::ui::answer::TaskAnswer;
-use crate::ui::arrangement::{Group, Sort};
 use crate::ui::columns::ColumnList;
 use crate::ui::composer::Composer;
 use crate::ui::dialog::{DialogBox, SeveralDialogs, verdict_hints};
 use crate::ui::drill::Drill;
-use crate::ui::filter::FilterBar;
+use crate::ui::filter_bar::FilterBar;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::lists::{arranging, follow_ups, needs_decision, palette, servers, task_sessions};
 use crate::ui::note::NoteBar;

@@ -4,15 +4,17 @@
 use jiff::tz::TimeZone;
 use ratatui::prelude::{Buffer, Color, Rect, Style};
 
+use super::pen::{Pen, line_width};
 use super::scroll::Viewport;
-use super::text::{self, Pen};
 use crate::fleet::TerminalKey;
+use crate::present::columns::ColumnLayout;
+use crate::present::text;
 use crate::screen::is_harmless;
 use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::log::Log;
 use crate::ui::overlay::OverlayMemory;
-use crate::ui::table::{ColumnLayout, RUNS};
+use crate::ui::table::RUNS;
 use crate::ui::theme::{Depth, at_depth};
 use crate::ui::{Action, Context, HitMap, Item, Keymap, Theme};
 
@@ -108,7 +110,7 @@ pub fn popup_in_columns(
     (columns, between): (u16, u16),
     view: &mut Viewport,
 ) -> Rect {
-    let cells = u16::try_from(lines.iter().map(|line| text::line_width(line)).max().unwrap_or(0)).unwrap_or(u16::MAX);
+    let cells = u16::try_from(lines.iter().map(|line| line_width(line)).max().unwrap_or(0)).unwrap_or(u16::MAX);
     let all = cells.saturating_mul(columns).saturating_add(between * (columns - 1));
     let width = all.max(u16::try_from(text::width(title) + 2).unwrap_or(u16::MAX)).saturating_add(4);
     let height = u16::try_from(lines.len().div_ceil(usize::from(columns)) + 2).unwrap_or(u16::MAX);

@@ -4,7 +4,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, TextArea};
 
 use super::frame::Canvas;
-use super::text::{self, Pen};
+use super::pen::Pen;
+use crate::present::text;
 use crate::screen::is_harmless;
 
 /// Characters that a line takes: more than anybody types, and no more than every frame can be drawn from.

@@ -9,9 +9,10 @@ use ratatui::prelude::{Buffer, Position, Rect, Style};
 
 use super::frame::{self, Canvas, Hint};
 use super::input::LineInput;
+use super::pen::Pen;
 use super::scroll::Viewport;
-use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
+use crate::present::text;
 use crate::ui::keymap::is_alike;
 use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, OverlayPlace};
 

@@ -4,9 +4,10 @@
 use ratatui::prelude::{Buffer, Position, Rect, Size, Style};
 
 use super::frame::{self, Canvas, Hint};
+use super::pen::Pen;
 use super::reading::{Paragraph, ReadProgress, height};
-use super::text::{self, Pen};
 use crate::fleet::{TerminalKey, View};
+use crate::present::text;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, Request};

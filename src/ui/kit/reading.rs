@@ -7,8 +7,9 @@ use std::ops::Range;
 use ratatui::prelude::{Buffer, Rect, Style};
 
 use super::frame::{Canvas, StyledLine};
+use super::pen::{Pen, line_width};
 use super::scroll::Viewport;
-use super::text::{self, Pen};
+use crate::present::text;
 use crate::status::Status;
 use crate::ui::theme::Parts;
 
@@ -71,7 +72,7 @@ impl Paragraph {
     }
 
     fn indent(&self) -> usize {
-        text::line_width(&self.lead)
+        line_width(&self.lead)
     }
 
     fn is_blank(&self) -> bool {

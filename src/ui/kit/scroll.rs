@@ -7,7 +7,7 @@ use regex::RegexBuilder;
 
 use super::frame::{self, Canvas, Hint, StyledLine};
 use super::input::LineInput;
-use super::text::Pen;
+use super::pen::Pen;
 use crate::ui::{Action, Flow, OverlayContext};
 
 /// How far something is scrolled, in rows or in lines.

@@ -3,8 +3,8 @@
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
 use super::{GAP, MARKED, begin_line};
+use crate::present::arrangement::Head;
 use crate::status::Status;
-use crate::ui::arrangement::Head;
 use crate::ui::{Canvas, TableRow, text};
 
 /// The cells of what the heads of groups say, so that it stands below each other.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use fleetwatch::present::item::what_of_agent;
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Archive, ReplayOptions, replay};
 use fleetwatch::status::Status;
-use fleetwatch::ui::what_of_agent;
 
 /// What may not stand in a row: borders, bullets and spinners of an agent's own.
 const DRAWN: &[char] = &['│', '┃', '╭', '╰', '●', '⎿', '⏺', '✻', '✦', '◆', '⠋', '▌'];

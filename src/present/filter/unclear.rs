@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{AGES, FIELDS, MEASURES, OTHER_FIELDS, STATES, SYNONYMS, is_spoken};
+use super::words::{AGES, FIELDS, MEASURES, OTHER_FIELDS, STATES, SYNONYMS, is_spoken};
 
 /// What is wrong with a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]

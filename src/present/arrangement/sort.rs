@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::item::{Item, Measure};
 use crate::state::FactName;
-use crate::ui::Item;
-use crate::ui::item::Measure;
 
 /// What the rows are sorted by. Equals stand in the order of their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

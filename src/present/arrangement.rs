@@ -8,10 +8,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::ChosenColumns;
+use super::columns::{ChosenColumns, ColumnLayout};
+use super::filter::{Filter, Unclear};
+use super::flags::Flags;
+use super::item::Item;
 use super::item::ItemCounts;
-use super::table::ColumnLayout;
-use super::{Filter, Flags, Item};
 use crate::fleet::{TerminalKey, View};
 use crate::state::FactName;
 use crate::status::Status;
@@ -231,7 +232,7 @@ impl Arrangement {
     }
 
     /// The columns of a table so wide.
-    pub(super) fn layout(&self, width: usize, view: &View<'_>) -> ColumnLayout {
+    pub fn layout(&self, width: usize, view: &View<'_>) -> ColumnLayout {
         ColumnLayout::new(width, &self.columns, view.servers.len() > 1)
     }
 
@@ -259,6 +260,21 @@ impl Arrangement {
     pub fn shown<'a>(&self, view: &View<'a>) -> impl Iterator<Item = Item<'a>> {
         let mut fits = self.filter.matcher(&self.flags, view.now);
         Item::all(view).into_iter().filter(move |item| fits(*item))
+    }
+
+    /// What is wrong with the filter; a word that looks like a field may be part of a name.
+    pub fn filter_doubt(&self, view: &View<'_>) -> Option<Unclear> {
+        let is_word = |doubt: &Unclear| matches!(doubt, Unclear::Field(_) | Unclear::Name(_));
+        let is_of_use = |doubt: &Unclear| !is_word(doubt) || self.shown(view).next().is_none();
+        self.filter.doubt(view).filter(is_of_use)
+    }
+
+    /// How many terminals the filter lets through, or what is wrong with it.
+    pub fn filter_note(&self, view: &View<'_>) -> String {
+        if let Some(doubt) = self.filter_doubt(view) {
+            return doubt.in_short();
+        }
+        format!("{} of {}", self.shown(view).count(), view.terminals.len() + view.tasks.len())
     }
 
     /// How many of these the filter hides.

@@ -1,6 +1,6 @@
 //! The subject of a row: an agent's terminal or a task, and what the tables say about it.
 
-use super::{find, find_task, text};
+use super::text;
 use crate::dialog::{Dialog, asked, asked_before, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::ids::NamedPlace;
@@ -566,4 +566,19 @@ pub fn trouble(state: &State) -> Option<String> {
         Availability::Unknown if state.is_suspended() => state.activity.clone(),
         Availability::Unknown => problem.map(|problem| problem.message.clone()),
     }
+}
+
+/// The terminal with an identity.
+pub fn find<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Terminal> {
+    view.terminals.iter().copied().find(|terminal| terminal.key == *key)
+}
+
+/// The task with an identity.
+pub fn find_task<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Task> {
+    view.tasks.iter().copied().find(|task| task.key == *key)
+}
+
+/// The task with an identity, as long as it takes keys.
+pub fn find_live_task<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a Task> {
+    find_task(view, key).filter(|task| !task.is_dead() && !task.is_gone())
 }

@@ -5,107 +5,24 @@
 //! or by a number, and how long it has been in its state by `age:` and `waited:`. Of values between commas one must match; `!` in
 //! front negates a word. All words must match.
 
-mod bar;
 mod unclear;
+mod words;
 
 use std::collections::BTreeSet;
 
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-pub use bar::FilterBar;
 pub use unclear::Unclear;
 
-use super::arrangement::Arrangement;
-use super::item::Measure;
-use super::{Flags, Item};
+use super::flags::Flags;
+use super::item::{Item, Measure};
 use crate::fleet::{TerminalKey, View};
 use crate::repository::GitFacts;
 use crate::state::{AgentFacts, FactName, Phase, Tri, TurnResult, UiContext, numbered};
 use crate::status::Status;
 use crate::time::Timestamp;
-
-/// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
-const STATES: [&str; 25] = [
-    "needs-you",
-    "working",
-    "ready",
-    "failed",
-    "finished",
-    "gone",
-    "stalled",
-    "interrupted",
-    "error",
-    "suspended",
-    "unknown",
-    "draft",
-    "background",
-    "dirty",
-    "marked",
-    "pinned",
-    "muted",
-    "approval",
-    "question",
-    "trust",
-    "setup",
-    "limit",
-    "asks",
-    "running",
-    "exited",
-];
-
-/// What a word of a filter may ask for by `name:`; other names are part of a plain word.
-const FIELDS: [&str; 16] = [
-    "is", "name", "age", "waited", "agent", "host", "session", "label", "model", "mode", "branch", "prompt", "context",
-    "plan", "tokens", "cost",
-];
-
-/// The fields that take several values, of which one is enough; in the texts of the others a comma is a comma.
-const LISTS: [&str; 8] = ["is", "name", "agent", "host", "session", "label", "model", "mode"];
-
-/// What fields are called elsewhere, and which of [`FIELDS`] that means.
-const OTHER_FIELDS: [(&str, &str); 4] = [("state", "is"), ("status", "is"), ("attention", "is"), ("tool", "agent")];
-
-/// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn
-/// that ended well, seen or not, and `idle` whoever takes a prompt now, whatever its last turn was.
-const SYNONYMS: [(&str, &str); 17] = [
-    ("active", "working"),
-    ("awaiting_operator", "needs-you"),
-    ("blocked", "needs-you"),
-    ("completed", "success"),
-    ("disconnected", "gone"),
-    ("done", "success"),
-    ("idle", "idle"),
-    ("input", "asks"),
-    ("known_failure", "failed"),
-    ("processing", "working"),
-    ("success", "success"),
-    ("tui_down", "gone"),
-    ("unavailable", "gone"),
-    ("unsupported", "unknown"),
-    ("waiting", "needs-you"),
-    ("waiting_input", "asks"),
-    ("waiting_user_answer", "needs-you"),
-];
-
-/// The states that a word of the operator's may mean: those that it begins, else those of the synonyms that it begins.
-fn states(word: &str) -> Vec<&'static str> {
-    let own: Vec<&str> = STATES.into_iter().filter(|state| state.starts_with(&word.replace('_', "-"))).collect();
-    if !own.is_empty() {
-        return own;
-    }
-    SYNONYMS.into_iter().filter(|(said, _)| said.starts_with(word)).map(|(_, state)| state).collect()
-}
-
-/// Whether a synonym is a word that people say, and no name of the JSON.
-fn is_spoken(said: &str) -> bool {
-    !said.contains('_')
-}
-
-/// Whether a word names a state.
-fn is_state(word: &str) -> bool {
-    STATES.contains(&word) || SYNONYMS.iter().any(|(said, _)| *said == word)
-}
+use words::{FACTS, FIELDS, LISTS, MEASURES, STATES, SYNONYMS, USUAL_AGES, is_spoken, is_state, states};
 
 /// A filter; the empty one lets everything through.
 #[derive(Clone, Debug, Default)]
@@ -153,30 +70,6 @@ enum Bound {
     Below(f64),
     Above(f64),
 }
-
-/// The facts that can be asked for by a part of what they say.
-const FACTS: [(&str, FactName); 4] = [
-    ("model", FactName::Model),
-    ("mode", FactName::PermissionMode),
-    ("branch", FactName::Branch),
-    ("prompt", FactName::LastPrompt),
-];
-
-/// The numbers that can be asked for, and how.
-const MEASURES: [(&str, Measure, &str); 4] = [
-    ("context", Measure::ContextLeft, "a percentage that is left, such as context:<20%"),
-    ("plan", Measure::PlanDone, "a percentage that is done or steps, such as plan:<50% or plan:1/3"),
-    ("tokens", Measure::Tokens, "a number of tokens, such as tokens:>100k"),
-    ("cost", Measure::Cost, "an amount of dollars, such as cost:>5"),
-];
-
-/// The ages that can be asked for, and how.
-const AGES: [(&str, &str); 2] = [
-    ("age", "how long it has been as it is, such as age:<1h, age:>30m or age:>2d"),
-    ("waited", "how long it has waited for you, such as waited:>5m"),
-];
-/// What Tab offers of them.
-const USUAL_AGES: [&str; 4] = [">1m", ">5m", ">1h", "<1h"];
 
 impl Bound {
     /// Reads `>5m`, `<1h30m` or a time alone, which means at least that old.
@@ -338,7 +231,7 @@ impl Filter {
 
 /// A filter with its last word completed as far as only one thing can be meant, and all that can be meant by it: names of
 /// fields, states, and what terminals in view have.
-fn completed(text: &str, view: &View<'_>) -> (String, Vec<String>) {
+pub fn completed(text: &str, view: &View<'_>) -> (String, Vec<String>) {
     let start = text.rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let start = if text[start..].starts_with('!') { start + 1 } else { start };
     let word = text[start..].to_lowercase();
@@ -568,19 +461,4 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
         // The header counts what reads otherwise with its group.
         word => status.word() == word || (!status.needs_operator() && status.group().name() == word),
     }
-}
-
-/// What is wrong with a filter; a word that looks like a field may be part of a name.
-fn doubt(arrangement: &Arrangement, view: &View<'_>) -> Option<Unclear> {
-    let is_word = |doubt: &Unclear| matches!(doubt, Unclear::Field(_) | Unclear::Name(_));
-    let is_of_use = |doubt: &Unclear| !is_word(doubt) || arrangement.shown(view).next().is_none();
-    arrangement.filter.doubt(view).filter(is_of_use)
-}
-
-/// How many terminals a filter lets through, or what is wrong with it.
-pub fn note(arrangement: &Arrangement, view: &View<'_>) -> String {
-    if let Some(doubt) = doubt(arrangement, view) {
-        return doubt.in_short();
-    }
-    format!("{} of {}", arrangement.shown(view).count(), view.terminals.len() + view.tasks.len())
 }

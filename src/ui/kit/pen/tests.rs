@@ -1,6 +1,9 @@
 use proptest::prelude::*;
 
+use ratatui::buffer::CellWidth;
+
 use super::*;
+use crate::present::text::*;
 
 fn symbols(text: &str) -> Vec<&str> {
     pieces(text).map(|piece| piece.symbol).collect()

@@ -3,12 +3,12 @@
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::{Filter, completed, doubt, note};
-use crate::fleet::View;
-use crate::ui::{
+use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, LineInput, Overlay, OverlayContext, OverlayKind, OverlayPlace, Pen,
     text,
 };
+use crate::fleet::View;
+use crate::present::filter::{Filter, completed};
 
 /// The filter while it is typed.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Overlay for FilterBar {
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         let parts = &canvas.theme.parts;
-        let note = note(&canvas.memory.arrangement, view);
+        let note = canvas.memory.arrangement.filter_note(view);
         let mut pen = Pen::new(buffer, area, 0);
         pen.skip(1).text("/ ", parts.key);
         let room = usize::from(pen.room());
@@ -55,7 +55,7 @@ impl Overlay for FilterBar {
         pen.skip(2).text(&note, parts.quiet);
         let rest = usize::from(pen.room());
         pen.field("", rest, parts.quiet);
-        let doubt = doubt(&canvas.memory.arrangement, view).map(|doubt| doubt.hint());
+        let doubt = canvas.memory.arrangement.filter_doubt(view).map(|doubt| doubt.hint());
         if let Some(hint) = Some(self.offered.join("  ")).filter(|offered| !offered.is_empty()).or(doubt) {
             let below = Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area };
             draw_below(canvas, buffer, below, &hint);
@@ -67,7 +67,7 @@ impl Overlay for FilterBar {
         match action {
             // What can never fit is not kept: the table would stay empty without a word of why.
             Action::Answer => {
-                let Some(doubt) = doubt(&cx.memory.arrangement, cx.view) else { return Flow::Close };
+                let Some(doubt) = cx.memory.arrangement.filter_doubt(cx.view) else { return Flow::Close };
                 cx.say(&format!("{}: {}", doubt.in_short(), doubt.hint()));
                 // What is not there may still come.
                 if doubt.is_wrong() { Flow::Stay } else { Flow::Close }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Item;
+use super::item::Item;
 use crate::fleet::{ServerHealth, TerminalKey, View};
 use crate::time::{Span, Timestamp};
 
