@@ -267,6 +267,14 @@ impl Drop for OnHost {
     }
 }
 
+/// The processes of a pane that are its agent.
+#[derive(Debug, Default)]
+struct AgentProcesses {
+    ids: Vec<u32>,
+    /// The process that proves that the agent still runs; `None` if none can.
+    proof: Option<RunningProcess>,
+}
+
 /// One server with what is remembered of earlier polls.
 struct ServerPoller {
     server: Server,
@@ -499,14 +507,6 @@ impl ServerPoller {
         let turn = self.on_host.as_ref().map_or(Duration::ZERO, |host| plan::turn_of_host(host.count(), self.took));
         self.memory.pause(self.took).max(turn)
     }
-}
-
-/// The processes of a pane that are its agent.
-#[derive(Debug, Default)]
-struct AgentProcesses {
-    ids: Vec<u32>,
-    /// The process that proves that the agent still runs; `None` if none can.
-    proof: Option<RunningProcess>,
 }
 
 /// Removes what this process set in a server's task sessions.
