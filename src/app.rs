@@ -21,6 +21,7 @@ use ratatui::crossterm::event::{Event, EventStream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::clock;
 use crate::config::Config;
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, EngineEvent, Update};
@@ -29,7 +30,6 @@ use crate::history::{History, Questions};
 use crate::notify::Suppression;
 use crate::operation::Producer;
 use crate::owner;
-use crate::poll;
 use crate::record::question::Answer;
 use crate::record::{Draft, Intent};
 use crate::record::{IntentId, Stored};
@@ -127,7 +127,7 @@ impl App {
         let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), ..appearance });
         ui.complete_hints(hint);
         if let Some(greeting) = greeting {
-            ui.notify(Status::Ready, greeting.to_owned(), poll::now());
+            ui.notify(Status::Ready, greeting.to_owned(), clock::now());
         }
         appearance::tell_what_left(&mut ui, &config);
         let drafts = DraftStore::start(&config.history, &mut ui);
@@ -154,7 +154,7 @@ impl App {
             config,
             wants_to_end: false,
             last_frame: Instant::now(),
-            now: poll::now(),
+            now: clock::now(),
             last_answer: Instant::now(),
             is_answer: false,
             due: None,
@@ -223,7 +223,7 @@ impl App {
                 self.want_answer();
             }
             Some(answer) = self.answers.recv() => {
-                self.ui.on_event(OverlayEvent::Answered(&answer), &self.engine.fleet().view(poll::now()));
+                self.ui.on_event(OverlayEvent::Answered(&answer), &self.engine.fleet().view(clock::now()));
                 self.want_answer();
             }
             Some(record) = self.log.recv() => {
@@ -234,13 +234,13 @@ impl App {
             }
             event = self.engine.next() => {
                 let is_own = matches!(event, EngineEvent::Update(Update::Operation(_)) | EngineEvent::Noted(_));
-                self.engine.handle(event, poll::now());
+                self.engine.handle(event, clock::now());
                 if is_own { self.want_answer() } else { self.want_frame(FRAME) }
                 // Where reports come without a pause, frames go on.
                 while self.due.is_none_or(|due| Instant::now() < due)
                     && let Some(event) = self.engine.try_next()
                 {
-                    self.engine.handle(event, poll::now());
+                    self.engine.handle(event, clock::now());
                     tokio::select! {
                         biased;
                         event = next_event(&mut self.events) => {
@@ -277,7 +277,7 @@ impl App {
 
     /// When a time on the frame will have changed by itself.
     fn wake_at(&self) -> Instant {
-        let now = poll::now();
+        let now = clock::now();
         let next = match self.lent {
             // The files are followed all the same.
             Some(_) => now + Span::from_secs(1),
@@ -288,7 +288,7 @@ impl App {
 
     /// Lets the dashboard follow the engine, the files and the time.
     async fn follow(&mut self) -> Result<(), AppError> {
-        let now = poll::now();
+        let now = clock::now();
         self.now = now;
         self.show_updates();
         self.follow_files();
@@ -317,10 +317,10 @@ impl App {
                 Update::Effect(Effect::Tasks(batch)) => self.show_task_events(&batch),
                 Update::Effect(Effect::TasksFound { sessions }) => {
                     let prune = self.ui.key_for(Action::PruneTasks);
-                    self.ui.notify(Status::Finished, found(&sessions, prune.as_deref()), poll::now());
+                    self.ui.notify(Status::Finished, found(&sessions, prune.as_deref()), clock::now());
                 }
                 Update::Effect(_) | Update::Operation(OperationEvent::Begun(_)) => {}
-                Update::Refused(why) => self.ui.notify_about(Topic::Owner, Status::Unknown, why, poll::now()),
+                Update::Refused(why) => self.ui.notify_about(Topic::Owner, Status::Unknown, why, clock::now()),
                 Update::Message(message) => self.on_intent(message),
                 // The history reports what becomes of messages in the outbox.
                 Update::Operation(OperationEvent::Ended(operation, outcome)) => {
@@ -328,19 +328,19 @@ impl App {
                         self.keep_in_log(vec![Stored::unwritten(&operation, &outcome)]);
                     }
                     if operation.producer == Producer::Dashboard {
-                        self.ui.ended(&operation, &outcome, &self.engine.fleet().view(poll::now()));
+                        self.ui.ended(&operation, &outcome, &self.engine.fleet().view(clock::now()));
                     }
                 }
                 Update::Delivery(DeliveryEvent::Trouble(trouble)) => self.complain(&trouble),
                 Update::Delivery(DeliveryEvent::Unclear(_)) => {}
-                Update::Delivery(DeliveryEvent::FollowUp(text)) => self.ui.notify(Status::Ready, text, poll::now()),
+                Update::Delivery(DeliveryEvent::FollowUp(text)) => self.ui.notify(Status::Ready, text, clock::now()),
             }
         }
     }
 
     /// Announces what the rules want of the current state.
     fn deliver(&mut self) -> io::Result<()> {
-        let now = poll::now();
+        let now = clock::now();
         self.engine.mute(self.ui.mutes_all());
         let is_muted = |terminal: &Terminal| self.ui.mutes(terminal);
         let is_task_muted = |task: &Task| self.ui.mutes(task);
@@ -369,7 +369,7 @@ impl App {
                     let _ = writeln!(io::stderr(), "warning: {}", harmless(&outcome_text(&operation, &outcome)));
                 }
                 // What has arrived is no draft.
-                self.ui.ended(&operation, &outcome, &self.engine.fleet().view(poll::now()));
+                self.ui.ended(&operation, &outcome, &self.engine.fleet().view(clock::now()));
             }
         }
         self.leave_drafts().await;
@@ -397,13 +397,13 @@ impl App {
             self.wants_to_end = true;
             return Ok(());
         };
-        let requests = self.ui.handle(&event, &self.engine.fleet().view(poll::now()));
+        let requests = self.ui.handle(&event, &self.engine.fleet().view(clock::now()));
         for request in requests {
             self.carry_out(request).await?;
         }
         if self.ui.has_opened() && self.lent.is_none() {
             // The next key of a burst may answer only what has been on the screen.
-            self.now = poll::now();
+            self.now = clock::now();
             self.draw()?;
         }
         Ok(())
@@ -456,7 +456,7 @@ impl App {
         let Config { ui, notify, history, .. } = &self.config;
         let is_usual = ui.bell && ui.title && notify.is_empty() && history.path.is_none();
         if is_usual && self.choices.file.is_some() {
-            self.ui.introduce(poll::now());
+            self.ui.introduce(clock::now());
         }
     }
 
@@ -489,7 +489,7 @@ impl App {
         let names: Vec<&str> = terminals.map(|terminal| terminal.state.terminal.id.as_str()).collect();
         if !names.is_empty() {
             let message = format!("drafts restored: {}", names.join(", "));
-            self.ui.notify_about(Topic::Drafts, Status::Ready, message, poll::now());
+            self.ui.notify_about(Topic::Drafts, Status::Ready, message, clock::now());
         }
     }
 

@@ -13,6 +13,7 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::{JoinError, JoinSet};
 
+use crate::clock;
 use crate::config::Config;
 use crate::delivery::{DeliveryEvent, Dispatcher};
 use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId, ServerReport, ServerView};
@@ -310,7 +311,7 @@ impl Engine {
     /// Waits for the next event and takes it in.
     pub async fn turn(&mut self) {
         let event = self.next().await;
-        self.handle(event, poll::now());
+        self.handle(event, clock::now());
     }
 
     /// Whether a server has not been polled yet, or not all of its terminals.
@@ -368,7 +369,7 @@ impl Engine {
         self.followed.clear();
         for (server, watcher) in watchers.into_iter().filter(|(server, _)| !servers.contains(server)) {
             let poll = self.settings.poll.clone();
-            self.take(Input::Unwatched { server: server.clone() }, poll::now());
+            self.take(Input::Unwatched { server: server.clone() }, clock::now());
             tokio::spawn(async move { release(poll, server, watcher).await });
         }
         Ok(())
@@ -533,7 +534,7 @@ pub async fn survey(
     let mut fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
     notes.into_iter().for_each(|noted| fleet.handle(Input::Noted(noted), Timestamp::default()));
     while let Some(input) = inputs.recv().await {
-        let at = input.at().unwrap_or_else(poll::now);
+        let at = input.at().unwrap_or_else(clock::now);
         fleet.handle(input, at);
     }
     while let Some(ended) = polls.join_next().await {
@@ -579,7 +580,7 @@ async fn next_of(acting: &mut Option<Acting>) -> EngineEvent {
 /// Waits until a moment has come; for ever when there is none.
 async fn sleep_until(moment: Option<Timestamp>) {
     match moment {
-        Some(at) => tokio::time::sleep(Duration::from_millis(at.since(poll::now()).as_millis())).await,
+        Some(at) => tokio::time::sleep(Duration::from_millis(at.since(clock::now()).as_millis())).await,
         None => pending().await,
     }
 }

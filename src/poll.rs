@@ -23,8 +23,7 @@ pub use once::tell;
 pub use plan::Own;
 
 use crate::agent_record::AgentRecordReading;
-/// The current time. All other modules take the time as an argument; it comes from the poller.
-pub use crate::clock::now;
+use crate::clock::now;
 use crate::config::{Adopted, RecordsConfig, Rules};
 use crate::fleet::{
     Capture, Input, PaneId, PaneReport, PollResult, Replaced, ServerId, ServerLoad, ServerReport, TaskReport,
@@ -268,6 +267,14 @@ impl Drop for OnHost {
     }
 }
 
+/// The processes of a pane that are its agent.
+#[derive(Debug, Default)]
+struct AgentProcesses {
+    ids: Vec<u32>,
+    /// The process that proves that the agent still runs; `None` if none can.
+    proof: Option<RunningProcess>,
+}
+
 /// One server with what is remembered of earlier polls.
 struct ServerPoller {
     server: Server,
@@ -500,14 +507,6 @@ impl ServerPoller {
         let turn = self.on_host.as_ref().map_or(Duration::ZERO, |host| plan::turn_of_host(host.count(), self.took));
         self.memory.pause(self.took).max(turn)
     }
-}
-
-/// The processes of a pane that are its agent.
-#[derive(Debug, Default)]
-struct AgentProcesses {
-    ids: Vec<u32>,
-    /// The process that proves that the agent still runs; `None` if none can.
-    proof: Option<RunningProcess>,
 }
 
 /// Removes what this process set in a server's task sessions.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use tokio::time::Instant;
 
+use crate::clock;
 use crate::config::{self, Config, ConfigError};
 use crate::fleet::ServerId;
-use crate::poll;
 use crate::private::FileStamp;
 use crate::profile::ProfileSet;
 use crate::status::Status;
@@ -264,7 +264,7 @@ pub(super) fn profiles(stamps: &Stamps) -> Stamps {
 /// Tells what the configuration says that is no setting any more.
 pub(super) fn tell_what_left(ui: &mut Ui, config: &Config) {
     for left in &config.left {
-        ui.notify_about(Topic::Left, Status::Stalled, format!("{left} ({})", left.hint), poll::now());
+        ui.notify_about(Topic::Left, Status::Stalled, format!("{left} ({})", left.hint), clock::now());
     }
 }
 

@@ -9,8 +9,8 @@ use ratatui::crossterm::event::EventStream;
 
 use super::App;
 use super::terminal::{self, AppError, DraftFile, LendPurpose, Lent};
+use crate::clock;
 use crate::fleet::Input;
-use crate::poll;
 use crate::screen::harmless;
 use crate::ui::OverlayEvent;
 
@@ -43,11 +43,11 @@ impl App {
     pub(super) fn on_given_back(&mut self, status: io::Result<ExitStatus>) -> Result<(), AppError> {
         let Some(lent) = self.lent.take() else { return Ok(()) };
         self.take_back()?;
-        self.ui.is_seen_again(poll::now());
+        self.ui.is_seen_again(clock::now());
         let failure = lent.failure(status?);
         match lent.purpose {
             LendPurpose::Jump(key) => {
-                self.engine.handle_local(Input::Seen { key }, poll::now());
+                self.engine.handle_local(Input::Seen { key }, clock::now());
                 failure.iter().for_each(|failure| self.complain(failure));
             }
             LendPurpose::Edit(draft) => {
@@ -57,7 +57,7 @@ impl App {
                 };
                 match text {
                     Ok(text) => {
-                        self.ui.on_event(OverlayEvent::Edited { text: &text }, &self.engine.fleet().view(poll::now()))
+                        self.ui.on_event(OverlayEvent::Edited { text: &text }, &self.engine.fleet().view(clock::now()))
                     }
                     Err(why) => {
                         let kept = draft.keep_if_changed().map(|path| format!("; it is kept in {}", path.display()));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::App;
 use super::appearance::{self, profiles, stamps, tell_what_left};
+use crate::clock;
 use crate::config::{self, Config};
 use crate::poll;
 use crate::status::Status;
@@ -51,7 +52,7 @@ impl App {
         let Some(theme) = Theme::shipped(name) else { return };
         self.ui.set_options(UiOptions { theme, ..self.ui.options().clone() });
         let message = format!("theme {name}, until the dashboard ends; `theme = \"{name}\"` in [ui] keeps it");
-        self.ui.notify_about(Topic::Theme, Status::Finished, message, poll::now());
+        self.ui.notify_about(Topic::Theme, Status::Finished, message, clock::now());
     }
 
     /// Tells all that is wrong, each file for itself, and what holds now.
@@ -59,7 +60,7 @@ impl App {
         [Topic::Files, Topic::Config, Topic::Left, Topic::Keymap, Topic::Theme, Topic::Profiles]
             .iter()
             .for_each(|topic| self.ui.retire(topic));
-        let now = poll::now();
+        let now = clock::now();
         if changed || faults.is_empty() {
             let later = match later {
                 [] => String::new(),

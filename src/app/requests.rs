@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use super::App;
 use super::terminal::{AppError, LendPurpose};
+use crate::clock;
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, Input, View};
 use crate::git::Git;
 use crate::history::{Decided, IntentNews, Intents, Owner, Reader, keep_note};
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
-use crate::poll;
 use crate::record::{Intent, Trouble};
 use crate::record::{IntentId, IntentState, OperatorAction, Record, Stored};
 use crate::repository::GitTrouble;
@@ -48,7 +48,7 @@ impl App {
             Request::KillTasks(tasks) => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
             Request::AdoptSession { server, session, adopt } => self.adopt(server, session, adopt),
-            Request::Explain(key) => self.ui.explained(&key, self.engine.explain(&key, poll::now()), poll::now()),
+            Request::Explain(key) => self.ui.explained(&key, self.engine.explain(&key, clock::now()), clock::now()),
             Request::Copy { key, what } => self.copy(&key, what)?,
             Request::Reasons(key) => {
                 let text = self.engine.explain(&key, self.now);
@@ -106,7 +106,7 @@ impl App {
                 Copied::Dialog => "no dialog waits there, so nothing was copied",
                 Copied::Name | Copied::Transcript => "there is nothing to copy",
             };
-            self.ui.notify_about(Topic::Clipboard, Status::Ready, message.to_owned(), poll::now());
+            self.ui.notify_about(Topic::Clipboard, Status::Ready, message.to_owned(), clock::now());
             return Ok(());
         };
         self.tty.copy(&clip.text)?;
@@ -120,7 +120,7 @@ impl App {
         };
         self.actors.work(clipboard, move |app, clipboard| {
             let (status, message) = message(what, &clip, clipboard.as_ref());
-            app.ui.notify_about(Topic::Clipboard, status, message, poll::now());
+            app.ui.notify_about(Topic::Clipboard, status, message, clock::now());
             Ok(())
         });
         Ok(())
@@ -136,7 +136,7 @@ impl App {
         });
         self.actors.work(prompts, |app, prompts| {
             if let Ok(Some((own, all))) = prompts {
-                app.ui.prompts(&own, &all, &app.engine.fleet().view(poll::now()));
+                app.ui.prompts(&own, &all, &app.engine.fleet().view(clock::now()));
             }
             Ok(())
         });
@@ -154,7 +154,7 @@ impl App {
             }
         };
         self.actors.work(read, move |app, diff| {
-            app.ui.on_event(OverlayEvent::Diff { key: &key, diff: &diff }, &app.engine.fleet().view(poll::now()));
+            app.ui.on_event(OverlayEvent::Diff { key: &key, diff: &diff }, &app.engine.fleet().view(clock::now()));
             Ok(())
         });
     }
@@ -165,7 +165,7 @@ impl App {
         if action != "seen" || self.engine.fleet().terminal(&key).is_none() {
             self.note(Some(key.clone()), action);
         }
-        self.engine.handle_local(Input::Seen { key }, poll::now());
+        self.engine.handle_local(Input::Seen { key }, clock::now());
     }
 
     /// Keeps what the operator did beside inputs (SPEC §10).
@@ -175,7 +175,7 @@ impl App {
     }
 
     fn did(&self, key: Option<TerminalKey>, name: String, action: OperatorAction) {
-        self.history.record(Record::Action { key, name, at: poll::now(), action });
+        self.history.record(Record::Action { key, name, at: clock::now(), action });
     }
 
     /// Keeps a note; it is shown once it is kept, as with one of another process.
@@ -183,7 +183,7 @@ impl App {
         let path = self.history.path().map(ToOwned::to_owned);
         let work = tokio::task::spawn_blocking(move || {
             let path = path.ok_or_else(|| "no history is kept, so there is no place for notes".to_owned())?;
-            keep_note(&path, &kept, &name, poll::now()).map_err(|trouble| trouble.to_string())
+            keep_note(&path, &kept, &name, clock::now()).map_err(|trouble| trouble.to_string())
         });
         self.actors.work(work, |app, kept| {
             if let Err(why) = kept.unwrap_or_else(|error| Err(error.to_string())) {
@@ -194,7 +194,7 @@ impl App {
     }
 
     pub(super) fn complain(&mut self, what: &str) {
-        self.ui.notify(Status::Error, what.to_owned(), poll::now());
+        self.ui.notify(Status::Error, what.to_owned(), clock::now());
     }
 
     // What the dashboard does about tasks beside showing them.
@@ -206,8 +206,8 @@ impl App {
             let (name, ended) = (task.id.clone(), task.is_dead());
             let (server, reason) = (key.server.clone(), KILLED.to_owned());
             if !ended {
-                self.history.record(Record::kill(key.clone(), name.clone(), poll::now(), KILLED));
-                self.engine.handle_local(Input::TaskKilled { server, window, reason }, poll::now());
+                self.history.record(Record::kill(key.clone(), name.clone(), clock::now(), KILLED));
+                self.engine.handle_local(Input::TaskKilled { server, window, reason }, clock::now());
             }
             let (history, tmux, of) = (self.history.clone(), self.tmux(), key.clone());
             let kill = async move {
@@ -235,7 +235,7 @@ impl App {
         let (name, action) = (task.id.clone(), OperatorAction::rerun(task));
         let (tmux, of) = (self.tmux(), key.clone());
         let begin = async move {
-            Server::new(of.server.clone(), tmux)?.begin_again(&of, window, None, poll::now().as_millis()).await
+            Server::new(of.server.clone(), tmux)?.begin_again(&of, window, None, clock::now().as_millis()).await
         };
         self.actors.work(begin, move |app, begun| {
             let (status, message) = match begun {
@@ -252,7 +252,7 @@ impl App {
 
     fn tell_of_task(&mut self, key: TerminalKey, status: Status, message: String) -> Result<(), AppError> {
         self.engine.wake(&key.server);
-        self.ui.notify_about(Topic::Task(key), status, message, poll::now());
+        self.ui.notify_about(Topic::Task(key), status, message, clock::now());
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl App {
         self.actors.work(keep, move |app, kept| {
             match kept {
                 Ok(()) => app.adopted(server, session, adopt),
-                Err(error) => app.ui.notify(Status::Failed, format!("nothing was changed: {error}"), poll::now()),
+                Err(error) => app.ui.notify(Status::Failed, format!("nothing was changed: {error}"), clock::now()),
             }
             Ok(())
         });
@@ -285,7 +285,7 @@ impl App {
         let run = self
             .engine
             .fleet()
-            .view(poll::now())
+            .view(clock::now())
             .tasks
             .into_iter()
             .any(|task| task.key.server == server && task.session == session && task.registration.at().is_some());
@@ -296,7 +296,7 @@ impl App {
         };
         let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
         self.did(None, session.clone(), OperatorAction::of_word(action));
-        self.ui.notify(Status::Finished, format!("{session} {message}"), poll::now());
+        self.ui.notify(Status::Finished, format!("{session} {message}"), clock::now());
         self.engine.wake(&server);
         if !adopt {
             let tmux = self.tmux();
@@ -311,7 +311,7 @@ impl App {
 
     /// Shows what happened to tasks as messages (SPEC §9), the urgent ones last, which are the last ones to give way.
     pub(super) fn show_task_events(&mut self, batch: &Batch) {
-        let now = poll::now();
+        let now = clock::now();
         let view = self.engine.fleet().view(now);
         let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes(*task));
         // What was asked for here has been answered here.
@@ -357,7 +357,7 @@ impl App {
                     Ok(Decided::Missing) => (Status::Error, format!("message {} no longer exists", id.0)),
                     Err(trouble) => (Status::Error, format!("message {} was not changed: {trouble}", id.0)),
                 };
-                app.ui.notify(status, message, poll::now());
+                app.ui.notify(status, message, clock::now());
             },
         );
     }
@@ -370,7 +370,7 @@ impl App {
             move |outbox, now| outbox.post((&key, &name), (&text, None), now).map(drop),
             move |app, posted| {
                 if let Err(why) = posted {
-                    app.ui.ended(&prompt, &Refusal::Other(why).into(), &app.engine.fleet().view(poll::now()));
+                    app.ui.ended(&prompt, &Refusal::Other(why).into(), &app.engine.fleet().view(clock::now()));
                 }
             },
         );
@@ -384,7 +384,7 @@ impl App {
                 keys.into_iter().map(take_back).collect::<Result<Vec<_>, Trouble>>()
             },
             move |app, taken| match taken {
-                Ok(taken) => app.ui.taken_back(&taken, &app.engine.fleet().view(poll::now())),
+                Ok(taken) => app.ui.taken_back(&taken, &app.engine.fleet().view(clock::now())),
                 Err(why) => app.complain(&format!("nothing was taken back: {why}")),
             },
         );
@@ -399,7 +399,7 @@ impl App {
         let path = self.history.path().map(ToOwned::to_owned);
         let work = tokio::task::spawn_blocking(move || {
             let path = path.ok_or_else(|| "no prompt can wait without a history".to_owned())?;
-            let now = poll::now();
+            let now = clock::now();
             let outbox = Intents::open(&path, Owner::of_process(now), now);
             outbox.and_then(|mut outbox| work(&mut outbox, now)).map_err(|trouble| trouble.to_string())
         });
@@ -411,7 +411,7 @@ impl App {
 
     /// Takes what happened, or was done by whatever process, into the log, as far as it is about these servers.
     pub(super) fn keep_in_log(&mut self, records: Vec<Stored>) {
-        let view = self.engine.fleet().view(poll::now());
+        let view = self.engine.fleet().view(clock::now());
         let is_here = |key: &TerminalKey| {
             view.servers.iter().any(|server| key.may_be(&TerminalKey { server: server.id.clone(), ..key.clone() }))
         };
@@ -422,7 +422,7 @@ impl App {
 
     /// Tells what became of a prompt that waited.
     fn tell_of_prompt(&mut self, prompt: &Intent) {
-        let view = self.engine.fleet().view(poll::now());
+        let view = self.engine.fleet().view(clock::now());
         let Some(key) = here(prompt, &view) else { return };
         let why = prompt.detail.clone().unwrap_or_default();
         let outcome = match prompt.state {
@@ -438,7 +438,7 @@ impl App {
 
     /// Shows which prompts wait.
     fn show_queue(&mut self) {
-        let view = self.engine.fleet().view(poll::now());
+        let view = self.engine.fleet().view(clock::now());
         let mut waiting: HashMap<TerminalKey, Vec<Waiting>> = HashMap::new();
         for prompt in self.follow_ups.values().filter(|it| waits(it)) {
             let Some(key) = here(prompt, &view) else { continue };

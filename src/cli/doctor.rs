@@ -31,7 +31,7 @@ use crate::state::FactSource;
 use crate::status::Status;
 use crate::tmux::{self, Trace};
 use crate::ui::Depth;
-use crate::{owner, poll, private, process};
+use crate::{clock, owner, poll, private, process};
 
 /// Check the setup, and say what to fix.
 ///
@@ -416,7 +416,7 @@ async fn refusal(agent: &Terminal) -> Option<Finding> {
     let is_here = agent.key.server.host.is_none();
     let directory = facts.cwd.as_ref().filter(|_| is_here && facts.git.is_none())?;
     let why = match Git::of_process().await {
-        Ok(git) => git.facts_around(directory.as_ref(), poll::now()).await.err()?,
+        Ok(git) => git.facts_around(directory.as_ref(), clock::now()).await.err()?,
         Err(why) => why,
     };
     let what = format!("{}: {why} in {directory}", facts.id);
@@ -450,11 +450,11 @@ async fn ask(watched: &Watched, id: &ServerId) -> Result<ServerAnswer, tmux::Err
     let start = Instant::now();
     server.poll(&[]).await?;
     let first = start.elapsed();
-    let (start, asked_at) = (Instant::now(), poll::now());
+    let (start, asked_at) = (Instant::now(), clock::now());
     let poll = server.poll(&[]).await?;
     let next = start.elapsed();
     // The server's clock has whole seconds, at some moment between the question and the answer.
-    let (clock, asked, answered) = (poll.clock, asked_at.as_millis() / 1000, poll::now().as_millis() / 1000);
+    let (clock, asked, answered) = (poll.clock, asked_at.as_millis() / 1000, clock::now().as_millis() / 1000);
     let ahead = if clock > answered { clock - answered } else { (clock - asked).min(0) };
     let connection = server.connection();
     Ok(ServerAnswer { panes: poll.panes.len(), version: poll.version, first, next, ahead, connection })

@@ -15,8 +15,8 @@ use super::failure::{BadValue, number};
 use super::output::end_asked_for;
 use super::{Done, Failure};
 use crate::agent_record::{RecordAddition, RecordDepth, RecordKeeping};
+use crate::clock;
 use crate::fleet::TerminalKey;
-use crate::poll;
 use crate::process::{self, AgentRecords, RecordedAgent, Thoroughness};
 use crate::profile::{ProfileSet, Program};
 use crate::recording::{Header, RecordingWriter, Size};
@@ -84,7 +84,7 @@ pub async fn run(
             .hint("`fleetwatch list` shows what is there now"));
     };
     // The header has whole seconds, and the times in records must fit.
-    let began = Timestamp::from_millis(poll::now().as_millis().div_euclid(1000) * 1000);
+    let began = Timestamp::from_millis(clock::now().as_millis().div_euclid(1000) * 1000);
     let header = header(program, args.situation.clone(), &first, began);
     let mut recorder = Recorder {
         writer: RecordingWriter::new(create(&args.output, args.force)?, &header)?,
@@ -92,10 +92,10 @@ pub async fn run(
         frames: 0,
         records: profiles.and_then(|profiles| FollowedRecords::new(args, server, key, program, profiles)),
     };
-    recorder.take(&first, poll::now()).await?;
+    recorder.take(&first, clock::now()).await?;
     super::output::tell(&format!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display()));
     let ended = record(args, server, key, &mut recorder).await?;
-    let seconds = poll::now().since(began).as_secs();
+    let seconds = clock::now().since(began).as_secs();
     super::output::tell(&format!("{ended}: {} frames in {seconds:.1} s", recorder.frames));
     Ok(ExitCode::SUCCESS)
 }
@@ -118,7 +118,7 @@ async fn record(
             _ = &mut end => return Ok("ended"),
         }
         match capture(server, key).await {
-            Ok(Some(pane)) => recorder.take(&pane, poll::now()).await?,
+            Ok(Some(pane)) => recorder.take(&pane, clock::now()).await?,
             Ok(None) => return Ok("the terminal is gone"),
             // A busy server may miss a poll; meanwhile the recording does not change.
             Err(error) if answered.elapsed() > PATIENCE => return Err(error),
@@ -196,7 +196,7 @@ impl Recorder {
         if let Some(records) = &mut self.records {
             let additions = records.read(screen).await;
             // Records may have been written after the screen was captured.
-            let at = poll::now().since(self.began);
+            let at = clock::now().since(self.began);
             additions.iter().try_for_each(|addition| self.writer.record(at, addition)).context(unwritable)?;
         }
         Ok(())
@@ -228,7 +228,7 @@ impl FollowedRecords {
         }
         let keeping = match args.whole_records {
             true => RecordKeeping { depth: RecordDepth::Whole, since: None },
-            false => RecordKeeping { depth: RecordDepth::Named, since: Some(poll::now()) },
+            false => RecordKeeping { depth: RecordDepth::Named, since: Some(clock::now()) },
         };
         Some(Self {
             server: server.clone(),
@@ -248,7 +248,7 @@ impl FollowedRecords {
 
     /// What was added; nothing if the disk fails.
     async fn read(&mut self, screen: &Screen) -> Vec<RecordAddition> {
-        let now = poll::now();
+        let now = clock::now();
         if self.scanned_at.is_none_or(|at| now.since(at) >= SCAN) {
             self.scanned_at = Some(now);
             let pid = self.agent.key.pid;

@@ -10,11 +10,11 @@ use super::failure::quoted;
 use super::history::keep;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
+use crate::clock;
 use crate::engine::{self, Freshness};
 use crate::fleet::ServerId;
 use crate::history::History;
 use crate::ids::{SessionId, TerminalKey, WindowId};
-use crate::poll;
 use crate::record::{OperatorAction, Record};
 use crate::state::TaskStatus;
 use crate::task::Task;
@@ -83,7 +83,7 @@ async fn begin(args: &RunArgs, options: &GlobalOptions) -> Result<(bool, Begun, 
     };
     let server = watched.server(id)?;
     let cwd = directory(args.cwd.as_deref(), id)?;
-    let at = poll::now();
+    let at = clock::now();
     let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: at.as_millis() };
     let (again, begun) = start(&server, &args.session, &task).await?;
     // Opening it takes as long as a command that cannot run takes to end.

@@ -15,13 +15,13 @@ use super::survey::{Watched, first_polls, turn};
 use super::target::Purpose;
 use super::wait::{self, Limit};
 use super::{Done, Failure, GlobalOptions, list, output, target};
+use crate::clock;
 use crate::dialog::{Cut, Dialog, TextEntry};
 use crate::engine::Engine;
 use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
 use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
 use crate::operation::{Key, PasteText, UnfitText, UnknownKey};
-use crate::poll;
 use crate::present::item::Item;
 use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
@@ -455,7 +455,7 @@ async fn sender(watched: &Watched) -> Sender {
 }
 
 fn operation(to: Recipient, act: Act) -> Operation {
-    Operation { at: poll::now(), producer: Producer::CommandLine, to, act }
+    Operation { at: clock::now(), producer: Producer::CommandLine, to, act }
 }
 
 /// What a command that acts says of it: in words, or as one JSON object.

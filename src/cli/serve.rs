@@ -32,11 +32,11 @@ use super::survey::{self, Watched};
 use super::watch::{NOBODY, Printer, new_problems};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::address::{Network, WebAddress};
+use crate::clock;
 use crate::engine::{Engine, Update};
 use crate::fleet::Fleet;
 use crate::history::{History, Owner};
 use crate::owner::Rank;
-use crate::poll;
 use crate::present::filter::Filter;
 use crate::sender::Sender;
 use crate::time::Timestamp;
@@ -218,9 +218,9 @@ async fn answer(
         let mut sent = String::new();
         tokio::select! {
             event = engine.next() => {
-                engine.handle(event, poll::now());
+                engine.handle(event, clock::now());
                 while let Some(event) = engine.try_next() {
-                    engine.handle(event, poll::now());
+                    engine.handle(event, clock::now());
                 }
             }
             Some(input) = inputs.recv() => {
@@ -241,12 +241,12 @@ async fn answer(
             Failure::refused(what).hint("`fleetwatch doctor` asks it again and says what to do").warn();
         }
         warn_of(history);
-        drop(engine.deliver(NOBODY, poll::now()));
+        drop(engine.deliver(NOBODY, clock::now()));
         let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
         locked(metrics).update(&updates, engine.fleet());
         events.push(&printer.lines(&updates, engine.fleet())?);
         events.push(&sent);
-        events.push(&printer.facts_lines(engine.fleet(), poll::now())?);
+        events.push(&printer.facts_lines(engine.fleet(), clock::now())?);
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::target::{Purpose, unwatched};
 use super::{Failure, GlobalOptions, target, watch};
+use crate::clock;
 use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
 use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
@@ -161,7 +162,7 @@ impl Watched {
         };
         // The timeout is the usual end.
         let _over = tokio::time::timeout(time, watching).await;
-        self.report(Survey { fleet: engine.into_fleet(), now: poll::now() }).await
+        self.report(Survey { fleet: engine.into_fleet(), now: clock::now() }).await
     }
 
     /// Warns of servers that do not answer.
@@ -186,7 +187,7 @@ impl Watched {
     pub(super) async fn survey_quietly(&self, freshness: Freshness) -> Result<Survey, Failure> {
         let fleet = engine::survey(&self.settings, &self.servers, freshness, self.notes()).await;
         let fleet = fleet.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
-        Ok(Survey { fleet, now: poll::now() })
+        Ok(Survey { fleet, now: clock::now() })
     }
 
     /// Has the owner of each server poll again after this command has changed something there, so that the next command
@@ -232,7 +233,7 @@ impl Watched {
 
     /// Why servers do not answer, one failure each.
     async fn troubles(&self, fleet: &Fleet) -> Vec<Failure> {
-        let view = fleet.view(poll::now());
+        let view = fleet.view(clock::now());
         let silent = view.servers.iter().filter_map(|server| Some((&server.id, server.health.problem()?)));
         join_all(silent.map(|(server, problem)| self.explain(server, problem))).await
     }

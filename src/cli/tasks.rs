@@ -14,12 +14,12 @@ use super::survey::{Survey, Watched};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::app::kept_flags;
+use crate::clock;
 use crate::config::{Adopted, AdoptedError};
 use crate::engine::Freshness;
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView};
 use crate::history::History;
 use crate::ids::{ServerId, TerminalKey};
-use crate::poll;
 use crate::present::item::Item;
 use crate::record::{OperatorAction, Record};
 use crate::state::Problem;
@@ -306,7 +306,7 @@ impl FoundTasks<'_> {
         let history = History::start(&self.watched.loaded.config.history);
         for task in tasks.iter().filter(|task| !task.is_dead()) {
             let (key, name) = (task.key.clone(), task.id.clone());
-            history.record(Record::kill(key, name, poll::now(), "killed from the command line"));
+            history.record(Record::kill(key, name, clock::now(), "killed from the command line"));
         }
         // Whoever watches must know of it before the window is gone.
         if tasks.iter().any(|task| !task.is_dead()) {
@@ -369,7 +369,7 @@ impl FoundTasks<'_> {
         let begun = self
             .watched
             .server(&task.key.server)?
-            .begin_again(&task.key, task.window, None, poll::now().as_millis())
+            .begin_again(&task.key, task.window, None, clock::now().as_millis())
             .await;
         let Start::Begun(begun) = begun? else {
             return Err(Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window))
@@ -405,5 +405,5 @@ impl<'a> EndedTask<'a> {
 
 /// The record of what the operator has done to a task.
 fn done(task: &Task, key: TerminalKey, action: OperatorAction) -> Record {
-    Record::Action { key: Some(key), name: task.id.clone(), at: poll::now(), action }
+    Record::Action { key: Some(key), name: task.id.clone(), at: clock::now(), action }
 }

@@ -20,11 +20,11 @@ use super::output::end_asked_for;
 use super::survey::{Watched, first_polls, turn};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, output, target};
+use crate::clock;
 use crate::engine::Engine;
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::history::{Reader, RecordFilter};
 use crate::operation::Outcome;
-use crate::poll;
 use crate::present::item::Item;
 use crate::record::{Body, Kind, Sent, Stored, StoredInput};
 use crate::state::{Phase, Problem, State, TaskStatus, Turn};
@@ -193,7 +193,7 @@ impl<'a> Awaited<'a> {
     fn new(name: &'a str, target: WaitTarget, watched: &Watched) -> Self {
         let reacts = watched.loaded.config.tracker.no_reaction;
         let taken = match &target {
-            WaitTarget::Terminal(key) => last_taken(watched, key, poll::now() - reacts),
+            WaitTarget::Terminal(key) => last_taken(watched, key, clock::now() - reacts),
             WaitTarget::Task(..) => None,
         };
         Self { name, target, taken, reacts, last: None, over: None }
@@ -236,7 +236,7 @@ impl<'a> Awaited<'a> {
                 let is_so = |terminal: &Terminal| {
                     let reacts = self.reacts;
                     let begins = |taken: TakenPrompt| {
-                        poll::now().since(taken.at) < reacts && shows_time_before(&terminal.state, taken)
+                        clock::now().since(taken.at) < reacts && shows_time_before(&terminal.state, taken)
                     };
                     !self.taken.is_some_and(begins) && asked.iter().any(|condition| condition.holds(terminal))
                 };

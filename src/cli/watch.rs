@@ -25,13 +25,13 @@ use super::output::{color, end_asked_for};
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output, queue};
 use crate::app::kept_flags;
+use crate::clock;
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
 use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, Terminal, TerminalKey, TerminalTransition};
 use crate::history::History;
 use crate::notify::Suppression;
 use crate::owner::Rank;
-use crate::poll;
 use crate::present::document;
 use crate::present::filter::Filter;
 use crate::present::flags::Flags;
@@ -139,7 +139,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
         let mut lines = String::new();
         tokio::select! {
             event = engine.next() => {
-                engine.handle(event, poll::now());
+                engine.handle(event, clock::now());
                 gather(engine).await;
             }
             Some(input) = inputs.recv() => lines = printer.input_line(&input, engine.fleet())?,
@@ -155,7 +155,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
         let is_silent = || engine.has_listed() && engine.fleet().servers().all(|it| it.health != ServerHealth::Up);
         if is_unchecked && (!engine.is_waiting() || is_silent()) {
             is_unchecked = false;
-            keep_what_fits(&printer.filter, &mut engine.fleet().view(poll::now()), &printer.flags, "list")?;
+            keep_what_fits(&printer.filter, &mut engine.fleet().view(clock::now()), &printer.flags, "list")?;
         }
         for (server, problem) in new_problems(engine.fleet(), &mut health) {
             let failure = tokio::select! {
@@ -169,7 +169,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
             failure.warn();
         }
         warn_of(history);
-        let bytes = engine.deliver(NOBODY, poll::now());
+        let bytes = engine.deliver(NOBODY, clock::now());
         if args.for_tmux.is_none() {
             ring(&bytes);
         } else if !bytes.is_empty() {
@@ -181,7 +181,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
             unused_rules().warn();
         }
         lines.insert_str(0, &printer.lines(&updates, engine.fleet())?);
-        lines.push_str(&printer.facts_lines(engine.fleet(), poll::now())?);
+        lines.push_str(&printer.facts_lines(engine.fleet(), clock::now())?);
         if !args.is_detached()
             && let Err(error) = output::write_as(args.json, &lines)
         {
@@ -195,7 +195,7 @@ async fn gather(engine: &mut Engine) {
     tokio::time::sleep(GATHERED).await;
     for _ in 0..GATHERED_REPORTS {
         let Some(event) = engine.try_next() else { return };
-        engine.handle(event, poll::now());
+        engine.handle(event, clock::now());
     }
 }
 
@@ -320,7 +320,7 @@ impl Printer {
             return true;
         }
         let Some(item) = item else { return self.fitting.remove(key) };
-        let fits = self.filter.matcher(&self.flags, poll::now())(item.into());
+        let fits = self.filter.matcher(&self.flags, clock::now())(item.into());
         if fits {
             self.fitting.insert(key.clone());
         } else {
@@ -333,7 +333,7 @@ impl Printer {
     pub(super) fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
         let mut lines: Vec<(Timestamp, String)> = Vec::new();
         if !self.json && !updates.is_empty() {
-            let view = fleet.view(poll::now());
+            let view = fleet.view(clock::now());
             let widths = Item::all(&view).into_iter().map(|item| text::width(item.id()));
             self.widest = widths.chain([self.widest]).max().unwrap_or_default();
         }
@@ -344,7 +344,7 @@ impl Printer {
                 Update::Effect(effect) => effect,
                 Update::Message(message) => {
                     if !message.is_old {
-                        lines.push((poll::now(), self.follow_up_line(&message.intent, fleet)?));
+                        lines.push((clock::now(), self.follow_up_line(&message.intent, fleet)?));
                     }
                     continue;
                 }
@@ -504,7 +504,7 @@ impl Printer {
 
     /// The line for a follow-up that is queued, takes in another event, or has ended.
     fn follow_up_line(&mut self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
-        let at = poll::now();
+        let at = clock::now();
         // An attempt has no result yet, and the outcome of a prompt is reported with its input.
         if intent.state == IntentState::Attempted || intent.recipient.is_some() {
             return Ok(String::new());

@@ -151,7 +151,7 @@ fn a_transition_comes_back_with_its_state_and_its_screen() {
     let [change] = &transition.transition.changed[..] else { panic!("one field changed") };
     assert_eq!((change.field.as_ref(), &change.from, &change.to), ("turn.phase", &"unknown".into(), &"ready".into()));
 
-    let line = document::of_record(&record);
+    let line = document::of_record(record);
     let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["at", "kind", "terminal", "state", "note", "changed", "evidence", "events", "id", "sentence"]);
     assert_eq!((&line["kind"], &line["terminal"]), (&"transition".into(), &"t1".into()));
@@ -311,7 +311,7 @@ fn documents_of_every_version_are_read_and_reported() {
     assert_eq!(records.len(), documents.len());
     for (record, (kind, document, what)) in records.iter().zip(&documents) {
         assert_eq!(record.body.what(), *what);
-        let line = document::of_record(&record);
+        let line = document::of_record(record);
         assert_eq!((&line["kind"], &line["terminal"]), (&json!(kind), &json!("old")));
         for (name, value) in document.as_object().unwrap() {
             // What does not belong to an event is not kept of it, and a field without a value may be left out.

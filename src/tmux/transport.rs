@@ -1,5 +1,5 @@
-//! How a host is reached: by `ssh`, or by a command of the operator's. Both begin a program there, with pipes or with a
-//! terminal; nothing else of this crate knows which of them it is.
+//! How tmux is called: programs with pipes, and how a host is reached, by `ssh` or by a command of the operator's. Both begin a
+//! program there, with pipes or with a terminal; nothing else of this crate knows which of them it is.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

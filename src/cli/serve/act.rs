@@ -17,6 +17,7 @@ use super::Served;
 use super::check::{Caller, HttpReply, json_body, said};
 use crate::cli::dialog_shown::DialogShown;
 use crate::cli::send::{self, PromptBack};
+use crate::clock;
 use crate::dialog::Dialog;
 use crate::engine::Engine;
 use crate::fleet::Terminal;
@@ -24,7 +25,6 @@ use crate::hash::hexadecimal;
 use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress};
 use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, When, interrupt};
 use crate::operation::{Key, Obstacle, PasteText};
-use crate::poll;
 use crate::present::item::Item;
 use crate::record::Trouble;
 use crate::sender::Gate;
@@ -237,7 +237,7 @@ impl Served {
             ));
         };
         let done =
-            tokio::task::spawn_blocking(move || work(&path, owner, poll::now())).await.map_err(HttpReply::broken)?;
+            tokio::task::spawn_blocking(move || work(&path, owner, clock::now())).await.map_err(HttpReply::broken)?;
         done.map_err(|trouble| {
             let error = format!("nothing was done, because the history cannot be written: {trouble}");
             HttpReply::new(StatusCode::SERVICE_UNAVAILABLE, error, trouble.hint())
@@ -267,7 +267,7 @@ impl Served {
 
     async fn perform(&self, to: Recipient, by: Producer, act: Act, gate: impl Gate) -> Outcome {
         let server = to.key.server.clone();
-        let outcome = self.sender.perform(Operation { at: poll::now(), producer: by, to, act }, gate).await;
+        let outcome = self.sender.perform(Operation { at: clock::now(), producer: by, to, act }, gate).await;
         // Its effect should be visible at once; fails only when `serve` ends.
         let _ends = self.ask(move |engine| engine.wake(&server)).await;
         outcome

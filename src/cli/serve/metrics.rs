@@ -17,9 +17,9 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use super::Served;
 use super::check::HttpReply;
+use crate::clock;
 use crate::engine::Update;
 use crate::fleet::{Effect, Fleet, ServerHealth, TerminalKey};
-use crate::poll;
 use crate::record::{Body, Stored, What};
 use crate::state::{Phase, Since, State as AgentState, TurnResult};
 use crate::status::Status;
@@ -267,7 +267,7 @@ fn host(key: &TerminalKey) -> (&'static str, String) {
 /// `GET /metrics`.
 pub(super) async fn metrics(State(served): State<Served>) -> Result<Response, HttpReply> {
     let metrics = Arc::clone(&served.metrics);
-    let asked = served.ask(move |engine| super::locked(&metrics).text_of(engine.fleet(), poll::now()));
+    let asked = served.ask(move |engine| super::locked(&metrics).text_of(engine.fleet(), clock::now()));
     let text = asked.await?.map_err(HttpReply::broken)?;
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }

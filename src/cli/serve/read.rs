@@ -14,10 +14,10 @@ use crate::cli::dialog_shown::DialogShown;
 use crate::cli::list::PublicFields;
 use crate::cli::target::{self, Purpose};
 use crate::cli::{explain, history};
+use crate::clock;
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
 use crate::history::{Reader, RecordFilter};
-use crate::poll;
 use crate::present::document;
 use crate::present::item::Item;
 use crate::record::Kind;
@@ -65,7 +65,7 @@ impl Served {
         tell: impl FnOnce(&Engine, Item<'_>, Timestamp) -> Result<T, HttpReply> + Send + 'static,
     ) -> Result<T, HttpReply> {
         self.ask(move |engine| {
-            let now = poll::now();
+            let now = clock::now();
             let view = engine.fleet().view(now);
             let meant = target::resolve(&id, &Item::all(&view), Purpose::Acting);
             tell(engine, meant.map_err(|failure| HttpReply::of(StatusCode::NOT_FOUND, &failure))?, now)
@@ -99,7 +99,7 @@ async fn tasks(State(served): State<Served>) -> JsonAnswer {
 /// The states of some of what is watched.
 async fn listed(served: &Served, of: for<'a> fn(&'a View<'a>) -> Vec<Item<'a>>) -> JsonAnswer {
     let all = served.ask(move |engine| {
-        let now = poll::now();
+        let now = clock::now();
         let (fleet, view) = (engine.fleet(), engine.fleet().view(now));
         serde_json::to_value(of(&view).into_iter().map(|meant| PublicFields::of(fleet, meant, now)).collect::<Vec<_>>())
     });

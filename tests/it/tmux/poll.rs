@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
+use fleetwatch::clock;
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{
     Capture, Effect, Fleet, Input, PaneReport, PollResult, ServerId, ServerReport, TerminalKey, TerminalTransition,
@@ -151,12 +152,12 @@ async fn one_poll_of_very_many_panes_is_reported_in_parts() {
                 other => panic!("{other:?}"),
             }
         }
-        let at = input.at().unwrap_or_else(poll::now);
+        let at = input.at().unwrap_or_else(clock::now);
         fleet.handle(input, at);
     }
     assert_eq!(parts, [false, true]);
     assert!((0..PANES).all(|number| shows(&read, &format!("number {number}"))));
-    let view = fleet.view(poll::now());
+    let view = fleet.view(clock::now());
     assert!(view.terminals.len() == PANES && view.servers.iter().all(|server| !server.is_waiting()));
 }
 

@@ -2,6 +2,8 @@
 //!
 //! An arrow goes from a file to the one that defines what it names, whichever module hands that on. Who declares a child or
 //! hands its items on imports nothing by that; who uses them does.
+//!
+//! Methods are not seen: an `impl` in another file than its type is an arrow to the type, and its callers need none to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
