@@ -5,6 +5,7 @@
 
 mod action;
 mod answer;
+mod canvas;
 mod columns;
 mod composer;
 mod control;
@@ -22,11 +23,16 @@ mod kit;
 mod layout;
 mod lists;
 mod log;
+mod memory;
 mod note;
+mod options;
 mod order;
 mod overlay;
 mod preview;
 mod raw;
+mod request;
+mod signs;
+mod spoken;
 mod table;
 mod theme;
 mod toast;
@@ -34,7 +40,6 @@ mod today;
 
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
@@ -42,85 +47,39 @@ pub use action::Action;
 pub use dialog::TEXT_THEN_ENTER;
 pub use ended::STILL_LOOKING;
 pub use keymap::{Binding, Context, Keymap, KeymapError};
-pub use lists::{Decision, decided};
-pub use overlay::{OverlayEvent, Waiting};
+pub use lists::decided;
+pub use memory::Waiting;
+pub use options::UiOptions;
+pub use overlay::OverlayEvent;
+pub use request::{Copied, Decision, Request};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::{TOOK_ANSWER, Topic, outcome_text};
 
-use crate::fleet::{ServerId, TerminalKey, View, WindowId};
-use crate::operation::Operation;
+use crate::fleet::{TerminalKey, View};
 use crate::present::arrangement::{Grouping, RowKey, Sort, TableRow};
 use crate::present::columns::ChosenColumns;
 use crate::present::filter::Filter;
 use crate::present::flags::{ChosenFlags, Flags};
 use crate::present::item::{Item, find, find_live_task, find_task};
-use crate::present::template::Template;
 use crate::present::{text, times};
 use crate::record::Intent;
-use crate::record::question::HistoryQuestion;
-use crate::record::{IntentId, Stored};
-use crate::state::KeptNote;
+use crate::record::Stored;
 use crate::status::Status;
 use crate::time::Timestamp;
+use canvas::Canvas;
 use grid::Tiles;
-use kit::frame::{Buttons, Canvas, Hint, StyledLine};
+use kit::frame::{Buttons, Hint, HitMap, StyledLine};
 use kit::input::LineInput;
 use kit::pen::Pen;
 use kit::scroll::Viewport;
-use kit::{frame, picker, question, reading, scroll};
+use kit::{frame, picker, question, reading, search};
 use layout::{Panes, Regions};
+use memory::OverlayMemory;
 use order::RowSelection;
-use overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayKind, OverlayMemory, OverlayPlace};
+use overlay::{Flow, Overlay, OverlayContext, OverlayKind, OverlayPlace};
 
 /// What becomes of a prompt that waits when the dashboard is left.
 pub const LEFT_TO_NEXT: &str = "whoever watches next sends it";
-
-/// What the dashboard looks like and listens to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UiOptions {
-    pub keymap: Keymap,
-    pub theme: Theme,
-    /// Where the operator's clock stands.
-    pub zone: TimeZone,
-    /// The operator's home directory; empty where it is not known.
-    pub home: String,
-    /// Whether nothing but ASCII may be drawn.
-    pub ascii: bool,
-    pub depth: Depth,
-    /// Whether the spinner of a working row turns.
-    pub motion: bool,
-    /// Whether the terminal's title says how many wait.
-    pub title: bool,
-    /// Prompts to begin with.
-    pub templates: Vec<Template>,
-}
-
-impl UiOptions {
-    /// With the theme as this terminal can show it.
-    fn suited(mut self) -> Self {
-        self.theme = self.theme.suited_to(self.depth);
-        self
-    }
-}
-
-impl Default for UiOptions {
-    /// The shipped keymap and the dark theme, in UTC.
-    fn default() -> Self {
-        let theme = Theme::shipped("dark").unwrap_or_default();
-        let keymap = Keymap::shipped();
-        Self {
-            keymap,
-            theme,
-            zone: TimeZone::UTC,
-            home: String::new(),
-            ascii: false,
-            depth: Depth::True,
-            motion: true,
-            title: true,
-            templates: Vec::new(),
-        }
-    }
-}
 
 /// The layout that the operator has chosen while the dashboard ran, which the next one begins with. One more choice is
 /// one more field, with a default for files that have none.
@@ -151,99 +110,6 @@ impl Choices {
         flags.restore(self.flags);
         flags
     }
-}
-
-/// What the operator wants done that the dashboard cannot do itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "few requests exist at a time, and most of them are operations")]
-pub enum Request {
-    Quit,
-    /// Stop the process as the shell's Ctrl-Z does.
-    Suspend,
-    /// Redraw every cell.
-    Redraw,
-    /// Read configuration, keymap and theme again.
-    Reload,
-    /// Show everything in a theme that is compiled in.
-    Theme(&'static str),
-    /// Show the terminal in tmux.
-    Jump(TerminalKey),
-    /// The operator has seen the terminal.
-    Seen(TerminalKey),
-    /// Tell why the terminal is said to be what it is, by [`Ui::explained`].
-    Explain(TerminalKey),
-    /// Perform an operation on a terminal; [`Ui::ended`] takes what came of it. A prompt for when its agent is ready
-    /// waits in the outbox.
-    Perform(Operation),
-    /// Put a text of the terminal into the operator's clipboard.
-    Copy {
-        key: TerminalKey,
-        what: Copied,
-    },
-    /// Keep what the operator says of a terminal that is called `name` now.
-    KeepNote {
-        kept: KeptNote,
-        name: String,
-    },
-    /// Keep in the history that the operator did something that needs nobody else, to a terminal or to all.
-    Note {
-        key: Option<TerminalKey>,
-        action: &'static str,
-    },
-    /// Tell the view that is open why the terminal is said to be what it is, by [`OverlayEvent::Reasons`].
-    Reasons(TerminalKey),
-    /// Tell the view that is open how the files around the terminal's directory differ from the last commit, by [`OverlayEvent::Diff`].
-    Diff {
-        key: TerminalKey,
-        directory: String,
-    },
-    /// End tasks with all that runs in their windows, and remove the windows.
-    KillTasks(Vec<(TerminalKey, WindowId)>),
-    /// Run a task that has ended again.
-    RerunTask {
-        key: TerminalKey,
-        window: WindowId,
-    },
-    /// Treat a session as tasks from now on, or no longer.
-    AdoptSession {
-        server: ServerId,
-        session: String,
-        adopt: bool,
-    },
-    /// Send a message to an agent again, or leave it at what became of it.
-    DecideFollowUp {
-        id: IntentId,
-        decision: Decision,
-    },
-    /// Ask the history; the answer comes by [`OverlayEvent::Answered`].
-    Ask(HistoryQuestion),
-    /// Take back what waits for terminals, by [`Ui::taken_back`].
-    Unqueue(Vec<TerminalKey>),
-    /// Look up the prompts that were sent before, to a terminal and to any, by [`Ui::prompts`].
-    Prompts(Option<TerminalKey>),
-    /// Let the operator write a prompt in the editor of their own, by [`OverlayEvent::Edited`].
-    Edit(String),
-}
-
-impl Request {
-    /// The tasks that it acts on.
-    fn tasks(&self) -> Vec<&TerminalKey> {
-        match self {
-            Self::KillTasks(tasks) => tasks.iter().map(|(key, _)| key).collect(),
-            Self::RerunTask { key, .. } => vec![key],
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// What of a terminal is copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copied {
-    Name,
-    /// The dialog that waits.
-    Dialog,
-    /// The dialog with the agent as far as its screen shows it (SPEC §6).
-    Transcript,
 }
 
 /// What the last frame showed where.

@@ -110,6 +110,49 @@ impl Action {
     }
 }
 
+/// Other words by which people look for an action.
+const SYNONYMS: &[(Action, &str)] = &[
+    (Action::Open, "answer reply respond approve accept allow deny reject yes no"),
+    (Action::AllowOnce, "approve accept allow yes"),
+    (Action::Refuse, "deny reject no"),
+    (Action::RefuseWhy, "reason because deny reject"),
+    (Action::Prompt, "send queue message ask tell compose"),
+    (Action::Broadcast, "send all everyone several"),
+    (Action::Jump, "attach switch goto focus visit"),
+    (Action::Raw, "attach keys keyboard terminal passthrough"),
+    (Action::Interrupt, "cancel escape abort stop kill end terminate"),
+    (Action::Unqueue, "withdraw cancel queue undo"),
+    (Action::History, "log detail details transcript drill events screen diff changes git facts"),
+    (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),
+    (Action::Explain, "reason debug"),
+    (Action::NextWaiting, "attention blocked approval"),
+    (Action::Filter, "find search grep"),
+    (Action::Rename, "call title"),
+    (Action::Label, "tag group"),
+    (Action::Mute, "silence hide snooze"),
+    (Action::MuteAll, "notify notices notifications silence"),
+    (Action::Layout, "panes view split zoom grid tiles wall tall"),
+    (Action::Sort, "order group grouping arrange"),
+    (Action::Columns, "table fields hide show order widths"),
+    (Action::TaskSessions, "adopt windows"),
+    (Action::Servers, "hosts machines ssh latency connection"),
+    (Action::KillTask, "kill stop end terminate delete remove"),
+    (Action::RerunTask, "restart rerun retry again"),
+    (Action::PruneTasks, "clean clear delete remove"),
+    (Action::FollowUps, "outbox messages"),
+    (Action::Copy, "yank clipboard"),
+    (Action::Reload, "refresh restart config settings theme"),
+    (Action::Suspend, "background shell"),
+    (Action::Quit, "exit quit leave close bye stop"),
+    (Action::Help, "keys bindings manual usage popup"),
+];
+
+/// The words by which people look for an action, apart by blanks.
+pub fn words_for(action: Action) -> String {
+    let also = SYNONYMS.iter().find(|(of, _)| *of == action).map_or("", |(_, words)| words);
+    format!("{} {also}", action.name())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,8 @@ use ratatui::prelude::{Buffer, Position, Rect, Style};
 use ratatui::widgets::Widget;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
-use super::overlay::{OverlayMemory, OverlayReply};
+use super::memory::OverlayMemory;
+use super::overlay::OverlayReply;
 use super::picker::Picker;
 use super::{
     Action, Buttons, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
@@ -21,7 +22,7 @@ use crate::time::Timestamp;
 use broadcast::{Gets, Recipients, SendQuestion, SendWay, gets, hindrance, reaches_nobody};
 use recall::PromptRecall;
 
-pub use broadcast::{BroadcastDraft, Outcomes, Progress};
+pub use broadcast::{Outcomes, Progress};
 pub use recall::templates;
 
 /// What is said where there is nothing to start from.

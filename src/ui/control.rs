@@ -12,7 +12,7 @@ use ratatui::layout::Position;
 
 use super::help::{About, ExplanationView, Help};
 use super::lists::copying;
-use super::overlay::OverlayMemory;
+use super::memory::OverlayMemory;
 use super::{
     Action, Context, Flow, Hint, Item, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Request, RowKey,
     TableRow, Topic, Ui, toast,

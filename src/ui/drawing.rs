@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::prelude::{Buffer, Rect};
 
 use super::grid::Following;
+use super::kit::frame::Look;
 use super::layout::{Layout, Regions};
 use super::{Canvas, Drawn, Item, OverlayPlace, RowKey, TableRow, Ui, frame, grid, header, log, preview, table, theme};
 use crate::fleet::View;
@@ -74,21 +75,24 @@ impl Ui {
         let there = view.terminals.len() + view.tasks.len();
         let regions = Regions::new(area, if there == 0 { NOTICE } else { rows.len().max(there) }, writing, &self.panes);
         let columns = self.memory.arrangement.layout(usize::from(regions.table.width), view);
-        let mut canvas = Canvas {
+        let look = Look {
             theme: &self.options.theme,
             keymap: &self.options.keymap,
             hint: self.hint,
             zone: &self.options.zone,
-            home: &self.options.home,
             now: view.now,
             ascii: self.options.ascii,
             motion: self.options.motion,
+            covered: false,
+        };
+        let mut canvas = Canvas {
+            look,
+            home: &self.options.home,
             muted: self.muted,
             history_trouble: self.history_trouble,
             selected: self.cursor.key(),
             memory: &self.memory,
             log: &self.log,
-            covered: false,
             columns: &columns,
         };
         let has_bar = !covered
@@ -105,7 +109,7 @@ impl Ui {
         let mut boxed = Rect::ZERO;
         let (top, mut on_top) = (self.overlays.len().saturating_sub(1), Vec::new());
         for (index, overlay) in self.overlays.iter_mut().enumerate() {
-            canvas.covered = index < top;
+            canvas.look.covered = index < top;
             let place = match overlay.kind().place {
                 OverlayPlace::Popup | OverlayPlace::Screen => above_footer,
                 OverlayPlace::Panes => regions.lower,
@@ -181,7 +185,7 @@ impl Ui {
             true => {}
             false => self.draw_preview(canvas, buffer, right, view),
         }
-        log::draw(canvas, buffer, left, view, &self.log, self.skipped);
+        log::draw(canvas, buffer, left, view, (&self.log, self.skipped), canvas.selected);
         left
     }
 

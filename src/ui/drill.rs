@@ -13,7 +13,7 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::composer::Composer;
-use super::scroll::SearchableText;
+use super::search::SearchableText;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace, Pen,
     Viewport, Waiting, frame, layout, preview, reading, text, times,

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
 use super::order::HOLD;
+use super::signs;
 use super::table::TableHits;
 use super::{Canvas, Item, Pen, TableRow, Viewport, preview, table, times};
 use crate::fleet::TerminalKey;
@@ -176,7 +177,7 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     pen.text(item.id(), style(parts.title).add_modifier(bold)).text("  ", base);
     pen.text(&format!("{} {}", status.word(), times::lasting(item.since(), canvas.now)), own).text("  ", base);
     if flags.is_drafted(item) {
-        pen.text(table::DRAFTED, base.patch(parts.key)).text("  ", base);
+        pen.text(signs::DRAFTED, base.patch(parts.key)).text("  ", base);
     }
     if let Some(waiting) = canvas.memory.queued.get(item.key()) {
         pen.text(&format!("queued {}", waiting.len()), style(canvas.theme.style(Status::Working))).text("  ", base);

@@ -5,7 +5,7 @@ use ratatui::prelude::{Buffer, Rect, Style};
 
 use super::ended::EndedServers;
 use super::kit::pen::line_width;
-use super::table::MUTED;
+use super::signs::MUTED;
 use super::{Action, Canvas, Context, Item, Pen, text, times};
 use crate::fleet::{ServerHealth, ServerView, View};
 use crate::present::arrangement::Sort;

@@ -4,11 +4,11 @@
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Rect, Style};
 
+use super::action::words_for;
 use super::keymap::{Binding, show};
 use super::kit::pen::line_width;
-use super::lists::words_for;
-use super::scroll::{Called, SearchableText};
-use super::table::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
+use super::search::{Called, SearchableText};
+use super::signs::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::padded;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Request,
@@ -92,7 +92,7 @@ impl Overlay for Help {
             return Flow::Stay;
         }
         match self.reader.perform(action, cx) {
-            Flow::Pass => self.reader.view.perform(action),
+            Flow::Pass => Flow::read(&mut self.reader.view, action),
             flow => flow,
         }
     }
@@ -405,6 +405,6 @@ impl Overlay for ExplanationView {
             (self.is_whole, self.view) = (!self.is_whole, Viewport::default());
             return Flow::Stay;
         }
-        self.view.perform(action)
+        Flow::read(&mut self.view, action)
     }
 }

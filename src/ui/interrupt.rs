@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::question::{Answers, Hold, Question, QuestionText};
-use super::raw::spoken_all;
 use super::reading::Paragraph;
+use super::spoken::spoken_all;
 use super::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, text};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};

@@ -8,3 +8,4 @@ pub mod picker;
 pub mod question;
 pub mod reading;
 pub mod scroll;
+pub mod search;

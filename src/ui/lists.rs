@@ -5,52 +5,17 @@ use std::cmp::Reverse;
 
 use jiff::tz::TimeZone;
 
+use super::action::words_for;
 use super::help::{About, ExplanationView};
 use super::keymap::{Binding, show};
 use super::picker::{MenuEntry, Picker};
 use super::question::Confirm;
+use super::request::Decision;
 use super::{Action, Context, Copied, Filter, Flow, Keymap, OverlayContext, Request, Theme, text, times};
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalKey, View};
 use crate::present::arrangement::{Grouping, Sort};
 use crate::record::Intent;
 use crate::record::{IntentId, IntentState};
-
-/// Other words by which people look for an action.
-const SYNONYMS: &[(Action, &str)] = &[
-    (Action::Open, "answer reply respond approve accept allow deny reject yes no"),
-    (Action::AllowOnce, "approve accept allow yes"),
-    (Action::Refuse, "deny reject no"),
-    (Action::RefuseWhy, "reason because deny reject"),
-    (Action::Prompt, "send queue message ask tell compose"),
-    (Action::Broadcast, "send all everyone several"),
-    (Action::Jump, "attach switch goto focus visit"),
-    (Action::Raw, "attach keys keyboard terminal passthrough"),
-    (Action::Interrupt, "cancel escape abort stop kill end terminate"),
-    (Action::Unqueue, "withdraw cancel queue undo"),
-    (Action::History, "log detail details transcript drill events screen diff changes git facts"),
-    (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),
-    (Action::Explain, "reason debug"),
-    (Action::NextWaiting, "attention blocked approval"),
-    (Action::Filter, "find search grep"),
-    (Action::Rename, "call title"),
-    (Action::Label, "tag group"),
-    (Action::Mute, "silence hide snooze"),
-    (Action::MuteAll, "notify notices notifications silence"),
-    (Action::Layout, "panes view split zoom grid tiles wall tall"),
-    (Action::Sort, "order group grouping arrange"),
-    (Action::Columns, "table fields hide show order widths"),
-    (Action::TaskSessions, "adopt windows"),
-    (Action::Servers, "hosts machines ssh latency connection"),
-    (Action::KillTask, "kill stop end terminate delete remove"),
-    (Action::RerunTask, "restart rerun retry again"),
-    (Action::PruneTasks, "clean clear delete remove"),
-    (Action::FollowUps, "outbox messages"),
-    (Action::Copy, "yank clipboard"),
-    (Action::Reload, "refresh restart config settings theme"),
-    (Action::Suspend, "background shell"),
-    (Action::Quit, "exit quit leave close bye stop"),
-    (Action::Help, "keys bindings manual usage popup"),
-];
 
 /// Other words by which people look for a theme, also as they spell its name.
 const THEME_SYNONYMS: &[(&str, &str)] = &[
@@ -60,12 +25,6 @@ const THEME_SYNONYMS: &[(&str, &str)] = &[
     ("colour-blind", "colourblind colorblind"),
     ("no-colour", "nocolour nocolor monochrome"),
 ];
-
-/// The words by which people look for an action, apart by blanks.
-pub fn words_for(action: Action) -> String {
-    let also = SYNONYMS.iter().find(|(of, _)| *of == action).map_or("", |(_, words)| words);
-    format!("{} {also}", action.name())
-}
 
 /// What the list of all commands has beside the keys of the table, as it is done seldom.
 pub(super) const RARE: [Action; 12] = [
@@ -337,13 +296,6 @@ const fn note(session: &SessionView) -> &'static str {
         Some(DeclaredBy::Run) => "tasks, by run",
         Some(DeclaredBy::Configuration) => "tasks, by [[task]]",
     }
-}
-
-/// What the operator decides of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    Resend,
-    Dismiss,
 }
 
 /// The messages that are open, those that the operator has to decide of first.

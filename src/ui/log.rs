@@ -5,7 +5,8 @@ use std::collections::{HashSet, VecDeque};
 
 use ratatui::prelude::{Buffer, Rect};
 
-use super::{Canvas, Pen, frame, text, times};
+use super::kit::frame::Look;
+use super::{Pen, frame, text, times};
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::ids::PaneId;
 use crate::operation::Outcome;
@@ -242,9 +243,16 @@ impl<'a> Event<'a> {
 }
 
 /// Draws the newest lines, newest first, beginning `skipped` before the newest.
-pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, log: &Log, skipped: usize) {
-    let parts = &canvas.theme.parts;
-    let area = frame::titled(canvas, buffer, area, &[("log", parts.title)]);
+pub fn draw(
+    look: &Look<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    view: &View<'_>,
+    (log, skipped): (&Log, usize),
+    selected: Option<&TerminalKey>,
+) {
+    let parts = &look.theme.parts;
+    let area = frame::titled(look, buffer, area, &[("log", parts.title)]);
     let shown: Vec<LogLine<'_>> = log.lines(view).skip(skipped).take(usize::from(area.height)).collect();
     if shown.is_empty() {
         Pen::new(buffer, area, 0).skip(1).text("nothing has happened yet", parts.quiet);
@@ -255,12 +263,12 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     let mut row = 0;
     for line in &shown {
         let LogLine { at, key, sentence, .. } = line;
-        let is_selected = key.is_some_and(|key| canvas.selected == Some(key));
+        let is_selected = key.is_some_and(|key| selected == Some(key));
         let subject = if is_selected { parts.title } else { parts.text };
         let mut pen = Pen::new(buffer, area, row);
-        pen.skip(1).text(&times::clock(*at, canvas.zone), parts.quiet).skip(2);
+        pen.skip(1).text(&times::clock(*at, look.zone), parts.quiet).skip(2);
         pen.field(&line.subject(), names, subject).skip(2);
-        let style = sentence.status.map_or(parts.text, |status| canvas.theme.style(status));
+        let style = sentence.status.map_or(parts.text, |status| look.theme.style(status));
         let column = pen.column() - area.x;
         for text in text::wrapped(&line.text(), usize::from(pen.room()), most.min(usize::from(area.height - row))) {
             Pen::new(buffer, area, row).skip(column).text(&text, style);

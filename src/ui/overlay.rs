@@ -1,23 +1,24 @@
 //! Overlays over the table that have the keyboard: a popup, a prompt, a whole view. Each is in its own file and
 //! implements [`Overlay`], which is all that the dashboard knows about them.
 
-use std::collections::HashMap;
 use std::fmt::Debug;
 
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::composer::BroadcastDraft;
-use super::toast::Toasts;
-use super::{Action, Buttons, Canvas, Context, Hint, Request, Topic, UiOptions};
+use super::canvas::Canvas;
+use super::kit::frame::{Hint, HitMap};
+use super::kit::scroll::Viewport;
+use super::memory::OverlayMemory;
+use super::options::UiOptions;
+use super::request::Request;
+use super::toast::Topic;
+use super::{Action, Context};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
-use crate::present::arrangement::{Arrangement, Bells};
-use crate::record::Intent;
 use crate::record::question::Answer;
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
-use crate::time::Timestamp;
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,22 +59,6 @@ impl OverlayKind<'_> {
     }
 }
 
-/// What an overlay has drawn.
-#[derive(Clone, Debug, Default)]
-pub struct HitMap {
-    /// What has the keyboard: no message hides it, and a click beside a popup closes that.
-    pub place: Rect,
-    /// Where a click performs which action.
-    pub buttons: Buttons,
-}
-
-impl HitMap {
-    /// Something without buttons.
-    pub fn at(place: Rect) -> Self {
-        Self { place, buttons: Vec::new() }
-    }
-}
-
 /// What is to become of an overlay after it has handled something.
 #[derive(Debug)]
 pub enum Flow {
@@ -89,6 +74,24 @@ pub enum Flow {
     Reply(OverlayReply),
     /// It has nothing to do with it: the dashboard does what it does everywhere.
     Pass,
+}
+
+impl Flow {
+    /// Does what an action says of a text that is only read: scroll, or close.
+    pub fn read(view: &mut Viewport, action: Action) -> Self {
+        let page = isize::try_from(view.page().max(1)).unwrap_or(isize::MAX);
+        match action {
+            Action::Up => view.step(-1),
+            Action::Down => view.step(1),
+            Action::PageUp => view.step(-page),
+            Action::PageDown => view.step(page),
+            Action::First => view.step(isize::MIN),
+            Action::Last => view.step(isize::MAX),
+            Action::Close => return Self::Close,
+            _ => return Self::Pass,
+        }
+        Self::Stay
+    }
 }
 
 /// What an overlay was opened for by the one below it.
@@ -118,79 +121,6 @@ pub enum OverlayEvent<'a> {
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },
     /// How the files around a terminal differ from the last commit.
     Diff { key: &'a TerminalKey, diff: &'a Result<WorkingTreeDiff, GitTrouble> },
-}
-
-/// What outlives every overlay.
-#[derive(Clone, Debug, Default)]
-pub struct OverlayMemory {
-    pub toasts: Toasts,
-    /// How the terminals are shown, and which of them are marked.
-    pub arrangement: Arrangement,
-    /// Which bells of tasks were seen.
-    pub bells: Bells,
-    /// The prompts that were begun and not sent, by terminal.
-    pub drafts: HashMap<TerminalKey, String>,
-    /// When each was written last; `None` is the one for several terminals.
-    pub draft_times: HashMap<Option<TerminalKey>, Timestamp>,
-    /// Those of them that are on their way: they are not to be sent once more.
-    pub sending: HashMap<TerminalKey, String>,
-    /// The prompt for several terminals that was begun and not taken by all of them.
-    pub broadcast: BroadcastDraft,
-    /// The messages to agents that wait, are on their way, or are for the operator to decide.
-    pub follow_ups: Vec<Intent>,
-    /// The prompts that wait for each terminal until it is ready.
-    pub queued: HashMap<TerminalKey, Vec<Waiting>>,
-    /// Why no prompt can wait, where none can.
-    pub cannot_wait: Option<&'static str>,
-}
-
-impl OverlayMemory {
-    /// What was begun for a terminal and is not on its way there.
-    pub fn draft(&self, key: &TerminalKey) -> Option<&str> {
-        self.drafts.get(key).filter(|draft| self.sending.get(key) != Some(draft)).map(String::as_str)
-    }
-
-    /// When the draft for a terminal, or for several, was written last, as far as that is known.
-    pub fn draft_time(&self, key: Option<&TerminalKey>) -> Option<Timestamp> {
-        self.draft_times.get(&key.cloned()).copied()
-    }
-
-    /// The terminals for which there is such a draft.
-    pub fn drafted(&self) -> impl Iterator<Item = &TerminalKey> {
-        self.drafts.keys().filter(|key| self.draft(key).is_some())
-    }
-
-    /// The terminals that such a draft is for and that are there no more.
-    pub fn left_drafts(&self, view: &View<'_>) -> Vec<TerminalKey> {
-        let is_there = |key: &TerminalKey| super::find(view, key).is_some_and(|it| !it.state.is_unavailable());
-        self.drafted().filter(|key| !is_there(key)).cloned().collect()
-    }
-
-    /// Keeps a text as the draft for a terminal, in front of the one that it has.
-    pub fn keep_as_draft(&mut self, key: &TerminalKey, text: &str, now: Timestamp) {
-        let text = match self.draft(key) {
-            Some(before) if before != text => format!("{text}\n\n{before}"),
-            _ => text.to_owned(),
-        };
-        self.draft_times.insert(Some(key.clone()), now);
-        self.drafts.insert(key.clone(), text);
-    }
-
-    /// Puts a text in the place of a draft.
-    pub fn restore_draft(&mut self, key: Option<&TerminalKey>, text: String, at: Timestamp) {
-        self.draft_times.insert(key.cloned(), at);
-        match key {
-            Some(key) => drop(self.drafts.insert(key.clone(), text)),
-            None => drop(self.broadcast.write(text)),
-        }
-    }
-}
-
-/// A prompt that waits until its agent is ready.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    pub text: String,
-    pub since: Timestamp,
 }
 
 /// What an overlay can reach while it handles something.

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crokey::KeyCombination;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::keymap::control_character;
 use super::question::Pause;
+use super::spoken::{NAMED, spoken};
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
-    OverlayPlace, Pen, find, find_live_task, frame, keymap, preview, text,
+    OverlayPlace, Pen, find, find_live_task, frame, preview, text,
 };
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -57,25 +57,6 @@ struct TaskQuestion {
 const FUNCTION_KEYS: u8 = 12;
 /// The last keys that are shown.
 const SHOWN: usize = 8;
-/// What tmux calls the keys that are no characters.
-const NAMED: [(KeyCode, &str); 16] = [
-    (KeyCode::Char(' '), "Space"),
-    (KeyCode::Enter, "Enter"),
-    (KeyCode::Esc, "Escape"),
-    (KeyCode::Tab, "Tab"),
-    (KeyCode::BackTab, "BTab"),
-    (KeyCode::Backspace, "BSpace"),
-    (KeyCode::Up, "Up"),
-    (KeyCode::Down, "Down"),
-    (KeyCode::Left, "Left"),
-    (KeyCode::Right, "Right"),
-    (KeyCode::Home, "Home"),
-    (KeyCode::End, "End"),
-    (KeyCode::PageUp, "PageUp"),
-    (KeyCode::PageDown, "PageDown"),
-    (KeyCode::Insert, "IC"),
-    (KeyCode::Delete, "DC"),
-];
 
 impl Raw {
     /// The mode for a terminal.
@@ -332,31 +313,6 @@ fn name(key: KeyEvent) -> Option<String> {
     Some(modifiers.iter().filter(|(on, _)| *on).map(|(_, prefix)| *prefix).chain([base.as_str()]).collect())
 }
 
-/// A key that tmux has a name for, as the operator's keyboard and the footer name it: `C-c` is `ctrl-c`.
-pub fn spoken(name: &str) -> String {
-    const MODIFIERS: [(&str, KeyModifiers); 3] =
-        [("C-", KeyModifiers::CONTROL), ("M-", KeyModifiers::ALT), ("S-", KeyModifiers::SHIFT)];
-    let (mut base, mut modifiers) = (name, KeyModifiers::NONE);
-    while let Some((rest, modifier)) = MODIFIERS.iter().find_map(|(prefix, modifier)| {
-        // A lone `C-` would be no modifier of anything.
-        base.strip_prefix(prefix).filter(|rest| !rest.is_empty()).map(|rest| (rest, *modifier))
-    }) {
-        (base, modifiers) = (rest, modifiers | modifier);
-    }
-    let one = || base.chars().next().filter(|c| base.len() == c.len_utf8()).map(KeyCode::Char);
-    let code = NAMED.iter().find(|(_, named)| *named == base).map(|(code, _)| *code).or_else(one);
-    match code {
-        Some(KeyCode::BackTab) => format!("shift-{}", keymap::show(KeyCombination::one_key(KeyCode::Tab, modifiers))),
-        Some(code) => keymap::show(KeyCombination::one_key(code, modifiers)),
-        None => name.to_lowercase(),
-    }
-}
-
-/// Several keys, as [`spoken`] names each.
-pub fn spoken_all<'a>(keys: impl IntoIterator<Item = &'a Key>) -> String {
-    keys.into_iter().map(|key| spoken(key.as_str())).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -404,13 +360,5 @@ mod tests {
                 assert!(found.parse::<Key>().is_ok(), "{found:?}");
             }
         }
-    }
-
-    #[test]
-    fn keys_are_called_as_the_footer_calls_them() {
-        let called = ["C-c", "Escape", "Down", "M-Enter", "S-Up", "BTab", "Space", "q", "G", "C--", "F5", "C-", "é"];
-        let expected =
-            ["ctrl-c", "esc", "↓", "alt-enter", "shift-↑", "shift-tab", "space", "q", "G", "ctrl--", "f5", "c-", "é"];
-        assert_eq!(called.map(spoken), expected);
     }
 }

@@ -1,41 +1,24 @@
 //! The table: one row an agent or a task, in columns that are data.
 
+mod cell;
 mod heads;
 mod standing;
 mod what;
 
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
+use super::signs::{MARKED, MUTED, PINNED};
 use super::{Canvas, Flags, Item, Pen, RowKey, TableRow, Viewport, text};
 use crate::present::columns::{ColumnLayout, GAP, Look, MARK, NAME};
 use crate::state::AgentFacts;
 use crate::status::Status;
+use cell::{Cell, begin_line};
 use heads::HeadLayout;
 
 /// The share of the context that is left, in percent, from which on it is shown as a warning.
 const LITTLE_CONTEXT: u64 = 20;
 /// From this width on the heading says how many of the rows that are not shown wait for the operator.
 const LEAST_NAMED: u16 = 46;
-
-/// What stands behind a result whose turn fleetwatch itself began.
-pub const SENT_MARK: &str = "›";
-/// What stands behind a result that was inferred from the screen.
-pub const INFERRED_MARK: &str = "~";
-/// What stands for how long a screen has stood still that has not: it still moves.
-pub const MOVES: &str = "~";
-/// What stands behind a result that the operator has not seen yet.
-pub const UNSEEN_MARK: &str = "●";
-
-/// What stands for a task that runs: it is no agent, and nothing is known of how far it is.
-pub const RUNS: &str = "▶";
-/// What stands before the glyph of a terminal that is marked or muted.
-pub const MARKED: &str = "■";
-/// What stands behind the name of a terminal that is pinned.
-pub const PINNED: &str = "↑";
-/// See [`MARKED`].
-pub const MUTED: &str = "z";
-/// What stands before what a terminal does that a prompt was begun for.
-pub const DRAFTED: &str = "✎";
 
 /// What was drawn, for the mouse and for paging.
 #[derive(Default)]
@@ -131,48 +114,6 @@ pub fn draw_extent(
     let at = Rect { x: area.right() - width, width, ..area };
     Pen::new(buffer, at, 0).text(&message, canvas.theme.style(Status::Approval)).text(&shown, canvas.theme.parts.quiet);
     area.width - at.width
-}
-
-/// Draws the ground of a line and the cursor on it.
-fn begin_line<'a>(canvas: &Canvas<'_>, buffer: &'a mut Buffer, line: Rect, is_selected: bool) -> Pen<'a> {
-    let parts = &canvas.theme.parts;
-    let base = if is_selected { parts.selected } else { Style::default() };
-    buffer.set_style(line, base);
-    let mut pen = Pen::new(buffer, line, 0);
-    // The title's style is the cursor's alone: where titles are underlined, a blank would be, too.
-    pen.text(if is_selected { "›" } else { " " }, if is_selected { base.patch(parts.title) } else { base });
-    pen
-}
-
-/// One row as its columns are drawn, with the styles that hold for all of it.
-struct Cell<'a, 'c> {
-    canvas: &'a Canvas<'c>,
-    item: Item<'a>,
-    status: Status,
-    is_selected: bool,
-    is_muted: bool,
-    is_stale: bool,
-    base: Style,
-    quiet: Style,
-}
-
-impl Cell<'_, '_> {
-    /// A style as this row has it: what is muted or idle keeps its glyph and its words, and raises its voice with nothing else.
-    fn style(&self, style: Style) -> Style {
-        if self.is_muted || self.status == Status::Ready { self.quiet } else { self.base.patch(style) }
-    }
-
-    /// The same, leaning where what is known is old.
-    fn aged(&self, style: Style) -> Style {
-        let stale = if self.is_stale { Modifier::ITALIC } else { Modifier::empty() };
-        self.style(style).add_modifier(stale)
-    }
-
-    /// The style of words, quiet where they are of what is there no more.
-    fn text(&self) -> Style {
-        let parts = &self.canvas.theme.parts;
-        self.aged(if self.item.is_of_the_past() { parts.quiet } else { parts.text })
-    }
 }
 
 fn draw_row(

@@ -2,8 +2,9 @@
 
 use ratatui::prelude::{Buffer, Rect};
 
-use super::raw::spoken_all;
-use super::{Canvas, Pen, frame, text};
+use super::kit::frame::Look;
+use super::spoken::spoken_all;
+use super::{Pen, frame, text};
 use crate::fleet::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Reply, When};
 use crate::status::Status;
@@ -145,7 +146,7 @@ impl Toasts {
 
     /// Draws the messages at the bottom right of an area, the newest lowest. Where that would hide the box that has the
     /// keyboard, the newest takes the place of the footer.
-    pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, (boxed, footer): (Rect, Rect)) {
+    pub fn draw(&self, look: &Look<'_>, buffer: &mut Buffer, area: Rect, (boxed, footer): (Rect, Rect)) {
         let room = area.width.min(WIDEST).saturating_sub(AROUND);
         let mut bottom = area.bottom();
         for (nth, toast) in self.shown.iter().rev().enumerate() {
@@ -155,12 +156,12 @@ impl Toasts {
             let place = top.map(|y| Rect { x: area.right().saturating_sub(width), y, width, height });
             match place.filter(|place| room > 0 && !place.intersects(boxed)) {
                 Some(place) => {
-                    toast.draw(canvas, buffer, place, &lines);
+                    toast.draw(look, buffer, place, &lines);
                     bottom = place.y;
                 }
                 None if nth == 0 => {
                     let room = usize::from(footer.width.saturating_sub(AROUND));
-                    return toast.draw(canvas, buffer, footer, &text::wrapped(&toast.text, room, 1));
+                    return toast.draw(look, buffer, footer, &text::wrapped(&toast.text, room, 1));
                 }
                 None => return,
             }
@@ -169,12 +170,12 @@ impl Toasts {
 }
 
 impl Toast {
-    fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, lines: &[String]) {
+    fn draw(&self, look: &Look<'_>, buffer: &mut Buffer, place: Rect, lines: &[String]) {
         frame::clear(buffer, place);
-        buffer.set_style(place, canvas.theme.parts.selected);
-        let style = canvas.theme.parts.selected.patch(canvas.theme.style(self.status));
+        buffer.set_style(place, look.theme.parts.selected);
+        let style = look.theme.parts.selected.patch(look.theme.style(self.status));
         // The glyph of what is unknown would look like the end of something that was cut.
-        let glyph = if self.status == Status::Unknown { NOTE_MARK } else { canvas.glyph(self.status) };
+        let glyph = if self.status == Status::Unknown { NOTE_MARK } else { look.glyph(self.status) };
         Pen::new(buffer, place, 0).skip(1).raw(glyph, style);
         for (row, line) in (0..).zip(lines) {
             Pen::new(buffer, place, row).skip(3).text(line, style);

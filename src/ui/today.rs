@@ -155,7 +155,7 @@ impl Overlay for Today {
             Action::FocusLeft => self.go(-1, cx),
             Action::FocusRight => self.go(1, cx),
             Action::Sort => (self.by, self.view) = (self.by.next(), Viewport::default()),
-            other => return self.view.perform(other),
+            other => return Flow::read(&mut self.view, other),
         }
         Flow::Stay
     }

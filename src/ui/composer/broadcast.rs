@@ -1,8 +1,6 @@
 //! Who gets a prompt: what stands in its way; with several agents, who will get it, who will not and why, the
 //! question before it is sent, and each outcome.
 
-use std::collections::BTreeSet;
-
 use ratatui::prelude::{Buffer, Rect, Style};
 
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -38,37 +36,6 @@ impl Recipients {
         match self {
             Recipients::One(key) => std::slice::from_ref(key),
             Recipients::Several(keys) => keys,
-        }
-    }
-}
-
-/// The prompt for several terminals that is begun, and who has still to take it.
-#[derive(Clone, Debug, Default)]
-pub struct BroadcastDraft {
-    text: String,
-    /// Whom it was sent to and who has not taken it; those who could not get it at all stay here.
-    missing: BTreeSet<TerminalKey>,
-}
-
-impl BroadcastDraft {
-    /// The text; empty when there is none.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Follows what is written; returns what stood there before.
-    pub fn write(&mut self, text: String) -> Option<String> {
-        let before = std::mem::replace(&mut self.text, text);
-        if before != self.text {
-            self.missing.clear();
-        }
-        Some(before)
-    }
-
-    /// Takes note that a terminal took a prompt. As long as somebody did not get it, the text is worth keeping.
-    pub fn taken(&mut self, key: &TerminalKey, text: &str) {
-        if text == self.text && self.missing.remove(key) && self.missing.is_empty() {
-            self.text.clear();
         }
     }
 }
@@ -402,7 +369,7 @@ impl Overlay for Outcomes {
     }
 
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.view.perform(action)
+        Flow::read(&mut self.view, action)
     }
 
     /// What the list says needs no message.

@@ -4,7 +4,7 @@ use super::DialogBox;
 use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::LineInput;
-use crate::ui::overlay::OverlayMemory;
+use crate::ui::memory::OverlayMemory;
 
 /// What is said of a draft that stands in the line.
 const OFFERED: &str = "what you type replaces the draft; → edits it";

@@ -7,7 +7,7 @@ use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTre
 use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::scroll::SearchableText;
+use crate::ui::search::SearchableText;
 use crate::ui::{Canvas, OverlayContext, Pen, Request, StyledLine, reading};
 
 /// How soon the difference is read again when other facts of the repository were read.

@@ -16,7 +16,7 @@ use crate::screen::{KeptScreen, harmless};
 use crate::state::{Change, Transition};
 use crate::time::{Span, Timestamp};
 use crate::ui::help::in_brief;
-use crate::ui::scroll::SearchableText;
+use crate::ui::search::SearchableText;
 use crate::ui::{Canvas, Pen, StyledLine, reading, times};
 
 /// How often the transcript of now is asked for at most while the screen changes.

@@ -6,47 +6,31 @@ use ratatui::prelude::{Buffer, Color, Rect, Style};
 
 use super::pen::{Pen, line_width};
 use super::scroll::Viewport;
-use crate::fleet::TerminalKey;
-use crate::present::columns::ColumnLayout;
 use crate::present::text;
 use crate::screen::is_harmless;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::log::Log;
-use crate::ui::overlay::OverlayMemory;
-use crate::ui::table::RUNS;
+use crate::ui::signs::RUNS;
 use crate::ui::theme::{Depth, at_depth};
-use crate::ui::{Action, Context, HitMap, Item, Keymap, Theme};
+use crate::ui::{Action, Context, Keymap, Theme};
 
-/// The theme and the time of one frame.
-pub struct Canvas<'a> {
+/// The look and the time of one frame.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
     pub theme: &'a Theme,
     pub keymap: &'a Keymap,
     /// Completes the commands in a hint.
     pub hint: fn(&str) -> String,
     pub zone: &'a TimeZone,
-    pub home: &'a str,
     pub now: Timestamp,
     pub ascii: bool,
     /// Whether the spinner turns.
     pub motion: bool,
-    /// Whether no notice goes out.
-    pub muted: bool,
-    /// What is wrong with the history.
-    pub history_trouble: Option<&'static str>,
-    /// The terminal that the cursor is on.
-    pub selected: Option<&'a TerminalKey>,
-    /// What is marked, queued, begun and seen, and how the terminals are shown.
-    pub memory: &'a OverlayMemory,
-    /// What happened and what was done.
-    pub log: &'a Log,
-    /// The columns of the table.
-    pub columns: &'a ColumnLayout,
     /// Whether something lies over what is drawn now.
     pub covered: bool,
 }
 
-impl Canvas<'_> {
+impl Look<'_> {
     /// The glyph of a status at the time of the frame.
     pub fn glyph(&self, status: Status) -> &str {
         match status {
@@ -55,26 +39,23 @@ impl Canvas<'_> {
             _ => self.theme.glyph(status, self.ascii, self.motion.then_some(self.now)),
         }
     }
-
-    /// What was refused of a row whose turn ended with that: it says more than that the turn was interrupted.
-    pub fn refused(&self, item: Item<'_>) -> Option<String> {
-        let terminal = item.terminal().filter(|_| item.status() == Status::Interrupted)?;
-        let refused = self.log.refused(&terminal.key, terminal.state.last_turn.at?)?;
-        Some(format!("refused: {refused}"))
-    }
-
-    /// The beginning of the prompt that was begun for a row which only waits for one: it says more than what the agent said
-    /// last.
-    pub fn draft(&self, item: Item<'_>) -> Option<String> {
-        let waits_for_it = matches!(item.status(), Status::Ready | Status::Interrupted);
-        let is_shown = waits_for_it && self.memory.arrangement.flags.is_drafted(item);
-        let words = self.memory.drafts.get(item.key()).filter(|_| is_shown)?.split_whitespace().take(DRAFT_WORDS);
-        Some(format!("draft: {}", words.collect::<Vec<_>>().join(" ")))
-    }
 }
 
-/// The words of a draft that a row has room for.
-const DRAFT_WORDS: usize = 60;
+/// What an overlay has drawn.
+#[derive(Clone, Debug, Default)]
+pub struct HitMap {
+    /// What has the keyboard: no message hides it, and a click beside a popup closes that.
+    pub place: Rect,
+    /// Where a click performs which action.
+    pub buttons: Buttons,
+}
+
+impl HitMap {
+    /// Something without buttons.
+    pub fn at(place: Rect) -> Self {
+        Self { place, buttons: Vec::new() }
+    }
+}
 
 /// One line of a popup: stretches of text in their styles.
 pub type StyledLine = Vec<(String, Style)>;
@@ -89,20 +70,20 @@ pub fn around(inner: Rect) -> Rect {
 
 /// Draws a box with a title and lines in the middle of an area, as far as they are scrolled.
 pub fn popup(
-    canvas: &Canvas<'_>,
+    look: &Look<'_>,
     buffer: &mut Buffer,
     area: Rect,
     title: &str,
     lines: &[StyledLine],
     view: &mut Viewport,
 ) -> HitMap {
-    HitMap::at(around(popup_in_columns(canvas, buffer, area, title, lines, (1, 0), view)))
+    HitMap::at(around(popup_in_columns(look, buffer, area, title, lines, (1, 0), view)))
 }
 
 /// The same in so many columns, with so many cells between two of them: what stands at the foot of one goes on at the head
 /// of the next. Returns the lines' place.
 pub fn popup_in_columns(
-    canvas: &Canvas<'_>,
+    look: &Look<'_>,
     buffer: &mut Buffer,
     area: Rect,
     title: &str,
@@ -114,7 +95,7 @@ pub fn popup_in_columns(
     let all = cells.saturating_mul(columns).saturating_add(between * (columns - 1));
     let width = all.max(u16::try_from(text::width(title) + 2).unwrap_or(u16::MAX)).saturating_add(4);
     let height = u16::try_from(lines.len().div_ceil(usize::from(columns)) + 2).unwrap_or(u16::MAX);
-    let Some(inner) = boxed(canvas, buffer, area, (width, height), title) else { return Rect::ZERO };
+    let Some(inner) = boxed(look, buffer, area, (width, height), title) else { return Rect::ZERO };
     let rows = usize::from(inner.height);
     let first = view.fit(rows * usize::from(columns), lines.len());
     for (column, lines) in (0..columns).zip(lines[first.min(lines.len())..].chunks(rows)) {
@@ -124,23 +105,23 @@ pub fn popup_in_columns(
             Pen::new(buffer, place, row).line(line);
         }
     }
-    draw_extent(canvas, buffer, inner, first, view.page(), lines.len());
+    draw_extent(look, buffer, inner, first, view.page(), lines.len());
     inner
 }
 
 /// Says at the foot of a box which of its lines are shown, where not all are.
-pub fn draw_extent(canvas: &Canvas<'_>, buffer: &mut Buffer, inner: Rect, first: usize, page: usize, count: usize) {
+pub fn draw_extent(look: &Look<'_>, buffer: &mut Buffer, inner: Rect, first: usize, page: usize, count: usize) {
     if count > page && !inner.is_empty() {
         let shown = format!(" {}–{} of {count} ", first + 1, (first + page).min(count));
         let foot = Rect { y: inner.bottom(), height: 1, ..inner };
-        Pen::new(buffer, foot, 0).text(&shown, canvas.theme.parts.quiet);
+        Pen::new(buffer, foot, 0).text(&shown, look.theme.parts.quiet);
     }
 }
 
 /// Draws an empty box of a size, borders included, in the middle of an area. Returns what is inside; `None` when there
 /// is no room for anything.
 pub fn boxed(
-    canvas: &Canvas<'_>,
+    look: &Look<'_>,
     buffer: &mut Buffer,
     area: Rect,
     (width, height): (u16, u16),
@@ -152,7 +133,7 @@ pub fn boxed(
     }
     let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     clear(buffer, place);
-    draw_border(canvas, buffer, place, title);
+    draw_border(look, buffer, place, title);
     Some(Rect { x: place.x + 2, y: place.y + 1, width: width - 4, height: height - 2 })
 }
 
@@ -174,8 +155,8 @@ pub fn clear(buffer: &mut Buffer, area: Rect) {
     }
 }
 
-fn draw_border(canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, title: &str) {
-    let parts = &canvas.theme.parts;
+fn draw_border(look: &Look<'_>, buffer: &mut Buffer, place: Rect, title: &str) {
+    let parts = &look.theme.parts;
     let inner = usize::from(place.width - 2);
     let mut pen = Pen::new(buffer, place, 0);
     pen.raw("┌ ", parts.rule).text(&text::cut(title, inner.saturating_sub(3)), parts.title).raw(" ", parts.rule);
@@ -192,11 +173,11 @@ fn draw_border(canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, title: &st
 }
 
 /// Draws `─ title  rest ────` into the first row of an area and returns what is below it.
-pub fn titled(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &[(&str, Style)]) -> Rect {
+pub fn titled(look: &Look<'_>, buffer: &mut Buffer, area: Rect, title: &[(&str, Style)]) -> Rect {
     if area.is_empty() {
         return area;
     }
-    let rule = canvas.theme.parts.rule;
+    let rule = look.theme.parts.rule;
     let mut pen = Pen::new(buffer, area, 0);
     pen.text("─ ", rule);
     for (nth, (text, style)) in title.iter().enumerate() {
@@ -214,15 +195,15 @@ pub type Hint = (Action, &'static str);
 pub type Buttons = Vec<(Rect, Action)>;
 
 /// Draws the hints that fit, the first ones and always the last, with a blank before them. Returns where each one is.
-pub fn hints(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
+pub fn hints(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
     let line = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(1), ..area };
-    buttons(canvas, buffer, line, context, hints)
+    buttons(look, buffer, line, context, hints)
 }
 
 /// Draws the hints that fit, the first ones and always the last, from the left edge on. Returns where each one is.
-pub fn buttons(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
-    let parts = &canvas.theme.parts;
-    let (shown, _) = fitting(canvas, area.width, context, hints);
+pub fn buttons(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
+    let parts = &look.theme.parts;
+    let (shown, _) = fitting(look, area.width, context, hints);
     let mut drawn = Vec::new();
     let mut pen = Pen::new(buffer, area, 0);
     for (action, key, word) in shown {
@@ -235,14 +216,14 @@ pub fn buttons(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, context: Co
 }
 
 /// The cells that hints take where all of them fit.
-pub fn buttons_cells(canvas: &Canvas<'_>, context: Context, hints: &[Hint]) -> usize {
-    let (shown, _) = fitting(canvas, u16::MAX, context, hints);
+pub fn buttons_cells(look: &Look<'_>, context: Context, hints: &[Hint]) -> usize {
+    let (shown, _) = fitting(look, u16::MAX, context, hints);
     shown.iter().map(of_one).sum::<usize>().saturating_sub(usize::from(GAP))
 }
 
 /// The hints that a footer of a width leaves out.
-pub fn left_out(canvas: &Canvas<'_>, width: u16, context: Context, hints: &[Hint]) -> Vec<Hint> {
-    fitting(canvas, width.saturating_sub(1), context, hints)
+pub fn left_out(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> Vec<Hint> {
+    fitting(look, width.saturating_sub(1), context, hints)
         .1
         .into_iter()
         .map(|(action, _, word)| (action, word))
@@ -261,8 +242,8 @@ fn of_one((_, key, word): &Keyed) -> usize {
 type Keyed = (Action, String, &'static str);
 
 /// The hints that fit, and those that do not, both in their order.
-fn fitting(canvas: &Canvas<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<Keyed>, Vec<Keyed>) {
-    let keyed = |&(action, word): &Hint| canvas.keymap.key_for(context, action).map(|key| (action, key, word));
+fn fitting(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<Keyed>, Vec<Keyed>) {
+    let keyed = |&(action, word): &Hint| look.keymap.key_for(context, action).map(|key| (action, key, word));
     let mut fitting: Vec<Keyed> = hints.iter().filter_map(keyed).collect();
     let mut others = Vec::new();
     // What does not fit is left out whole; the last hint, the way to all the others, is the last to go.

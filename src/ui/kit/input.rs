@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, TextArea};
 
-use super::frame::Canvas;
+use super::frame::Look;
 use super::pen::Pen;
 use crate::present::text;
 use crate::screen::is_harmless;
@@ -93,8 +93,8 @@ impl LineInput {
     }
 
     /// Writes the line and its cursor into a field of that many cells; the cursor is always in it.
-    pub fn draw(&self, canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize) {
-        let parts = &canvas.theme.parts;
+    pub fn draw(&self, look: &Look<'_>, pen: &mut Pen<'_>, cells: usize) {
+        let parts = &look.theme.parts;
         let cells = cells.min(usize::from(pen.room()));
         let Some(room) = cells.checked_sub(1) else { return };
         let (before, after) = self.around_cursor();

@@ -7,12 +7,13 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::prelude::{Buffer, Position, Rect, Style};
 
-use super::frame::{self, Canvas, Hint};
+use super::frame::{self, Hint};
 use super::input::LineInput;
 use super::pen::Pen;
 use super::scroll::Viewport;
 use crate::fleet::{TerminalKey, View};
 use crate::present::text;
+use crate::ui::canvas::Canvas;
 use crate::ui::keymap::is_alike;
 use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, OverlayPlace};
 

@@ -3,13 +3,14 @@
 
 use ratatui::prelude::{Buffer, Position, Rect, Size, Style};
 
-use super::frame::{self, Canvas, Hint};
+use super::frame::{self, Hint};
 use super::pen::Pen;
 use super::reading::{Paragraph, ReadProgress, height};
 use crate::fleet::{TerminalKey, View};
 use crate::present::text;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
+use crate::ui::canvas::Canvas;
 use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, Request};
 
 /// How long keys do nothing after a question has changed: they may have been meant for what was there before.
@@ -269,7 +270,7 @@ impl Question {
 
     /// Scrolls, or closes.
     pub fn perform(&mut self, action: Action) -> Flow {
-        self.reading.view.perform(action)
+        Flow::read(&mut self.reading.view, action)
     }
 
     /// Draws the box with what is asked; what stands below is for the caller to draw.

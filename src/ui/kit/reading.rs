@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ratatui::prelude::{Buffer, Rect, Style};
 
-use super::frame::{Canvas, StyledLine};
+use super::frame::{Look, StyledLine};
 use super::pen::{Pen, line_width};
 use super::scroll::Viewport;
 use crate::present::text;
@@ -155,13 +155,7 @@ pub fn height(text: &[Paragraph], cells: usize, blanks: bool) -> usize {
 impl ReadProgress {
     /// Draws the text as far as it is scrolled; without its blank lines where those have no room, those between two
     /// texts last. What is drawn has been read, unless something covers it. Returns where each line is.
-    pub fn draw(
-        &mut self,
-        canvas: &Canvas<'_>,
-        buffer: &mut Buffer,
-        area: Rect,
-        text: &[Paragraph],
-    ) -> Vec<(Rect, usize)> {
+    pub fn draw(&mut self, look: &Look<'_>, buffer: &mut Buffer, area: Rect, text: &[Paragraph]) -> Vec<(Rect, usize)> {
         let area = area.intersection(buffer.area);
         let page = usize::from(area.height);
         self.cells = usize::from(area.width);
@@ -190,7 +184,7 @@ impl ReadProgress {
             let line = &text[*index];
             line.draw(buffer, place, row);
             places.push((place, *index));
-            if !canvas.covered && self.cells >= line.indent() + 2 {
+            if !look.covered && self.cells >= line.indent() + 2 {
                 let seen =
                     self.seen.entry((line.part, line.text.clone())).or_insert_with(|| vec![false; line.text.len()]);
                 seen[row.clone()].fill(true);
@@ -205,12 +199,12 @@ impl ReadProgress {
     }
 
     /// Says in a row of its own how much is not in view; it cannot be missed, and is left blank where all is.
-    pub fn draw_marks(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+    pub fn draw_marks(&self, look: &Look<'_>, buffer: &mut Buffer, area: Rect) {
         let (above, below) = self.hidden();
         if above + below == 0 || area.is_empty() {
             return;
         }
-        let style = canvas.theme.style(Status::Approval).add_modifier(ratatui::style::Modifier::REVERSED);
+        let style = look.theme.style(Status::Approval).add_modifier(ratatui::style::Modifier::REVERSED);
         let row = Rect { height: 1, ..area };
         buffer.set_style(row, style);
         let more = if below > 0 { format!(" ▼ {}", text::counted(below, "more row")) } else { " the end".to_owned() };

@@ -2,9 +2,11 @@
 
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::{GAP, MARKED, begin_line};
+use super::cell::begin_line;
 use crate::present::arrangement::Head;
+use crate::present::columns::GAP;
 use crate::status::Status;
+use crate::ui::signs::MARKED;
 use crate::ui::{Canvas, TableRow, text};
 
 /// The cells of what the heads of groups say, so that it stands below each other.

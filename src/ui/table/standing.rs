@@ -2,11 +2,12 @@
 
 use ratatui::style::Modifier;
 
-use super::{Cell, INFERRED_MARK, MOVES, SENT_MARK, UNSEEN_MARK};
+use super::cell::Cell;
 use crate::state::TurnSource;
 use crate::status::Status;
 use crate::task::rang;
 use crate::time::Span;
+use crate::ui::signs::{INFERRED_MARK, MOVES, SENT_MARK, UNSEEN_MARK};
 use crate::ui::{Item, Pen, text, times};
 
 /// Two moments that are no further apart are one to the operator.

@@ -1,8 +1,10 @@
 //! The column that says what a row waits for or does.
 
-use super::{Cell, DRAFTED, GAP};
+use super::cell::Cell;
 use crate::fleet::Terminal;
+use crate::present::columns::GAP;
 use crate::status::{Hindrance, Status};
+use crate::ui::signs::DRAFTED;
 use crate::ui::{Pen, text};
 
 /// The cells that are left for what a row asks or does before why its prompts wait is said.

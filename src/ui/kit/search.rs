@@ -1,0 +1,194 @@
+//! A text that is scrolled and searched.
+
+use std::ops::Range;
+
+use ratatui::prelude::{Buffer, Rect};
+use regex::RegexBuilder;
+
+use super::frame::{self, Hint, Look, StyledLine};
+use super::input::LineInput;
+use super::pen::Pen;
+use super::scroll::Viewport;
+use crate::ui::Action;
+use crate::ui::overlay::{Flow, OverlayContext};
+
+/// A text that is scrolled and searched.
+#[derive(Clone, Debug, Default)]
+pub struct SearchableText {
+    pub view: Viewport,
+    /// The lines without their styles.
+    texts: Vec<String>,
+    called: Vec<Called>,
+    /// Whether the last hit is shown first.
+    from_end: bool,
+    /// Rows at the foot that something else may cover.
+    spare: usize,
+    /// The line in which it is being typed what is searched for.
+    typing: Option<LineInput>,
+    /// What is searched for; empty without a search.
+    pattern: String,
+    /// Where it was found: the line, and the bytes of it.
+    hits: Vec<(usize, Range<usize>)>,
+    /// The hit that is shown.
+    hit: usize,
+}
+
+/// A part of a text: its line, the bytes of it, and the words that it is found by.
+pub type Called = (usize, Range<usize>, String);
+
+/// The letters that are at least typed of a word that something is found by which does not say it.
+const OF_WORD: usize = 3;
+
+impl SearchableText {
+    /// A text that grows, in which one mostly searches for what came last.
+    pub fn of_newest() -> Self {
+        Self { view: Viewport::at_end(), from_end: true, ..Self::default() }
+    }
+
+    /// A text whose last row the line covers that is typed in.
+    pub fn covered() -> Self {
+        Self { spare: 1, ..Self::default() }
+    }
+
+    /// Takes in what the text says now.
+    pub fn set_texts(&mut self, texts: Vec<String>) {
+        if texts != self.texts {
+            self.texts = texts;
+            self.find();
+        }
+    }
+
+    /// Takes in which parts of the text are also found by which words, apart by blanks.
+    pub fn also_called(&mut self, called: Vec<Called>) {
+        if called != self.called {
+            self.called = called;
+            self.find();
+        }
+    }
+
+    /// Whether what is searched for is being typed.
+    pub const fn is_typing(&self) -> bool {
+        self.typing.is_some()
+    }
+
+    /// Whether anything is searched for.
+    pub const fn has_search(&self) -> bool {
+        !self.pattern.is_empty()
+    }
+
+    /// The keys worth showing while one types.
+    pub fn typing_hints(&self) -> Option<Vec<Hint>> {
+        self.is_typing().then(|| vec![(Action::Confirm, "search"), (Action::Close, "no search")])
+    }
+
+    /// Changes the line that is typed, where there is one.
+    pub fn type_in(&mut self, change: impl FnOnce(&mut LineInput) -> bool) -> Flow {
+        let Some(typing) = self.typing.as_mut() else { return Flow::Pass };
+        if change(typing) {
+            self.pattern = typing.text().to_owned();
+            self.find();
+            self.hit = if self.from_end { self.hits.len().saturating_sub(1) } else { 0 };
+            self.show_hit();
+        }
+        Flow::Stay
+    }
+
+    /// Does what an action says of the search.
+    pub fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        match action {
+            Action::Filter => self.typing = Some(LineInput::default()),
+            Action::Confirm => self.typing = None,
+            Action::Close if self.is_typing() => {
+                (self.typing, self.hit) = (None, 0);
+                self.pattern.clear();
+                self.hits.clear();
+            }
+            // Around the ends.
+            Action::NextMatch | Action::PreviousMatch if self.has_search() => {
+                let count = self.hits.len().max(1);
+                self.hit = if action == Action::NextMatch { self.hit + 1 } else { self.hit + count - 1 } % count;
+                self.show_hit();
+            }
+            Action::NextMatch | Action::PreviousMatch => cx.say("nothing is searched for yet"),
+            _ => return Flow::Pass,
+        }
+        Flow::Stay
+    }
+
+    fn show_hit(&mut self) {
+        if let Some((line, _)) = self.hits.get(self.hit) {
+            self.view.center(*line, self.spare);
+        }
+    }
+
+    /// Searches again, as the lines, or what is searched for, are others now.
+    fn find(&mut self) {
+        self.hits.clear();
+        let smart = !self.pattern.chars().any(char::is_uppercase);
+        // An escaped text is always a pattern, unless it is too long for one.
+        let pattern = RegexBuilder::new(&regex::escape(&self.pattern)).case_insensitive(smart).build();
+        if let Some(pattern) = pattern.ok().filter(|_| !self.pattern.is_empty()) {
+            let found = |(index, line): (usize, &String)| {
+                pattern.find_iter(line).map(move |found| (index, found.range())).collect::<Vec<_>>()
+            };
+            self.hits = self.texts.iter().enumerate().flat_map(found).collect();
+        }
+        let begun = self.pattern.to_lowercase();
+        let is_meant = |words: &str| begun.len() >= OF_WORD && words.split(' ').any(|word| word.starts_with(&begun));
+        for (line, part, words) in &self.called {
+            let says = |(at, hit): &(usize, Range<usize>)| at == line && part.contains(&hit.start);
+            if is_meant(words) && !self.hits.iter().any(says) {
+                self.hits.push((*line, part.clone()));
+            }
+        }
+        self.hits.sort_by_key(|(line, part)| (*line, part.start));
+        self.hit = self.hit.min(self.hits.len().saturating_sub(1));
+    }
+
+    /// What is found, in a few words; nothing without a search.
+    pub fn found(&self) -> Option<String> {
+        self.has_search().then(|| match self.hits.len() {
+            0 => format!("nowhere \"{}\"", self.pattern),
+            count => format!("{} of {count} \"{}\"", self.hit + 1, self.pattern),
+        })
+    }
+
+    /// A line with its hits standing out.
+    pub fn marked(&self, look: &Look<'_>, index: usize, line: StyledLine) -> StyledLine {
+        let parts = &look.theme.parts;
+        let first = self.hits.partition_point(|(line, _)| *line < index);
+        let hits = || (first..).zip(&self.hits[first..]).take_while(|(_, (line, _))| *line == index);
+        if hits().next().is_none() {
+            return line;
+        }
+        let mut marked = Vec::new();
+        let mut begin = 0;
+        for (text, style) in line {
+            let mut at = 0;
+            for (nth, (_, range)) in hits() {
+                let clamp = |byte: usize| byte.clamp(begin + at, begin + text.len()) - begin;
+                let (from, to) = (clamp(range.start), clamp(range.end));
+                marked.push((text[at..from].to_owned(), style));
+                let found = if nth == self.hit { parts.cursor } else { parts.selected.patch(parts.title) };
+                marked.push((text[from..to].to_owned(), found));
+                at = to;
+            }
+            marked.push((text[at..].to_owned(), style));
+            begin += text.len();
+        }
+        marked.retain(|(text, _)| !text.is_empty());
+        marked
+    }
+
+    /// Draws what is being typed into the last row of an area. Returns what is left of the area.
+    pub fn draw_typing(&self, look: &Look<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
+        let Some(typing) = self.typing.as_ref().filter(|_| area.height > 1) else { return area };
+        let place = Rect { y: area.bottom() - 1, height: 1, ..area };
+        frame::clear(buffer, place);
+        let mut pen = Pen::new(buffer, place, 0);
+        pen.skip(1).text("/", look.theme.parts.key);
+        let room = usize::from(pen.room());
+        typing.draw(look, &mut pen, room);
+        Rect { height: area.height - 1, ..area }
+    }
+}
